@@ -1,0 +1,176 @@
+"""Plain records that the layers hand to each other; they hold data and no rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+Ad = dict[str, Any]
+"""A ClassAd as HTCondor's ``-json`` prints it: an expression is the string ``/Expr(...)/``."""
+
+
+class JobStatus(IntEnum):
+    """HTCondor's numbers for the state of a job."""
+
+    IDLE = 1
+    RUNNING = 2
+    REMOVED = 3
+    COMPLETED = 4
+    HELD = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who changes the state, by which command and when (*time* in seconds since 1970)."""
+
+    user: str
+    command: str
+    time: int
+
+
+@dataclass(slots=True)
+class Lease:
+    """A temporary value: at *expiration* (seconds since 1970) *prelease_value* comes back."""
+
+    expiration: int
+    prelease_value: float
+
+
+@dataclass(slots=True)
+class AccountingRecord:
+    """One record of the accountant, of a submitter or of an accounting group (reference: Customer table).
+
+    Usage is in slots (or their weight), times in seconds since 1970, accumulated usage in slot-seconds.
+    """
+
+    name: str
+    is_group: bool = False
+    priority: float = 0.5
+    priority_factor: float | None = None
+    resources_used: int = 0
+    weighted_resources_used: float = 0.0
+    hier_weighted_resources_used: float = 0.0
+    uncharged_time: float = 0.0
+    weighted_uncharged_time: float = 0.0
+    accumulated_usage: float = 0.0
+    weighted_accumulated_usage: float = 0.0
+    begin_usage_time: int = 0
+    last_usage_time: int = 0
+    ceiling: int = -1
+    floor: int = 0
+    ceiling_lease: Lease | None = None
+    floor_lease: Lease | None = None
+    factor_lease: Lease | None = None
+    submitter_share: float | None = None
+    submitter_limit: float | None = None
+
+
+@dataclass(slots=True)
+class SlotRecord:
+    """A slot of the pool: its ad as advertised, and whether it is being drained. *id* is its pool order."""
+
+    id: int
+    name: str
+    ad: Ad
+    address: str = ""
+    draining: bool = False
+
+
+@dataclass(slots=True)
+class Claim:
+    """A slot in use. Without *cluster* the job is not in fairq's queue (a claim of an imported pool)."""
+
+    slot_id: int
+    submitter: str
+    start_time: int
+    slot_weight: float
+    schedd: str | None = None
+    cluster: int | None = None
+    proc: int | None = None
+    current_rank: float = 0.0
+    concurrency_limits: str | None = None
+
+
+@dataclass(slots=True)
+class JobRange:
+    """Procs *first_proc* to *last_proc* of one cluster that are alike.
+
+    The ad of a proc is the shared ad *ad_id*, overlaid by *own*, then by *template* (whose ``$(ProcId)``
+    stands for the proc's number), then by the columns here.
+    """
+
+    cluster: int
+    first_proc: int
+    last_proc: int
+    ad_id: int
+    submitter: str
+    owner: str
+    status: int
+    queue_date: int
+    status_date: int
+    priority: int = 0
+    schedd: str = ""
+    own: Ad | None = None
+    template: Ad | None = None
+    reason: str | None = None
+
+    def __len__(self) -> int:
+        return self.last_proc - self.first_proc + 1
+
+
+@dataclass(slots=True)
+class Run:
+    """A job's stay on a slot that has ended; *how*: finished, removed, held, lost, preempted."""
+
+    cluster: int
+    proc: int
+    submitter: str
+    slot: str
+    slot_weight: float
+    start_time: int
+    end_time: int
+    how: str
+    exit_code: int | None = None
+    schedd: str = ""
+
+
+@dataclass(slots=True)
+class MatchRecord:
+    """One match of a stored cycle, in the order made (*sequence* from 0)."""
+
+    sequence: int
+    schedd: str
+    cluster: int
+    proc: int
+    submitter: str
+    slot: str
+    reason: str
+    preempted: str | None = None
+
+
+@dataclass(slots=True)
+class CycleRecord:
+    """One stored negotiation cycle; *decision* is the JSON document of the cycle without its matches."""
+
+    number: int
+    time: int
+    rules: str
+    decision: dict[str, Any]
+    matches: list[MatchRecord] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change for the history: of which *subject*, what stood there *before* and *after*."""
+
+    subject: str
+    before: Any
+    after: Any
+
+
+JOB_COLUMNS = frozenset(
+    {"clusterid", "procid", "jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user",
+     "globaljobid", "myaddress", "scheddname"}
+)
+"""Lower-case names of the job attributes that are columns of a range (or follow from them), not part of an ad."""
