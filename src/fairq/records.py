@@ -171,6 +171,6 @@ class Change:
 
 JOB_COLUMNS = frozenset(
     {"clusterid", "procid", "jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user",
-     "globaljobid", "myaddress", "scheddname"}
+     "globaljobid"}
 )
 """Lower-case names of the job attributes that are columns of a range (or follow from them), not part of an ad."""

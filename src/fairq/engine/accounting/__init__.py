@@ -1,0 +1,1 @@
+"""HTCondor's accountant: who has used how much, and what priority follows."""

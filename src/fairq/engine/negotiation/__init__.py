@@ -1,0 +1,1 @@
+"""HTCondor's negotiation cycle: pie, spins, candidates and matches."""

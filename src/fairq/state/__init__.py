@@ -1,0 +1,1 @@
+"""The state file: the only place with SQL."""

@@ -1,0 +1,1 @@
+"""One file per step: load from the state, let the engine decide, store."""
