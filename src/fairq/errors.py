@@ -63,6 +63,32 @@ class InvalidNameError(FairqError):
 
 # 53-59: userprio
 
+
+class LeaseInEffectError(FairqError):
+    """a {what} lease of {name} is already in effect until {until} (seconds since 1970);
+    cancel it before setting another"""
+
+    exit_code = 53
+
+
+class NoLeaseError(FairqError):
+    """no {what} lease of {name} is in effect; there is nothing to cancel"""
+
+    exit_code = 54
+
+
+class SubmitterInUseError(FairqError):
+    """{name} was not deleted: {slots} of its jobs still hold slots; end them first, or add --force"""
+
+    exit_code = 55
+
+
+class UnknownSubmitterError(FairqError):
+    """no submitter or group named {name!r} has a record in {state}; {hint}"""
+
+    exit_code = 56
+
+
 # 60-63: negotiation
 
 # 75: try again later

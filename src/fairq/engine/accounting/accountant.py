@@ -1,0 +1,231 @@
+"""The accountant: who uses how much, and what that makes of everybody's priority.
+
+The algorithm is HTCondor's up to 25.9 (``UpdatePriorities``, ``AddMatch``, ``RemoveMatch``,
+``CheckMatches``); that of 25.10 and later leaves usage behind when matches end and is not followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from fairq.engine.accounting.factors import MINIMUM_FACTOR, AccountingPolicy, resolve_factor
+from fairq.engine.accounting.identity import (
+    ROOT_GROUP,
+    assigned_group,
+    group_and_ancestors,
+    is_group_name,
+)
+from fairq.engine.accounting.priority import charge, decay, effective_priority
+from fairq.records import AccountingRecord, Claim
+
+
+@dataclass(slots=True)
+class SlotCharge:
+    """A slot that *submitter* is charged for, with *slot_weight*, since *start_time* (seconds since 1970)."""
+
+    submitter: str
+    slot_weight: float
+    start_time: int
+
+
+def charges_of(claims: Iterable[Claim]) -> dict[Hashable, SlotCharge]:
+    """Return the charges that the stored *claims* stand for, by slot id."""
+    return {
+        claim.slot_id: SlotCharge(claim.submitter, claim.slot_weight, claim.start_time) for claim in claims
+    }
+
+
+class SlotUse(NamedTuple):
+    """How a slot is found at the start of a cycle, for `Accountant.check_matches`.
+
+    *submitter* is who has it claimed (also while being preempted), None if nobody; *matched*: promised to
+    somebody but not claimed yet.
+    """
+
+    slot: Hashable
+    submitter: str | None
+    slot_weight: float = 1.0
+    matched: bool = False
+
+
+class _Chain(NamedTuple):
+    """The records that a match of one submitter touches."""
+
+    member: AccountingRecord
+    group: AccountingRecord | None
+    subtree: tuple[AccountingRecord, ...]
+
+
+class Accountant:
+    """The accounting records of a pool and the slots charged to them, changed in place.
+
+    *records* maps names of submitters and groups to their records and *charges* maps slot keys (anything
+    hashable, the same for all slots) to who is charged; both may be read freely. *last_update* is the time
+    up to which everybody is charged, 0 before the first update.
+    """
+
+    def __init__(
+        self,
+        records: Iterable[AccountingRecord],
+        policy: AccountingPolicy,
+        last_update: int = 0,
+        charges: dict[Hashable, SlotCharge] | None = None,
+    ) -> None:
+        """Take over *records* and *charges*; the counters in the records are believed (see `recount`)."""
+        self.records = {record.name: record for record in records}
+        self.policy = policy
+        self.last_update = last_update
+        self.charges: dict[Hashable, SlotCharge] = {} if charges is None else charges
+        self._chains: dict[str, _Chain] = {}
+
+    def record(self, name: str) -> AccountingRecord:
+        """Return the record of *name*; one never seen before is created with the values of a newcomer."""
+        record = self.records.get(name)
+        if record is None:
+            record = AccountingRecord(name, is_group=is_group_name(name))
+            self.records[name] = record
+        return record
+
+    def add_groups(self) -> None:
+        """Give every configured group, and ``<none>``, its record with its factor."""
+        for name in (ROOT_GROUP, *self.policy.group_names):
+            self.priority_factor(name)
+
+    def forget(self, name: str) -> None:
+        """Drop the record of *name*; it starts anew as that of a newcomer when next needed."""
+        self.records.pop(name, None)
+        self._chains.clear()
+
+    def group_of(self, name: str) -> str:
+        """Return the accounting group that *name* is assigned to, ``<none>`` if none."""
+        return assigned_group(name, self.policy.group_names)
+
+    def priority_factor(self, name: str) -> float:
+        """Return the factor of *name*; one that was never stored (or is below 1) is resolved and stored."""
+        record = self.record(name)
+        factor = record.priority_factor
+        if factor is None or factor < MINIMUM_FACTOR:
+            factor = record.priority_factor = resolve_factor(name, self.policy)
+        return factor
+
+    def effective_priority(self, name: str) -> float:
+        """Return the effective priority of *name*: real priority times factor. Lower is better."""
+        return effective_priority(self.record(name), self.priority_factor(name))
+
+    def weighted_used(self, name: str) -> float:
+        """Return the summed slot weight of the slots that *name* has in use."""
+        record = self.records.get(name)
+        return 0.0 if record is None else record.weighted_resources_used
+
+    def update(self, now: int) -> None:
+        """Charge everybody for the time since the last update and let priorities decay.
+
+        The first update of a fresh state only sets the time to count from. (HTCondor counts it from 1970,
+        which decays every priority set beforehand to its best value and charges decades to whoever holds
+        a slot.) When the clock went backwards nobody is charged, not even for what was still to be
+        corrected, and time counts from *now* on.
+        """
+        seconds = now - self.last_update
+        if seconds == 0:
+            return
+        if self.last_update == 0 or seconds < 0:
+            for record in self.records.values():
+                record.uncharged_time = record.weighted_uncharged_time = 0.0
+        else:
+            left = decay(seconds, self.policy.priority_halflife)
+            for record in self.records.values():
+                charge(record, seconds, left, now)
+        self.last_update = now
+
+    def recount(self) -> None:
+        """Set the use counters of all records to what the charged slots say."""
+        for record in self.records.values():
+            record.resources_used = 0
+            record.weighted_resources_used = record.hier_weighted_resources_used = 0.0
+        for held in self.charges.values():
+            self._count(self._chain(held.submitter), held.slot_weight)
+
+    def check_matches(self, slots: Iterable[SlotUse], now: int) -> None:
+        """Bring the charges in line with the pool as found, once per cycle, after `update`.
+
+        A charged slot that is gone, or neither matched nor claimed by the submitter charged for it, is
+        released; every claimed slot is charged to its user.
+        """
+        found = {use.slot: use for use in slots}
+        for slot, held in list(self.charges.items()):
+            use = found.get(slot)
+            if use is None or not (use.matched or use.submitter == held.submitter):
+                self.remove_match(slot, now)
+        for use in found.values():
+            if use.submitter is not None:
+                self.add_match(use.submitter, use.slot, use.slot_weight, now)
+
+    def add_match(self, submitter: str, slot: Hashable, weight: float, now: int) -> None:
+        """Charge *slot*, of *weight*, to *submitter* from *now* on; whoever had it is released first.
+
+        A slot that is charged to this submitter already stays as it is.
+        """
+        held = self.charges.get(slot)
+        if held is not None:
+            if held.submitter == submitter:
+                return
+            self.remove_match(slot, now)
+        self.charges[slot] = SlotCharge(submitter, weight, now)
+        chain = self._chains.get(submitter) or self._chain(submitter)
+        self._count(chain, weight)
+        # The next update charges the whole stretch since the last one: take off the part before now.
+        early = now - self.last_update
+        if early > 0 and self.last_update > 0:
+            self._correct(chain, -early, weight)
+
+    def remove_match(self, slot: Hashable, now: int) -> None:
+        """Release *slot* at *now*; its user is still charged for the time since the last update."""
+        held = self.charges.pop(slot, None)
+        if held is None:
+            return
+        weight = held.slot_weight
+        chain = self._chains.get(held.submitter) or self._chain(held.submitter)
+        member, group, subtree = chain
+        _release(member, weight)
+        if group is not None:
+            _release(group, weight)
+        for above in subtree:
+            above.hier_weighted_resources_used = max(0.0, above.hier_weighted_resources_used - weight)
+        late = now - max(held.start_time, self.last_update)
+        if late > 0:
+            self._correct(chain, late, weight)
+
+    def _chain(self, submitter: str) -> _Chain:
+        group = self.group_of(submitter)
+        subtree = tuple(self.record(name) for name in group_and_ancestors(group))
+        # A job charged to the bare name of a group counts once, not as member and as group.
+        charged_group = None if group == submitter else subtree[0]
+        chain = self._chains[submitter] = _Chain(self.record(submitter), charged_group, subtree)
+        return chain
+
+    @staticmethod
+    def _count(chain: _Chain, weight: float) -> None:
+        member, group, subtree = chain
+        member.resources_used += 1
+        member.weighted_resources_used += weight
+        if group is not None:
+            group.resources_used += 1
+            group.weighted_resources_used += weight
+        for above in subtree:
+            above.hier_weighted_resources_used += weight
+
+    @staticmethod
+    def _correct(chain: _Chain, seconds: int, weight: float) -> None:
+        for record in (chain.member, chain.group):
+            if record is not None:
+                record.uncharged_time += seconds
+                record.weighted_uncharged_time += seconds * weight
+
+
+def _release(record: AccountingRecord, weight: float) -> None:
+    record.resources_used = max(0, record.resources_used - 1)
+    left = record.weighted_resources_used - weight
+    # The last slot takes what sums of fractions leave behind with it.
+    record.weighted_resources_used = max(0.0, left) if record.resources_used else 0.0

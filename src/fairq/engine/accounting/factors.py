@@ -1,0 +1,60 @@
+"""The priority factor: what a submitter's real priority is multiplied by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fairq.engine.accounting.identity import assigned_group, domain_of, is_group_name, is_nice
+
+MINIMUM_FACTOR = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class AccountingPolicy:
+    """The settings that accounting follows.
+
+    *priority_halflife* is in seconds. *accountant_local_domain* None: everybody is local. *group_names* are
+    the configured groups in their own spelling; *group_prio_factors* is keyed by lower-case group name,
+    ``<none>`` included (a factor of 0 counts as not set). *remove_idle_records*: records that no longer
+    matter go by themselves (`removal`).
+    """
+
+    priority_halflife: float = 86400.0
+    default_prio_factor: float = 1000.0
+    nice_user_prio_factor: float = 1.0e10
+    remote_prio_factor: float = 1.0e7
+    accountant_local_domain: str | None = None
+    group_names: tuple[str, ...] = ()
+    group_prio_factors: Mapping[str, float] = field(default_factory=dict)
+    remove_idle_records: bool = True
+
+
+def resolve_factor(name: str, policy: AccountingPolicy) -> float:
+    """Return the factor that submitter or group *name* starts with; never below 1.
+
+    In this order: nice submitters, the factor configured for the very group the name is assigned to (a
+    subgroup does not inherit), submitters of a foreign domain, everybody else. A factor once stored stays
+    until it is set anew or its record is deleted, whatever the settings become. Source: HTCondor's
+    ``GetPriorityFactor``. Unlike there, a group (which has no domain) is never taken for a remote user.
+    """
+    if is_nice(name):
+        factor = policy.nice_user_prio_factor
+    elif group_factor := _group_factor(name, policy):
+        factor = group_factor
+    elif _is_remote(name, policy):
+        factor = policy.remote_prio_factor
+    else:
+        factor = policy.default_prio_factor
+    return max(MINIMUM_FACTOR, factor)
+
+
+def _group_factor(name: str, policy: AccountingPolicy) -> float:
+    if not policy.group_prio_factors:
+        return 0.0
+    return policy.group_prio_factors.get(assigned_group(name, policy.group_names).lower(), 0.0)
+
+
+def _is_remote(name: str, policy: AccountingPolicy) -> bool:
+    local = policy.accountant_local_domain
+    return bool(local) and not is_group_name(name) and domain_of(name) != local

@@ -1,0 +1,104 @@
+"""Who a job is charged to, and which accounting group that is.
+
+Rules: the manual's section on accounting groups; HTCondor's ``SetAccountingGroup`` (submit side) and
+``GetAssignedGroup`` (accountant).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from fairq.errors import InvalidNameError
+
+ROOT_GROUP = "<none>"
+"""The accounting group of everybody who is in no configured one."""
+
+NICE_PREFIX = "nice-user"
+"""What the name of a nice submitter starts with."""
+
+
+def submitter_name(ad: Mapping[str, Any], accounting_domain: str) -> str:
+    """Return the name under which the job *ad* is charged, as ``group.user@domain``.
+
+    It is the ad's ``AccountingGroup`` if that is a string, else its ``Owner``, else what stands before the
+    last ``@`` of its ``User``; ``NiceUser`` puts ``nice-user.`` before it. The letter case is kept: names
+    that differ in case are different submitters.
+
+    Raises InvalidNameError if the ad names nobody, or if the name contains white space.
+    """
+    name = _text(ad, "accountinggroup") or _text(ad, "owner")
+    if not name:
+        user = _text(ad, "user")
+        name = user.rpartition("@")[0] or user
+    if not name:
+        raise InvalidNameError(
+            what="the owner of a job", value="", expected="the ad needs AccountingGroup, Owner or User"
+        )
+    if any(character.isspace() for character in name):
+        raise InvalidNameError(what="a submitter", value=name, expected="white space is not allowed in it")
+    if _lookup(ad, "niceuser") is True and not is_nice(name):
+        name = f"{NICE_PREFIX}.{name}"
+    return f"{name}@{accounting_domain}"
+
+
+def is_nice(name: str) -> bool:
+    """Say whether *name* is that of a nice submitter: it starts with ``nice-user``, in this letter case."""
+    return name.startswith(NICE_PREFIX)
+
+
+def domain_of(name: str) -> str:
+    """Return what follows the last ``@`` of *name*; a group has no domain (the empty text)."""
+    return name.rpartition("@")[2] if "@" in name else ""
+
+
+def is_group_name(name: str) -> bool:
+    """Say whether *name* can only be that of an accounting group: groups carry no domain."""
+    return "@" not in name
+
+
+def assigned_group(name: str, group_names: Iterable[str]) -> str:
+    """Return the accounting group of submitter *name*, in its configured spelling, or ``<none>``.
+
+    The group is the longest known prefix of the dotted name, every level of it known, compared without
+    regard to letter case; the last dotted part before ``@`` is the user. A name without ``@`` is that of a
+    group: it is assigned to itself if it is known. *group_names* are all configured groups (a tuple is
+    indexed once only).
+    """
+    groups = _index(tuple(group_names))
+    local, at, _ = name.rpartition("@")
+    if not at:
+        return groups.get(name.lower(), ROOT_GROUP)
+    group = ROOT_GROUP
+    path = ""
+    for part in local.lower().split(".")[:-1]:
+        path = f"{path}.{part}" if path else part
+        known = groups.get(path)
+        if known is None:
+            break
+        group = known
+    return group
+
+
+def group_and_ancestors(group: str) -> tuple[str, ...]:
+    """Return *group* and the groups above it, nearest first: ``a.b.c``, ``a.b``, ``a``."""
+    parts = group.split(".")
+    return tuple(".".join(parts[:length]) for length in range(len(parts), 0, -1))
+
+
+@lru_cache(maxsize=8)
+def _index(group_names: tuple[str, ...]) -> dict[str, str]:
+    return {name.lower(): name for name in group_names}
+
+
+def _lookup(ad: Mapping[str, Any], lower_name: str) -> Any:
+    for name, value in ad.items():
+        if name.lower() == lower_name:
+            return value
+    return None
+
+
+def _text(ad: Mapping[str, Any], lower_name: str) -> str:
+    value = _lookup(ad, lower_name)
+    return value if isinstance(value, str) and not value.startswith("/Expr(") else ""

@@ -1,0 +1,53 @@
+"""Real and effective priority, and how a record is charged for a stretch of time.
+
+Rules: the manual's formula of the real user priority; HTCondor's ``UpdateOnePriority``. Values keep full
+floating-point precision: HTCondor's log rounds every number to six decimals each time it is written, which
+makes many small steps differ from one large one.
+"""
+
+from __future__ import annotations
+
+from fairq.records import AccountingRecord
+
+MINIMUM_PRIORITY = 0.5
+"""The best real priority there is; nobody's decays below it."""
+
+
+def decay(seconds: float, half_life: float) -> float:
+    """Return the share of a priority that is left after *seconds*: one half after *half_life* seconds."""
+    return float(0.5 ** (seconds / half_life))
+
+
+def real_priority(record: AccountingRecord) -> float:
+    """Return the real priority of *record*, at least 0.5."""
+    return max(MINIMUM_PRIORITY, record.priority)
+
+
+def effective_priority(record: AccountingRecord, factor: float) -> float:
+    """Return the effective priority of *record*: real priority times *factor*. Lower is better."""
+    return real_priority(record) * factor
+
+
+def charge(record: AccountingRecord, seconds: float, left: float, now: int) -> None:
+    """Charge *record* for its use during the *seconds* up to *now* and let its priority follow that use.
+
+    *left* is `decay` over these seconds. The priority moves towards the weighted slots in use, each counted
+    for the part of the stretch it was in use (uncharged time, in slot-seconds, corrects for matches made or
+    ended within it). A group's follows the use of the whole subtree below it. Real priority never falls
+    below 0.5.
+    """
+    recent = record.resources_used + record.uncharged_time / seconds
+    weighted = record.weighted_resources_used + record.weighted_uncharged_time / seconds
+    if record.hier_weighted_resources_used > 0:
+        weighted = record.hier_weighted_resources_used
+    record.priority = max(MINIMUM_PRIORITY, real_priority(record) * left + weighted * (1.0 - left))
+    record.accumulated_usage += record.resources_used * seconds + record.uncharged_time
+    record.weighted_accumulated_usage += (
+        record.weighted_resources_used * seconds + record.weighted_uncharged_time
+    )
+    record.uncharged_time = 0.0
+    record.weighted_uncharged_time = 0.0
+    if record.accumulated_usage > 0 and record.begin_usage_time == 0:
+        record.begin_usage_time = now
+    if recent > 0:
+        record.last_usage_time = now
