@@ -30,9 +30,72 @@ class UsageError(FairqError):
 
 # 3-12: the state file
 
+
+class StateError(FairqError):
+    """the state file {state} cannot be used: {reason}"""
+
+    exit_code = 3
+
+
+class StateLockedError(FairqError):
+    """the state file {state} is locked by another process, still so after {wait:g} seconds; nothing was \
+    done; try again when that process has ended (to find it: fuser {state})"""
+
+    exit_code = 4
+
+
+class StateForeignError(FairqError):
+    """{state} is not a fairq state file: {found}; name another file with --state or FAIRQ_STATE"""
+
+    exit_code = 5
+
+
+class StateNewerError(FairqError):
+    """the state file {state} has schema {found}, written by a newer fairq; this one knows schemas up to \
+    {known}; nothing was changed, use the newer fairq"""
+
+    exit_code = 6
+
+
+class StateDamagedError(FairqError):
+    """the state file {state} is damaged: {reason}; put a backup in its place (fairq state check tells more)"""
+
+    exit_code = 7
+
+
+class StatePermissionError(FairqError):
+    """no permission to {action} the state file {state}: {reason}; correct its owner or mode, or name \
+    another file with --state"""
+
+    exit_code = 8
+
+
+class StateReadOnlyError(FairqError):
+    """the state file {state} cannot be changed: {reason}; nothing was done"""
+
+    exit_code = 9
+
+
+class StateFullError(FairqError):
+    """no space left to write the state file {state}; nothing was changed; free some space and try again"""
+
+    exit_code = 10
+
+
+class BackupError(FairqError):
+    """no backup was written to {target}: {reason}"""
+
+    exit_code = 11
+
 # 13-20: settings
 
 # 21-23: expressions
+
+
+class ExpressionError(FairqError):
+    """not a ClassAd expression: {text!r}; check quotes, brackets and operators near {near!r}"""
+
+    exit_code = 21
 
 # 24-29: names, numbers, times
 
@@ -60,6 +123,37 @@ class InvalidNameError(FairqError):
 # 40-44: slots
 
 # 45-52: import and export
+
+
+class UnreadableDumpError(FairqError):
+    """{source} cannot be read: {reason}; {cure}"""
+
+    exit_code = 46
+
+
+class InvalidDumpError(FairqError):
+    """{source}, {where}: {problem}; {cure}"""
+
+    exit_code = 47
+
+
+class InvalidAdError(FairqError):
+    """{source}, ad {number}: {problem}; {cure}"""
+
+    exit_code = 48
+
+
+class DuplicateAdError(FairqError):
+    """{source}, ad {number}: {what} stands there twice, first in ad {first}; leave one of the two out"""
+
+    exit_code = 49
+
+
+class UnwritableExportError(FairqError):
+    """{target} cannot be written: {reason}; {cure}"""
+
+    exit_code = 50
+
 
 # 53-59: userprio
 

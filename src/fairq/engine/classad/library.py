@@ -1,0 +1,77 @@
+"""HTCondor's own ClassAd library, loaded when first needed: the authority on what an expression means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from types import ModuleType
+from typing import Any
+
+from fairq.engine.classad.kinds import ERROR, UNDEFINED
+
+EXPR_OPEN = "/Expr("
+EXPR_CLOSE = ")/"
+
+
+@lru_cache(maxsize=1)
+def library() -> ModuleType:
+    """Return ``classad2``; importing ``htcondor2`` first registers HTCondor's own functions with it."""
+    import htcondor2  # noqa: F401 - it registers stringListMember and others, and bare names' second look-up
+    import classad2  # isort: skip
+
+    return classad2
+
+
+def expression_text(value: Any) -> str | None:
+    """Return the text within ``/Expr(…)/``, or None if *value* is not an expression in HTCondor's JSON."""
+    if isinstance(value, str) and value.startswith(EXPR_OPEN) and value.endswith(EXPR_CLOSE):
+        return value[len(EXPR_OPEN) : -len(EXPR_CLOSE)]
+    return None
+
+
+@lru_cache(maxsize=20_000)
+def tree(text: str) -> Any:
+    """Return *text* parsed by the library."""
+    return library().ExprTree(text)
+
+
+def to_library(value: Any) -> Any:
+    """Return an ad's JSON-form value as what the library's ads accept."""
+    text = expression_text(value)
+    if text is not None:
+        return tree(text)
+    if value is None or value is UNDEFINED:
+        return library().Value.Undefined
+    if value is ERROR:
+        return library().Value.Error
+    if isinstance(value, list | tuple):
+        return [to_library(item) for item in value]
+    if isinstance(value, Mapping):
+        return to_ad(value)
+    return value
+
+
+def to_ad(ad: Mapping[str, Any]) -> Any:
+    """Return a library ad with the attributes of *ad*."""
+    result = library().ClassAd()
+    for name, value in ad.items():
+        result[name] = to_library(value)
+    return result
+
+
+def from_library(value: Any) -> Any:
+    """Return a value the library computed, with its exceptional values as fairq's own."""
+    value_class = library().Value
+    if value is value_class.Undefined:
+        return UNDEFINED
+    if value is value_class.Error:
+        return ERROR
+    return value
+
+
+def evaluate_tree(parsed: Any, my: Any, target: Any) -> Any:
+    """Evaluate *parsed* with the library's ads *my* and *target*; what it gives up on is ERROR."""
+    try:
+        return from_library(parsed.eval(my, target))
+    except library()._class_ad.ClassAdException:
+        return ERROR
