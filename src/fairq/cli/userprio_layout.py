@@ -1,0 +1,203 @@
+"""The text tables of ``userprio``, to the letter those of condor_userprio (its ``PrintInfo``)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from fairq.steps.userprio_rows import QUOTAS, Listing, Row
+
+_WIDEST_NAME = 99
+_NO_SORT_KEY = 3.40282001e38
+
+
+class _Column(NamedTuple):
+    width: int
+    heads: tuple[str, str]
+
+
+_COLUMNS = {
+    "group_id": _Column(5, ("Group", "Id")),
+    "order": _Column(9, ("Group", "Order")),
+    "sort_key": _Column(9, ("Group", "Sort Key")),
+    "effective_quota": _Column(9, ("Effective", "Quota")),
+    "config_quota": _Column(9, ("Config", "Quota")),
+    "surplus": _Column(7, ("Use", "Surplus")),
+    "subtree_quota": _Column(9, ("Subtree", "Quota")),
+    "priority": _Column(12, ("Effective", "Priority")),
+    "real_priority": _Column(8, ("Real", "Priority")),
+    "factor": _Column(9, ("Priority", "Factor")),
+    "in_use": _Column(6, ("Wghted", "In Use")),
+    "usage": _Column(12, ("Total Usage", "(wghted-hrs)")),
+    "begin": _Column(16, ("Usage", "Start Time")),
+    "last": _Column(16, ("Last", "Usage Time")),
+    "since": _Column(10, ("Time Since", "Last Usage")),
+    "requested": _Column(10, ("Weighted", "Requested")),
+    "floor": _Column(9, ("Submitter", "Floor")),
+    "ceiling": _Column(9, ("Submitter", "Ceiling")),
+}
+
+_OF_GROUPS = QUOTAS | {"sort_key"}
+"""Columns in which a group without data shows ``n/d``."""
+
+
+def column_heads(name: str) -> str:
+    """Return the heading of column *name* as one line."""
+    return " ".join(_COLUMNS[name].heads)
+
+
+def lay_out(listing: Listing) -> Iterator[str]:
+    """Yield the lines of the table: update time, headings, rows and summary, trailing blanks included.
+
+    Nothing at all is printed where there is no record. Times are local.
+    """
+    if not listing.records:
+        return
+    width = _name_width(listing)
+    columns = listing.columns
+    heads = ("Group" if listing.hierarchical else "", _name_head(listing))
+    dashes = " ".join(["-" * width, *("-" * _COLUMNS[name].width for name in columns)])
+    yield f"Last Priority Update: {short_time(listing.last_update)}"
+    for line, name_head in enumerate(heads):
+        cells = [_centred(_COLUMNS[name].heads[line], _COLUMNS[name].width) for name in columns]
+        yield " ".join([name_head.ljust(width), *cells])
+    yield dashes
+    cells_of = [_CELLS[name] for name in columns]
+    widths = [_COLUMNS[name].width for name in columns]
+    for row in listing.rows:
+        texts = [
+            (cell(row, listing) or ("n/d" if row.is_group and name in _OF_GROUPS else ""))
+            for name, cell in zip(columns, cells_of, strict=True)
+        ]
+        aligned = [
+            text.ljust(size) if name == "surplus" and text != "n/d" else text.rjust(size)
+            for name, size, text in zip(columns, widths, texts, strict=True)
+        ]
+        yield " ".join([_name_of(row, listing)[:width].ljust(width), *aligned])
+    yield dashes
+    summary = [_summary(name, listing) for name in columns]
+    yield " ".join([f"Number of users: {listing.users}".ljust(width), *summary])
+
+
+def cell_text(name: str, row: Row, listing: Listing) -> str:
+    """Return what *row* shows in column *name*, without padding."""
+    return _CELLS[name](row, listing) or ("n/d" if row.is_group and name in _OF_GROUPS else "")
+
+
+def short_time(moment: int) -> str:
+    """Return *moment* as local ``m/d  hh:mm``, month and day padded to two, the month on the left."""
+    local = time.localtime(moment)
+    return f"{local.tm_mon:2d}/{local.tm_mday:<2d} {local.tm_hour:02d}:{local.tm_min:02d}"
+
+
+def long_time(moment: int | None) -> str:
+    """Return *moment* as local `` m/dd/yyyy hh:mm``, empty if there was none."""
+    if moment is None or moment <= 0:
+        return ""
+    local = time.localtime(moment)
+    return (
+        f"{local.tm_mon:2d}/{local.tm_mday:02d}/{local.tm_year:<4d} {local.tm_hour:02d}:{local.tm_min:02d}"
+    )
+
+
+def elapsed(seconds: int) -> str:
+    """Return a stretch of time as ``ddd+hh:mm``, ``<now>`` if it is none."""
+    if seconds <= 0:
+        return "<now>"
+    minutes = seconds // 60
+    return f"{minutes // 1440:3d}+{minutes // 60 % 24:02d}:{minutes % 60:02d}"
+
+
+def number(value: float | None, width: int, decimals: int) -> str:
+    """Return *value* with *decimals*, in fewer significant digits if it is wider than *width*."""
+    if value is None:
+        return ""
+    text = f"{value:.{decimals}f}"
+    if len(text) > width:
+        text = f"{value:.{max(0, width - 6)}g}"[:width]
+    return text
+
+
+def _centred(head: str, width: int) -> str:
+    left = (width - len(head)) // 2
+    return (" " * left + head).ljust(width)
+
+
+def _name_width(listing: Listing) -> int:
+    width = 10
+    for row in listing.measured:
+        length = len(row.name)
+        if listing.hierarchical and not row.is_group:
+            length += 2 - (len(row.group) if row.group_id else 0)
+        width = max(width, length)
+    width = max(min(width, _WIDEST_NAME), len(f"Number of users: {listing.records}"))
+    return width + 2 if listing.hierarchical else width
+
+
+def _name_head(listing: Listing) -> str:
+    if listing.groups_only:
+        return "Name" if listing.hierarchical else "Group Name"
+    return "  User Name" if listing.hierarchical else "User Name"
+
+
+def _name_of(row: Row, listing: Listing) -> str:
+    if row.is_group or not listing.hierarchical:
+        return row.name
+    return "  " + (row.name[len(row.group) + 1 :] if row.group_id > 0 else row.name)
+
+
+def _summary(name: str, listing: Listing) -> str:
+    width = _COLUMNS[name].width
+    if name == "surplus":
+        return listing.surplus.ljust(width)
+    text = ""
+    if name == "in_use":
+        text = number(listing.weight_in_use, width, 0)
+    elif name == "usage":
+        text = number(listing.usage / 3600, width, 2)
+    elif name == "last":
+        text = long_time(listing.cutoff)
+    elif name == "since" and listing.cutoff is not None:
+        text = elapsed(listing.last_update - listing.cutoff)
+    return text.rjust(width)
+
+
+def _since(row: Row, listing: Listing) -> str:
+    return "" if row.last is None else elapsed(listing.last_update - row.last)
+
+
+def _sort_key(row: Row) -> str:
+    if row.sort_key is None:
+        return ""
+    return number(row.sort_key, 9, 2) if row.sort_key < _NO_SORT_KEY else "<last>"
+
+
+def _surplus(row: Row) -> str:
+    if row.surplus is None:
+        return ""
+    return row.surplus if row.group_id else "yes"
+
+
+_CELLS: dict[str, Callable[[Row, Listing], str]] = {
+    "group_id": lambda row, _: number(row.group_id or None, 5, 0),
+    "order": lambda row, _: number(row.order, 9, 2),
+    "sort_key": lambda row, _: _sort_key(row),
+    "effective_quota": lambda row, _: number(row.effective_quota, 9, 2),
+    "config_quota": lambda row, _: number(row.config_quota, 9, 2),
+    "surplus": lambda row, _: _surplus(row),
+    "subtree_quota": lambda row, _: number(row.subtree_quota, 9, 2),
+    "priority": lambda row, _: "" if row.is_group else number(row.priority, 12, 2),
+    "real_priority": lambda row, _: number(row.priority / row.factor, 8, 2) if row.factor else "",
+    "factor": lambda row, _: number(row.factor or None, 9, 2),
+    "in_use": lambda row, _: number(row.in_use if row.tells_use else None, 6, 0),
+    "usage": lambda row, _: number(None if row.usage is None else row.usage / 3600, 12, 2),
+    "begin": lambda row, _: long_time(row.begin),
+    "last": lambda row, _: long_time(row.last),
+    "since": _since,
+    "requested": lambda row, _: number(row.requested, 10, 0),
+    "floor": lambda row, _: number(row.floor, 9, 2) if row.floor is not None and row.floor > 0 else "",
+    "ceiling": lambda row, _: (
+        number(row.ceiling, 9, 2) if row.ceiling is not None and row.ceiling > -1 else ""
+    ),
+}
