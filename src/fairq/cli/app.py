@@ -1,0 +1,169 @@
+"""The console entry, and the conventions of the command line.
+
+**A command** is one module ``fairq/cli/<name>.py`` (``import_.py`` for the keyword), registered by name, module and
+one-line help in ``fairq.cli.tree.REGISTRY``; only the called command's module is imported. The module defines
+``app``::
+
+    from fairq.cli.command import App
+    from fairq.cli.invocation import Invocation
+    from fairq.cli.options import DryRun, Now
+    from fairq.cli.output import Column, Output, Table, View, emit
+
+    app = App()
+
+    @app.command(examples='''
+        fairq negotiate               # one cycle, as cron runs it
+        fairq negotiate --dry-run     # only show what it would decide
+    ''')
+    def negotiate(invocation: Invocation, output: Output, now: Now = None, dry_run: DryRun = False) -> None:
+        \"\"\"Run one negotiation cycle.
+
+        The further paragraphs are the manual's description.
+        \"\"\"
+        from fairq.steps.negotiate import negotiate as step
+
+        time = invocation.now(now)
+        result = step(invocation.state_path, invocation.settings, invocation.actor(time), dry_run=dry_run)
+        emit(View(tables=[Table(columns=[Column("Submitter", "Name")], records=result.records)]), output)
+
+- A parameter annotated `Invocation` is handed over: ``state_path``, ``settings``, ``now(given)``, ``actor(time)``
+  (operating-system user and command line, for the history), ``note(text)`` and ``detail(text)`` for stderr.
+- A parameter annotated `Output` stands for all output options; hand it to ``emit(View, output)``. ``output.constraint``
+  is the joined ``--constraint``; a step that applies it itself says so by ``Table(constrained=True)``.
+- Everything else is declared as Typer does: ``Annotated[T, typer.Option(...)]`` or ``typer.Argument``. Shared types
+  are in ``fairq.cli.options``: ``now: Now = None``, ``dry_run: DryRun = False``, ``constraint: Constraint = None``
+  (for commands that change things; see ``joined``), ``time_of("--at")`` and ``duration_of("--prune")`` as ``parser=``.
+- Several commands in one module: ``app = App(help="The slots of the pool.", default="list")``, then
+  ``@app.command("add")``, ``@app.command("list")``, ...; *default* runs when no inner command is named.
+- ``--state``, ``--config``, ``-q``, ``-v`` and ``--version`` are added to every command; declare none of them.
+- A command whose arguments need a rewrite first (userprio's single dashes) subclasses ``Command``, overrides
+  ``parse_args`` and is registered by ``@app.command(cls=ThatCommand)``.
+- Wrong input raises a `FairqError`; nothing below calls ``sys.exit`` or prints. Import steps, NumPy and the like inside
+  the function: the module itself is read for help and completion.
+
+**Exit**: 0 done; a `FairqError`'s own code; 2 for wrong use; 1 for anything unforeseen; 130 interrupted; 141 when the
+reader of stdout went away (what a shell shows for ``seq 999999 | head -1`` under ``pipefail``), both without a word
+of data lost that was asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairq import __version__
+from fairq.errors import FairqError
+
+INTERRUPTED = 130
+CLOSED_PIPE = 141
+
+
+def show_version() -> None:
+    """Print the version."""
+    sys.stdout.write(f"fairq {__version__}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code; every error ends as one line on stderr."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    _prepare_streams()
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+    except BaseException as error:
+        code = _failed(error)
+    _close_streams()
+    return code
+
+
+def _run(words: list[str]) -> int:
+    if words == ["--version"]:  # no need of the parser: scripts ask this often
+        show_version()
+        return 0
+    import typer
+
+    from fairq.cli.invocation import Invocation
+    from fairq.cli.tree import Root
+
+    root = Root()
+    try:
+        with root.make_context("fairq", words, obj=Invocation(arguments=words)) as context:
+            root.invoke(context)
+    except typer.Exit as end:
+        return end.exit_code
+    return 0
+
+
+def _failed(error: BaseException) -> int:
+    """Tell *error* in one line and return the exit code."""
+    if isinstance(error, BrokenPipeError):
+        return CLOSED_PIPE
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 1
+    if os.environ.get("FAIRQ_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error)
+    if isinstance(error, KeyboardInterrupt):
+        return _told("interrupted", INTERRUPTED)
+    if isinstance(error, FairqError):
+        return _told(str(error), error.exit_code)
+    if isinstance(error, MemoryError):
+        return _told("out of memory", 1)
+    usage = _usage_message(error)
+    if usage is not None:
+        return _told(*usage)
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        return _told(f"{where}{error.strerror}", 1)
+    kind = type(error).__name__
+    return _told(f"internal error: {kind}: {error}; run with FAIRQ_DEBUG=1 for details", 1)
+
+
+def _usage_message(error: BaseException) -> tuple[str, int] | None:
+    """Return the line and the exit code for an error of the parser, or None for another one."""
+    if "typer" not in sys.modules:
+        return None
+    import typer
+    from typer.exceptions import TyperException
+
+    if isinstance(error, typer.Abort):
+        return "aborted", 1
+    if not isinstance(error, TyperException):
+        return None
+    message = error.format_message().strip()
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        sys.stderr.write(message + "\n")
+        return "", error.exit_code
+    hint = f"; try '{context.command_path} --help'" if context is not None else ""
+    return message[:1].lower() + message[1:].rstrip(".") + hint, error.exit_code
+
+
+def _told(message: str, code: int) -> int:
+    if message:
+        from fairq.cli.output.text import escape
+
+        sys.stderr.write(f"fairq: {escape(' '.join(message.split()))}\n")
+    return code
+
+
+def _prepare_streams() -> None:
+    """Let no letter of a name break the output: what the locale cannot show is written as an escape."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by the caller, as by >&-
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _close_streams() -> None:
+    """Flush what is left; if nobody reads it, keep the interpreter from complaining about it at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

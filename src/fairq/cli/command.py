@@ -1,0 +1,209 @@
+"""Commands and groups of commands: Typer's, with fairq's shared options and its way of asking for things."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup, TyperOption
+
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import AF_SEPARATOR, OUTPUT_OPTIONS, read_output
+from fairq.cli.output.selection import Output
+from fairq.errors import UsageError
+
+Function = TypeVar("Function", bound=Callable[..., None])
+
+_AF = re.compile(r"--?(?:af|autoformat)(?::(.*))?", re.DOTALL)
+
+
+def _store(context: Any, parameter: Any, value: Any) -> None:
+    if value and not context.resilient_parsing or value == "":
+        setattr(context.obj, parameter.name, value)
+
+
+def _version(context: Any, parameter: Any, value: bool) -> None:
+    if value and not context.resilient_parsing:
+        from fairq.cli.app import show_version
+
+        show_version()
+        raise typer.Exit(0)
+
+
+def global_options(taken: frozenset[str]) -> list[TyperOption]:
+    """Return the options that every command accepts, without the spellings that are *taken* already."""
+    declared: list[tuple[list[str], dict[str, Any]]] = [
+        (["--state"], {"metavar": "FILE", "help": "The state file (else $FAIRQ_STATE, else your own)."}),
+        (["--config"], {"metavar": "FILE", "help": "The settings file, read alone (else $FAIRQ_CONFIG)."}),
+        (["-q", "--quiet"], {"is_flag": True, "help": "Print data and errors only."}),
+        (["-v", "--verbose"], {"count": True, "help": "Tell more on stderr; may be repeated."}),
+        (
+            ["--version"],
+            {"is_flag": True, "is_eager": True, "callback": _version, "help": "Show the version and exit."},
+        ),
+    ]
+    options = []
+    for spellings, rest in declared:
+        free = [spelling for spelling in spellings if spelling not in taken]
+        if free:
+            name = spellings[-1].removeprefix("--")
+            settings: dict[str, Any] = {"expose_value": False, "callback": _store, **rest}
+            options.append(TyperOption(param_decls=[name, *free], **settings))
+    return options
+
+
+def _with_global_options(settings: dict[str, Any]) -> dict[str, Any]:
+    parameters = list(settings.get("params") or [])
+    taken = frozenset(word for parameter in parameters for word in (*parameter.opts, *parameter.secondary_opts))
+    settings["params"] = [*parameters, *global_options(taken)]
+    settings["rich_markup_mode"] = None
+    return settings
+
+
+class Command(TyperCommand):
+    """A command that takes the global options too, and ``--af A B C`` as HTCondor's tools take it."""
+
+    def __init__(self, name: str | None, **settings: Any) -> None:
+        super().__init__(name, **_with_global_options(settings))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Join the words of every ``--af`` to one, then parse as usual."""
+        if any(parameter.name == "output_af" for parameter in self.params):
+            args = join_autoformat(args)
+        return super().parse_args(ctx, args)
+
+
+def join_autoformat(arguments: list[str]) -> list[str]:
+    """Return *arguments* with ``--af[:mods] A B`` as one option with one value.
+
+    As in condor_q, the attributes end at the next word that begins with a dash.
+    """
+    result: list[str] = []
+    waiting = list(reversed(arguments))
+    while waiting:
+        word = waiting.pop()
+        if word == "--":
+            return [*result, word, *reversed(waiting)]
+        found = _AF.fullmatch(word)
+        if found is None:
+            result.append(word)
+            continue
+        attributes = []
+        while waiting and not waiting[-1].startswith("-"):
+            attributes.append(waiting.pop())
+        if not attributes:
+            raise UsageError(message=f"{word} needs at least one attribute, as {word} Name Priority")
+        result.append("--af=" + AF_SEPARATOR.join([found.group(1) or "", *attributes]))
+    return result
+
+
+class Group(TyperGroup):
+    """A command of commands; with *default*, leaving the inner command out means that one."""
+
+    default: str | None = None
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**_with_global_options(settings))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the default command in where none is named."""
+        if self.default is not None and not self._names_command(args):
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+    def _names_command(self, arguments: list[str]) -> bool:
+        words = iter(arguments)
+        for word in words:
+            if word in ("-h", "--help", "--version"):
+                return True
+            if word in ("--state", "--config"):
+                next(words, None)
+            elif not word.startswith("-") and word in self.commands:
+                return True
+        return False
+
+
+class App:
+    """The command, or the commands, of one module; see ``fairq.cli.app`` for the convention."""
+
+    def __init__(self, help: str | None = None, default: str | None = None) -> None:
+        group = type("Group", (Group,), {"default": default})
+        self._typer = typer.Typer(
+            cls=group,
+            help=help,
+            no_args_is_help=default is None,
+            rich_markup_mode=None,
+            pretty_exceptions_enable=False,
+            add_completion=False,
+        )
+        self._is_group = help is not None
+
+    def command(
+        self, name: str | None = None, *, examples: str = "", cls: type[Command] = Command, **settings: Any
+    ) -> Callable[[Function], Function]:
+        """Register a function as a command; *examples* are command lines, each with its meaning behind ``#``."""
+        if examples:
+            settings["epilog"] = "\b\nExamples:\n" + inspect.cleandoc(examples)
+
+        def register(function: Function) -> Function:
+            self._typer.command(name, cls=cls, **settings)(expand(function))
+            return function
+
+        return register
+
+    def build(self, name: str) -> Any:
+        """Return the finished command under *name*."""
+        if self._is_group:
+            self._typer.callback()(lambda: None)
+        built = typer.main.get_command(self._typer)
+        built.name = name
+        return built
+
+
+def expand(function: Callable[..., None]) -> Callable[..., None]:
+    """Return *function* in the form Typer reads.
+
+    A parameter annotated `Invocation` is filled from the context; one annotated `Output` becomes the output
+    options. All others stay as declared.
+    """
+    signature = inspect.signature(function, eval_str=True)
+    parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+    invocation_name = output_name = None
+    for parameter in signature.parameters.values():
+        if parameter.annotation is Invocation:
+            invocation_name = parameter.name
+        elif parameter.annotation is Output:
+            output_name = parameter.name
+        else:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    if output_name is not None:
+        from typing import Annotated
+
+        for name, (kind, option) in OUTPUT_OPTIONS.items():
+            parameters.append(
+                inspect.Parameter(
+                    name,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    annotation=Annotated[kind, option],
+                    default=False if kind is bool else None,
+                )
+            )
+
+    def command(**values: Any) -> None:
+        invocation: Invocation = values.pop("context").obj
+        if output_name is not None:
+            output_values = {name: values.pop(name) for name in OUTPUT_OPTIONS}
+            values[output_name] = read_output(output_values, invocation.quiet)
+        if invocation_name is not None:
+            values[invocation_name] = invocation
+        function(**values)
+
+    command.__name__ = function.__name__
+    command.__doc__ = function.__doc__
+    command.__module__ = function.__module__
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    command.__signature__ = signature.replace(parameters=parameters, return_annotation=None)  # type: ignore[attr-defined]
+    return command

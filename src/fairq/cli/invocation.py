@@ -1,0 +1,107 @@
+"""One run of the program: where its files are, who runs it, how talkative it is."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.errors import UsageError
+from fairq.records import Actor
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+def operating_system_user() -> str:
+    """Return the name of the user who runs this process, or the number if it has no name."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
+
+
+@dataclass
+class Invocation:
+    """What the global options and the environment say; every command can have it (see ``fairq.cli.app``)."""
+
+    arguments: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    state: str | None = None
+    config: str | None = None
+    quiet: bool = False
+    verbose: int = 0
+
+    @property
+    def state_is_explicit(self) -> bool:
+        """Whether the user chose the state file, by ``--state`` or ``FAIRQ_STATE``."""
+        return self.state is not None or bool(self.environment.get("FAIRQ_STATE"))
+
+    @cached_property
+    def state_path(self) -> Path:
+        """The state file: ``--state``, else ``FAIRQ_STATE``, else the user's own (XDG) state directory."""
+        if self.state is not None:
+            if not self.state:
+                raise UsageError(message="--state is empty; give the path of a state file")
+            return Path(self.state)
+        if chosen := self.environment.get("FAIRQ_STATE"):
+            return Path(chosen)
+        from platformdirs import user_state_path
+
+        return user_state_path("fairq") / "state.db"
+
+    @property
+    def config_path(self) -> Path | None:
+        """The settings file of ``--config``, else of ``FAIRQ_CONFIG``; None leaves the choice to the layers."""
+        if self.config is not None and not self.config:
+            raise UsageError(message="--config is empty; give the path of a settings file")
+        chosen = self.config if self.config is not None else self.environment.get("FAIRQ_CONFIG")
+        return Path(chosen) if chosen else None
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings in force; raises the errors of the settings' files."""
+        from fairq.settings import load
+
+        return load(
+            Path(self.config) if self.config else None,
+            self.state_path if self.state_is_explicit else None,
+            self.environment,
+        )
+
+    @property
+    def command_line(self) -> str:
+        """The command as typed, quoted for a shell, fit for the history."""
+        import shlex
+
+        text = shlex.join(["fairq", *self.arguments])
+        # Bytes that are not UTF-8 reach us as lone surrogates, which SQLite cannot store.
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+    def now(self, given: int | None = None) -> int:
+        """Return the time of this run, in seconds since 1970: what ``--now`` says, else the clock's."""
+        if given is not None:
+            return given
+        import time
+
+        return int(time.time())
+
+    def actor(self, now: int) -> Actor:
+        """Return who acts, by which command and when, for the history of changes."""
+        return Actor(user=operating_system_user(), command=self.command_line, time=now)
+
+    def note(self, text: str) -> None:
+        """Tell the user something beside the data: a line on stderr, unless ``--quiet``."""
+        if not self.quiet:
+            sys.stderr.write(text + "\n")
+
+    def detail(self, text: str) -> None:
+        """Tell what only ``--verbose`` wants to know, on stderr."""
+        if self.verbose:
+            sys.stderr.write(text + "\n")

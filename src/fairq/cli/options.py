@@ -1,0 +1,163 @@
+"""The options that commands share, and how the values people type are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+
+from fairq.cli.output.selection import Format, Output
+from fairq.errors import InvalidNumberError, InvalidTimeError, UsageError
+
+LATEST = 253_402_300_799
+"""The last second of the year 9999, the end of ISO 8601's years."""
+
+
+def parse_time(text: str, what: str = "--now") -> int:
+    """Return *text* as seconds since 1970: a number of seconds, or ISO 8601, local time without a zone.
+
+    Raises InvalidTimeError naming *what*.
+    """
+    text = text.strip()
+    try:
+        if re.fullmatch(r"\d+(\.\d*)?", text, re.ASCII):
+            seconds = int(text.partition(".")[0])
+        else:
+            seconds = int(datetime.fromisoformat(text).timestamp())
+    except (ValueError, OverflowError, OSError):
+        raise InvalidTimeError(what=what, value=text) from None
+    if not 0 <= seconds <= LATEST:
+        raise InvalidTimeError(what=what, value=text)
+    return seconds
+
+
+def time_of(what: str) -> Callable[[str], int]:
+    """Return a parser of times for the option *what*, for ``typer.Option(parser=...)``."""
+
+    def parse(text: str) -> int:
+        return parse_time(text, what)
+
+    return parse
+
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+
+def parse_duration(text: str, what: str = "the duration") -> int:
+    """Return *text* in seconds: ``3600``, ``30m``, ``1h``, ``90d``, ``2w`` or several in a row as ``1h30m``.
+
+    Raises InvalidNumberError naming *what*.
+    """
+    text = text.strip()
+    total = 0
+    if not re.fullmatch(r"\d+|(\d+[smhdw])+", text, re.ASCII):
+        raise InvalidNumberError(what=what, value=text, expected="give seconds, or a duration as 30m, 1h or 90d")
+    for number, unit in re.findall(r"(\d+)([smhdw]?)", text):
+        total += int(number) * _UNITS[unit]
+    if total > LATEST:
+        raise InvalidNumberError(what=what, value=text, expected="it is longer than the calendar")
+    return total
+
+
+def duration_of(what: str) -> Callable[[str], int]:
+    """Return a parser of durations for the option *what*, for ``typer.Option(parser=...)``."""
+
+    def parse(text: str) -> int:
+        return parse_duration(text, what)
+
+    return parse
+
+
+Now = Annotated[
+    int | None,
+    typer.Option(
+        "--now",
+        parser=time_of("--now"),
+        metavar="TIME",
+        help="Use TIME instead of the clock: seconds since 1970, or ISO 8601 (local time without a zone).",
+    ),
+]
+"""``now: Now = None``; give it to `Invocation.now`."""
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Decide and show everything, store nothing.")]
+"""``dry_run: DryRun = False``"""
+
+Constraint = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--constraint",
+        metavar="EXPR",
+        help="Only what satisfies this ClassAd expression; may be repeated, all must be true.",
+    ),
+]
+"""``constraint: Constraint = None``, for commands that change what they select; see `joined`."""
+
+
+def joined(constraints: list[str] | None) -> str | None:
+    """Return several ``--constraint`` as one expression, or None."""
+    if not constraints:
+        return None
+    for text in constraints:
+        if not text.strip():
+            raise UsageError(message="--constraint is empty; give a ClassAd expression, as 'JobStatus == 1'")
+    return constraints[0] if len(constraints) == 1 else " && ".join(f"({text})" for text in constraints)
+
+
+OUTPUT_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "output_json": (bool, typer.Option("--json", help="Print one JSON document, numbers at full precision.")),
+    "output_ndjson": (bool, typer.Option("--ndjson", help="Print one JSON object per line.")),
+    "output_csv": (bool, typer.Option("--csv", help="Print comma-separated values.")),
+    "output_tsv": (bool, typer.Option("--tsv", help="Print tab-separated values.")),
+    "output_af": (
+        list[str] | None,
+        typer.Option(
+            "--af",
+            metavar="ATTR...",
+            help="Print these attributes or ClassAd expressions, as HTCondor's autoformat; --af:jlhVr,tng as there.",
+        ),
+    ),
+    "output_no_header": (bool, typer.Option("--no-header", help="Leave the headings out.")),
+    "output_constraint": (
+        list[str] | None,
+        typer.Option(
+            "--constraint",
+            metavar="EXPR",
+            help="Show only what satisfies this ClassAd expression; may be repeated, all must be true.",
+        ),
+    ),
+}
+"""The options that a parameter ``output: Output`` of a command stands for: type and declaration by name."""
+
+AF_SEPARATOR = "\x1f"
+"""Joins the modifiers and attributes of one ``--af`` into one word for the parser (see ``fairq.cli.command``)."""
+
+_AF_MODIFIERS = frozenset("jlhVro,tng")
+
+
+def read_output(values: dict[str, Any], quiet: bool) -> Output:
+    """Return the `Output` that the values of `OUTPUT_OPTIONS` describe; raises UsageError if two formats clash."""
+    formats: list[Format] = [name for name in ("json", "ndjson", "csv", "tsv") if values[f"output_{name}"]]
+    attributes: list[str] = []
+    modifiers = ""
+    if values["output_af"]:
+        formats.append("af")
+        for words in values["output_af"]:
+            first, *rest = words.split(AF_SEPARATOR)
+            modifiers += first
+            attributes += rest
+    if len(formats) > 1:
+        raise UsageError(message=f"--{formats[0]} and --{formats[1]} exclude each other; give one of them")
+    for modifier in modifiers:
+        if modifier not in _AF_MODIFIERS:
+            raise UsageError(message=f"--af: {modifier!r} is not a modifier; known are jlhVr,tng")
+    return Output(
+        format=formats[0] if formats else "table",
+        header=not values["output_no_header"],
+        attributes=tuple(attributes),
+        modifiers=modifiers,
+        constraint=joined(values["output_constraint"]),
+        quiet=quiet,
+    )

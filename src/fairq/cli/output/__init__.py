@@ -1,0 +1,10 @@
+"""The one place that prints: a command hands over a `View` and the `Output` its user asked for."""
+
+from __future__ import annotations
+
+from fairq.cli.output.emit import emit
+from fairq.cli.output.machine import write_json
+from fairq.cli.output.selection import Output
+from fairq.cli.output.view import Column, Record, Table, View
+
+__all__ = ["Column", "Output", "Record", "Table", "View", "emit", "write_json"]

@@ -1,0 +1,25 @@
+"""``--constraint``: which records satisfy a ClassAd expression."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from fairq.cli.output.view import Record
+
+
+def matching(records: Iterable[Record], constraint: str) -> Iterator[Record]:
+    """Yield the records for which *constraint* is true (a number other than 0 counts), as HTCondor's tools do.
+
+    Raises ExpressionError at once, before any record is read, if *constraint* does not parse.
+    """
+    from fairq.engine.classad import evaluate_scalar, parse
+
+    expression = parse(constraint)
+
+    def selected() -> Iterator[Record]:
+        for record in records:
+            value = evaluate_scalar(expression, record)
+            if isinstance(value, (bool, int, float)) and value:
+                yield record
+
+    return selected()

@@ -1,0 +1,130 @@
+"""JSON, NDJSON, CSV and TSV: complete values at full precision, never rounded, cut or wrapped.
+
+JSON has no infinity: it and not-a-number are written as the strings ``Infinity``, ``-Infinity`` and ``NaN``.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, TextIO
+
+from fairq.cli.output.view import Record
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Path):
+        return str(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return value
+
+
+class Encoder:
+    """Writes values as JSON text that *stream* can carry."""
+
+    def __init__(self, stream: TextIO) -> None:
+        # A stream that is not UTF-8 would turn a letter into an escape that is not JSON's.
+        self._ascii = (stream.encoding or "ascii").lower().replace("-", "") != "utf8"
+
+    def text(self, value: Any) -> str:
+        """Return *value* as JSON on one line."""
+        try:
+            return json.dumps(value, ensure_ascii=self._ascii, allow_nan=False, default=_plain)
+        except ValueError:
+            return json.dumps(_finite(value), ensure_ascii=self._ascii, allow_nan=False, default=_plain)
+
+    def array(self, values: Iterable[Any]) -> Iterator[str]:
+        """Yield the pieces of an array, each item on its own line."""
+        before = "[\n"
+        for value in values:
+            yield before + self.text(value)
+            before = ",\n"
+        yield "[]" if before == "[\n" else "\n]"
+
+    def document(self, members: Mapping[str, Any]) -> Iterator[str]:
+        """Yield the pieces of an object, each member on its own line, a long array's items likewise."""
+        before = "{\n"
+        for name, value in members.items():
+            yield f"{before}{self.text(name)}: "
+            if isinstance(value, (list, tuple)) and value and isinstance(value[0], Mapping):
+                yield from self.array(value)
+            else:
+                yield self.text(value)
+            before = ",\n"
+        yield "{}" if before == "{\n" else "\n}"
+
+
+def write_json(value: Any, stream: TextIO | None = None) -> None:
+    """Write *value* as one JSON document: objects and arrays get a line per member."""
+    stream = stream or sys.stdout
+    encoder = Encoder(stream)
+    if isinstance(value, Mapping):
+        stream.writelines(encoder.document(value))
+    elif isinstance(value, str) or not isinstance(value, Iterable):
+        stream.write(encoder.text(value))
+    else:
+        stream.writelines(encoder.array(value))
+    stream.write("\n")
+
+
+def write_ndjson(records: Iterable[Record], stream: TextIO) -> None:
+    """Write one JSON object per line."""
+    encoder = Encoder(stream)
+    stream.writelines(f"{encoder.text(record)}\n" for record in records)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple, dict)):
+        return json.dumps(_finite(value), ensure_ascii=False, default=_plain)
+    return str(value)
+
+
+def _rows(records: Iterable[Record], fields: Sequence[str]) -> Iterator[list[str]]:
+    for record in records:
+        lowered = {name.lower(): value for name, value in record.items()}
+        yield [_cell(lowered.get(name.lower())) for name in fields]
+
+
+def write_csv(records: Iterable[Record], fields: Sequence[str], header: bool, stream: TextIO) -> None:
+    """Write comma-separated values as RFC 4180 quotes them, with lines that end in a bare newline."""
+    writer = csv.writer(stream, lineterminator="\n")
+    if header:
+        writer.writerow(fields)
+    writer.writerows(_rows(records, fields))
+
+
+_TSV = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+
+
+def write_tsv(records: Iterable[Record], fields: Sequence[str], header: bool, stream: TextIO) -> None:
+    """Write tab-separated values; tab, newline, carriage return and backslash are escaped by a backslash."""
+    if header:
+        stream.write("\t".join(fields) + "\n")
+    stream.writelines("\t".join(cell.translate(_TSV) for cell in row) + "\n" for row in _rows(records, fields))

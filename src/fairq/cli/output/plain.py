@@ -1,0 +1,62 @@
+"""A table as aligned plain text: complete, never wrapped, without a trailing blank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fairq.cli.output.text import escape, shown, width
+from fairq.cli.output.view import Column, Record, Table
+
+
+def cells(column: Column, records: Sequence[Record]) -> tuple[list[str], bool]:
+    """Return the cells of *column* and whether they stand on the right."""
+    lowered = column.attribute.lower()
+    values: list[Any] = []
+    for record in records:
+        value = record.get(column.attribute)
+        if value is None and column.attribute not in record:
+            value = next((item for name, item in record.items() if name.lower() == lowered), None)
+        values.append(value)
+    if column.align is not None:
+        right = column.align == "right"
+    else:
+        present = [value for value in values if value is not None]
+        right = bool(present) and all(
+            isinstance(value, (int, float)) and not isinstance(value, bool) for value in present
+        )
+    form = column.shown
+    texts = [shown(value) if form is None or value is None else escape(form(value)) for value in values]
+    return texts, right
+
+
+def grid(table: Table, records: Sequence[Record]) -> list[tuple[str, list[str], bool]]:
+    """Return heading, cells and alignment of every column, the footer's cells last."""
+    rows = [*records, table.footer] if table.footer is not None else records
+    return [(escape(column.heading), *cells(column, rows)) for column in table.columns]
+
+
+def _padded(text: str, size: int, right: bool) -> str:
+    blanks = " " * (size - width(text))
+    return blanks + text if right else text + blanks
+
+
+def lines(table: Table, records: Sequence[Record], header: bool) -> Iterator[str]:
+    """Yield the lines of *table* for *records*: headings, rows, a rule and the footer."""
+    columns = grid(table, records)
+    sizes = [max([width(heading), *map(width, texts)]) for heading, texts, _ in columns]
+    if header:
+        yield _line([heading for heading, _, _ in columns], sizes, columns)
+    count = len(records)
+    for row in range(count):
+        yield _line([texts[row] for _, texts, _ in columns], sizes, columns)
+    if table.footer is not None:
+        yield "  ".join("-" * size for size in sizes)
+        yield _line([texts[count] for _, texts, _ in columns], sizes, columns)
+
+
+def _line(texts: list[str], sizes: list[int], columns: list[tuple[str, list[str], bool]]) -> str:
+    parts = (
+        _padded(text, size, right) for text, size, (_, _, right) in zip(texts, sizes, columns, strict=True)
+    )
+    return "  ".join(parts).rstrip()

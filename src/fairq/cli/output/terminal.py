@@ -1,0 +1,35 @@
+"""What the terminal can show: whether there is one, its width and whether it wants colour.
+
+``FORCE_COLOR`` asks for the terminal's table in a pipe too; ``NO_COLOR`` and ``TERM=dumb`` are respected.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from typing import TextIO
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How to draw on a terminal: *width* in cells (None: as wide as need be), and whether in colour."""
+
+    width: int | None
+    colour: bool
+
+
+def style(stream: TextIO) -> Style | None:
+    """Return how to draw on *stream*, or None if it takes plain text."""
+    no_colour = bool(os.environ.get("NO_COLOR"))
+    forced = bool(os.environ.get("FORCE_COLOR")) and not no_colour
+    terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
+    if not terminal and not forced:
+        return None
+    return Style(width=_columns(stream.isatty()), colour=not no_colour)
+
+
+def _columns(terminal: bool) -> int | None:
+    if not terminal and not os.environ.get("COLUMNS", "").isdigit():
+        return None
+    return max(shutil.get_terminal_size().columns, 20)

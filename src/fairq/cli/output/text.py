@@ -1,0 +1,45 @@
+"""Values as text that can neither break a table nor steer a terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def escape(text: str) -> str:
+    """Return *text* with every control, bidirectional and unprintable character written as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(character if character.isprintable() else _escaped(character) for character in text)
+
+
+def _escaped(character: str) -> str:
+    if character in _SHORT:
+        return _SHORT[character]
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def width(text: str) -> int:
+    """Return how many terminal cells *text* takes: wide East Asian characters take two, marks none."""
+    if text.isascii():
+        return len(text)
+    cells = 0
+    for character in text:
+        if unicodedata.combining(character):
+            continue
+        cells += 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    return cells
+
+
+def shown(value: Any) -> str:
+    """Return the text of a table cell for *value*: nothing for a missing one, ``true``/``false`` for booleans."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return escape(str(value))

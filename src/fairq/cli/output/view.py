@@ -1,0 +1,60 @@
+"""What a command shows: plain data, without a word about how it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Record = Mapping[str, Any]
+"""One row as an ad: attribute name to value (str, int, float, bool, None, list, ``/Expr(...)/``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table.
+
+    *attribute* is the record's attribute, looked up in any case; *heading* stands above it. *shown* turns the
+    value into what people read (rounded, with a unit); machine formats always carry the value itself.
+    Numbers stand right and text left, unless *align* says otherwise.
+    """
+
+    heading: str
+    attribute: str
+    shown: Callable[[Any], str] | None = None
+    align: Literal["left", "right"] | None = None
+
+
+@dataclass(slots=True)
+class Table:
+    """Records and the columns that people see of them.
+
+    *key* names the records in the view's JSON document. *footer* is one more row (a record that only the
+    table shows, for totals); *plain* draws the table as exact text instead of the generated one wherever
+    there is no terminal; it is given the records left after ``--constraint``. *empty* is said on stderr when
+    a table has no records. *constrained* tells that the step has applied ``--constraint`` already.
+    """
+
+    columns: Sequence[Column]
+    records: Iterable[Record]
+    title: str | None = None
+    key: str | None = None
+    footer: Record | None = None
+    plain: Callable[[Sequence[Record]], str] | None = None
+    empty: str | None = None
+    constrained: bool = False
+
+
+@dataclass(slots=True)
+class View:
+    """All that one command shows.
+
+    ``--csv``, ``--tsv``, ``--ndjson`` and ``--af`` show the table number *main*. The JSON document is the list of
+    its records; or, if *document* is given, *document* followed by the records of every table that has a key.
+    *fields* are the attributes that CSV and TSV show, by default those of the main table's columns.
+    """
+
+    tables: Sequence[Table] = field(default_factory=list)
+    document: Mapping[str, Any] | None = None
+    main: int = 0
+    fields: Sequence[str] | None = None

@@ -1,0 +1,87 @@
+"""The tree of commands: which there are, and in which module; a module is imported when its command runs."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, NamedTuple
+
+from fairq.cli.command import Group
+from fairq.errors import UsageError
+
+
+class Entry(NamedTuple):
+    """A command's module, and the line that ``fairq --help`` shows for it."""
+
+    module: str
+    help: str
+
+
+REGISTRY: dict[str, Entry] = {
+    "submit": Entry("fairq.cli.submit", "Queue jobs from a submit description, or one command."),
+    "queue": Entry("fairq.cli.queue", "Show the jobs."),
+    "remove": Entry("fairq.cli.remove", "Remove jobs from the queue."),
+    "hold": Entry("fairq.cli.hold", "Hold jobs back."),
+    "release": Entry("fairq.cli.release", "Release held jobs."),
+    "prio": Entry("fairq.cli.prio", "Change the priority of jobs."),
+    "finish": Entry("fairq.cli.finish", "Record that running jobs have ended."),
+    "slots": Entry("fairq.cli.slots", "The machines of the pool: add, detect, list, remove, drain."),
+    "negotiate": Entry("fairq.cli.negotiate", "Run one negotiation cycle."),
+    "userprio": Entry("fairq.cli.userprio", "Show and change priorities and usage."),
+    "config": Entry("fairq.cli.config", "The settings: show, get, set, check, path, import."),
+    "import": Entry("fairq.cli.import_", "Bring a pool in: slots, jobs, accounting, or a whole state."),
+    "export": Entry("fairq.cli.export", "Write the whole state as one JSON document."),
+    "state": Entry("fairq.cli.state", "The state file: path, check, backup, history."),
+    "demo": Entry("fairq.cli.demo", "Play a day of a small pool on a scratch state."),
+    "_complete": Entry("fairq.cli.completion", ""),
+}
+"""Every command in the order of the help; a name that begins with ``_`` is hidden."""
+
+
+def load(name: str) -> Any:
+    """Return the command *name*, importing its module."""
+    entry = REGISTRY[name]
+    try:
+        module = importlib.import_module(entry.module)
+    except ModuleNotFoundError as error:
+        if error.name != entry.module:
+            raise
+        raise UsageError(message=f"{name} is not part of this installation of fairq") from None
+    return module.app.build(name)
+
+
+class Root(Group):
+    """The ``fairq`` command itself."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            name="fairq",
+            help="Fair share for shared computers: HTCondor's negotiation and priorities over one state file.",
+            epilog="Run 'fairq COMMAND --help' for a command's options, 'man fairq' for the manual.",
+            no_args_is_help=True,
+            context_settings={"help_option_names": ["-h", "--help"]},
+        )
+        # The names alone serve the suggestions for a mistyped command; `get_command` builds the commands.
+        self.commands = dict.fromkeys(self.visible())  # type: ignore[assignment]
+        self._loaded: dict[str, Any] = {}
+
+    @staticmethod
+    def visible() -> list[str]:
+        """Return the names of the commands that are shown."""
+        return [name for name in REGISTRY if not name.startswith("_")]
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands in the order of the help."""
+        return self.visible()
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command *cmd_name*, or None if there is none."""
+        if cmd_name not in REGISTRY:
+            return None
+        if cmd_name not in self._loaded:
+            self._loaded[cmd_name] = load(cmd_name)
+        return self._loaded[cmd_name]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands from the registry, importing none of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, REGISTRY[name].help) for name in self.visible()])
