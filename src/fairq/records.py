@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
+PROC_PLACEHOLDER = "$(ProcId)"
+"""Stands for the proc's number in the values of a range's template."""
+
 Ad = dict[str, Any]
 """A ClassAd as HTCondor's ``-json`` prints it: an expression is the string ``/Expr(...)/``."""
 
@@ -117,6 +120,31 @@ class JobRange:
 
     def __len__(self) -> int:
         return self.last_proc - self.first_proc + 1
+
+
+    def attributes(self) -> Ad:
+        """Return the job attributes that are columns here; ProcId is missing, it differs per proc."""
+        user = self.submitter.rpartition("@")[2]
+        return {
+            "ClusterId": self.cluster,
+            "JobStatus": self.status,
+            "JobPrio": self.priority,
+            "QDate": self.queue_date,
+            "EnteredCurrentStatus": self.status_date,
+            "Owner": self.owner,
+            "User": f"{self.owner}@{user}",
+        }
+
+    def peculiar(self, proc: int) -> Ad:
+        """Return what *own* and *template* say of one proc."""
+        ad = dict(self.own or {})
+        for name, value in (self.template or {}).items():
+            ad[name] = value.replace(PROC_PLACEHOLDER, str(proc)) if isinstance(value, str) else value
+        return ad
+
+    def ad_of(self, shared: Ad, proc: int) -> Ad:
+        """Assemble the whole ad of one proc from the *shared* ad of the range."""
+        return {**shared, **self.peculiar(proc), **self.attributes(), "ProcId": proc}
 
 
 @dataclass(slots=True)

@@ -1,0 +1,195 @@
+"""Which slots are candidates for a request, and in which order (reference 3.7; matchmakingAlgorithm).
+
+What is alike is worked out once: the slots that a kind of job may use, their order, and the slots that the
+preemption policy gives away are shared by all submitters whose jobs agree in what the expressions read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.classad import evaluate_in_ad, evaluate_in_columns, expression_of, parse
+from fairq.engine.negotiation.matchlist import NONE, PRIO, RANK, FreeSlots, Lane, Limits, MatchList
+from fairq.engine.negotiation.ordering import Ordering, order_slots
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.shared_work import Asker, SharedWork
+from fairq.engine.negotiation.snapshot import PoolSlots
+from fairq.engine.negotiation.std_sort import std_sorted
+
+_REQUIREMENTS = parse("Requirements")
+
+
+@dataclass(frozen=True, slots=True)
+class Holders:
+    """Who has the slots that a match would take from somebody.
+
+    Args:
+        held: per slot, whether a match would preempt its holder.
+        names: per slot, its holder; None where nobody.
+        priorities: per slot, the holder's effective priority at the cycle's start.
+    """
+
+    held: NDArray[np.bool_]
+    names: Sequence[str | None]
+    priorities: NDArray[np.float64]
+
+
+class Kind:
+    """The candidates of one kind of job: who may, in which order, by reason of the claim."""
+
+    def __init__(self, suitable: NDArray[np.bool_], ordering: Ordering) -> None:
+        self.suitable = suitable
+        self.ordering = ordering
+        order = ordering.order[(suitable & ~ordering.outranked)[ordering.order]]
+        state = ordering.state[order]
+        self.lanes = {reason: Lane(order[state == reason]) for reason in (NONE, RANK, PRIO)}
+        self.place = np.empty(len(suitable), dtype=np.int64)
+        self.place[ordering.order] = np.arange(len(ordering.order))
+
+
+class Candidates:
+    """Finds candidate slots for requests, over one cycle.
+
+    Args:
+        pool: all slots.
+        policy: the cycle's rules.
+        cost: the weight of each slot.
+        holders: who has the slots in use.
+        tie_order: each slot's place among slots that rank equally.
+        free: the slots still to be had.
+    """
+
+    def __init__(
+        self,
+        pool: PoolSlots,
+        policy: NegotiationPolicy,
+        cost: list[float],
+        holders: Holders,
+        tie_order: NDArray[np.int64],
+        free: FreeSlots,
+    ) -> None:
+        self._pool = pool
+        self._policy = policy
+        self._cost = cost
+        self._costs = np.array(cost)
+        self._holders = holders
+        self._any_held = bool(holders.held.any())
+        self._tie_order = tie_order
+        self._free = free
+        self._kinds: dict[tuple[int, int], Kind] = {}
+        slots = pool.ads
+        ranks = [policy.pre_job_rank, policy.post_job_rank]
+        if self._any_held:
+            ranks += [policy.preemption_rank, parse("Rank"), parse("CurrentRank")]
+        self._suitable = SharedWork(self._find_suitable, slots, ["requirements"], [_REQUIREMENTS])
+        self._ordering = SharedWork(
+            lambda asker: order_slots(asker.ad(), slots, holders.held, tie_order, policy),
+            slots,
+            [] if policy.ignore_job_ranks else ["rank"],
+            ranks,
+        )
+        gate = policy.preemption_requirements
+        self._given_away = SharedWork(self._find_given_away, slots, [], [gate] if gate else [])
+
+    def match_list(self, asker: Asker, only_rank: bool, limits: Limits) -> MatchList:
+        """Build the list for one kind of request.
+
+        With *only_rank* only slots whose machine prefers the job to the one it runs are candidates.
+        """
+        kind = self._kind(asker)
+        state = kind.ordering.state
+        reasons: tuple[int, ...] = (RANK,) if only_rank else (NONE, RANK)
+        if not self._any_held:
+            reasons = () if only_rank else (NONE,)
+        elif not only_rank and self._admitted(asker).any():
+            reasons = (NONE, RANK, PRIO)
+        admits = self._admits(asker, kind)
+
+        lanes = [kind.lanes[reason] for reason in reasons if len(kind.lanes[reason].order)]
+        if kind.ordering.ties and self._policy.tie_break == "std_sort":
+            return self._std_list(kind, lanes, admits, limits)
+        slots = lanes[0].walk(self._free) if len(lanes) == 1 else self._merge(kind, lanes)
+        return MatchList(slots, state, self._cost, admits, limits)
+
+    def _admits(self, asker: Asker, kind: Kind) -> Callable[[int], bool]:
+        """The test whether a slot with a holder may be taken from it, other than for the limits."""
+        if not self._any_held:
+            return lambda _slot: False
+        state, names, admitted = kind.ordering.state, self._holders.names, self._admitted(asker)
+        return lambda slot: state[slot] == RANK or (names[slot] != asker.submitter and bool(admitted[slot]))
+
+    def refused_by_policy(self, asker: Asker) -> bool:
+        """Whether the preemption policy keeps some slot from this job that it could use otherwise."""
+        if not self._any_held:
+            return False
+        kind = self._kind(asker)
+        held = self._holders.held
+        refused = kind.suitable & held & (kind.ordering.state != RANK) & ~self._admitted(asker)
+        refused &= self._free.mask()
+        return any(self._holders.names[slot] != asker.submitter for slot in np.flatnonzero(refused).tolist())
+
+    def _merge(self, kind: Kind, lanes: list[Lane]) -> Iterator[int]:
+        """Walk several lanes as one, best slot first."""
+        walks = [lane.walk(self._free) for lane in lanes]
+        heads = [next(walk, -1) for walk in walks]
+        while any(head >= 0 for head in heads):
+            lane = min((i for i, head in enumerate(heads) if head >= 0), key=lambda i: kind.place[heads[i]])
+            yield heads[lane]
+            heads[lane] = next(walks[lane], -1)
+
+    def _std_list(
+        self, kind: Kind, lanes: list[Lane], admits: Callable[[int], bool], limits: Limits
+    ) -> MatchList:
+        """The candidates as the negotiator's sort leaves them, which hangs on all that are on the list."""
+        state = kind.ordering.state
+        orders = [lane.order for lane in lanes] or [np.empty(0, np.int32)]
+        listed = np.sort(np.concatenate(orders))
+        listed = listed[self._free.mask()[listed]]
+        if self._any_held:
+            listed = listed[[state[slot] == NONE or admits(slot) for slot in listed]]
+        permitted = limits.permitted(self._costs[listed], state[listed] == NONE) | (state[listed] == RANK)
+        slots = self._std_walk(kind, listed[permitted])
+        return MatchList(slots, state, self._cost, admits, limits, not permitted.all())
+
+    @staticmethod
+    def _std_walk(kind: Kind, listed: NDArray[np.int32]) -> Iterator[int]:
+        for position in std_sorted(kind.ordering.dense[listed]):
+            yield int(listed[position])
+
+    def _kind(self, asker: Asker) -> Kind:
+        suitable, ordering = self._suitable.get(asker), self._ordering.get(asker)
+        key = (id(suitable), id(ordering))
+        kind = self._kinds.get(key)
+        if kind is None:
+            kind = self._kinds[key] = Kind(suitable, ordering)
+        return kind
+
+    def _find_suitable(self, asker: Asker) -> NDArray[np.bool_]:
+        """Slots of the whole pool where both sides' Requirements are true; a missing one is not."""
+        slots, job = self._pool.ads, asker.ad()
+        suitable = np.zeros(len(slots), np.bool_)
+        if "requirements" in job:
+            rows = np.flatnonzero(evaluate_in_ad(expression_of(job["requirements"]), job, slots).is_true())
+            agreed = evaluate_in_columns(_REQUIREMENTS, slots, job, rows).is_true()
+            suitable[rows[agreed]] = True
+        return suitable
+
+    def _find_given_away(self, asker: Asker) -> NDArray[np.bool_]:
+        """Held slots that PREEMPTION_REQUIREMENTS would give to this job."""
+        gate = self._policy.preemption_requirements
+        if gate is None:
+            return self._holders.held
+        return self._holders.held & evaluate_in_columns(gate, self._pool.ads, asker.ad()).is_true()
+
+    def _admitted(self, asker: Asker) -> NDArray[np.bool_]:
+        """The same, where the asker's priority is better by the margin that the rules demand."""
+        given_away = self._given_away.get(asker)
+        margin = self._policy.preempt_prio_delta
+        if margin is None:
+            return given_away
+        return given_away & (self._holders.priorities >= asker.priority + margin)
+

@@ -1,0 +1,211 @@
+"""One negotiation cycle: who gets which slot, and why not more.
+
+Reference 3.1; matchmaker.cpp, negotiationTime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fairq.engine.accounting.accountant import Accountant, SlotUse
+from fairq.engine.classad import Expression
+from fairq.engine.negotiation.autoclusters import Autoclusters
+from fairq.engine.negotiation.candidates import Candidates, Holders
+from fairq.engine.negotiation.decision import (
+    CycleDecision,
+    Match,
+    MatchReason,
+    Rejection,
+    RejectReason,
+    SubmitterDecision,
+)
+from fairq.engine.negotiation.matchlist import NONE, PRIO, RANK, FreeSlots, Limits
+from fairq.engine.negotiation.pie import Contender, Pie, PieRules
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.requests import RequestQueue, job_order
+from fairq.engine.negotiation.shared_work import Asker
+from fairq.engine.negotiation.slots import candidate_slots, holders_of, slot_weights, tie_order, users_of
+from fairq.engine.negotiation.snapshot import Jobs, PoolSlots
+from fairq.engine.negotiation.turn import Job, Turn, TurnEnd
+
+_REASONS = {NONE: MatchReason.NO_PREEMPTION, RANK: MatchReason.RANK, PRIO: MatchReason.PRIORITY}
+
+
+def negotiate(
+    pool: PoolSlots, jobs: Jobs, accountant: Accountant, policy: NegotiationPolicy, now: int
+) -> CycleDecision:
+    """Hold one negotiation cycle at *now* (seconds since 1970).
+
+    The accountant's records are brought up to date, charged for the slots found in use and for the matches
+    made; everything else that was decided is in the result.
+    """
+    return NegotiationCycle(pool, jobs, accountant, policy, now).run()
+
+
+class NegotiationCycle:
+    """The state of one cycle while it runs; `negotiate` is the way in."""
+
+    def __init__(
+        self, pool: PoolSlots, jobs: Jobs, accountant: Accountant, policy: NegotiationPolicy, now: int
+    ) -> None:
+        self._pool = pool
+        self._policy = policy
+        self._accountant = accountant
+        self._now = now
+        weights = slot_weights(pool.ads, policy)
+        self._cost: list[float] = weights.tolist()
+        accountant.update(now)
+        accountant.check_matches(
+            (
+                SlotUse(pool.keys[row], user, self._cost[row])
+                for row, user in enumerate(users_of(pool.ads))
+                if user is not None
+            ),
+            now,
+        )
+        candidates = candidate_slots(pool, policy)
+        self._free = FreeSlots(candidates)
+        self._holders = self._find_holders()
+        self._candidates = Candidates(
+            pool, policy, self._cost, self._holders, tie_order(pool.names, policy), self._free
+        )
+        self._autoclusters = Autoclusters(jobs.ads, pool.ads, _expressions(policy))
+        self._contenders = self._find_contenders(jobs)
+        self.decision = CycleDecision(
+            rules=policy.rules,
+            time=now,
+            slots=len(self._cost),
+            candidates=self._free.left,
+            pie=float(sum(self._cost)),
+            min_slot_weight=min(self._cost, default=0.0),
+            submitters=[contender.decision for contender in self._contenders],
+        )
+
+    def run(self) -> CycleDecision:
+        """Deal the floors, then the pie."""
+        below = [c for c in self._contenders if 0 < c.decision.floor > self.weighted_used(c.name)]
+        if below:
+            self._deal(below, floor_round=True)
+        self._deal(self._contenders)
+        self.decision.submitters.sort(key=lambda d: (d.effective_priority, d.submitter, d.schedd))
+        return self.decision
+
+    def weighted_used(self, name: str) -> float:
+        """Slot weight that a submitter or group has in use at this moment."""
+        return self._accountant.weighted_used(name)
+
+    def slots_left(self) -> bool:
+        """Whether any candidate slot is left."""
+        return self._free.left > 0
+
+    def publish_share(self, name: str, share: float, limit: float) -> None:
+        """Note a submitter's share and limit for the accountant's reports."""
+        record = self._accountant.record(name)
+        record.submitter_share, record.submitter_limit = share, limit
+
+    def negotiate(self, contender: Contender, limits: Limits, ignore_limit: bool, group: str) -> TurnEnd:
+        """Hold one submitter's turn, charging matches as they are made."""
+        decision = contender.decision
+        matches = self.decision.matches
+
+        def take(job: Job, request: Job, slot: int, state: int) -> None:
+            cost = self._cost[slot]
+            holder = None if state == NONE else self._holders.names[slot]
+            self._free.take(slot)
+            self._accountant.add_match(contender.name, self._pool.keys[slot], cost, self._now)
+            limits.use(cost, state != NONE)
+            decision.matched += 1
+            decision.matched_weight += cost
+            reason = _REASONS[state]
+            matches.append(
+                Match(contender.name, contender.schedd, *job, request, slot, cost, group, reason, holder)
+            )
+
+        def refuse(request: Job, reason: RejectReason) -> None:
+            decision.rejected += 1
+            self.decision.rejections.append(Rejection(contender.name, contender.schedd, request, reason))
+
+        policy = self._policy
+        stop_when_limited = not policy.consider_preemption and not policy.use_slot_weights
+        turn = Turn(
+            self._candidates,
+            lambda autocluster: self._asker(contender, autocluster, group),
+            limits,
+            ignore_limit,
+            stop_when_limited,
+        )
+        return turn.run(contender.queue, take, refuse)
+
+    def _deal(self, contenders: Sequence[Contender], floor_round: bool = False) -> None:
+        policy = self._policy
+        rules = PieRules(
+            total=self.decision.pie,
+            min_slot_weight=self.decision.min_slot_weight,
+            consider_preemption=policy.consider_preemption,
+            ignore_user_priorities=policy.ignore_user_priorities,
+            floor_round=floor_round,
+            floor_counts_usage=policy.floor_counts_usage,
+        )
+        pie = Pie(self, rules, contenders)
+        pie.deal()
+        self.decision.spins += pie.spins
+
+    def _asker(self, contender: Contender, autocluster: int, group: str) -> Asker:
+        used = self.weighted_used(contender.name)
+        priority = contender.effective_priority
+        ephemeral = {
+            "submitteruserprio": priority,
+            "submittorprio": priority,
+            "submitteruserresourcesinuse": used,
+            "submitternegotiatinggroup": group,
+            "submitterautoregroup": False,
+        }
+        job = self._autoclusters.kinds[autocluster]
+        return Asker(autocluster, job, contender.name, priority, ephemeral)
+
+    def _find_holders(self) -> Holders:
+        size = len(self._cost)
+        names: list[str | None] = [None] * size
+        if self._policy.consider_preemption:
+            names = holders_of(self._pool.ads)
+        held = np.array([name is not None for name in names], np.bool_)
+        priorities = np.full(size, np.nan)
+        known: dict[str, float] = {}
+        for row in np.flatnonzero(held).tolist():
+            name = names[row]
+            assert name is not None
+            if name not in known:
+                known[name] = self._accountant.effective_priority(name)
+            priorities[row] = known[name]
+        if known:
+            self._pool.ads.with_column("RemoteUserPrio", [known.get(name or "") for name in names])
+        return Holders(held, names, priorities)
+
+    def _find_contenders(self, jobs: Jobs) -> list[Contender]:
+        order = job_order(jobs.ads)
+        contenders = []
+        for queue in jobs.queues:
+            requests = RequestQueue(queue, order, self._autoclusters)
+            record = self._accountant.record(queue.name)
+            decision = SubmitterDecision(
+                submitter=queue.name,
+                schedd=queue.schedd,
+                effective_priority=self._accountant.effective_priority(queue.name),
+                idle=requests.idle_jobs,
+                running=queue.running_jobs,
+                used_before=record.weighted_resources_used,
+                ceiling=record.ceiling,
+                floor=record.floor,
+            )
+            contenders.append(Contender(queue.name, queue.schedd, requests, decision))
+        return contenders
+
+
+def _expressions(policy: NegotiationPolicy) -> list[Expression]:
+    """The negotiator's own expressions that read the job."""
+    expressions = [policy.pre_job_rank, policy.post_job_rank, policy.preemption_rank]
+    if policy.preemption_requirements is not None:
+        expressions.append(policy.preemption_requirements)
+    return expressions

@@ -1,0 +1,99 @@
+"""What a cycle decided, and the record of why: data for the state, the table and the explanation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class MatchReason(StrEnum):
+    """For which reason a slot became a candidate (HTCondor 8 manual, "Negotiation")."""
+
+    NO_PREEMPTION = "no-preemption"
+    RANK = "rank"
+    PRIORITY = "priority"
+
+
+class RejectReason(StrEnum):
+    """Why a request got no slot, in the negotiator's own words (matchmaker.cpp, negotiate)."""
+
+    PREEMPTION_POLICY = "PREEMPTION_REQUIREMENTS == False"
+    SUBMITTER_LIMIT = "submitter limit exceeded"
+    NO_MATCH = "no match found"
+
+
+class StopReason(StrEnum):
+    """Why a submitter got no more in this cycle."""
+
+    NO_MORE_JOBS = "no more jobs"
+    LIMIT = "submitter limit reached"
+    CEILING = "ceiling reached"
+    NO_MATCH = "no slot matches the jobs left"
+    NO_SLOTS = "no slots left"
+    NO_IDLE_JOBS = "no idle jobs"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One match, in the order made. *request* is the first job of the request when the turn began."""
+
+    submitter: str
+    schedd: str
+    cluster: int
+    proc: int
+    request: tuple[int, int]
+    slot: int
+    cost: float
+    group: str
+    reason: MatchReason
+    preempted: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """One request that was offered in vain, with the number of slots lost to each test that refused some."""
+
+    submitter: str
+    schedd: str
+    request: tuple[int, int]
+    reason: RejectReason
+
+
+@dataclass(slots=True)
+class SubmitterDecision:
+    """What one submitter asked for, was entitled to and got in a pie.
+
+    Weights are in slot weight. *share* (0 to 1) and *limit* are those of the pie's first spin, as the
+    accountant publishes them (SubmitterShare, SubmitterLimit).
+    """
+
+    submitter: str
+    schedd: str
+    effective_priority: float
+    idle: int
+    running: int
+    used_before: float
+    ceiling: int
+    floor: int
+    share: float = 0.0
+    limit: float = 0.0
+    matched: int = 0
+    matched_weight: float = 0.0
+    rejected: int = 0
+    stopped: StopReason = StopReason.NO_IDLE_JOBS
+
+
+@dataclass(slots=True)
+class CycleDecision:
+    """All that a cycle decided. *pie* is the weight of all slots, *min_slot_weight* the smallest of them."""
+
+    rules: str
+    time: int
+    slots: int
+    candidates: int
+    pie: float
+    min_slot_weight: float
+    spins: int = 0
+    matches: list[Match] = field(default_factory=list)
+    rejections: list[Rejection] = field(default_factory=list)
+    submitters: list[SubmitterDecision] = field(default_factory=list)

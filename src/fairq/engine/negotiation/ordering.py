@@ -1,0 +1,105 @@
+"""The order of candidate slots for one kind of job (reference 3.8; matchmaker.cpp, sort_compare).
+
+Five keys, more is better: NEGOTIATOR_PRE_JOB_RANK, the job's Rank, NEGOTIATOR_POST_JOB_RANK, the reason for
+the claim (nobody preempted, then machine rank, then priority), PREEMPTION_RANK.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.classad import AdColumns, Expression, evaluate_in_ad, evaluate_in_columns, expression_of
+from fairq.engine.negotiation.matchlist import NONE, PRIO, RANK
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.records import Ad
+
+LOWEST = -np.inf
+"""What a rank of the negotiator counts when it is undefined or no number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """Every slot of the pool, ordered for one kind of job.
+
+    Args:
+        order: slot indices, best first, ties in the pool's tie-break order.
+        dense: per slot its place in that order, the same for slots that rank equally.
+        ties: whether any two slots rank equally.
+        state: per slot NONE, RANK or PRIO; a slot with a holder is PRIO where the machine does not rank the
+            job below the one it runs.
+        outranked: slots whose machine ranks the job below the one it runs; no candidates.
+    """
+
+    order: NDArray[np.int32]
+    dense: NDArray[np.int64]
+    ties: bool
+    state: NDArray[np.int8]
+    outranked: NDArray[np.bool_]
+
+
+def negotiator_rank(expression: Expression, slots: AdColumns, job: Ad) -> NDArray[np.float32]:
+    """Evaluate one of the negotiator's rank expressions with MY = slot, TARGET = job, for all slots.
+
+    The value is rounded to a 32-bit float as the negotiator stores it (EvalNegotiatorMatchRank).
+    """
+    with np.errstate(over="ignore"):
+        return evaluate_in_columns(expression, slots, job).as_rank(LOWEST).astype(np.float32)
+
+
+def order_slots(
+    job: Ad,
+    slots: AdColumns,
+    held: NDArray[np.bool_],
+    tie_order: NDArray[np.int64],
+    policy: NegotiationPolicy,
+) -> Ordering:
+    """Order all slots for *job*.
+
+    *held* marks slots with a holder to be preempted; *tie_order* is each slot's place among equals.
+    """
+    size = len(slots)
+    state = np.full(size, NONE, dtype=np.int8)
+    outranked = np.zeros(size, dtype=np.bool_)
+    keys: list[NDArray[np.floating] | NDArray[np.integer]] = [
+        negotiator_rank(policy.pre_job_rank, slots, job)
+    ]
+    if not policy.ignore_job_ranks and "rank" in job:
+        keys.append(evaluate_in_ad(expression_of(job["rank"]), job, slots).as_rank(0.0))
+    keys.append(negotiator_rank(policy.post_job_rank, slots, job))
+    if held.any():
+        rank = evaluate_in_columns("Rank", slots, job).as_rank(0.0)
+        current = evaluate_in_columns("CurrentRank", slots, job).as_rank(0.0)
+        state[held] = PRIO
+        state[held & (rank > current)] = RANK
+        outranked = held & (rank < current)
+        preemption_rank = negotiator_rank(policy.preemption_rank, slots, job)
+        keys += [state, np.where(held, preemption_rank, np.float32(0.0))]
+    return _ordering(keys, state, outranked, tie_order)
+
+
+def _ordering(
+    keys: list[NDArray[np.floating] | NDArray[np.integer]],
+    state: NDArray[np.int8],
+    outranked: NDArray[np.bool_],
+    tie_order: NDArray[np.int64],
+) -> Ordering:
+    descending = [-key for key in keys if len(key) and (key != key[0]).any()]
+    by_tie = np.argsort(tie_order, kind="stable")
+    if not descending:
+        dense = np.zeros(len(state), dtype=np.int64)
+        return Ordering(by_tie.astype(np.int32), dense, len(state) > 1, state, outranked)
+    if len(descending) == 1:
+        order = by_tie[np.argsort(descending[0][by_tie], kind="stable")]
+    else:
+        order = np.lexsort([tie_order, *reversed(descending)])
+    changes = np.zeros(len(order), dtype=np.bool_)
+    for key in descending:
+        ordered = key[order]
+        changes[1:] |= ordered[1:] != ordered[:-1]
+    dense = np.empty(len(order), dtype=np.int64)
+    places = np.cumsum(changes)
+    dense[order] = places
+    return Ordering(order.astype(np.int32), dense, bool(places[-1] + 1 < len(order)), state, outranked)

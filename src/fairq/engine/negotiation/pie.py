@@ -1,0 +1,192 @@
+"""One pie: slots dealt out among submitters by the ratio of their effective priorities, spin after spin.
+
+Reference 3.2; matchmaker.cpp, negotiateWithGroup, calculateSubmitterLimit, calculatePieLeft,
+calculateNormalizationFactor.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from fairq.engine.accounting.identity import ROOT_GROUP
+from fairq.engine.negotiation.decision import StopReason, SubmitterDecision
+from fairq.engine.negotiation.matchlist import Limits
+from fairq.engine.negotiation.requests import RequestQueue
+from fairq.engine.negotiation.turn import TurnEnd
+
+UNLIMITED = sys.float_info.max
+
+
+@dataclass(slots=True, eq=False)
+class Contender:
+    """One submitter at one schedd in a cycle: its queue and the record of what it got."""
+
+    name: str
+    schedd: str
+    queue: RequestQueue
+    decision: SubmitterDecision
+    starvation: float = 0.0
+
+    @property
+    def effective_priority(self) -> float:
+        """As at the cycle's start; it decides shares and order for the whole cycle."""
+        return self.decision.effective_priority
+
+
+@dataclass(frozen=True, slots=True)
+class PieRules:
+    """What binds a pie.
+
+    Args:
+        total: the weight of all slots of the pool, busy ones too.
+        min_slot_weight: the smallest weight of any slot.
+        quota: the group's limit in slot weight; None without groups.
+        group: the group that negotiates.
+        consider_preemption, ignore_user_priorities: as in the policy.
+        floor_round: deal out no more than the submitters' floors.
+        floor_counts_usage: whether what a submitter holds already counts towards its floor.
+    """
+
+    total: float
+    min_slot_weight: float
+    consider_preemption: bool
+    ignore_user_priorities: bool
+    quota: float | None = None
+    group: str = ROOT_GROUP
+    floor_round: bool = False
+    floor_counts_usage: bool = True
+
+
+class Cycle(Protocol):
+    """What a pie needs of the cycle around it."""
+
+    def weighted_used(self, name: str) -> float:
+        """Slot weight that a submitter or group has in use at this moment."""
+
+    def slots_left(self) -> bool:
+        """Whether any candidate slot is left."""
+
+    def negotiate(self, contender: Contender, limits: Limits, ignore_limit: bool, group: str) -> TurnEnd:
+        """Hold one submitter's turn."""
+
+    def publish_share(self, name: str, share: float, limit: float) -> None:
+        """Note a submitter's share and limit for the accountant's reports."""
+
+
+class Pie:
+    """Deals one pie. `spins` counts how often it went round; `contenders` are those still in it."""
+
+    def __init__(self, cycle: Cycle, rules: PieRules, contenders: Sequence[Contender]) -> None:
+        self._cycle = cycle
+        self._rules = rules
+        self.contenders = list(contenders)
+        self.spins = 0
+        self._left = 0.0
+        self._size = rules.total if rules.quota is None else min(rules.total, rules.quota)
+
+    def deal(self) -> None:
+        """Spin until a whole spin neither hands out slots nor satisfies anybody (one spin for floors)."""
+        while self._spin() and not self._rules.floor_round:
+            pass
+
+    def _spin(self) -> bool:
+        """Go round once; whether another spin may bring more."""
+        rules = self._rules
+        first = self.spins == 0
+        ignore_limit = first and rules.consider_preemption
+        group_used = self._group_used()
+        if not ignore_limit and rules.quota is not None and group_used >= rules.quota:
+            return False
+        if not rules.consider_preemption:
+            self.contenders = [c for c in self.contenders if c.queue.idle_jobs]
+        if not self.contenders:
+            return False
+        shares = _Shares(self.contenders)
+        self._left = self._count_up(shares, group_used)
+        if not rules.consider_preemption and self._left <= 0:
+            return False
+        self.spins += 1
+        if first:
+            self.contenders.sort(key=lambda c: (c.effective_priority, c.starvation, c.name, c.schedd))
+        left_before, count_before = self._left, len(self.contenders)
+        satisfied = set()
+        for contender in self.contenders:
+            if not ignore_limit and rules.quota is not None and self._group_used() >= rules.quota:
+                break
+            if self._turn(contender, shares, group_used, ignore_limit).satisfied:
+                satisfied.add(id(contender))
+        self.contenders = [c for c in self.contenders if id(c) not in satisfied]
+        moved = self._left < left_before or len(self.contenders) < count_before
+        return moved and bool(self.contenders) and self._cycle.slots_left()
+
+    def _turn(self, contender: Contender, shares: _Shares, group_used: float, ignore_limit: bool) -> TurnEnd:
+        rules, decision = self._rules, contender.decision
+        used = self._cycle.weighted_used(contender.name)
+        share = shares.of(contender)
+        limit, unclaimed = self._limit(share, used, group_used)
+        if rules.floor_round:
+            limit = min(decision.floor - (used if rules.floor_counts_usage else 0.0), limit)
+        limit = min(limit, self._left)
+        ceiling = self._headroom(decision.ceiling, used)
+        if self.spins == 1:
+            decision.share, decision.limit = share, share * self._size
+            self._cycle.publish_share(contender.name, share, decision.limit)
+        end = self._no_turn(contender, limit, ceiling)
+        if end is None:
+            limits = Limits(limit, unclaimed, ceiling, self._left)
+            end = self._cycle.negotiate(contender, limits, ignore_limit, rules.group)
+            self._left = limits.pie_left
+        decision.stopped = end.reason
+        return end
+
+    def _no_turn(self, contender: Contender, limit: float, ceiling: float) -> TurnEnd | None:
+        """Reasons to pass over a submitter in this spin."""
+        smallest = self._rules.min_slot_weight
+        if not contender.queue.idle_jobs:
+            return TurnEnd(True, StopReason.NO_IDLE_JOBS)
+        if self.spins > 1 and (limit < smallest or self._left < smallest):
+            return TurnEnd(False, StopReason.LIMIT)
+        if ceiling == 0 or ceiling < smallest:
+            return TurnEnd(True, StopReason.CEILING)
+        return None
+
+    def _limit(self, share: float, used: float, group_used: float) -> tuple[float, float]:
+        """A submitter's limit, and the limit for slots that nobody has to leave."""
+        rules = self._rules
+        limit = UNLIMITED if rules.ignore_user_priorities else max(0.0, share * self._size - used)
+        unclaimed = limit if rules.quota is None else min(limit, max(0.0, rules.quota - group_used))
+        return (limit if rules.consider_preemption else unclaimed), unclaimed
+
+    def _count_up(self, shares: _Shares, group_used: float) -> float:
+        """The sum of all limits, by which a spin tells whether it moved; also everybody's starvation."""
+        total = 0.0
+        for contender in self.contenders:
+            used = self._cycle.weighted_used(contender.name)
+            limit, _ = self._limit(shares.of(contender), used, group_used)
+            contender.starvation = used / (used + limit) if used + limit > 0 else UNLIMITED
+            total += limit
+        return total
+
+    def _group_used(self) -> float:
+        return 0.0 if self._rules.quota is None else self._cycle.weighted_used(self._rules.group)
+
+    @staticmethod
+    def _headroom(ceiling: int, used: float) -> float:
+        """Slot weight left under a ceiling; usage counts in whole slots (reference 3.5)."""
+        return UNLIMITED if ceiling < 0 else max(0.0, float(ceiling - int(used)))
+
+
+class _Shares:
+    """Everybody's share of the pie, in inverse ratio of effective priorities; each name counts once."""
+
+    def __init__(self, contenders: Sequence[Contender]) -> None:
+        priorities = {contender.name: contender.effective_priority for contender in contenders}
+        self._worst = max(contender.effective_priority for contender in contenders)
+        self._normal = sum(self._worst / priority for priority in priorities.values())
+
+    def of(self, contender: Contender) -> float:
+        """The share of one submitter; those of distinct names sum to 1."""
+        return self._worst / (contender.effective_priority * self._normal)

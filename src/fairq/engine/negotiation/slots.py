@@ -1,0 +1,100 @@
+"""What the cycle reads off the slots before it deals them out: weights, holders, candidates, tie order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
+from fairq.engine.classad.kinds import STRING, UNDEFINED_KIND
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.snapshot import PoolSlots
+
+_IN_USE = parse('State == "Claimed" || State == "Preempting"')
+_RETIRING = parse("RetirementTimeRemaining > 0")
+_PARTITIONABLE = parse("PartitionableSlot")
+_CLAIMED_IDLE = parse('State == "Claimed" && Activity == "Idle"')
+
+_HOLDER_NAMES = ("PreemptingAccountingGroup", "PreemptingUser", "AccountingGroup", "RemoteUser")
+_USER_NAMES = ("AccountingGroup", "RemoteUser")
+
+
+def slot_weights(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.float64]:
+    """The weight of every slot (Accountant.cpp, GetSlotWeight; matchmaker.cpp, obtainAdsFromCollector).
+
+    Its own SlotWeight, else the pool's SLOT_WEIGHT; 1 where that is negative or no number, and everywhere
+    when slot weights are off.
+    """
+    ones = np.ones(len(slots))
+    if not policy.use_slot_weights:
+        return ones
+    pool = evaluate_in_columns(policy.slot_weight, slots, {}).as_rank(np.nan)
+    if policy.force_slot_weight:
+        weights = pool
+    else:
+        own = evaluate_in_columns("SlotWeight", slots, {})
+        weights = np.where(own.kind == UNDEFINED_KIND, pool, own.as_rank(np.nan))
+    return np.where(weights >= 0, weights, ones)
+
+
+def users_of(slots: AdColumns) -> list[str | None]:
+    """Who is charged for each slot: the user of one that is claimed or being preempted, else None."""
+    in_use = evaluate_in_columns(_IN_USE, slots, {}).is_true()
+    return _names(slots, in_use, _USER_NAMES)
+
+
+def holders_of(slots: AdColumns) -> list[str | None]:
+    """Whom a match on each slot would have to beat: who waits to preempt it, else who has it."""
+    anybody = np.ones(len(slots), np.bool_)
+    return _names(slots, anybody, _HOLDER_NAMES)
+
+
+def _names(slots: AdColumns, rows: NDArray[np.bool_], attributes: Sequence[str]) -> list[str | None]:
+    names: list[str | None] = [None] * len(slots)
+    left = rows.copy()
+    for attribute in attributes:
+        defined = left & (evaluate_in_columns(attribute, slots, {}).kind == STRING)
+        for row in np.flatnonzero(defined).tolist():
+            names[row] = str(slots.value(row, attribute))
+        left &= ~defined
+    return names
+
+
+def candidate_slots(pool: PoolSlots, policy: NegotiationPolicy) -> NDArray[np.bool_]:
+    """Which slots may be matched in this cycle at all (matchmaker.cpp, trimStartdAds).
+
+    Without preemption no busy slots but partitionable ones; with it no slots whose job may still retire
+    unless early preemption is considered; none that are draining.
+    """
+    slots = pool.ads
+    candidates = np.ones(len(slots), np.bool_)
+    if not policy.consider_preemption:
+        in_use = evaluate_in_columns(_IN_USE, slots, {}).is_true()
+        candidates &= ~in_use | evaluate_in_columns(_PARTITIONABLE, slots, {}).is_true()
+    elif not policy.consider_early_preemption:
+        candidates &= ~evaluate_in_columns(_RETIRING, slots, {}).is_true()
+    if not policy.match_claimed_idle:
+        candidates &= ~evaluate_in_columns(_CLAIMED_IDLE, slots, {}).is_true()
+    candidates[list(pool.draining)] = False
+    return candidates
+
+
+def tie_order(names: Sequence[str], policy: NegotiationPolicy) -> NDArray[np.int64]:
+    """Each slot's place among slots that rank equally: by name, numbers in it as numbers, or as listed."""
+    size = len(names)
+    places = np.arange(size)
+    if policy.tie_break == "slot_name":
+        places[sorted(range(size), key=lambda row: _natural(names[row]))] = np.arange(size)
+    return places
+
+
+_NUMBERS = re.compile(r"(\d+)")
+
+
+def _natural(name: str) -> list[str | int]:
+    parts: list[str | int] = list(_NUMBERS.split(name))
+    parts[1::2] = map(int, parts[1::2])
+    return parts

@@ -1,0 +1,44 @@
+"""What a cycle sees: the slots as they stand and each submitter's idle jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fairq.engine.classad import AdColumns
+from fairq.records import Ad, JobRange
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSlots:
+    """All slots of the pool, in the order the negotiator lists them.
+
+    Args:
+        names: one per slot, as advertised.
+        keys: one per slot, what the accountant charges its use under.
+        ads: the slots' ads as columns, with the claims fairq itself has made laid over them.
+        draining: indices of slots that fairq is to give no more work.
+    """
+
+    names: Sequence[str]
+    keys: Sequence[int]
+    ads: AdColumns
+    draining: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitterQueue:
+    """One submitter at one schedd: how many of its jobs run, and its idle jobs in any order."""
+
+    name: str
+    schedd: str
+    running_jobs: int
+    idle: Sequence[JobRange]
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """All submitters' queues, and the shared ads of their jobs by ad id."""
+
+    queues: Sequence[SubmitterQueue]
+    ads: Mapping[int, Ad]

@@ -1,0 +1,107 @@
+"""The order in which libstdc++'s ``std::sort`` leaves equal entries, worked out only as far as it is read.
+
+The negotiator sorts its match list with ``std::sort``, which is not stable: among slots that rank equally the
+order follows from the algorithm alone (reference 3.8). Introsort settles the front of the range without
+knowing how the rest is ordered, so a caller who takes a few slots of a long list pays for the partitions
+on the way to them and no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+_THRESHOLD = 16
+
+
+def std_sorted(keys: NDArray[np.int64]) -> Iterator[int]:
+    """Yield the positions of *keys* (smaller sorts first) in the order ``std::sort`` would leave them."""
+    order = np.arange(len(keys))
+    keys = keys.copy()
+    pending = [(0, len(keys), 2 * max(len(keys).bit_length() - 1, 0))]
+    while pending:
+        first, last, depth = pending.pop()
+        while last - first > _THRESHOLD:
+            if depth == 0:
+                _heap_sort(keys, order, first, last)
+                break
+            depth -= 1
+            cut = _partition(keys, order, first, last)
+            pending.append((cut, last, depth))
+            last = cut
+        # The closing insertion sort never carries an entry past an equal one, so it is a stable sort within
+        # the piece that the partitions left, and nothing crosses the pieces' borders.
+        piece = np.argsort(keys[first:last], kind="stable")
+        yield from order[first:last][piece].tolist()
+
+
+def _swap(keys: NDArray[np.int64], order: NDArray[np.int64], i: int, j: int) -> None:
+    keys[i], keys[j] = keys[j], keys[i]
+    order[i], order[j] = order[j], order[i]
+
+
+def _partition(keys: NDArray[np.int64], order: NDArray[np.int64], first: int, last: int) -> int:
+    """Partition around the median of three put at *first*; return the start of the right part."""
+    _swap(keys, order, first, _median(keys, first + 1, first + (last - first) // 2, last - 1))
+    pivot = keys[first]
+    body = keys[first + 1 : last]
+    from_left = np.flatnonzero(body >= pivot)
+    from_right = np.flatnonzero(body <= pivot)[::-1]
+    pairs = min(len(from_left), len(from_right))
+    crossed = np.flatnonzero(from_left[:pairs] >= from_right[:pairs])
+    swaps = int(crossed[0]) if len(crossed) else pairs
+    left, right = from_left[:swaps] + first + 1, from_right[:swaps] + first + 1
+    for values in (keys, order):
+        values[left], values[right] = values[right], values[left]
+    # The left scan stops at the next entry not below the pivot; the last one swapped to the right is such.
+    stops = [int(from_left[swaps])] if swaps < len(from_left) else []
+    if swaps:
+        stops.append(int(from_right[swaps - 1]))
+    return min(stops) + first + 1
+
+
+def _median(keys: NDArray[np.int64], x: int, y: int, z: int) -> int:
+    if keys[x] < keys[y]:
+        if keys[y] < keys[z]:
+            return y
+        return z if keys[x] < keys[z] else x
+    if keys[x] < keys[z]:
+        return x
+    return z if keys[y] < keys[z] else y
+
+
+def _heap_sort(keys: NDArray[np.int64], order: NDArray[np.int64], first: int, last: int) -> None:
+    """Sort a range as introsort does once its depth is used up."""
+    heap = list(zip(keys[first:last].tolist(), order[first:last].tolist(), strict=True))
+    size = len(heap)
+    for parent in range((size - 2) // 2, -1, -1):
+        _sift(heap, parent, size, heap[parent])
+    for end in range(size - 1, 0, -1):
+        value, heap[end] = heap[end], heap[0]
+        _sift(heap, 0, end, value)
+    keys[first:last] = [key for key, _ in heap]
+    order[first:last] = [position for _, position in heap]
+
+
+def _sift(heap: list[tuple[int, int]], hole: int, size: int, value: tuple[int, int]) -> None:
+    """Let the hole sink to a leaf along the larger children, then lift *value* from there."""
+    top = hole
+    child = hole
+    while child < (size - 1) // 2:
+        child = 2 * (child + 1)
+        if heap[child][0] < heap[child - 1][0]:
+            child -= 1
+        heap[hole] = heap[child]
+        hole = child
+    if size % 2 == 0 and child == (size - 2) // 2:
+        child = 2 * (child + 1)
+        heap[hole] = heap[child - 1]
+        hole = child - 1
+    parent = (hole - 1) // 2
+    while hole > top and heap[parent][0] < value[0]:
+        heap[hole] = heap[parent]
+        hole = parent
+        parent = (hole - 1) // 2
+    heap[hole] = value
