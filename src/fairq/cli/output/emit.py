@@ -65,7 +65,7 @@ def _tables(view: View, output: Output, stream: TextIO) -> None:
             continue
         if number:
             stream.write("\n")
-        if style is not None:
+        if style is not None and (table.columns or table.plain is None):
             from fairq.cli.output import rich_table
 
             rich_table.write(table, records, output.header, style, stream)

@@ -31,7 +31,8 @@ class Table:
 
     *key* names the records in the view's JSON document. *footer* is one more row (a record that only the
     table shows, for totals); *plain* draws the table as exact text instead of the generated one wherever
-    there is no terminal; it is given the records left after ``--constraint``. *empty* is said on stderr when
+    there is no terminal (and on one too, if there are no *columns*); it is given the records left after
+    ``--constraint``. *empty* is said on stderr when
     a table has no records. *constrained* tells that the step has applied ``--constraint`` already.
     """
 
