@@ -1,4 +1,4 @@
-"""A submitter's idle jobs as the negotiator is offered them: in job order, neighbours alike as one request."""
+"""A submitter's idle jobs as the negotiator is offered them: in job order, alike neighbours as one."""
 
 from __future__ import annotations
 

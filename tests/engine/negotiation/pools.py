@@ -1,0 +1,114 @@
+"""Small pools for the tests of the negotiation, in the words of the field."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.accounting.factors import AccountingPolicy
+from fairq.engine.classad import AdColumns, parse
+from fairq.engine.negotiation.cycle import negotiate
+from fairq.engine.negotiation.decision import CycleDecision
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
+from fairq.records import AccountingRecord, Ad, JobRange
+
+NOW = 1_700_000_000
+
+SLOT: Ad = {
+    "MyType": "Machine",
+    "State": "Unclaimed",
+    "Activity": "Idle",
+    "Requirements": "/Expr(TARGET.RequestCpus <= MY.Cpus && TARGET.RequestMemory <= MY.Memory)/",
+    "Rank": 0.0,
+    "CurrentRank": 0.0,
+    "SlotID": 1,
+    "Cpus": 1,
+    "Memory": 1024,
+    "Arch": "X86_64",
+}
+JOB: Ad = {"Requirements": '/Expr(TARGET.Arch == "X86_64")/', "Rank": 0.0, "RequestCpus": 1, "RequestMemory": 512}
+
+PRE_JOB_RANK = "10000000 * My.Rank + 1000000 * (RemoteOwner =?= undefined) - 100000 * Cpus - Memory"
+
+
+def slots(count: int, **attributes: Any) -> list[Ad]:
+    """*count* slots alike, named ``slot1@m1`` and so on."""
+    return [{**SLOT, "Name": f"slot1@m{number}", **attributes} for number in range(1, count + 1)]
+
+
+def claimed(slot: Ad, user: str, **attributes: Any) -> Ad:
+    """The slot, with a job of *user* on it."""
+    return {**slot, "State": "Claimed", "Activity": "Busy", "RemoteUser": user, "RemoteOwner": user, **attributes}
+
+
+def jobs(count: int, **attributes: Any) -> tuple[int, Ad]:
+    """*count* idle jobs alike."""
+    return count, {**JOB, **attributes}
+
+
+def policy(**changes: Any) -> NegotiationPolicy:
+    """The documented rules, changed where a test wants it; expressions may be given as text."""
+    settings: dict[str, Any] = {
+        "rules": "documented",
+        "consider_preemption": True,
+        "consider_early_preemption": False,
+        "use_slot_weights": True,
+        "slot_weight": "Cpus",
+        "force_slot_weight": False,
+        "ignore_user_priorities": False,
+        "ignore_job_ranks": False,
+        "pre_job_rank": PRE_JOB_RANK,
+        "post_job_rank": "0",
+        "preemption_rank": "RemoteUserPrio",
+        "preemption_requirements": "false",
+        "preempt_prio_delta": 0.5,
+        "match_claimed_idle": False,
+        "tie_break": "slot_name",
+        "floor_counts_usage": True,
+        "report_job": "job",
+        **changes,
+    }
+    for name in ("slot_weight", "pre_job_rank", "post_job_rank", "preemption_rank", "preemption_requirements"):
+        if isinstance(settings[name], str):
+            settings[name] = parse(settings[name])
+    return NegotiationPolicy(**settings)
+
+
+def cycle(
+    pool: Sequence[Ad],
+    queues: Mapping[str, Sequence[tuple[int, Ad]]],
+    priorities: Mapping[str, float] | None = None,
+    records: Sequence[AccountingRecord] = (),
+    draining: Collection[int] = (),
+    **changes: Any,
+) -> CycleDecision:
+    """Hold a cycle. *queues*: each submitter's jobs, a cluster per entry; *priorities*: effective ones."""
+    ads: list[Ad] = []
+    submitters = []
+    cluster = 0
+    for name, entries in queues.items():
+        idle = []
+        for count, ad in entries:
+            cluster += 1
+            if ad not in ads:
+                ads.append(ad)
+            priority = int(ad.get("JobPrio", 0))
+            owner = name.partition("@")[0]
+            idle.append(
+                JobRange(cluster, 0, count - 1, ads.index(ad), name, owner, 1, NOW, NOW, priority=priority)
+            )
+        submitters.append(SubmitterQueue(name, "", 0, idle))
+    known = {record.name: record for record in records}
+    for name, value in (priorities or {}).items():
+        record = known.setdefault(name, AccountingRecord(name))
+        record.priority, record.priority_factor = value, 1.0
+    accountant = Accountant(known.values(), AccountingPolicy(priority_halflife=1e30), last_update=NOW)
+    snapshot = PoolSlots([ad["Name"] for ad in pool], range(len(pool)), AdColumns(pool, now=NOW), frozenset(draining))
+    return negotiate(snapshot, Jobs(submitters, dict(enumerate(ads))), accountant, policy(**changes), NOW)
+
+
+def matched(decision: CycleDecision) -> dict[str, int]:
+    """How many slots each submitter got."""
+    return {of.submitter: of.matched for of in decision.submitters}

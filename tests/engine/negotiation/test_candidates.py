@@ -1,0 +1,144 @@
+"""A job gets the best of the slots that suit it and it suits."""
+
+import pytest
+from tests.engine.negotiation.pools import claimed, cycle, jobs, slots
+
+from fairq.engine.negotiation.decision import MatchReason, RejectReason
+
+
+def names(decision, pool):  # type: ignore[no-untyped-def]
+    """The slots matched, in order."""
+    return [pool[match.slot]["Name"] for match in decision.matches]
+
+
+class TestRequirements:
+    """Both sides must agree; what is undefined, an error or a text does not."""
+
+    @pytest.mark.parametrize("requirements", ["undefined", "error", '"true"', "Missing > 3", "0", "false"])
+    def test_a_job_is_refused_by_anything_but_true(self, requirements: str) -> None:
+        """Requirements that are not true match no slot."""
+        decision = cycle(slots(2), {"a@x": [jobs(1, Requirements=f"/Expr({requirements})/")]})
+
+        assert decision.matches == []
+
+    @pytest.mark.parametrize("requirements", ["true", "1", "2.5", "Memory >= 1024", 'Arch == "x86_64"'])
+    def test_a_number_other_than_zero_counts_as_true(self, requirements: str) -> None:
+        """So does a bare name found in the slot, and == on texts ignores case."""
+        decision = cycle(slots(1), {"a@x": [jobs(1, Requirements=f"/Expr({requirements})/")]})
+
+        assert len(decision.matches) == 1
+
+    def test_the_slot_must_agree(self) -> None:
+        """A slot that wants small jobs refuses a large one."""
+        pool = slots(2)
+        pool[0]["Requirements"] = "/Expr(TARGET.RequestMemory < 100)/"
+        decision = cycle(pool, {"a@x": [jobs(2)]})
+
+        assert names(decision, pool) == ["slot1@m2"]
+
+
+class TestOrder:
+    """The keys of reference 3.8, more is better."""
+
+    def test_by_default_the_tightest_slot_is_taken(self) -> None:
+        """The default rank before the job's prefers fewer cores, then less memory."""
+        pool = slots(3)
+        pool[0]["Memory"], pool[1]["Memory"], pool[2]["Memory"] = 4096, 1024, 2048
+        decision = cycle(pool, {"a@x": [jobs(3)]})
+
+        assert names(decision, pool) == ["slot1@m2", "slot1@m3", "slot1@m1"]
+
+    def test_the_jobs_rank_counts_between_the_negotiators(self) -> None:
+        """With an even first rank the job takes the most memory."""
+        pool = slots(3)
+        pool[0]["Memory"], pool[1]["Memory"], pool[2]["Memory"] = 4096, 1024, 2048
+        decision = cycle(pool, {"a@x": [jobs(3, Rank="/Expr(TARGET.Memory)/")]}, pre_job_rank="0")
+
+        assert names(decision, pool) == ["slot1@m1", "slot1@m3", "slot1@m2"]
+
+    def test_ignoring_job_ranks_leaves_it_out(self) -> None:
+        """NEGOTIATOR_IGNORE_JOB_RANKS: the rank after the job's decides alone."""
+        pool = slots(3)
+        wants = {"a@x": [jobs(3, Rank="/Expr(-TARGET.Number)/")]}
+        for number, slot in enumerate(pool):
+            slot["Number"] = number
+        decision = cycle(pool, wants, pre_job_rank="0", post_job_rank="Number", ignore_job_ranks=True)
+
+        assert names(decision, pool) == ["slot1@m3", "slot1@m2", "slot1@m1"]
+
+    def test_equals_go_by_name_with_numbers_as_numbers(self) -> None:
+        """slot1@m2 comes before slot1@m10, wherever they stand in the list."""
+        pool = slots(12)[::-1]
+        decision = cycle(pool, {"a@x": [jobs(12)]})
+
+        assert names(decision, pool) == [f"slot1@m{number}" for number in range(1, 13)]
+
+    def test_ranks_of_the_negotiator_are_32_bit_floats(self) -> None:
+        """Two ranks that differ beyond 24 bits are a tie, so the name decides."""
+        pool = slots(2)
+        pool[1]["Fine"] = 1
+        decision = cycle(pool, {"a@x": [jobs(1)]}, pre_job_rank="100000000 + (Fine ?: 0)")
+
+        assert names(decision, pool) == ["slot1@m1"]
+
+    def test_an_undefined_rank_comes_last(self) -> None:
+        """A slot for which the rank is undefined is taken after those with any number."""
+        pool = slots(2)
+        pool[1]["Speed"] = -5
+        decision = cycle(pool, {"a@x": [jobs(2)]}, pre_job_rank="Speed")
+
+        assert names(decision, pool) == ["slot1@m2", "slot1@m1"]
+
+
+class TestBusySlots:
+    """Slots in use are taken from their holder only for a reason."""
+
+    def test_nobody_is_preempted_by_default(self) -> None:
+        """PREEMPTION_REQUIREMENTS = False keeps every running job, and says so."""
+        pool = [claimed(slot, "b@x") for slot in slots(3)]
+        decision = cycle(pool, {"a@x": [jobs(1)]}, {"a@x": 1, "b@x": 1000})
+
+        assert decision.matches == []
+        assert [r.reason for r in decision.rejections] == [RejectReason.PREEMPTION_POLICY]
+
+    def test_the_machines_rank_takes_a_slot_whatever_the_priorities(self) -> None:
+        """A slot that ranks the new job higher changes hands, by reason of rank."""
+        pool = [claimed(slot, "b@x", Rank='/Expr(TARGET.Owner == "a")/') for slot in slots(1)]
+        decision = cycle(pool, {"a@x": [jobs(1)]}, {"a@x": 1000, "b@x": 1})
+
+        assert [(m.reason, m.preempted) for m in decision.matches] == [(MatchReason.RANK, "b@x")]
+
+    def test_a_worse_priority_never_preempts(self) -> None:
+        """Where the policy allows everything the better effective priority is still needed."""
+        pool = [claimed(slot, "b@x") for slot in slots(1)]
+        worse = cycle(pool, {"a@x": [jobs(1)]}, {"a@x": 10, "b@x": 10}, preemption_requirements="true")
+        better = cycle(pool, {"a@x": [jobs(1)]}, {"a@x": 1, "b@x": 10}, preemption_requirements="true")
+
+        assert worse.matches == []
+        assert [(m.reason, m.preempted) for m in better.matches] == [(MatchReason.PRIORITY, "b@x")]
+
+    def test_a_free_slot_is_preferred_to_a_busy_one(self) -> None:
+        """By the default rank nobody is preempted while a free slot suits."""
+        pool = slots(3)
+        pool[0] = claimed(pool[0], "b@x")
+        decision = cycle(
+            pool, {"a@x": [jobs(2)]}, {"a@x": 1, "b@x": 100}, preemption_requirements="true"
+        )
+
+        assert [m.preempted for m in decision.matches] == [None, None]
+
+    def test_a_draining_slot_gets_nothing(self) -> None:
+        """A slot that is drained finishes what it has and is given no more."""
+        pool = slots(2)
+        decision = cycle(pool, {"a@x": [jobs(2)]}, draining={0})
+
+        assert names(decision, pool) == ["slot1@m2"]
+
+    def test_without_preemption_busy_slots_are_not_looked_at(self) -> None:
+        """NEGOTIATOR_CONSIDER_PREEMPTION = False hides them; the pie still counts them."""
+        pool = slots(4)
+        pool[0] = claimed(pool[0], "b@x", Rank=5.0)
+        decision = cycle(pool, {"a@x": [jobs(9)]}, consider_preemption=False)
+
+        assert names(decision, pool) == ["slot1@m2", "slot1@m3", "slot1@m4"]
+        assert decision.pie == 4

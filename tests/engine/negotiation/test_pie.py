@@ -1,0 +1,177 @@
+"""Slots are dealt out in inverse ratio of the effective priorities."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.engine.negotiation.pools import claimed, cycle, jobs, matched, slots
+
+from fairq.engine.negotiation.decision import StopReason
+from fairq.records import AccountingRecord
+
+
+class TestWorkedExamples:
+    """The figures of reference 3.4 and vector 5 of reference 9."""
+
+    def test_shares_that_come_out_even_end_in_one_spin(self) -> None:
+        """EUPs 500, 1000 and 2000 on 70 free slots: 40, 20 and 10, and nothing left to spin for."""
+        wants = {"a@x": [jobs(100)], "b@x": [jobs(100)], "c@x": [jobs(100)]}
+        decision = cycle(slots(70), wants, {"a@x": 500, "b@x": 1000, "c@x": 2000})
+
+        assert matched(decision) == {"a@x": 40, "b@x": 20, "c@x": 10}
+        assert decision.spins == 1
+
+    def test_a_fraction_of_a_slot_is_left_idle_for_this_cycle(self) -> None:
+        """100 slots at 5/10/20: 57, 28 and 14; the slot that is left goes to nobody's fraction."""
+        wants = {"a@x": [jobs(100)], "b@x": [jobs(100)], "c@x": [jobs(100)]}
+        decision = cycle(slots(100), wants, {"a@x": 5, "b@x": 10, "c@x": 20})
+
+        assert matched(decision) == {"a@x": 57, "b@x": 28, "c@x": 14}
+        assert {of.stopped for of in decision.submitters} == {StopReason.LIMIT}
+
+    def test_what_satisfied_submitters_leave_goes_to_the_others(self) -> None:
+        """B wants 10 and C 4 of 100: A has 57 of the first spin and 29 of the second."""
+        wants = {"a@x": [jobs(100)], "b@x": [jobs(10)], "c@x": [jobs(4)]}
+        decision = cycle(slots(100), wants, {"a@x": 5, "b@x": 10, "c@x": 20})
+
+        assert matched(decision) == {"a@x": 86, "b@x": 10, "c@x": 4}
+
+    def test_slices_below_one_slot_are_rounded_up_while_the_pie_lasts(self) -> None:
+        """3 slots among five equals: the first three get one each."""
+        wants = {f"{name}@x": [jobs(5)] for name in "abcde"}
+        decision = cycle(slots(3), wants, dict.fromkeys(wants, 500))
+
+        assert matched(decision) == {"a@x": 1, "b@x": 1, "c@x": 1, "d@x": 0, "e@x": 0}
+
+    def test_a_heavy_slot_overshoots_a_small_slice_once(self) -> None:
+        """3 slots of weight 4 among five equals with limits of 2.4: three take a whole slot."""
+        wants = {f"{name}@x": [jobs(5)] for name in "abcde"}
+        decision = cycle(slots(3, Cpus=4), wants, dict.fromkeys(wants, 500))
+
+        assert matched(decision) == {"a@x": 1, "b@x": 1, "c@x": 1, "d@x": 0, "e@x": 0}
+
+    def test_users_at_one_to_two(self) -> None:
+        """The manual's EUP 5, 10 and 20: A gets twice as many as B and four times as many as C."""
+        wants = {"a@x": [jobs(100)], "b@x": [jobs(100)], "c@x": [jobs(100)]}
+        decision = cycle(slots(35), wants, {"a@x": 5, "b@x": 10, "c@x": 20})
+
+        assert matched(decision) == {"a@x": 20, "b@x": 10, "c@x": 5}
+
+
+class TestUsage:
+    """What is in use counts in the pie and against the limit."""
+
+    def test_slots_in_use_count_towards_the_share(self) -> None:
+        """Two equals on 10 slots, one of whom holds 4: he gets 1 more, the other 5."""
+        pool = slots(10)
+        pool[:4] = [claimed(slot, "a@x") for slot in pool[:4]]
+        decision = cycle(pool, {"a@x": [jobs(10)], "b@x": [jobs(10)]}, {"a@x": 10, "b@x": 10})
+
+        assert matched(decision) == {"a@x": 1, "b@x": 5}
+
+    def test_a_submitter_above_its_share_gets_nothing(self) -> None:
+        """One who holds 8 of 10 slots waits while another has jobs."""
+        pool = slots(10)
+        pool[:8] = [claimed(slot, "a@x") for slot in pool[:8]]
+        decision = cycle(pool, {"a@x": [jobs(10)], "b@x": [jobs(10)]}, {"a@x": 10, "b@x": 10})
+
+        assert matched(decision) == {"a@x": 0, "b@x": 2}
+
+
+class TestCeilingsAndFloors:
+    """Reference 3.5 and vector 7."""
+
+    def test_a_ceiling_stops_a_submitter(self) -> None:
+        """A ceiling of 3 leaves the rest of the pool to others, over the spins."""
+        records = [AccountingRecord("a@x", ceiling=3)]
+        decision = cycle(slots(10), {"a@x": [jobs(10)], "b@x": [jobs(10)]}, {"a@x": 10, "b@x": 20}, records)
+
+        assert matched(decision) == {"a@x": 3, "b@x": 7}
+        assert decision.submitters[0].stopped is StopReason.CEILING
+
+    def test_usage_counts_in_whole_slots_below_a_ceiling(self) -> None:
+        """With a ceiling of 5 and 4.9 in use there is room for one more."""
+        pool = [claimed(slots(1, SlotWeight=4.9)[0], "a@x"), *slots(5)[1:]]
+        decision = cycle(pool, {"a@x": [jobs(5)]}, {"a@x": 10}, [AccountingRecord("a@x", ceiling=5)])
+
+        assert matched(decision) == {"a@x": 1}
+
+    def test_a_floor_comes_before_the_pie(self) -> None:
+        """The worst submitter has his floor before anybody's slice."""
+        records = [AccountingRecord("b@x", floor=5)]
+        wants = {"a@x": [jobs(20)], "b@x": [jobs(20)]}
+        decision = cycle(slots(12), wants, {"a@x": 10, "b@x": 1000}, records)
+
+        assert [match.submitter for match in decision.matches[:5]] == ["b@x"] * 5
+
+    @pytest.mark.parametrize(("counts", "dealt"), [(True, 2), (False, 5)])
+    def test_what_is_held_counts_towards_the_floor(self, counts: bool, dealt: int) -> None:
+        """Of a floor of 5 with 3 in use the documented rules deal 2, today's negotiator 5 more."""
+        pool = slots(15)
+        pool[:3] = [claimed(slot, "b@x") for slot in pool[:3]]
+        wants = {"a@x": [jobs(20)], "b@x": [jobs(20)]}
+        records = [AccountingRecord("b@x", floor=5)]
+        decision = cycle(pool, wants, {"a@x": 10, "b@x": 10_000}, records, floor_counts_usage=counts)
+
+        first = [match.submitter for match in decision.matches]
+
+        assert first.index("a@x") == dealt
+
+
+class TestSwitches:
+    """Settings that change how the pie is dealt."""
+
+    def test_without_priorities_the_first_submitter_takes_all(self) -> None:
+        """NEGOTIATOR_IGNORE_USER_PRIORITIES lifts the limits and keeps the order."""
+        wants = {"a@x": [jobs(20)], "b@x": [jobs(20)]}
+        decision = cycle(slots(10), wants, {"a@x": 10, "b@x": 5}, ignore_user_priorities=True)
+
+        assert matched(decision) == {"b@x": 10, "a@x": 0}
+
+    def test_weights_off_count_slots(self) -> None:
+        """With slot weights off a slot of 4 cores is one slot like any other."""
+        pool = slots(12)
+        for big in pool[:4]:
+            big["Cpus"] = 4
+        wants = {"a@x": [jobs(20)], "b@x": [jobs(20)]}
+        decision = cycle(pool, wants, {"a@x": 10, "b@x": 20}, use_slot_weights=False)
+
+        assert matched(decision) == {"a@x": 8, "b@x": 4}
+
+
+prioritized = st.dictionaries(
+    st.sampled_from([f"u{i}@x" for i in range(8)]), st.floats(0.5, 1e6), min_size=1, max_size=8
+)
+
+
+@given(prioritized, st.integers(1, 30), st.data())
+def test_laws_of_the_pie(priorities: dict[str, float], size: int, data: st.DataObject) -> None:
+    """Shares sum to 1; nobody gets more than limit and one slot in a spin, nor more than it asked for;
+    slots stay idle only below one slot of everybody's limit."""
+    wants = {name: [jobs(data.draw(st.integers(1, 40), label=name))] for name in priorities}
+    decision = cycle(slots(size), wants, priorities)
+
+    assert sum(of.share for of in decision.submitters) == pytest.approx(1)
+    assert sum(of.matched for of in decision.submitters) <= size
+    assert all(of.matched <= of.idle for of in decision.submitters)
+    waiting = [of for of in decision.submitters if of.matched < of.idle]
+    if len(waiting) == len(decision.submitters):
+        assert all(of.matched <= of.limit + 1 for of in decision.submitters)
+    if waiting:
+        assert size - len(decision.matches) < max(len(waiting), 1) + 1
+
+
+@given(prioritized, st.integers(1, 20), st.randoms(use_true_random=False))
+def test_order_of_the_input_does_not_matter(priorities: dict[str, float], size: int, random) -> None:  # type: ignore[no-untyped-def]
+    """However slots and submitters are listed, everybody gets the same slots."""
+    wants = {name: [jobs(7)] for name in priorities}
+    pool = slots(size)
+    before = cycle(pool, wants, priorities)
+    names = list(wants)
+    shuffled = list(pool)
+    random.shuffle(names)
+    random.shuffle(shuffled)
+    after = cycle(shuffled, {name: wants[name] for name in names}, priorities)
+
+    got = {(m.submitter, pool[m.slot]["Name"]) for m in before.matches}
+
+    assert got == {(m.submitter, shuffled[m.slot]["Name"]) for m in after.matches}
