@@ -89,6 +89,43 @@ class BackupError(FairqError):
 
 # 13-20: settings
 
+
+class SettingsFileError(FairqError):
+    """settings file {file}: {problem}"""
+
+    exit_code = 13
+
+
+class SettingsSyntaxError(FairqError):
+    """{file}:{line}:{column}: not valid TOML: {problem}"""
+
+    exit_code = 14
+
+
+class UnknownSettingError(FairqError):
+    """{where}: {key} is not a setting; {hint}"""
+
+    exit_code = 15
+
+
+class SettingValueError(FairqError):
+    """{where}: {key} = {value} is not valid; give {expected} (default {default})"""
+
+    exit_code = 16
+
+
+class SettingsGroupError(FairqError):
+    """{where}: group {group!r} {problem}"""
+
+    exit_code = 17
+
+
+class HTCondorConfigError(FairqError):
+    """{where}: {problem}"""
+
+    exit_code = 18
+
+
 # 21-23: expressions
 
 

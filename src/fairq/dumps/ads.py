@@ -1,0 +1,160 @@
+"""The ads of a dump, whichever form it has, and what makes an ad sound."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fairq.dumps.json_form import JsonAds
+from fairq.dumps.long_form import LongAds
+from fairq.dumps.source import Source
+from fairq.errors import ExpressionError, InvalidAdError, InvalidDumpError
+from fairq.records import Ad
+
+UNDEFINED = "/Expr(undefined)/"
+
+_FIRST_LINE = re.compile(r"\s*(?:--|#|[^\s=\"{}<]+\s*=)")
+_LARGEST = 2**63 - 1
+
+
+def read_ads(source: Source) -> Iterator[Ad]:
+    """Yield the ads of *source*, telling by its content whether it is the ``-json`` or the ``-long`` form.
+
+    Raises UnreadableDumpError, InvalidDumpError or InvalidAdError at the first thing that is wrong.
+    """
+    text = source.read()
+    while text and text.isspace():
+        text = source.read()
+    start = text.lstrip()
+    if start.startswith("["):
+        yield from JsonAds(source, text)
+    elif _FIRST_LINE.match(start):
+        yield from LongAds(source, text)
+    else:
+        raise _unknown_form(source, start)
+
+
+def _unknown_form(source: Source, start: str) -> InvalidDumpError:
+    if not start:
+        problem, cure = "it is empty", "give the dump; a JSON array without ads is []"
+    elif start.startswith("{"):
+        problem, cure = "one object instead of an array of ads", "put [ and ] around it, as -json prints"
+    elif start.startswith("<"):
+        problem, cure = "XML, which is not read", "print the dump with -json or -long"
+    else:
+        problem, cure = "neither the -json nor the -long form", "print the dump with -json or -long"
+    return InvalidDumpError(source=source.name, where="line 1", problem=problem, cure=cure)
+
+
+class Soundness:
+    """Tests that the values of ads can be stored and evaluated; every expression is parsed once."""
+
+    def __init__(self, source: Source) -> None:
+        """Name *source* in errors."""
+        self._name = source.name
+        self._sound: set[str] = set()
+
+    def tidied(self, ad: Ad, number: int) -> Ad:
+        """Return *ad*, the *number*-th of its dump, with null as undefined and one spelling per attribute.
+
+        Of two attributes that differ in letter case alone the later one counts, as in HTCondor. Raises
+        InvalidAdError for an expression that does not parse, a number out of range or damaged text.
+        """
+        nulls = False
+        for name, value in ad.items():
+            kind = type(value)
+            if kind is str:
+                if value not in self._sound:
+                    self._check_text(name, value, number)
+            elif value is None:
+                nulls = True
+            elif kind is not bool:
+                self._check(name, value, number)
+        if nulls:
+            ad = {name: UNDEFINED if value is None else value for name, value in ad.items()}
+        spellings = {name.lower(): name for name in ad}
+        if len(spellings) < len(ad):
+            ad = {name: value for name, value in ad.items() if spellings[name.lower()] == name}
+        return ad
+
+    def _check(self, name: str, value: Any, number: int) -> None:
+        if isinstance(value, int):
+            if abs(value) > _LARGEST:
+                problem = f"{name} is too large a number ({str(value)[:20]}...)"
+                raise self._error(number, problem, "whole numbers have 64 bits")
+        elif isinstance(value, float):
+            if not math.isfinite(value):
+                raise self._error(number, f"{name} is not a finite number", "give it as an /Expr(...)/")
+        elif isinstance(value, str):
+            self._check_text(name, value, number)
+        elif isinstance(value, Mapping):
+            for inner, part in value.items():
+                self._check(f"{name}.{inner}", part, number)
+        elif isinstance(value, list):
+            for part in value:
+                self._check(name, part, number)
+
+    def _check_text(self, name: str, value: str, number: int) -> None:
+        if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
+            problem = f"the text of {name} is damaged (half a character)"
+            raise self._error(number, problem, "write the dump anew")
+        if value.startswith("/Expr("):
+            self._check_expression(name, value, number)
+            self._sound.add(value)
+
+    def _check_expression(self, name: str, value: str, number: int) -> None:
+        from fairq.engine.classad import parse
+
+        try:
+            if not value.endswith(")/"):
+                raise ExpressionError(text=value, near=value[-20:])
+            parse(value[len("/Expr(") : -len(")/")])
+        except ExpressionError as failure:
+            raise self._error(
+                number, f"{name} does not parse: {failure}", "correct the expression in the dump"
+            ) from None
+
+    def _error(self, number: int, problem: str, cure: str) -> InvalidAdError:
+        return InvalidAdError(source=self._name, number=number, problem=problem, cure=cure)
+
+
+class Spellings:
+    """Under which spelling an ad has an attribute; remembered per list of names, since dumps repeat it."""
+
+    def __init__(self, *wanted: str) -> None:
+        """Look for the attributes *wanted*, in lower case."""
+        self._wanted = wanted
+        self._known: dict[tuple[str, ...], dict[str, str]] = {}
+
+    def of(self, ad: Ad) -> dict[str, str]:
+        """Return the spelling of each wanted attribute that *ad* has, by its lower-case name."""
+        names = tuple(ad)
+        found = self._known.get(names)
+        if found is None:
+            found = {name.lower(): name for name in names if name.lower() in self._wanted}
+            self._known[names] = found
+        return found
+
+
+def whole(value: Any, lowest: int, highest: int = _LARGEST) -> bool:
+    """Say whether *value* is a whole number (no truth value) from *lowest* to *highest*."""
+    return type(value) is int and lowest <= value <= highest
+
+
+def same(one: Any, other: Any) -> bool:
+    """Say whether two values are the same and of the same kind: 1, 1.0 and true are three values."""
+    if type(one) is not type(other) or one != other:
+        return False
+    if isinstance(one, dict):
+        return all(same(value, other[name]) for name, value in one.items())
+    if isinstance(one, list):
+        return all(map(same, one, other))
+    return True
+
+
+def shown(value: Any) -> str:
+    """Return *value* for a message, cut if it is long."""
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,0 +1,277 @@
+"""The jobs of a dump as the queue holds them: ranges of procs that are alike, over shared ads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from fairq.dumps.ads import Soundness, Spellings, read_ads, same, shown, whole
+from fairq.dumps.source import Source
+from fairq.errors import DuplicateAdError, InvalidAdError, InvalidNameError
+from fairq.records import Ad, JobRange, JobStatus
+
+LARGEST_ID = 2**31 - 1
+"""HTCondor's cluster and proc numbers have 32 bits."""
+
+_STATUS = {
+    1: JobStatus.IDLE,
+    2: JobStatus.RUNNING,
+    5: JobStatus.HELD,
+    6: JobStatus.RUNNING,  # transferring its output: the slot is still its own
+    7: JobStatus.RUNNING,  # suspended: likewise
+}
+_ENDED = {3, 4}
+_UNMATCHED_UNIVERSES = {7: "scheduler universe", 9: "grid universe", 12: "local universe"}
+
+_WANTED = (
+    "clusterid", "procid", "jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user",
+    "globaljobid", "scheddname", "jobuniverse", "wantmatching", "holdreason", "accountinggroup", "niceuser",
+)  # fmt: skip
+_IN_COLUMNS = ("clusterid", "jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user")
+
+
+@dataclass(slots=True)
+class JobDump:
+    """The jobs of a dump.
+
+    Args:
+        ranges: their ``ad_id`` is an index into *ads*.
+        ads: what each cluster's procs share.
+        left_out: why jobs were left out, and how many.
+    """
+
+    ranges: list[JobRange]
+    ads: list[Ad]
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def count(self) -> int:
+        """The number of jobs."""
+        return sum(map(len, self.ranges))
+
+
+class _Columns(NamedTuple):
+    submitter: str
+    owner: str
+    status: int
+    priority: int
+    queue_date: int
+    status_date: int
+    reason: str | None
+
+
+@dataclass(slots=True)
+class _Stretch:
+    """Neighbouring ads of the dump, from the *number*-th on, whose procs are alike and consecutive."""
+
+    number: int
+    first: int
+    last: int
+    columns: _Columns
+    rest: Ad
+
+
+def read_jobs(source: Source, submitter_of: Callable[[Ad], str], now: int) -> JobDump:
+    """Return the jobs that *source* holds; *submitter_of* names who a job ad is charged to.
+
+    A job without a date is queued *now*. Jobs that have ended and those that no negotiator matches (grid
+    without WantMatching, scheduler and local universe) are left out. Schedds are told apart, by the name in
+    GlobalJobId or ScheddName, only if the dump holds several.
+
+    Raises UnreadableDumpError, InvalidDumpError, InvalidAdError or DuplicateAdError.
+    """
+    reader = _JobReader(source, submitter_of, now)
+    reader.read()
+    dump = JobDump([], [], reader.left_out)
+    several = len({schedd for schedd, _ in reader.clusters}) > 1
+    for (schedd, cluster), stretches in sorted(reader.clusters.items()):
+        shared, parts = _divided(source, cluster, stretches)
+        for stretch, own in parts:
+            dump.ranges.append(
+                JobRange(
+                    cluster=cluster,
+                    first_proc=stretch.first,
+                    last_proc=stretch.last,
+                    ad_id=len(dump.ads),
+                    schedd=schedd if several else "",
+                    own=own,
+                    **stretch.columns._asdict(),
+                )
+            )
+        dump.ads.append(shared)
+    return dump
+
+
+class _JobReader:
+    """Collects stretches per schedd and cluster."""
+
+    def __init__(self, source: Source, submitter_of: Callable[[Ad], str], now: int) -> None:
+        self._source = source
+        self._submitter_of = submitter_of
+        self._now = now
+        self._soundness = Soundness(source)
+        self._submitters: dict[tuple[Any, ...], str] = {}
+        self.clusters: dict[tuple[str, int], list[_Stretch]] = {}
+        self.left_out: Counter[str] = Counter()
+
+    def read(self) -> None:
+        spellings = Spellings(*_WANTED)
+        stretch: _Stretch | None = None
+        before: Ad = {}
+        kinds: list[type] = []
+        schedd_before = ""
+        for number, found in enumerate(read_ads(self._source), 1):
+            ad = found
+            names = spellings.of(ad)
+            schedd = self._schedd(ad, names, number)
+            proc = ad.pop(names["procid"], None) if "procid" in names else None
+            # Without their proc number the jobs of a cluster are mostly the same ad over and over.
+            if stretch is not None and proc == stretch.last + 1 and schedd == schedd_before and ad == before:
+                these = list(map(type, ad.values()))
+                if these == kinds and type(proc) is int and proc <= LARGEST_ID and _flat(these):
+                    stretch.last = proc
+                    continue
+            before, kinds, schedd_before = dict(ad), list(map(type, ad.values())), schedd
+            cluster = self._checked_id("ClusterId", ad.get(names.get("clusterid", "")), 1, number)
+            proc = self._checked_id("ProcId", proc, 0, number)
+            stretch = None
+            if self._leave_out(ad, names, number):
+                continue
+            ad = self._soundness.tidied(ad, number)
+            columns = self._columns(ad, names, number)
+            for lower in _IN_COLUMNS:
+                if lower in names:
+                    ad.pop(names[lower], None)
+            stretch = _Stretch(number, proc, proc, columns, ad)
+            self.clusters.setdefault((schedd, cluster), []).append(stretch)
+
+    def _schedd(self, ad: Ad, names: dict[str, str], number: int) -> str:
+        job_id = ad.pop(names["globaljobid"], None) if "globaljobid" in names else None
+        if isinstance(job_id, str) and "#" in job_id:
+            return job_id.partition("#")[0]
+        name = ad.get(names["scheddname"], "") if "scheddname" in names else ""
+        return name if isinstance(name, str) else ""
+
+    def _checked_id(self, name: str, value: Any, lowest: int, number: int) -> int:
+        if value is None:
+            raise self._error(number, f"it has no {name}", "every job ad needs ClusterId and ProcId")
+        if not whole(value, lowest, LARGEST_ID):
+            expected = f"it is a whole number from {lowest} to {LARGEST_ID}"
+            raise self._error(number, f"{name} is {shown(value)}", expected)
+        return int(value)
+
+    def _leave_out(self, ad: Ad, names: dict[str, str], number: int) -> bool:
+        status = ad.get(names.get("jobstatus", ""), 1)
+        if type(status) is not int or not (status in _STATUS or status in _ENDED):
+            known = "HTCondor's are 1 (idle) to 7 (suspended)"
+            raise self._error(number, f"JobStatus is {shown(status)}", known)
+        if status in _ENDED:
+            self.left_out["already ended"] += 1
+            return True
+        universe = ad.get(names.get("jobuniverse", ""))
+        why = _UNMATCHED_UNIVERSES.get(universe) if type(universe) is int else None
+        if why is None or (universe == 9 and ad.get(names.get("wantmatching", "")) is True):
+            return False
+        self.left_out[why] += 1
+        return True
+
+    def _columns(self, ad: Ad, names: dict[str, str], number: int) -> _Columns:
+        def number_of(lower: str, default: int, lowest: int) -> int:
+            value = ad.get(names[lower], default) if lower in names else default
+            if not whole(value, lowest):
+                raise self._error(
+                    number, f"{names[lower]} is {shown(value)}", f"it is a whole number from {lowest} on"
+                )
+            return int(value)
+
+        status = _STATUS[ad.get(names.get("jobstatus", ""), 1)]
+        queued = number_of("qdate", self._now, 0)
+        submitter = self._submitter(ad, names, number)
+        reason = None
+        if status is JobStatus.HELD and isinstance(ad.get(names.get("holdreason", "")), str):
+            reason = ad.pop(names["holdreason"])
+        return _Columns(
+            submitter=submitter,
+            owner=self._owner(ad, names) or submitter.rpartition("@")[0],
+            status=int(status),
+            priority=number_of("jobprio", 0, -(2**31)),
+            queue_date=queued,
+            status_date=number_of("enteredcurrentstatus", queued, 0),
+            reason=reason,
+        )
+
+    @staticmethod
+    def _owner(ad: Ad, names: dict[str, str]) -> str:
+        owner = ad.get(names.get("owner", ""))
+        if isinstance(owner, str) and owner and not owner.startswith("/Expr("):
+            return owner
+        user = ad.get(names.get("user", ""))
+        return user.rpartition("@")[0] or user if isinstance(user, str) else ""
+
+    def _submitter(self, ad: Ad, names: dict[str, str], number: int) -> str:
+        identity = tuple(
+            ad.get(names[lower]) if lower in names else None
+            for lower in ("accountinggroup", "owner", "user", "niceuser")
+        )
+        try:
+            name = self._submitters.get(identity)
+        except TypeError:
+            raise self._error(
+                number, "its owner is not a text", "AccountingGroup, Owner and User are texts"
+            ) from None
+        if name is None:
+            try:
+                name = self._submitters[identity] = self._submitter_of(ad)
+            except InvalidNameError as failure:
+                raise self._error(number, str(failure), "correct the ad") from None
+        return name
+
+    def _error(self, number: int, problem: str, cure: str) -> InvalidAdError:
+        return InvalidAdError(source=self._source.name, number=number, problem=problem, cure=cure)
+
+
+def _divided(
+    source: Source, cluster: int, stretches: list[_Stretch]
+) -> tuple[Ad, list[tuple[_Stretch, Ad | None]]]:
+    """Return what all *stretches* of a cluster share, and each with its own; those alike are joined."""
+    if len(stretches) == 1:
+        return stretches[0].rest, [(stretches[0], None)]
+    stretches.sort(key=lambda stretch: stretch.first)
+    for one, next_one in pairwise(stretches):
+        if next_one.first <= one.last:
+            numbers = one.number + next_one.first - one.first, next_one.number
+            raise DuplicateAdError(
+                source=source.name,
+                what=f"job {cluster}.{next_one.first}",
+                number=max(numbers),
+                first=min(numbers),
+            )
+    joined: list[_Stretch] = []
+    for stretch in stretches:
+        before = joined[-1] if joined else None
+        if (
+            before is not None
+            and before.last + 1 == stretch.first
+            and before.columns == stretch.columns
+            and same(before.rest, stretch.rest)
+        ):
+            before.last = stretch.last
+        else:
+            joined.append(stretch)
+    shared = dict(joined[0].rest)
+    for stretch in joined:
+        rest = stretch.rest
+        different = [name for name in shared if name not in rest or not same(shared[name], rest[name])]
+        for name in different:
+            del shared[name]
+    return shared, [
+        (stretch, {name: value for name, value in stretch.rest.items() if name not in shared} or None)
+        for stretch in joined
+    ]
+
+
+def _flat(kinds: list[type]) -> bool:
+    return list not in kinds and dict not in kinds

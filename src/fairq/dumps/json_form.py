@@ -1,0 +1,128 @@
+"""The ``-json`` form of a dump: one array of ads."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
+
+from fairq.dumps.source import Source
+from fairq.errors import InvalidAdError, InvalidDumpError
+from fairq.records import Ad
+
+_LONGEST_TOKEN = 16
+"""Characters within which a keyword or an escape, cut at the end of a piece, shows as an error."""
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+class JsonAds:
+    """The ads of a JSON array, decoded one by one as the text comes in."""
+
+    def __init__(self, source: Source, text: str) -> None:
+        """Read on from *text*, the beginning of the dump already taken from *source*."""
+        self._source = source
+        self._text = text
+        self._at = 0
+        self._lines_before = 0
+        self._number = 1
+
+    def __iter__(self) -> Iterator[Ad]:
+        """Yield every ad in turn; raises InvalidDumpError at the first thing that is none."""
+        decode = json.JSONDecoder(parse_constant=self._refuse_constant).raw_decode
+        self._expect("[")
+        if self._peek() == "]":
+            self._end()
+            return
+        while True:
+            self._peek()
+            try:
+                ad, self._at = decode(self._text, self._at)
+            except json.JSONDecodeError as failure:
+                if self._may_be_cut(failure) and self._more():
+                    continue
+                raise self._syntax(failure) from None
+            except RecursionError:
+                raise self._problem("it is nested too deeply", "give ads as HTCondor prints them") from None
+            except ValueError:
+                raise self._problem(
+                    "a number has too many digits", "whole numbers have at most 64 bits"
+                ) from None
+            if type(ad) is not dict:
+                raise self._problem(f"not an ad but {_kind(ad)}", "every element must be an object")
+            yield ad
+            self._number += 1
+            if self._peek() == "]":
+                self._end()
+                return
+            self._expect(",")
+
+    def _peek(self) -> str:
+        """Return the next character that is no white space, the empty text at the end."""
+        while True:
+            self._at = _SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]  # matches always
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._more():
+                return ""
+
+    def _more(self) -> bool:
+        piece = self._source.read()
+        self._lines_before += self._text.count("\n", 0, self._at)
+        self._text = self._text[self._at :] + piece
+        self._at = 0
+        return bool(piece)
+
+    def _may_be_cut(self, failure: json.JSONDecodeError) -> bool:
+        near_the_end = len(self._text) - failure.pos < _LONGEST_TOKEN
+        return near_the_end or failure.msg.startswith("Unterminated")
+
+    def _expect(self, character: str) -> None:
+        found = self._peek()
+        if found != character:
+            what = f"{found!r} stands where {character!r} is expected" if found else "the text ends too early"
+            raise self._at_line(what, self._at)
+        self._at += 1
+
+    def _end(self) -> None:
+        self._at += 1
+        if self._peek():
+            raise self._at_line("text follows the end of the array", self._at)
+
+    def _syntax(self, failure: json.JSONDecodeError) -> InvalidDumpError:
+        if not self._text[failure.pos :].strip() or failure.msg.startswith("Unterminated"):
+            return self._at_line("the text ends too early", len(self._text))
+        return self._at_line(f"not JSON ({failure.msg})", failure.pos)
+
+    def _at_line(self, problem: str, position: int) -> InvalidDumpError:
+        line = self._lines_before + self._text.count("\n", 0, position) + 1
+        return InvalidDumpError(
+            source=self._source.name,
+            where=f"line {line}, ad {self._number}",
+            problem=problem,
+            cure="give the whole array that -json prints",
+        )
+
+    def _problem(self, problem: str, cure: str) -> InvalidAdError:
+        return InvalidAdError(source=self._source.name, number=self._number, problem=problem, cure=cure)
+
+    def _refuse_constant(self, constant: str) -> Any:
+        cure = "leave the attribute out, or write it as an /Expr(...)/"
+        raise self._problem(f"{constant} is no number", cure)
+
+
+def write(ads: Iterable[Ad], stream: IO[str]) -> None:
+    """Write *ads* as ``-json`` prints them, one ad to a line."""
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    before = "[\n"
+    for ad in ads:
+        stream.write(before)
+        stream.write(encode(ad))
+        before = ",\n"
+    stream.write("[\n]\n" if before == "[\n" else "\n]\n")
+
+
+def _kind(value: Any) -> str:
+    names: dict[type, str] = {list: "a list", str: "a text", bool: "a truth value", type(None): "null"}
+    return names.get(type(value), "a number")

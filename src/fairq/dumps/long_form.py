@@ -1,0 +1,174 @@
+"""The ``-long`` form of a dump: one ``Name = value`` a line, ads apart by blank lines.
+
+Text inside quotes follows the old ClassAd rule: a backslash stands for itself unless a quote follows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, Any
+
+from fairq.dumps.source import Source
+from fairq.errors import InvalidAdError, InvalidDumpError, UnwritableExportError
+from fairq.records import Ad
+
+_LINE = re.compile(r"\s*([^\s=]+)\s*=(?!=)\s*(.*?)\s*")
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?")
+_LONE_BACKSLASH = re.compile(r'\\(?!")')
+_KEYWORDS = {"true": True, "false": False}
+_LONGEST_KEPT = 1024
+_MOST_KEPT = 100_000
+
+
+class LongAds:
+    """The ads of a long dump, one by one as the text comes in."""
+
+    def __init__(self, source: Source, text: str) -> None:
+        """Read on from *text*, the beginning of the dump already taken from *source*."""
+        self._source = source
+        self._text = text
+        self._number = 1
+        self._line = 0
+        self._values: dict[str, Any] = {}
+
+    def __iter__(self) -> Iterator[Ad]:
+        """Yield every ad in turn; raises InvalidDumpError or InvalidAdError at the first bad line."""
+        ad: Ad = {}
+        values = self._values
+        for line in self._lines():
+            self._line += 1
+            parts = _LINE.fullmatch(line)
+            if parts is None:
+                if not line or line.isspace():
+                    if ad:
+                        yield ad
+                        self._number += 1
+                        ad = {}
+                elif not line.startswith(("-- ", "#")):
+                    raise self._bad_line("not of the form Name = value")
+                continue
+            name, text = parts[1], parts[2]
+            value = values.get(text)
+            if value is None:
+                value = self._value(name, text)
+            ad[name] = value
+        if ad:
+            yield ad
+
+    def _lines(self) -> Iterator[str]:
+        rest = ""
+        piece = self._text
+        while piece:
+            lines = (rest + piece).split("\n")
+            rest = lines.pop()
+            yield from lines
+            piece = self._source.read()
+        if rest:
+            yield rest
+
+    def _value(self, name: str, text: str) -> Any:
+        try:
+            value = _literal(text)
+        except ValueError:
+            raise InvalidAdError(
+                source=self._source.name,
+                number=self._number,
+                problem=f"line {self._line}: the value of {name} is not an expression: {text[:60]}",
+                cure="write it as -long prints it",
+            ) from None
+        worth_keeping = len(text) <= _LONGEST_KEPT and len(self._values) < _MOST_KEPT
+        if worth_keeping and not isinstance(value, list | dict):
+            self._values[text] = value
+        return value
+
+    def _bad_line(self, problem: str) -> InvalidDumpError:
+        return InvalidDumpError(
+            source=self._source.name,
+            where=f"line {self._line}, ad {self._number}",
+            problem=problem,
+            cure="give the output of -long, or that of -json, as it was printed",
+        )
+
+
+def _literal(text: str) -> Any:
+    """Return the value that *text* stands for; what is not literal becomes ``/Expr(...)/``.
+
+    Raises ValueError for what cannot be a value.
+    """
+    if text.startswith('"') and text.endswith('"') and len(text) > 1:
+        plain = text[1:-1].replace('\\"', "\0")
+        if '"' not in plain:
+            return plain.replace("\0", '"')
+    if text.lower() in _KEYWORDS:
+        return _KEYWORDS[text.lower()]
+    if _NUMBER.fullmatch(text):
+        if "." in text or "e" in text.lower():
+            return float(text)
+        if text.lstrip("-").startswith("0") and text.strip("-0"):
+            raise ValueError(text)  # neither HTCondor's library nor a reader knows whether it is octal
+        return int(text)
+    if not text:
+        raise ValueError(text)
+    return _structure(text) if text[0] in "{[" else f"/Expr({_doubled_backslashes(text)})/"
+
+
+def _structure(text: str) -> Any:
+    """Return the list or record *text*, whose parts may be expressions, as ``-json`` would hold it."""
+    from fairq.engine.classad.library import library
+
+    classad2 = library()
+    try:
+        ad = classad2.ClassAd({"Value": classad2.ExprTree(_doubled_backslashes(text))})
+    except classad2.ClassAdException:
+        raise ValueError(text) from None
+    return json.loads(ad.printJson())["Value"]
+
+
+def _doubled_backslashes(text: str) -> str:
+    return _LONE_BACKSLASH.sub(r"\\\\", text)
+
+
+def write(ads: Iterable[Ad], stream: IO[str], describe: Callable[[Ad], str]) -> None:
+    """Write *ads* as ``-long`` prints them; *describe* names an ad for messages.
+
+    Raises UnwritableExportError for a text with a line break, which this form cannot hold.
+    """
+    for ad in ads:
+        for name, value in ad.items():
+            text = _old_text(value)
+            if "\n" in text or "\r" in text:
+                raise UnwritableExportError(
+                    target=f"{name} of {describe(ad)}",
+                    reason="it holds a line break, which the long form has no way to write",
+                    cure="export with --json",
+                )
+            stream.write(f"{name} = {text}\n")
+        stream.write("\n")
+
+
+def _old_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, str):
+        if not (value.startswith("/Expr(") and value.endswith(")/")):
+            return '"' + value.replace('"', '\\"') + '"'
+        text = value[6:-2]
+        if "\\" not in text and "\n" not in text:
+            return text
+    return _by_library(value)
+
+
+def _by_library(value: Any) -> str:
+    from fairq.engine.classad.library import library
+
+    classad2 = library()
+    # The library tells an expression from a text by the escaped slashes.
+    text = json.dumps({"Value": value}).replace("/", "\\/")
+    ad = classad2.parseOne(text, classad2.ParserType.JSON)
+    return str(ad.printOld()).removesuffix("\n").partition(" = ")[2]

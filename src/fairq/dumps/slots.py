@@ -1,0 +1,138 @@
+"""The slots of a dump, and which jobs they say they run."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairq.dumps.ads import Soundness, Spellings, read_ads, shown
+from fairq.dumps.source import Source
+from fairq.errors import DuplicateAdError, InvalidAdError
+from fairq.records import Ad, SlotRecord
+
+_SLOT_TYPES = {"machine", "slot"}
+_IN_USE = {"claimed", "preempting"}
+_JOB_ID = re.compile(r"([0-9]{1,10})\.([0-9]{1,10})")
+
+
+@dataclass(slots=True)
+class SlotDump:
+    """The slots of a dump, in its order, and why ads were left out, with how many."""
+
+    slots: list[SlotRecord]
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What the ad of a claimed slot says of its job; *schedd* is empty if it does not say."""
+
+    schedd: str
+    cluster: int
+    proc: int
+    start_time: int
+    current_rank: float
+    concurrency_limits: str | None
+
+
+def read_slots(source: Source) -> SlotDump:
+    """Return the slots that *source* holds, with ids from 1 in the order of the dump.
+
+    Ads of other daemons are left out. A slot whose ``Draining`` is true is marked as draining instead.
+
+    Raises UnreadableDumpError, InvalidDumpError, InvalidAdError or DuplicateAdError.
+    """
+    dump = SlotDump([])
+    soundness = Soundness(source)
+    spellings = Spellings("name", "mytype", "myaddress", "startdipaddr", "draining")
+    numbers: dict[tuple[str, str], int] = {}
+    for number, found in enumerate(read_ads(source), 1):
+        ad = soundness.tidied(found, number)
+        names = spellings.of(ad)
+        kind = ad.get(names.get("mytype", ""))
+        if isinstance(kind, str) and kind.lower() not in _SLOT_TYPES:
+            dump.left_out[f"ad of type {kind}"] += 1
+            continue
+        name = _name(source, ad, names, number)
+        address = _text(ad, names, "myaddress") or _text(ad, names, "startdipaddr")
+        first = numbers.setdefault((name, address), number)
+        if first != number:
+            raise DuplicateAdError(source=source.name, number=number, what=f"slot {name}", first=first)
+        draining = ad.get(names.get("draining", "")) is True
+        if draining:
+            ad = {attribute: value for attribute, value in ad.items() if attribute != names["draining"]}
+        dump.slots.append(SlotRecord(len(dump.slots) + 1, name, ad, address, draining))
+    return dump
+
+
+def _name(source: Source, ad: Ad, names: dict[str, str], number: int) -> str:
+    if "name" not in names:
+        raise InvalidAdError(
+            source=source.name, number=number, problem="it has no Name", cure="every slot ad needs one"
+        )
+    name = ad[names["name"]]
+    if not isinstance(name, str) or not name.strip() or not name.isprintable() or name.startswith("/Expr("):
+        raise InvalidAdError(
+            source=source.name, number=number, problem=f"Name is {shown(name)}", cure="it is a slot's name"
+        )
+    return name
+
+
+def _text(ad: Ad, names: dict[str, str], lower: str) -> str:
+    value = ad.get(names.get(lower, ""))
+    return value if isinstance(value, str) else ""
+
+
+_STARTS = ("jobstart", "enteredcurrentactivity", "enteredcurrentstate")
+_USE = Spellings(
+    "state", "jobid", "globaljobid", *_STARTS, "currentrank", "matchedconcurrencylimits", "concurrencylimits"
+)
+
+
+def use_of(ad: Ad) -> Use | None:
+    """Return what the slot *ad* says of the job that it runs, None if it runs none or does not name it."""
+    names = _USE.of(ad)
+    if _text(ad, names, "state").lower() not in _IN_USE:
+        return None
+    schedd, _, rest = _text(ad, names, "globaljobid").partition("#")
+    job = _JOB_ID.fullmatch(_text(ad, names, "jobid") or rest.partition("#")[0])
+    if job is None:
+        return None
+    starts = (ad.get(names.get(lower, "")) for lower in _STARTS)
+    rank = ad.get(names.get("currentrank", ""), 0.0)
+    return Use(
+        schedd=schedd,
+        cluster=int(job[1]),
+        proc=int(job[2]),
+        start_time=next((start for start in starts if type(start) is int and start >= 0), 0),
+        current_rank=float(rank) if type(rank) in (int, float) else 0.0,
+        concurrency_limits=_text(ad, names, "matchedconcurrencylimits")
+        or _text(ad, names, "concurrencylimits")
+        or None,
+    )
+
+
+_OF_A_CLAIM = {
+    "remoteowner", "remoteuser", "accountinggroup", "clientmachine", "jobid", "globaljobid", "jobstart",
+    "totaljobruntime", "concurrencylimits", "matchedconcurrencylimits", "remotegroup", "remoteautoregroup",
+    "remotenegotiatinggroup", "publicclaimid", "remotescheddname", "preemptinguser", "preemptingowner",
+    "preemptingrank", "preemptingaccountinggroup",
+}  # fmt: skip
+
+
+def released(ad: Ad) -> Ad:
+    """Return the ad of a slot in use as it would be without its claim."""
+    result: dict[str, Any] = {}
+    for name, value in ad.items():
+        lower = name.lower()
+        if lower == "state":
+            result[name] = "Unclaimed"
+        elif lower == "activity":
+            result[name] = "Idle"
+        elif lower == "currentrank":
+            result[name] = 0.0
+        elif lower not in _OF_A_CLAIM:
+            result[name] = value
+    return result

@@ -1,0 +1,93 @@
+"""Opening a dump: a file or the standard input, compressed or not, as text."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from fairq.errors import InvalidDumpError, UnreadableDumpError
+
+STANDARD_INPUT = "-"
+CHUNK = 1 << 22
+"""Characters read at a time: dumps of large pools are never held in memory as a whole."""
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+class Source:
+    """A dump being read: its *name* for messages, and its text piece by piece."""
+
+    def __init__(self, name: str, stream: BinaryIO) -> None:
+        """Read *stream*, which may be gzip's, as UTF-8."""
+        self.name = name
+        peekable = io.BufferedReader(cast(io.RawIOBase, stream))
+        compressed = peekable.peek(2)[:2] == _GZIP_MAGIC
+        plain = cast(BinaryIO, gzip.GzipFile(fileobj=peekable)) if compressed else peekable
+        self._text = io.TextIOWrapper(plain, encoding="utf-8-sig", newline="\n")
+
+    def read(self) -> str:
+        """Return the next piece of the text, the empty text at the end.
+
+        Raises UnreadableDumpError if the system or gzip fails, InvalidDumpError if it is not text.
+        """
+        try:
+            piece = self._text.read(CHUNK)
+        except UnicodeDecodeError:
+            raise self.not_text() from None
+        except (EOFError, gzip.BadGzipFile, zlib.error) as failure:
+            raise UnreadableDumpError(
+                source=self.name, reason=f"its compression is damaged ({failure})", cure="write the dump anew"
+            ) from None
+        except OSError as failure:
+            raise _unreadable(self.name, failure) from None
+        if "\0" in piece:
+            raise self.not_text()
+        return piece
+
+    def not_text(self) -> InvalidDumpError:
+        """Return the error of a dump that holds something other than text."""
+        return InvalidDumpError(
+            source=self.name,
+            where="at its start or further on",
+            problem="not UTF-8 text",
+            cure="give the output of condor_status or condor_q with -json or -long",
+        )
+
+
+@contextmanager
+def opened(name: str) -> Iterator[Source]:
+    """Open the dump *name*, a path or ``-`` for the standard input; gzip is recognised by its content.
+
+    Raises UnreadableDumpError for what is missing, a directory or forbidden.
+    """
+    if name == STANDARD_INPUT:
+        yield _started("standard input", sys.stdin.buffer)
+        return
+    try:
+        stream = Path(name).open("rb", buffering=0)  # noqa: SIM115 - closed below
+    except (OSError, ValueError) as failure:
+        raise _unreadable(name, failure) from None
+    with stream:
+        yield _started(name, cast(BinaryIO, stream))
+
+
+def _started(name: str, stream: BinaryIO) -> Source:
+    try:
+        return Source(name, stream)
+    except OSError as failure:
+        raise _unreadable(name, failure) from None
+
+
+def _unreadable(name: str, failure: OSError | ValueError) -> UnreadableDumpError:
+    reason = getattr(failure, "strerror", None) or str(failure)
+    return UnreadableDumpError(
+        source=repr(name) if not name.isprintable() or not name else name,
+        reason=reason[0].lower() + reason[1:],
+        cure="name a readable file, or - for the standard input",
+    )
