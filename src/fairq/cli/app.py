@@ -1,8 +1,8 @@
 """The console entry, and the conventions of the command line.
 
-**A command** is one module ``fairq/cli/<name>.py`` (``import_.py`` for the keyword), registered by name, module and
-one-line help in ``fairq.cli.tree.REGISTRY``; only the called command's module is imported. The module defines
-``app``::
+**A command** is one module ``fairq/cli/<name>.py`` (``import_.py`` for the keyword), registered by name,
+module and one-line help in ``fairq.cli.tree.REGISTRY``; only the called command's module is imported. The
+module defines ``app``::
 
     from fairq.cli.command import App
     from fairq.cli.invocation import Invocation
@@ -24,30 +24,34 @@ one-line help in ``fairq.cli.tree.REGISTRY``; only the called command's module i
 
         time = invocation.now(now)
         result = step(invocation.state_path, invocation.settings, invocation.actor(time), dry_run=dry_run)
-        emit(View(tables=[Table(columns=[Column("Submitter", "Name")], records=result.records)]), output)
+        columns = [Column("Submitter", "Name"), Column("Got", "Matched")]
+        emit(View(tables=[Table(columns, result.records)]), output)
 
-- A parameter annotated `Invocation` is handed over: ``state_path``, ``settings``, ``now(given)``, ``actor(time)``
-  (operating-system user and command line, for the history), ``note(text)`` and ``detail(text)`` for stderr.
-- A parameter annotated `Output` stands for all output options; hand it to ``emit(View, output)``. ``output.constraint``
-  is the joined ``--constraint``; a step that applies it itself says so by ``Table(constrained=True)``.
-- Everything else is declared as Typer does: ``Annotated[T, typer.Option(...)]`` or ``typer.Argument``. Shared types
-  are in ``fairq.cli.options``: ``now: Now = None``, ``dry_run: DryRun = False``, ``constraint: Constraint = None``
-  (for commands that change things; see ``joined``), ``time_of("--at")`` and ``duration_of("--prune")`` as ``parser=``.
+- A parameter annotated `Invocation` is handed over: ``state_path``, ``settings``, ``now(given)``,
+  ``actor(time)`` (operating-system user and command line, for the history), ``note(text)`` and
+  ``detail(text)`` for stderr.
+- A parameter annotated `Output` stands for all output options; hand it to ``emit(View, output)``.
+  ``output.constraint`` is the joined ``--constraint``; a step that applies it itself says so by
+  ``Table(constrained=True)``. ``View(text=..., document={...})`` is for a command that reports one thing.
+- Everything else is declared as Typer does: ``Annotated[T, typer.Option(...)]`` or ``typer.Argument``. Shared
+  types are in ``fairq.cli.options``: ``now: Now = None``, ``dry_run: DryRun = False``, ``constraint:
+  Constraint = None`` (for commands that change things; see ``joined``), ``time_of("--at")`` and
+  ``duration_of("--prune")`` as ``parser=``.
 - Several commands in one module: ``app = App(help="The slots of the pool.", default="list")``, then
   ``@app.command("add")``, ``@app.command("list")``, ...; *default* runs when no inner command is named.
-- ``--state``, ``--config``, ``-q``, ``-v`` and ``--version`` are added to every command; declare none of them.
+- ``--state``, ``--config``, ``-q``, ``-v``, ``--version`` are added to every command; declare none of them.
 - A command whose arguments need a rewrite first (userprio's single dashes) subclasses ``Command``, overrides
   ``parse_args`` and is registered by ``@app.command(cls=ThatCommand)``.
-- Wrong input raises a `FairqError`; nothing below calls ``sys.exit`` or prints. Import steps, NumPy and the like inside
-  the function: the module itself is read for help and completion.
+- Wrong input raises a `FairqError`; nothing below calls ``sys.exit`` or prints. Import steps, NumPy and the
+  like inside the function: the module itself is read for help and completion.
 
-**Exit**: 0 done; a `FairqError`'s own code; 2 for wrong use; 1 for anything unforeseen; 130 interrupted; 141 when the
-reader of stdout went away (what a shell shows for ``seq 999999 | head -1`` under ``pipefail``), both without a word
-of data lost that was asked for.
+**Exit**: 0 done; a `FairqError`'s own code; 2 for wrong use; 1 for anything unforeseen; 130 interrupted; 141
+when the reader of stdout went away, without a word, as the shell shows it for ``yes | head -1``.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -72,15 +76,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = _run(words)
         sys.stdout.flush()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+    except BrokenPipeError:
+        code = CLOSED_PIPE
     except BaseException as error:
-        code = _failed(error)
+        code = _report(error)
     _close_streams()
     return code
 
 
 def _run(words: list[str]) -> int:
-    if words == ["--version"]:  # no need of the parser: scripts ask this often
+    # Two questions that scripts and shells ask often are answered without the parser.
+    if words == ["--version"]:
         show_version()
+        return 0
+    if words[:1] == ["_complete"]:
+        from fairq.cli.completion import complete
+
+        complete(words[1:])
         return 0
     import typer
 
@@ -96,34 +110,23 @@ def _run(words: list[str]) -> int:
     return 0
 
 
-def _failed(error: BaseException) -> int:
-    """Tell *error* in one line and return the exit code."""
-    if isinstance(error, BrokenPipeError):
-        return CLOSED_PIPE
-    if isinstance(error, SystemExit):
-        return error.code if isinstance(error.code, int) else 1
+def _report(error: BaseException) -> int:
+    """Tell *error* in one line on stderr and return the exit code."""
     if os.environ.get("FAIRQ_DEBUG"):
         import traceback
 
         traceback.print_exception(error)
-    if isinstance(error, KeyboardInterrupt):
-        return _told("interrupted", INTERRUPTED)
-    if isinstance(error, FairqError):
-        return _told(str(error), error.exit_code)
-    if isinstance(error, MemoryError):
-        return _told("out of memory", 1)
-    usage = _usage_message(error)
-    if usage is not None:
-        return _told(*usage)
-    if isinstance(error, OSError) and error.strerror:
-        where = f"{error.filename}: " if error.filename is not None else ""
-        return _told(f"{where}{error.strerror}", 1)
-    kind = type(error).__name__
-    return _told(f"internal error: {kind}: {error}; run with FAIRQ_DEBUG=1 for details", 1)
+    message, code = _usage_error(error) or _other_error(error)
+    if message:
+        from fairq.cli.output.text import escape
+
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"fairq: {escape(' '.join(message.split()))}\n")
+    return code
 
 
-def _usage_message(error: BaseException) -> tuple[str, int] | None:
-    """Return the line and the exit code for an error of the parser, or None for another one."""
+def _usage_error(error: BaseException) -> tuple[str, int] | None:
+    """Return message and exit code of an error of the parser, or None for another one."""
     if "typer" not in sys.modules:
         return None
     import typer
@@ -139,15 +142,20 @@ def _usage_message(error: BaseException) -> tuple[str, int] | None:
         sys.stderr.write(message + "\n")
         return "", error.exit_code
     hint = f"; try '{context.command_path} --help'" if context is not None else ""
-    return message[:1].lower() + message[1:].rstrip(".") + hint, error.exit_code
+    return message[:1].lower() + message[1:].rstrip(".?") + hint, error.exit_code
 
 
-def _told(message: str, code: int) -> int:
-    if message:
-        from fairq.cli.output.text import escape
-
-        sys.stderr.write(f"fairq: {escape(' '.join(message.split()))}\n")
-    return code
+def _other_error(error: BaseException) -> tuple[str, int]:
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted", INTERRUPTED
+    if isinstance(error, FairqError):
+        return str(error), error.exit_code
+    if isinstance(error, MemoryError):
+        return "out of memory", 1
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        return f"{where}{error.strerror}", 1
+    return f"internal error: {type(error).__name__}: {error}; run with FAIRQ_DEBUG=1 for details", 1
 
 
 def _prepare_streams() -> None:
@@ -155,7 +163,7 @@ def _prepare_streams() -> None:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed by the caller, as by >&-
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - lives on
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
@@ -15,18 +15,20 @@ from fairq.cli.options import AF_SEPARATOR, OUTPUT_OPTIONS, read_output
 from fairq.cli.output.selection import Output
 from fairq.errors import UsageError
 
+_FLAGS = frozenset({"-q", "--quiet", "-v", "--verbose", "--version"})
+
 Function = TypeVar("Function", bound=Callable[..., None])
 
 _AF = re.compile(r"--?(?:af|autoformat)(?::(.*))?", re.DOTALL)
 
 
 def _store(context: Any, parameter: Any, value: Any) -> None:
-    if value and not context.resilient_parsing or value == "":
+    if value or value == "":
         setattr(context.obj, parameter.name, value)
 
 
 def _version(context: Any, parameter: Any, value: bool) -> None:
-    if value and not context.resilient_parsing:
+    if value:
         from fairq.cli.app import show_version
 
         show_version()
@@ -39,7 +41,7 @@ def global_options(taken: frozenset[str]) -> list[TyperOption]:
         (["--state"], {"metavar": "FILE", "help": "The state file (else $FAIRQ_STATE, else your own)."}),
         (["--config"], {"metavar": "FILE", "help": "The settings file, read alone (else $FAIRQ_CONFIG)."}),
         (["-q", "--quiet"], {"is_flag": True, "help": "Print data and errors only."}),
-        (["-v", "--verbose"], {"count": True, "help": "Tell more on stderr; may be repeated."}),
+        (["-v", "--verbose"], {"count": True, "type": int, "help": "Tell more on stderr; may be repeated."}),
         (
             ["--version"],
             {"is_flag": True, "is_eager": True, "callback": _version, "help": "Show the version and exit."},
@@ -57,7 +59,7 @@ def global_options(taken: frozenset[str]) -> list[TyperOption]:
 
 def _with_global_options(settings: dict[str, Any]) -> dict[str, Any]:
     parameters = list(settings.get("params") or [])
-    taken = frozenset(word for parameter in parameters for word in (*parameter.opts, *parameter.secondary_opts))
+    taken = frozenset(word for known in parameters for word in (*known.opts, *known.secondary_opts))
     settings["params"] = [*parameters, *global_options(taken)]
     settings["rich_markup_mode"] = None
     return settings
@@ -74,6 +76,15 @@ class Command(TyperCommand):
         if any(parameter.name == "output_af" for parameter in self.params):
             args = join_autoformat(args)
         return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage line: arguments bare if required, in brackets if not."""
+        pieces = ["[OPTIONS]"]
+        for parameter in self.params:
+            if parameter.param_type_name == "argument":
+                word = parameter.make_metavar(ctx=ctx)
+                pieces.append(word if parameter.required else f"[{word}]")
+        return pieces
 
 
 def join_autoformat(arguments: list[str]) -> list[str]:
@@ -110,26 +121,32 @@ class Group(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the default command in where none is named."""
-        if self.default is not None and not self._names_command(args):
-            args = [self.default, *args]
+        if self.default is not None:
+            own = _count_global(args)
+            rest = args[own:]
+            if not rest or (rest[0].startswith("-") and rest[0] not in ("-h", "--help")):
+                args = [*args[:own], self.default, *rest]
         return super().parse_args(ctx, args)
 
-    def _names_command(self, arguments: list[str]) -> bool:
-        words = iter(arguments)
-        for word in words:
-            if word in ("-h", "--help", "--version"):
-                return True
-            if word in ("--state", "--config"):
-                next(words, None)
-            elif not word.startswith("-") and word in self.commands:
-                return True
-        return False
+
+def _count_global(arguments: list[str]) -> int:
+    """Return how many words at the start of *arguments* are global options and their values."""
+    count = 0
+    while count < len(arguments):
+        word = arguments[count]
+        if word in ("--state", "--config"):
+            count += 2
+        elif word.startswith(("--state=", "--config=")) or word in _FLAGS:
+            count += 1
+        else:
+            break
+    return min(count, len(arguments))
 
 
 class App:
     """The command, or the commands, of one module; see ``fairq.cli.app`` for the convention."""
 
-    def __init__(self, help: str | None = None, default: str | None = None) -> None:
+    def __init__(self, help: str | None = None, default: str | None = None) -> None:  # noqa: A002
         group = type("Group", (Group,), {"default": default})
         self._typer = typer.Typer(
             cls=group,
@@ -144,7 +161,7 @@ class App:
     def command(
         self, name: str | None = None, *, examples: str = "", cls: type[Command] = Command, **settings: Any
     ) -> Callable[[Function], Function]:
-        """Register a function as a command; *examples* are command lines, each with its meaning behind ``#``."""
+        """Register a function as a command; *examples* are command lines, their meaning behind ``#``."""
         if examples:
             settings["epilog"] = "\b\nExamples:\n" + inspect.cleandoc(examples)
 
@@ -180,8 +197,6 @@ def expand(function: Callable[..., None]) -> Callable[..., None]:
         else:
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
     if output_name is not None:
-        from typing import Annotated
-
         for name, (kind, option) in OUTPUT_OPTIONS.items():
             parameters.append(
                 inspect.Parameter(
@@ -205,5 +220,5 @@ def expand(function: Callable[..., None]) -> Callable[..., None]:
     command.__doc__ = function.__doc__
     command.__module__ = function.__module__
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    command.__signature__ = signature.replace(parameters=parameters, return_annotation=None)  # type: ignore[attr-defined]
+    command.__dict__["__signature__"] = signature.replace(parameters=parameters, return_annotation=None)
     return command

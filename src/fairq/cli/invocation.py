@@ -58,7 +58,7 @@ class Invocation:
 
     @property
     def config_path(self) -> Path | None:
-        """The settings file of ``--config``, else of ``FAIRQ_CONFIG``; None leaves the choice to the layers."""
+        """The settings file of ``--config``, else of ``FAIRQ_CONFIG``, else None."""
         if self.config is not None and not self.config:
             raise UsageError(message="--config is empty; give the path of a settings file")
         chosen = self.config if self.config is not None else self.environment.get("FAIRQ_CONFIG")

@@ -54,7 +54,8 @@ def parse_duration(text: str, what: str = "the duration") -> int:
     text = text.strip()
     total = 0
     if not re.fullmatch(r"\d+|(\d+[smhdw])+", text, re.ASCII):
-        raise InvalidNumberError(what=what, value=text, expected="give seconds, or a duration as 30m, 1h or 90d")
+        expected = "give seconds, or a duration as 30m, 1h or 90d"
+        raise InvalidNumberError(what=what, value=text, expected=expected)
     for number, unit in re.findall(r"(\d+)([smhdw]?)", text):
         total += int(number) * _UNITS[unit]
     if total > LATEST:
@@ -116,7 +117,7 @@ OUTPUT_OPTIONS: dict[str, tuple[Any, Any]] = {
         typer.Option(
             "--af",
             metavar="ATTR...",
-            help="Print these attributes or ClassAd expressions, as HTCondor's autoformat; --af:jlhVr,tng as there.",
+            help="Print these attributes or expressions only, as HTCondor's autoformat does; --af:jlhVr,tng.",
         ),
     ),
     "output_no_header": (bool, typer.Option("--no-header", help="Leave the headings out.")),
@@ -132,13 +133,13 @@ OUTPUT_OPTIONS: dict[str, tuple[Any, Any]] = {
 """The options that a parameter ``output: Output`` of a command stands for: type and declaration by name."""
 
 AF_SEPARATOR = "\x1f"
-"""Joins the modifiers and attributes of one ``--af`` into one word for the parser (see ``fairq.cli.command``)."""
+"""Joins the modifiers and attributes of one ``--af`` into one word for the parser."""
 
 _AF_MODIFIERS = frozenset("jlhVro,tng")
 
 
 def read_output(values: dict[str, Any], quiet: bool) -> Output:
-    """Return the `Output` that the values of `OUTPUT_OPTIONS` describe; raises UsageError if two formats clash."""
+    """Return the `Output` that values of `OUTPUT_OPTIONS` describe; raises UsageError if formats clash."""
     formats: list[Format] = [name for name in ("json", "ndjson", "csv", "tsv") if values[f"output_{name}"]]
     attributes: list[str] = []
     modifiers = ""

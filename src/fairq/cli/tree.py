@@ -32,9 +32,8 @@ REGISTRY: dict[str, Entry] = {
     "export": Entry("fairq.cli.export", "Write the whole state as one JSON document."),
     "state": Entry("fairq.cli.state", "The state file: path, check, backup, history."),
     "demo": Entry("fairq.cli.demo", "Play a day of a small pool on a scratch state."),
-    "_complete": Entry("fairq.cli.completion", ""),
 }
-"""Every command in the order of the help; a name that begins with ``_`` is hidden."""
+"""Every command in the order of the help."""
 
 
 def load(name: str) -> Any:
@@ -55,23 +54,18 @@ class Root(Group):
     def __init__(self) -> None:
         super().__init__(
             name="fairq",
-            help="Fair share for shared computers: HTCondor's negotiation and priorities over one state file.",
+            help="Fair share for shared computers: HTCondor's negotiation and priorities in one state file.",
             epilog="Run 'fairq COMMAND --help' for a command's options, 'man fairq' for the manual.",
             no_args_is_help=True,
             context_settings={"help_option_names": ["-h", "--help"]},
         )
         # The names alone serve the suggestions for a mistyped command; `get_command` builds the commands.
-        self.commands = dict.fromkeys(self.visible())  # type: ignore[assignment]
+        self.commands: Any = dict.fromkeys(REGISTRY)
         self._loaded: dict[str, Any] = {}
-
-    @staticmethod
-    def visible() -> list[str]:
-        """Return the names of the commands that are shown."""
-        return [name for name in REGISTRY if not name.startswith("_")]
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands in the order of the help."""
-        return self.visible()
+        return list(REGISTRY)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command *cmd_name*, or None if there is none."""
@@ -84,4 +78,4 @@ class Root(Group):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands from the registry, importing none of them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, REGISTRY[name].help) for name in self.visible()])
+            formatter.write_dl([(name, entry.help) for name, entry in REGISTRY.items()])

@@ -1,16 +1,141 @@
-"""``--af``: HTCondor's autoformat, for scripts that know it from condor_q and condor_status."""
+"""``--af``: HTCondor's autoformat, for scripts that know it from condor_q and condor_status.
+
+The modifiers are those of the manual's ``-af[:jlhVr,tng]``: *j* the job's id first, *l* ``Attr = value``, *h*
+headings, *V* strings in quotes, *r* expressions unevaluated, a comma behind or a tab before each value, *n* a
+line per value, *g* a blank line before each record. Separators are put as ``AttrListPrintMask`` puts them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TextIO
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TextIO
 
 from fairq.cli.output.selection import Output
+from fairq.cli.output.text import escape, width
 from fairq.cli.output.view import Record
+
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_OPEN, _CLOSE = "/Expr(", ")/"
 
 
 def write(records: Iterable[Record], output: Output, stream: TextIO) -> None:
-    """Write the values of the attributes asked for, a line per record."""
-    for record in records:
-        lowered = {name.lower(): value for name, value in record.items()}
-        stream.write(" ".join(str(lowered.get(name.lower(), "undefined")) for name in output.attributes) + "\n")
+    """Write the attributes asked for; raises ExpressionError if one does not parse."""
+    modifiers = output.modifiers
+    readers = [_reader(attribute, modifiers) for attribute in output.attributes]
+    if "j" in modifiers:
+        readers.insert(0, _job_id)
+    headings = ["ID"] * ("j" in modifiers) + [escape(attribute) for attribute in output.attributes]
+    rows: Iterable[list[str]] = ([reader(_Lowered(record)) for reader in readers] for record in records)
+    before, between = _separators(modifiers)
+    if "h" in modifiers and output.header:
+        rows = _aligned(headings, list(rows))
+    elif "l" in modifiers:
+        rows = ([f"{name} = {text}" for name, text in zip(headings, row, strict=True)] for row in rows)
+    stream.writelines(f"{before}{between.join(row)}\n" for row in rows)
+
+
+class _Lowered:
+    """A record with its attributes found in any case, sought only where the spelling differs."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self._names: dict[str, Any] | None = None
+
+    def get(self, name: str) -> Any:
+        if name in self.record:
+            return self.record[name]
+        if self._names is None:
+            self._names = {key.lower(): value for key, value in self.record.items()}
+        return self._names.get(name.lower())
+
+
+def _separators(modifiers: str) -> tuple[str, str]:
+    """Return what stands before each record and between its values; of rivals the last named wins."""
+    before, prefix, suffix = "", " ", ""
+    for modifier in modifiers:
+        if modifier == ",":
+            suffix = ","
+        elif modifier == "n":
+            suffix = "\n"
+        elif modifier == "t":
+            prefix = "\t"
+        elif modifier == "g":
+            before, prefix = "\n", ""
+    return before, suffix + prefix
+
+
+def _aligned(headings: Sequence[str], rows: list[list[str]]) -> Iterator[list[str]]:
+    table = [list(headings), *rows]
+    sizes = [max(width(row[column]) for row in table) for column in range(len(headings))]
+    for row in table:
+        padded = [text + " " * (size - width(text)) for text, size in zip(row, sizes, strict=True)]
+        yield [*padded[:-1], row[-1]]
+
+
+def _job_id(record: _Lowered) -> str:
+    cluster, proc = record.get("ClusterId"), record.get("ProcId")
+    return "undefined" if cluster is None else f"{cluster}.{0 if proc is None else proc}"
+
+
+def _reader(attribute: str, modifiers: str) -> Callable[[_Lowered], str]:
+    """Return the function that gives the text of *attribute* (a name or an expression) in a record."""
+    quoted = "V" in modifiers
+    if "r" in modifiers or "o" in modifiers:
+        if _NAME.fullmatch(attribute):
+            return lambda record: unparsed(record.get(attribute), quoted=True)
+        _parsed(attribute)
+        return lambda record: attribute
+    if not _NAME.fullmatch(attribute) or attribute.lower() in ("true", "false", "undefined", "error"):
+        expression = _parsed(attribute)
+        return lambda record: unparsed(_evaluated(expression, record.record), quoted)
+
+    def value(record: _Lowered) -> str:
+        found = record.get(attribute)
+        if isinstance(found, str) and found.startswith(_OPEN) and found.endswith(_CLOSE):
+            found = _evaluated(_parsed(attribute), record.record)
+        return unparsed(found, quoted)
+
+    return value
+
+
+def _parsed(text: str) -> Any:
+    from fairq.engine.classad import parse
+
+    return parse(text)
+
+
+def _evaluated(expression: Any, record: Record) -> Any:
+    from fairq.engine.classad import ERROR, UNDEFINED, evaluate_scalar
+
+    value = evaluate_scalar(expression, record)
+    if value is UNDEFINED:
+        return None
+    return f"{_OPEN}error{_CLOSE}" if value is ERROR else value
+
+
+def unparsed(value: Any, quoted: bool) -> str:
+    """Return *value* as HTCondor's old ClassAd syntax writes it; a string has quotes only if *quoted*."""
+    if value is None or isinstance(value, bool):
+        return {None: "undefined", True: "true", False: "false"}[value]
+    if isinstance(value, float):
+        return _real(value)
+    if isinstance(value, (list, tuple)):
+        return "{ " + ",".join(unparsed(item, quoted=True) for item in value) + " }"
+    if isinstance(value, Mapping):
+        return "[ " + "; ".join(f"{name} = {unparsed(item, True)}" for name, item in value.items()) + " ]"
+    text = str(value)
+    if isinstance(value, str):
+        if text.startswith(_OPEN) and text.endswith(_CLOSE):
+            return escape(text[len(_OPEN) : -len(_CLOSE)])
+        if quoted:
+            text = '"' + text.replace('"', '\\"') + '"'
+    return escape(text)
+
+
+def _real(value: float) -> str:
+    if not math.isfinite(value):
+        return 'real("NaN")' if math.isnan(value) else f'real("{"-" if value < 0 else ""}INF")'
+    text = f"{value:.16G}"
+    return text if "." in text or "E" in text else text + ".0"

@@ -8,7 +8,7 @@ from fairq.cli.output.view import Record
 
 
 def matching(records: Iterable[Record], constraint: str) -> Iterator[Record]:
-    """Yield the records for which *constraint* is true (a number other than 0 counts), as HTCondor's tools do.
+    """Return the records for which *constraint* is true; any number but 0 counts, as in HTCondor's tools.
 
     Raises ExpressionError at once, before any record is read, if *constraint* does not parse.
     """

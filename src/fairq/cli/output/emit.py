@@ -7,33 +7,26 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
 from fairq.cli.output.selection import Output
+from fairq.cli.output.text import escape
 from fairq.cli.output.view import Record, Table, View
 
 
 def emit(view: View, output: Output) -> None:
-    """Show *view* as *output* says; raises ExpressionError for a constraint that does not parse."""
+    """Show *view* as *output* says; raises ExpressionError if constraint or ``--af`` do not parse."""
     stream = sys.stdout
     if output.format == "table":
-        _tables(view, output, stream)
-        return
-    from fairq.cli.output import machine
+        _people(view, output, stream)
+    elif output.format == "json":
+        from fairq.cli.output.machine import write_json
 
-    if output.format == "json":
-        machine.write_json(_document(view, output), stream)
-        return
-    table = view.tables[view.main]
-    records = _selected(table, output)
-    fields = view.fields or [column.attribute for column in table.columns]
-    if output.format == "ndjson":
-        machine.write_ndjson(records, stream)
-    elif output.format == "csv":
-        machine.write_csv(records, fields, output.header, stream)
-    elif output.format == "tsv":
-        machine.write_tsv(records, fields, output.header, stream)
+        write_json(_document(view, output), stream)
     else:
-        from fairq.cli.output import autoformat
+        _records(view, output, stream)
 
-        autoformat.write(records, output, stream)
+
+def write_text(text: str) -> None:
+    """Print the lines of *text*: the one value that a command such as ``state path`` gives."""
+    sys.stdout.writelines(escape(line) + "\n" for line in text.splitlines())
 
 
 def _selected(table: Table, output: Output) -> Iterable[Record]:
@@ -53,25 +46,53 @@ def _document(view: View, output: Output) -> Any:
     }
 
 
-def _tables(view: View, output: Output, stream: TextIO) -> None:
+def _records(view: View, output: Output, stream: TextIO) -> None:
+    records: Iterable[Record]
+    if view.tables:
+        table = view.tables[view.main]
+        records = _selected(table, output)
+        fields = view.fields or [column.attribute for column in table.columns]
+    else:
+        records = [view.document or {}]
+        fields = view.fields or list(view.document or {})
+    from fairq.cli.output import autoformat, machine
+
+    if output.format == "ndjson":
+        machine.write_ndjson(records, stream)
+    elif output.format == "csv":
+        machine.write_csv(records, fields, output.header, stream)
+    elif output.format == "tsv":
+        machine.write_tsv(records, fields, output.header, stream)
+    else:
+        autoformat.write(records, output, stream)
+
+
+def _people(view: View, output: Output, stream: TextIO) -> None:
     from fairq.cli.output import plain, terminal
 
     style = terminal.style(stream)
-    for number, table in enumerate(view.tables):
+    written = False
+    if view.text is not None:
+        write_text(view.text)
+        written = bool(view.text)
+    for table in view.tables:
         records: Sequence[Record] = list(_selected(table, output))
-        if not records and table.footer is None:
+        exact = table.plain if style is None or not table.columns else None
+        if not records and table.footer is None and exact is None:
             if table.empty and not output.quiet:
-                sys.stderr.write(table.empty + "\n")
+                sys.stderr.write(escape(table.empty) + "\n")
             continue
-        if number:
+        if written:
             stream.write("\n")
-        if style is not None and (table.columns or table.plain is None):
+        written = True
+        if style is not None and exact is None:
             from fairq.cli.output import rich_table
 
             rich_table.write(table, records, output.header, style, stream)
-        elif table.plain is not None:
-            stream.write(table.plain(records))
+            continue
+        if table.title and len(view.tables) > 1:
+            stream.write(escape(table.title) + "\n")
+        if exact is not None:
+            stream.write(exact(records))
         else:
-            if table.title and len(view.tables) > 1:
-                stream.write(table.title + "\n")
             stream.writelines(line + "\n" for line in plain.lines(table, records, output.header))

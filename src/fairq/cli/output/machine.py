@@ -127,4 +127,5 @@ def write_tsv(records: Iterable[Record], fields: Sequence[str], header: bool, st
     """Write tab-separated values; tab, newline, carriage return and backslash are escaped by a backslash."""
     if header:
         stream.write("\t".join(fields) + "\n")
-    stream.writelines("\t".join(cell.translate(_TSV) for cell in row) + "\n" for row in _rows(records, fields))
+    for row in _rows(records, fields):
+        stream.write("\t".join(cell.translate(_TSV) for cell in row) + "\n")

@@ -36,13 +36,12 @@ def write(table: Table, records: Sequence[Record], header: bool, style: Style, s
     )
     if table.title:
         console.print(Text(escape(table.title), style="bold"))
-    least = [
-        size if right else min(size, _TEXT_MINIMUM) for size, (_, _, right) in zip(sizes, columns, strict=True)
-    ]
+    rights = [right for _, _, right in columns]
+    least = [size if right else min(size, _TEXT_MINIMUM) for size, right in zip(sizes, rights, strict=True)]
     if sum(least) + gaps > console.width:
         _records(console, columns, len(records) + (table.footer is not None))
         return
-    drawn = RichTable(box=box.SIMPLE_HEAD, show_header=header, show_edge=False, pad_edge=False, show_footer=False)
+    drawn = RichTable(box=box.SIMPLE_HEAD, show_header=header, show_edge=False, pad_edge=False)
     for (heading, _, right), minimum in zip(columns, least, strict=True):
         drawn.add_column(
             Text(heading),

@@ -37,7 +37,7 @@ def width(text: str) -> int:
 
 
 def shown(value: Any) -> str:
-    """Return the text of a table cell for *value*: nothing for a missing one, ``true``/``false`` for booleans."""
+    """Return the text of a table cell for *value*: nothing for a missing one, booleans in lower case."""
     if value is None:
         return ""
     if isinstance(value, bool):

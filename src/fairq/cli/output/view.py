@@ -30,10 +30,10 @@ class Table:
     """Records and the columns that people see of them.
 
     *key* names the records in the view's JSON document. *footer* is one more row (a record that only the
-    table shows, for totals); *plain* draws the table as exact text instead of the generated one wherever
+    table shows, for totals); *plain* draws the table as exact text, in place of the generated one, wherever
     there is no terminal (and on one too, if there are no *columns*); it is given the records left after
-    ``--constraint``. *empty* is said on stderr when
-    a table has no records. *constrained* tells that the step has applied ``--constraint`` already.
+    ``--constraint``. *empty* is said on stderr when a table has no records. *constrained* tells that the step
+    has applied ``--constraint`` already.
     """
 
     columns: Sequence[Column]
@@ -50,12 +50,15 @@ class Table:
 class View:
     """All that one command shows.
 
-    ``--csv``, ``--tsv``, ``--ndjson`` and ``--af`` show the table number *main*. The JSON document is the list of
-    its records; or, if *document* is given, *document* followed by the records of every table that has a key.
-    *fields* are the attributes that CSV and TSV show, by default those of the main table's columns.
+    People see *text* (lines without an end of line), then the tables. ``--csv``, ``--tsv``, ``--ndjson`` and
+    ``--af`` show the table number *main*, or, of a view without tables, *document* as one record. The JSON
+    document is the list of the main table's records; or, if *document* is given, *document* followed by the
+    records of every table that has a key. *fields* are the attributes that CSV and TSV show, by default those
+    of the main table's columns.
     """
 
     tables: Sequence[Table] = field(default_factory=list)
     document: Mapping[str, Any] | None = None
+    text: str | None = None
     main: int = 0
     fields: Sequence[str] | None = None
