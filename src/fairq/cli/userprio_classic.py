@@ -1,4 +1,4 @@
-"""The tables of condor_userprio before accounting groups had quotas (6.8 to 7.4), for ``userprio --classic``."""
+"""``userprio --classic``: the tables of condor_userprio 6.8 to 7.4."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ def lay_out_classic(listing: Listing, view: str) -> Iterator[str]:
     Group records stand among the users, without ``<none>``, which those versions did not have. Names longer
     than 30 letters are cut to 29.
     """
-    heads, widths = (
-        (_USAGE_HEADS, _USAGE_WIDTHS) if view == "usage" else (_PRIORITY_HEADS, _PRIORITY_WIDTHS)
-    )
+    heads, widths = (_USAGE_HEADS, _USAGE_WIDTHS) if view == "usage" else (_PRIORITY_HEADS, _PRIORITY_WIDTHS)
     shown = 1 if view == "default" else len(widths)
     rows = [row for row in listing.measured if row.group_id or not row.is_group]
     rows.sort(key=(lambda row: row.usage or 0.0) if view == "usage" else (lambda row: row.priority))
@@ -60,9 +58,8 @@ def _cells(row: Row, view: str) -> tuple[str, ...]:
     if view == "usage":
         return (hours, *times)
     factor = row.factor or 1.0
-    return (
-        f"{row.priority:.2f}", f"{row.priority / factor:.2f}", f"{factor:.2f}", f"{row.in_use:.0f}", hours, *times
-    )  # fmt: skip
+    priorities = (f"{row.priority:.2f}", f"{row.priority / factor:.2f}", f"{factor:.2f}")
+    return (*priorities, f"{row.in_use:.0f}", hours, *times)
 
 
 def _line(name: str, cells: tuple[str, ...], widths: tuple[int, ...], name_width: int = _NAME) -> str:

@@ -96,9 +96,7 @@ def long_time(moment: int | None) -> str:
     if moment is None or moment <= 0:
         return ""
     local = time.localtime(moment)
-    return (
-        f"{local.tm_mon:2d}/{local.tm_mday:02d}/{local.tm_year:<4d} {local.tm_hour:02d}:{local.tm_min:02d}"
-    )
+    return f"{local.tm_mon:2d}/{local.tm_mday:02d}/{local.tm_year:<4d} {local.tm_hour:02d}:{local.tm_min:02d}"
 
 
 def elapsed(seconds: int) -> str:

@@ -15,17 +15,19 @@ from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.errors import UsageError
 
 COLUMNS = (
-    "group_id", "order", "sort_key", "effective_quota", "config_quota", "surplus", "subtree_quota", "priority",
-    "real_priority", "factor", "in_use", "usage", "begin", "last", "since", "requested", "floor", "ceiling",
+    "group_id", "order", "sort_key", "effective_quota", "config_quota", "surplus", "subtree_quota",
+    "priority", "real_priority", "factor", "in_use", "usage", "begin", "last", "since", "requested", "floor",
+    "ceiling",
 )  # fmt: skip
 """Every column that a table can have, in the order in which they stand."""
 
 PRIORITIES = frozenset({"priority", "real_priority", "factor"})
 QUOTAS = frozenset({"effective_quota", "config_quota", "subtree_quota", "surplus", "requested"})
-MOST = frozenset(
-    {"config_quota", "surplus", "priority", "factor", "in_use", "usage", "since", "requested", "floor", "ceiling"}
-)
 USAGE = frozenset({"in_use", "usage", "begin", "last"})
+MOST = frozenset(
+    {"priority", "factor", "in_use", "usage", "since", "floor", "ceiling"}
+    | {"config_quota", "surplus", "requested"}
+)
 ALL = MOST | QUOTAS | PRIORITIES | USAGE
 
 BEYOND_ALL_GROUPS = 3.4028234663852886e38
@@ -115,9 +117,9 @@ def row_of(index: int, ad: Mapping[str, Any]) -> Row:
     if usage is None and (used is not None or weight is not None):
         usage = NOT_TOLD
     row = Row(
-        index, ad["Name"], get("IsAccountingGroup", False), get("AccountingGroup", ROOT_GROUP), ad["Priority"],
-        get("PriorityFactor"), in_use, tells_use, usage, get("BeginUsageTime"), get("LastUsageTime") or None,
-        get("Ceiling"), get("Floor"),
+        index, ad["Name"], get("IsAccountingGroup", False), get("AccountingGroup", ROOT_GROUP),
+        ad["Priority"], get("PriorityFactor"), in_use, tells_use, usage,
+        get("BeginUsageTime"), get("LastUsageTime") or None, get("Ceiling"), get("Floor"),
     )  # fmt: skip
     if row.is_group:
         row.requested = get("Requested")

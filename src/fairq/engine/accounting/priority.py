@@ -34,7 +34,7 @@ def charge(record: AccountingRecord, seconds: float, left: float, now: int) -> N
     *left* is `decay` over these seconds. The priority moves towards the weighted slots in use, each counted
     for the part of the stretch it was in use (uncharged time, in slot-seconds, corrects for matches made or
     ended within it). A group's follows the use of the whole subtree below it. Real priority never falls
-    below 0.5.
+    below 0.5. Share and limit, which are those of the last cycle, start anew.
     """
     recent = record.resources_used + record.uncharged_time / seconds
     weighted = record.weighted_resources_used + record.weighted_uncharged_time / seconds
@@ -47,6 +47,8 @@ def charge(record: AccountingRecord, seconds: float, left: float, now: int) -> N
     )
     record.uncharged_time = 0.0
     record.weighted_uncharged_time = 0.0
+    record.submitter_share = 0.0
+    record.submitter_limit = 0.0
     if record.accumulated_usage > 0 and record.begin_usage_time == 0:
         record.begin_usage_time = now
     if recent > 0:

@@ -25,11 +25,7 @@ def no_longer_matters(record: AccountingRecord, policy: AccountingPolicy) -> boo
         and record.weighted_accumulated_usage == 0
         and record.uncharged_time == 0
         and record.weighted_uncharged_time == 0
-        and record.ceiling < 0
-        and record.floor <= 0
-        and record.ceiling_lease is None
-        and record.floor_lease is None
-        and record.factor_lease is None
+        and not _is_bounded(record)
         and (record.priority_factor is None or record.priority_factor == resolve_factor(record.name, policy))
     )
 
@@ -41,20 +37,23 @@ def removable(records: Iterable[AccountingRecord], policy: AccountingPolicy) -> 
     return [record.name for record in records if no_longer_matters(record, policy)]
 
 
-def idle_since(records: Iterable[AccountingRecord], cutoff: int) -> list[str]:
+def idle_since(records: Iterable[AccountingRecord], cutoff: int, policy: AccountingPolicy) -> list[str]:
     """Return the submitters that have nothing in use and used nothing since *cutoff* (seconds since 1970).
 
-    What an administrator set on purpose stays: records with a ceiling, a floor or a lease. Groups stay.
+    What an administrator prepared stays: records with a ceiling, a floor or a lease, and those of submitters
+    that never used anything unless they hold just what a newcomer starts with. Groups stay.
     """
-    return [
-        record.name
-        for record in records
-        if not record.is_group
-        and record.resources_used == 0
-        and record.last_usage_time < cutoff
-        and record.ceiling < 0
-        and record.floor <= 0
-        and record.ceiling_lease is None
-        and record.floor_lease is None
-        and record.factor_lease is None
-    ]
+    return [record.name for record in records if _is_idle(record, cutoff, policy)]
+
+
+def _is_idle(record: AccountingRecord, cutoff: int, policy: AccountingPolicy) -> bool:
+    if record.is_group or record.resources_used or _is_bounded(record):
+        return False
+    if record.last_usage_time == 0:
+        return no_longer_matters(record, policy)
+    return record.last_usage_time < cutoff
+
+
+def _is_bounded(record: AccountingRecord) -> bool:
+    leases = (record.ceiling_lease, record.floor_lease, record.factor_lease)
+    return record.ceiling >= 0 or record.floor > 0 or any(lease is not None for lease in leases)

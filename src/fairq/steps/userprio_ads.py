@@ -1,0 +1,135 @@
+"""Accounting records as the ads that ``userprio`` shows (HTCondor's ``ReportState``, one ad per record)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fairq.engine.accounting.factors import AccountingPolicy, resolve_factor
+from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, group_and_ancestors
+from fairq.engine.accounting.priority import real_priority
+from fairq.records import AccountingRecord, Ad, Lease
+
+NO_GROUPS: dict[str, Ad] = {
+    ROOT_GROUP: {
+        "ConfigQuota": 0.0,
+        "EffectiveQuota": 0.0,
+        "SubtreeQuota": 0.0,
+        "GroupSortKey": 0.0,
+        "SurplusPolicy": "byquota",
+        "Requested": 0.0,
+    }
+}
+"""The quota attributes, by group, of a pool without group quotas."""
+
+
+def accounting_ads(
+    records: Iterable[AccountingRecord],
+    policy: AccountingPolicy,
+    last_update: int,
+    quotas: Mapping[str, Ad] = NO_GROUPS,
+) -> list[Ad]:
+    """Return an ad for every record: ``<none>``, the groups level by level, then the submitters, by name.
+
+    ``Priority`` is the effective priority and ``RealPriority`` the real one, as of *last_update* (seconds
+    since 1970). *quotas* has what a group's ad says beyond its record.
+    """
+    ads = [accounting_ad(record, policy, last_update) for record in records]
+    for ad in ads:
+        if ad["IsAccountingGroup"]:
+            ad.update(quotas.get(ad["Name"], {}))
+    ads.sort(key=_report_order)
+    return ads
+
+
+def accounting_ad(record: AccountingRecord, policy: AccountingPolicy, last_update: int) -> Ad:
+    """Return the ad of one *record*; a factor not stored yet is shown as it will be resolved."""
+    factor = record.priority_factor
+    if factor is None:
+        factor = resolve_factor(record.name, policy)
+    priority = real_priority(record)
+    group = record.name if record.is_group else assigned_group(record.name, policy.group_names)
+    ad: Ad = {
+        "Name": record.name,
+        "AccountingGroup": group,
+        "IsAccountingGroup": record.is_group,
+        "Priority": priority * factor,
+        "RealPriority": priority,
+        "PriorityFactor": factor,
+        "ResourcesUsed": record.resources_used,
+        "WeightedResourcesUsed": record.weighted_resources_used,
+        "AccumulatedUsage": record.accumulated_usage,
+        "WeightedAccumulatedUsage": record.weighted_accumulated_usage,
+        "BeginUsageTime": record.begin_usage_time,
+        "LastUsageTime": record.last_usage_time,
+        "Ceiling": record.ceiling,
+        "Floor": record.floor,
+        "SubmitterShare": record.submitter_share or 0.0,
+        "SubmitterLimit": record.submitter_limit or 0.0,
+        "LastUpdate": last_update,
+    }
+    if record.is_group:
+        ad["HierWeightedResourcesUsed"] = record.hier_weighted_resources_used
+    for name, lease in _leases(record):
+        ad[f"{name}LeaseExpiration"] = lease.expiration
+        ad[f"{name}PreLeaseValue"] = lease.prelease_value
+    return ad
+
+
+def _leases(record: AccountingRecord) -> list[tuple[str, Lease]]:
+    leases = (
+        ("Ceiling", record.ceiling_lease),
+        ("Floor", record.floor_lease),
+        ("PriorityFactor", record.factor_lease),
+    )
+    return [(name, lease) for name, lease in leases if lease is not None]
+
+
+def _report_order(ad: Ad) -> tuple[int, int, str]:
+    name: str = ad["Name"]
+    if not ad["IsAccountingGroup"]:
+        return (2, 0, name)
+    return (0, 0, name) if name == ROOT_GROUP else (1, name.count("."), name)
+
+
+def rolled_up(ads: Sequence[Ad]) -> list[Ad]:
+    """Return *ads* with every group's use being that of its whole subtree (``-grouprollup``).
+
+    Use and accumulated usage are summed, the first and the last use are those of any group below; what has
+    no meaning for a subtree, priority and quotas, is 0 or left out.
+    """
+    groups = {ad["Name"]: dict(ad) for ad in ads if ad["IsAccountingGroup"]}
+    own = {name: dict(ad) for name, ad in groups.items()}
+    for ad in groups.values():
+        ad["Priority"] = ad["RealPriority"] = 0.0
+        for name in ("PriorityFactor", *NO_GROUPS[ROOT_GROUP]):
+            ad.pop(name, None)
+    for name, ad in own.items():
+        if name == ROOT_GROUP:
+            continue
+        for above in (*group_and_ancestors(name)[1:], ROOT_GROUP):
+            if above in groups:
+                _add_use(groups[above], ad)
+    return [groups[ad["Name"]] if ad["IsAccountingGroup"] else ad for ad in ads]
+
+
+def _add_use(total: Ad, part: Ad) -> None:
+    for name in ("ResourcesUsed", "WeightedResourcesUsed", "AccumulatedUsage", "WeightedAccumulatedUsage"):
+        total[name] += part[name]
+    begins = [ad["BeginUsageTime"] for ad in (total, part) if ad["BeginUsageTime"]]
+    total["BeginUsageTime"] = min(begins, default=0)
+    total["LastUsageTime"] = max(total["LastUsageTime"], part["LastUsageTime"])
+
+
+def as_logged(ad: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return *ad* without what HTCondor's accountant has no entry for as long as nothing was used.
+
+    condor_userprio leaves the use of such records blank and prints their accumulated usage as ``-0.00``;
+    the ``htcondor`` rules show the same.
+    """
+    unused = {"AccumulatedUsage", "WeightedAccumulatedUsage", "BeginUsageTime", "LastUsageTime"}
+    if any(ad[name] for name in unused):
+        return ad
+    if not ad["ResourcesUsed"]:
+        unused.add("ResourcesUsed")
+    return {name: value for name, value in ad.items() if name not in unused}
