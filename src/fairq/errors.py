@@ -58,7 +58,8 @@ class StateNewerError(FairqError):
 
 
 class StateDamagedError(FairqError):
-    """the state file {state} is damaged: {reason}; put a backup in its place (fairq state check tells more)"""
+    """the state file {state} is damaged: {reason}; put a backup in its place (fairq \
+    state check tells more)"""
 
     exit_code = 7
 

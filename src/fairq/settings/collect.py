@@ -1,0 +1,230 @@
+"""Gathering the layers: every value is checked where it stands, the last one stays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairq.errors import (
+    FairqError,
+    SettingsFileError,
+    SettingsGroupError,
+    SettingsSyntaxError,
+    SettingValueError,
+    UnknownSettingError,
+)
+from fairq.settings import names
+from fairq.settings.groups import NONE_GROUP
+from fairq.settings.key import Key
+from fairq.settings.keys import GROUP_KEYS, LIMIT_KEY, SECTIONS, SINGLE
+from fairq.settings.origin import Origin
+from fairq.settings.values import BadValueError, from_text, from_toml, to_text
+
+Report = Callable[[FairqError], None]
+
+
+@dataclass(slots=True)
+class Entry:
+    """One setting with its value and where that came from; *path* leads to it in a document."""
+
+    path: names.Path
+    key: Key
+    value: Any
+    origin: Origin
+
+    @property
+    def name(self) -> str:
+        """The full name, as ``negotiator.rules`` or ``groups.physics.hep.quota``."""
+        return ".".join(self.path)
+
+
+@dataclass(slots=True)
+class Declaration:
+    """A group's table: the *name* as first spelled, and where it stands."""
+
+    name: str
+    origin: Origin
+
+
+class Collection:
+    """What the layers said so far.
+
+    Args:
+        report: is called with each error. If it returns, reading goes on without the value in question.
+    """
+
+    def __init__(self, report: Report) -> None:
+        self.entries: dict[names.Path, Entry] = {}
+        self.groups: dict[str, Declaration] = {}
+        self._report = report
+
+    def add_file(self, file: Path, required: bool) -> None:
+        """Read *file* as a layer; one that is not there counts as empty unless *required*."""
+        try:
+            document = read_document(file)
+        except FileNotFoundError:
+            if required:
+                self._report(SettingsFileError(file=file, problem="there is no such file"))
+            return
+        except (SettingsFileError, SettingsSyntaxError) as error:
+            self._report(error)
+            return
+        self.add_document(document, file)
+
+    def add_document(self, document: Mapping[str, Any], file: Path) -> None:
+        """Add a parsed TOML document."""
+        for section, table in document.items():
+            origin = Origin(file=file, path=(section,))
+            if section not in SECTIONS or not isinstance(table, dict):
+                self._report(names.unknown_section(section, str(origin)))
+            elif section == "groups":
+                self._add_groups(table, origin)
+            elif section == "limits":
+                self._add_limits(table, origin)
+            else:
+                for name, value in table.items():
+                    at = Origin(file=file, path=(section, name))
+                    key = SINGLE.get(f"{section}.{name}")
+                    if key is None:
+                        self._report(names.unknown(f"{section}.{name}", str(at)))
+                    else:
+                        self._set((section, name), key, value, at)
+
+    def add_environment(self, environ: Mapping[str, str]) -> None:
+        """Add the variables ``FAIRQ_<SECTION>_<KEY>``; an empty one counts as not there."""
+        known = {key.variable: key for key in SINGLE.values()}
+        pattern = re.compile(f"FAIRQ_({'|'.join(SECTIONS)})_(.+)", re.IGNORECASE)
+        for variable in sorted(environ):
+            if not variable.startswith("FAIRQ_") or not environ[variable]:
+                continue
+            found = pattern.fullmatch(variable)
+            if found is None:
+                continue
+            section, name = (part.lower() for part in found.groups())
+            key = known.get(variable) or (LIMIT_KEY if section == "limits" else None)
+            if section == "groups":
+                error = UnknownSettingError(
+                    where="environment", key=variable, hint="groups are set in files only"
+                )
+                self._report(error)
+            elif key is None:
+                self._report(names.unknown(f"{section}.{name}", f"${variable}"))
+            else:
+                self._set((section, name), key, environ[variable], Origin(f"${variable}"), from_text)
+
+    def check_parents(self) -> None:
+        """Report groups whose parent is nowhere declared (HTCondor ignores such groups)."""
+        for declared in self.groups.values():
+            parent = declared.name.rpartition(".")[0]
+            if parent and parent.lower() not in self.groups:
+                problem = f"has no parent: add [groups.{_toml_key(parent)}] or take the group out"
+                self._report(SettingsGroupError(where=declared.origin, group=declared.name, problem=problem))
+
+    def _add_groups(self, table: Mapping[str, Any], origin: Origin) -> None:
+        """Add the tables of groups; a table inside a group's table is its child."""
+        seen: dict[str, str] = {}
+        pending = [(name, name, value, (*origin.path, name)) for name, value in table.items()]
+        for name, _, value, path in pending:
+            at = Origin(file=origin.file, path=path)
+            problem = _group_problem(name)
+            if not isinstance(value, dict):
+                problem = f"is a table: write [groups.{_toml_key(name)}]"
+            elif seen.setdefault(name.lower(), name) != name:
+                problem = f"stands here twice, also as {seen[name.lower()]!r}: case does not matter"
+            if problem:
+                self._report(SettingsGroupError(where=at, group=name, problem=problem))
+                continue
+            self._add_group(name, value, at)
+            children = ((k, v) for k, v in value.items() if isinstance(v, dict) and k not in GROUP_KEYS)
+            pending += [(f"{name}.{child}", child, inner, (*path, child)) for child, inner in children]
+
+    def _add_group(self, name: str, table: Mapping[str, Any], origin: Origin) -> None:
+        if name != NONE_GROUP:
+            declared = self.groups.setdefault(name.lower(), Declaration(name, origin))
+            name = declared.name
+        for word, value in table.items():
+            at = Origin(file=origin.file, path=(*origin.path, word))
+            if word in GROUP_KEYS and name == NONE_GROUP and word != "prio_factor":
+                problem = "holds those in no group; only its prio_factor can be set"
+                self._report(SettingsGroupError(where=at, group=name, problem=problem))
+            elif word in GROUP_KEYS:
+                self._set(("groups", name, word), GROUP_KEYS[word], value, at)
+            elif not isinstance(value, dict):
+                self._report(names.unknown(f"groups.{name}.{word}", str(at)))
+
+    def _add_limits(self, table: Mapping[str, Any], origin: Origin) -> None:
+        for name, value in table.items():
+            path = (*origin.path, name)
+            at = Origin(file=origin.file, path=path)
+            if isinstance(value, dict):  # db.x = 3 without quotes
+                self._add_limits(value, at)
+            else:
+                self._set(("limits", ".".join(path[1:]).lower()), LIMIT_KEY, value, at)
+
+    def _set(
+        self,
+        path: names.Path,
+        key: Key,
+        value: Any,
+        origin: Origin,
+        read: Callable[[Key, Any], Any] = from_toml,
+    ) -> None:
+        try:
+            self.entries[path] = Entry(path, key, read(key, value), origin)
+        except BadValueError:
+            self._report(bad_value(".".join(path), key, value, origin))
+
+
+def bad_value(name: str, key: Key, value: Any, where: object) -> SettingValueError:
+    """Return the error for *value*, which *key* cannot have."""
+    default = to_text(key, key.default) or "unset"
+    return SettingValueError(where=where, key=name, value=repr(value), expected=key.expected, default=default)
+
+
+def read_document(file: Path) -> dict[str, Any]:
+    """Parse the TOML file *file*.
+
+    Raises FileNotFoundError, SettingsFileError if it cannot be read, SettingsSyntaxError if it is no TOML.
+    """
+    try:
+        text = file.read_text("utf-8")
+    except FileNotFoundError:
+        raise
+    except UnicodeDecodeError:
+        raise SettingsFileError(file=file, problem="not a text file in UTF-8") from None
+    except OSError as error:
+        raise SettingsFileError(file=file, problem=error.strerror or str(error)) from None
+    return parse_document(text, file)
+
+
+def parse_document(text: str, file: Path) -> dict[str, Any]:
+    """Parse the text of a TOML file; raises SettingsSyntaxError naming *file*, line and column."""
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)"
+        found = re.fullmatch(place, str(error), re.DOTALL)
+        problem, line, column = found.groups() if found else (str(error), None, None)
+        lines = text.splitlines() or [""]
+        raise SettingsSyntaxError(
+            file=file, line=line or len(lines), column=column or len(lines[-1]) + 1, problem=problem
+        ) from None
+    except RecursionError:
+        raise SettingsFileError(file=file, problem="tables are nested too deep") from None
+
+
+def _group_problem(name: str) -> str:
+    if name == NONE_GROUP:
+        return ""
+    if not all(name.split(".")) or re.search(r"[\s,@]", name):
+        return "cannot be called so; use words joined by dots, as physics.hep"
+    return ""
+
+
+def _toml_key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f'"{name}"'

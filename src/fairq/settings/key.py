@@ -1,0 +1,89 @@
+"""What one setting is: its type, range, defaults and the HTCondor macro it stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Type = Literal["integer", "real", "boolean", "string", "expression", "list", "choice"]
+
+RULES = ("documented", "htcondor")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One setting, as the manual, the checks and the commands all need it.
+
+    Args:
+        section: the table of the TOML file; ``groups`` and ``limits`` hold names of their own.
+        name: the macro's name in lower case, or fairq's own.
+        type: what kind of value; ``list`` is a list of strings, ``expression`` a ClassAd expression.
+        default: the value if nothing is set, under the rules ``documented``; None is *unset*.
+        help: one line for people.
+        unit: what a number counts, empty if nothing.
+        minimum, maximum: the range of a number, both ends included; None is unbounded.
+        choices: the values of a choice.
+        macros: HTCondor's names for it, the current one first; empty for fairq's own settings.
+        htcondor: the default under the rules ``htcondor``; only a *point* has one.
+        point: whether the rules decide the default: here the manuals and today's negotiator differ.
+        unset: the word that means None for a value which cannot be the empty text.
+        spaces: whether a string may hold white space.
+    """
+
+    section: str
+    name: str
+    type: Type
+    default: Any
+    help: str
+    unit: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+    macros: tuple[str, ...] = ()
+    htcondor: Any = None
+    point: bool = False
+    unset: str = ""
+    spaces: bool = False
+
+    @property
+    def full_name(self) -> str:
+        """Section and name, as ``negotiator.rules``."""
+        return f"{self.section}.{self.name}"
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return f"FAIRQ_{self.section}_{self.name}".upper()
+
+    @property
+    def is_pattern(self) -> bool:
+        """Whether it describes the entries of a table with names of its own, and so is no single setting."""
+        return self.section in ("groups", "limits")
+
+    def default_under(self, rules: str) -> Any:
+        """Return the default under *rules*."""
+        return self.htcondor if self.point and rules == "htcondor" else self.default
+
+    @property
+    def range(self) -> str:
+        """The range of a number in words; empty if there is none."""
+        if self.minimum is not None and self.maximum is not None:
+            return f"{self.minimum:g} to {self.maximum:g}"
+        if self.minimum is not None:
+            return f"at least {self.minimum:g}"
+        return f"at most {self.maximum:g}" if self.maximum is not None else ""
+
+    @property
+    def expected(self) -> str:
+        """What to write, in words, for messages and the manual."""
+        nouns = {
+            "integer": "a whole number",
+            "real": "a number",
+            "boolean": "true or false",
+            "string": "a text" if self.spaces else "a text without white space",
+            "expression": "a ClassAd expression",
+            "list": "a list of names",
+            "choice": " or ".join(f'"{choice}"' for choice in self.choices),
+        }
+        words = " ".join(part for part in (nouns[self.type], self.range) if part)
+        return f'{words}, or "{self.unset}"' if self.unset else words

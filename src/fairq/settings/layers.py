@@ -1,0 +1,59 @@
+"""Which files hold the settings, and which one is written to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+FILE_NAME = "fairq.toml"
+CONFIG_VARIABLE = "FAIRQ_CONFIG"
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One file that is looked for; a *required* one must exist. *role* says in words why it is read."""
+
+    role: str
+    path: Path
+    required: bool = False
+
+
+def layers(config: Path | None, state: Path | None, environ: Mapping[str, str]) -> list[Layer]:
+    """Return the files to read, later ones win.
+
+    Args:
+        config: the file of ``--config``.
+        state: the state file if the user chose it, else None; its settings lie beside it.
+        environ: the environment; ``FAIRQ_CONFIG`` counts if there is no *config*.
+    """
+    if config is not None:
+        return [Layer("--config", config, required=True)]
+    if environ.get(CONFIG_VARIABLE):
+        return [Layer(f"${CONFIG_VARIABLE}", Path(environ[CONFIG_VARIABLE]), required=True)]
+    from platformdirs import site_config_path
+
+    found = [Layer("site", site_config_path("fairq") / FILE_NAME), Layer("user", _user_file())]
+    if state is not None:
+        found.append(Layer("state", beside(state)))
+    return found
+
+
+def destination(config: Path | None, state: Path | None, environ: Mapping[str, str]) -> Path:
+    """Return the file that changes go to: the chosen one, else the chosen state's, else the user's."""
+    if config is not None:
+        return config
+    if environ.get(CONFIG_VARIABLE):
+        return Path(environ[CONFIG_VARIABLE])
+    return beside(state) if state is not None else _user_file()
+
+
+def beside(state: Path) -> Path:
+    """Return the settings file that belongs to the state file *state*."""
+    return state.with_name(state.name + ".toml")
+
+
+def _user_file() -> Path:
+    from platformdirs import user_config_path
+
+    return user_config_path("fairq") / FILE_NAME

@@ -1,0 +1,124 @@
+"""The settings in force."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from fairq.errors import FairqError
+from fairq.settings.collect import Collection, Entry, Report
+from fairq.settings.groups import NONE_GROUP, GroupSettings
+from fairq.settings.keys import CONCURRENCY_LIMIT_DEFAULT, LIMIT_KEY, SINGLE
+from fairq.settings.layers import Layer, layers
+from fairq.settings.origin import DEFAULT, Origin
+
+UPLOADS = "schedd.max_concurrent_uploads"
+
+
+class Settings:
+    """All settings with their values; ``settings["negotiator.rules"]``. A value of None is *unset*."""
+
+    def __init__(self, entries: Mapping[str, Entry], groups: Mapping[str, GroupSettings]) -> None:
+        self._entries = entries
+        self.groups = groups
+        """The configured accounting groups by name, sorted without regard to case: parents come first."""
+
+    def __getitem__(self, name: str) -> Any:
+        return self._entries[name].value
+
+    def __iter__(self) -> Iterator[Entry]:
+        """Go through all settings in the order of the key table, then groups and limits."""
+        return iter(self._entries.values())
+
+    def get(self, name: str) -> Entry | None:
+        """Return the setting called *name*, None if there is none: a group's or a limit's may be missing."""
+        return self._entries.get(name)
+
+    def origin(self, name: str) -> Origin:
+        """Return where the value of *name* came from."""
+        return self._entries[name].origin
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """Maximum by lower-case limit name; ``default`` is always there, ``default_<prefix>`` may be."""
+        return {entry.path[1]: entry.value for entry in self if entry.path[0] == "limits"}
+
+    @property
+    def group_prio_factors(self) -> dict[str, float]:
+        """Configured factor by lower-case group name, ``<none>`` included."""
+        return {
+            entry.path[1].lower(): entry.value
+            for entry in self
+            if entry.path[0] == "groups" and entry.key.name == "prio_factor" and entry.value
+        }
+
+
+def load(config: Path | None, state: Path | None, environ: Mapping[str, str]) -> Settings:
+    """Return the settings in force.
+
+    Later wins: default, the rules' default, the site's file, the user's, the state's own; or *config* (else
+    ``FAIRQ_CONFIG``) instead of these files; last the variables ``FAIRQ_<SECTION>_<KEY>``. Expressions are
+    not parsed here.
+
+    Args:
+        config: the file of ``--config``.
+        state: the state file, if the user chose it.
+        environ: the environment.
+
+    Raises:
+        SettingsFileError, SettingsSyntaxError, UnknownSettingError, SettingValueError, SettingsGroupError:
+            the first thing that is wrong.
+    """
+    return gather(layers(config, state, environ), environ, _raise)
+
+
+def gather(files: Iterable[Layer], environ: Mapping[str, str], report: Report) -> Settings:
+    """Read *files* and the variables in *environ*; what is wrong goes to *report* (see `Collection`)."""
+    collection = Collection(report)
+    for layer in files:
+        collection.add_file(layer.path, layer.required)
+    collection.add_environment(environ)
+    collection.check_parents()
+    return settle(collection)
+
+
+def settle(collection: Collection) -> Settings:
+    """Fill in the defaults, by the rules chosen, and build the groups."""
+    given = collection.entries
+    chosen = given.get(("negotiator", "rules"))
+    rules = chosen.value if chosen else "documented"
+    entries: dict[str, Entry] = {}
+    path: tuple[str, ...]
+    for name, key in SINGLE.items():
+        path = (key.section, key.name)
+        origin = Origin(f"rules {rules}") if key.point else DEFAULT
+        entries[name] = given.get(path) or Entry(path, key, key.default_under(rules), origin)
+    per_user = entries[UPLOADS + "_per_user"]
+    if per_user.value is None:
+        per_user.value = entries[UPLOADS].value // 5
+    for path in sorted(given, key=_by_name):
+        if path[0] in ("groups", "limits"):
+            entries[given[path].name] = given[path]
+    default = ("limits", "default")
+    entries.setdefault("limits.default", Entry(default, LIMIT_KEY, CONCURRENCY_LIMIT_DEFAULT, DEFAULT))
+    return Settings(entries, _groups(collection))
+
+
+def _groups(collection: Collection) -> dict[str, GroupSettings]:
+    values: dict[str, dict[str, Any]] = {}
+    for path, entry in collection.entries.items():
+        if path[0] == "groups" and path[1] != NONE_GROUP:
+            values.setdefault(path[1].lower(), {})[entry.key.name] = entry.value
+    return {
+        declared.name: GroupSettings(declared.name, **values.get(lower, {}))
+        for lower, declared in sorted(collection.groups.items())
+    }
+
+
+def _by_name(path: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(part.lower() for part in path)
+
+
+def _raise(error: FairqError) -> None:
+    raise error

@@ -1,0 +1,65 @@
+"""Finding settings by what people write, and telling them the nearest right name."""
+
+from __future__ import annotations
+
+from fairq.errors import UnknownSettingError
+from fairq.settings.key import Key
+from fairq.settings.keys import BY_MACRO, GROUP_KEYS, LIMIT_KEY, SECTIONS, SINGLE
+
+Path = tuple[str, ...]
+"""The keys that lead to a setting in a TOML document: ``("groups", "physics.hep", "quota")``."""
+
+
+def resolve(text: str, where: str) -> tuple[Key, Path]:
+    """Return the key that *text* names, and its path.
+
+    Accepted: ``negotiator.rules``, the bare name where it is the only one, a macro's name in any case,
+    ``groups.NAME.quota`` and ``limits.NAME``. Raises UnknownSettingError, which begins with *where*.
+    """
+    lower = text.lower()
+    section, _, rest = text.partition(".")
+    if section.lower() == "groups":
+        group, _, name = rest.rpartition(".")
+        if group and name.lower() in GROUP_KEYS:
+            return GROUP_KEYS[name.lower()], ("groups", group, name.lower())
+        raise unknown(text, where)
+    if section.lower() == "limits" and rest:
+        return LIMIT_KEY, ("limits", rest.lower())
+    key = SINGLE.get(lower) or BY_MACRO.get(text.upper()) or _bare(lower)
+    if key is None:
+        raise unknown(text, where)
+    return key, (key.section, key.name)
+
+
+def unknown(text: str, where: str) -> UnknownSettingError:
+    """Return the error for *text*, a name that no setting has, with the nearest one that exists."""
+    import difflib
+
+    section, _, name = text.rpartition(".")
+    if section.startswith("groups"):
+        return UnknownSettingError(where=where, key=text, hint=f"a group has {', '.join(GROUP_KEYS)}")
+    if other := _bare(name.lower()):
+        return UnknownSettingError(where=where, key=text, hint=f"did you mean {other.full_name}?")
+    known = {key.name: key.full_name for key in SINGLE.values()} | {name: name for name in SINGLE}
+    wanted = (text.lower(), name.lower())
+    close = [match for word in wanted for match in difflib.get_close_matches(word, known, 1, 0.6)]
+    if close:
+        return UnknownSettingError(where=where, key=text, hint=f"did you mean {known[close[-1]]}?")
+    return UnknownSettingError(where=where, key=text, hint="'fairq config show' lists them")
+
+
+def unknown_section(name: str, where: str) -> UnknownSettingError:
+    """Return the error for a table (or a key outside any table) that the settings do not have."""
+    import difflib
+
+    if key := _bare(name.lower()):
+        hint = f"did you mean {key.name} under [{key.section}]?"
+        return UnknownSettingError(where=where, key=name, hint=hint)
+    close = difflib.get_close_matches(name.lower(), SECTIONS, 1)
+    tables = ", ".join(f"[{section}]" for section in SECTIONS)
+    hint = f"did you mean [{close[0]}]?" if close else f"the tables are {tables}"
+    return UnknownSettingError(where=where, key=f"[{name}]", hint=hint)
+
+
+def _bare(name: str) -> Key | None:
+    return next((key for key in SINGLE.values() if key.name == name), None)

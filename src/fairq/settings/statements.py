@@ -1,0 +1,78 @@
+"""Where each key of a TOML document stands in its text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A table's header, or a key with its value: the *path* it sets; lines *first* to *last*, from 0."""
+
+    path: tuple[str, ...]
+    first: int
+    last: int
+    is_header: bool
+
+
+def statements(text: str) -> list[Statement]:
+    """Return the headers and keys of a valid TOML document in their order."""
+    found: list[Statement] = []
+    table: tuple[str, ...] = ()
+    lines = text.split("\n")
+    number = 0
+    while number < len(lines):
+        first = number
+        if not lines[number].strip() or lines[number].lstrip().startswith("#"):
+            number += 1
+            continue
+        chunk = lines[number]
+        while (path := _path_of(chunk)) is None and number + 1 < len(lines):
+            number += 1
+            chunk += "\n" + lines[number]
+        is_header = chunk.lstrip().startswith("[")
+        if is_header:
+            table = path or ()
+        found.append(Statement(table if is_header else (*table, *(path or ())), first, number, is_header))
+        number += 1
+    return found
+
+
+def _path_of(chunk: str) -> tuple[str, ...] | None:
+    """Return the keys that one statement leads to, None if it is not complete yet."""
+    import tomllib
+
+    try:
+        document = tomllib.loads(chunk)
+    except tomllib.TOMLDecodeError:
+        return None
+    path: list[str] = []
+    value: object = document
+    is_header = chunk.lstrip().startswith("[")
+    depth = None if is_header else _dots(chunk)
+    while isinstance(value, dict) and len(value) == 1 and (depth is None or len(path) < depth):
+        ((key, value),) = value.items()
+        path.append(key)
+    return tuple(path)
+
+
+def _dots(chunk: str) -> int:
+    """Return of how many parts the key before the ``=`` consists."""
+    key = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
+    found = re.match(rf"\s*{key}(?:\s*\.\s*{key})*", chunk)
+    return len(re.findall(key, found.group())) if found else 1
+
+
+def line_of(file: Path, path: tuple[str, ...]) -> int | None:
+    """Return the line, from 1, where *file* sets *path*, or the nearest table around it; None if nowhere."""
+    try:
+        found = statements(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return None
+    for length in range(len(path), 0, -1):
+        for statement in found:
+            if statement.path[:length] == path[:length]:
+                return statement.first + 1
+    return None

@@ -1,0 +1,122 @@
+"""Reading and writing the value of one setting: from TOML, from text, back to text."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+from fairq.settings.key import Key
+
+
+class BadValueError(ValueError):
+    """The value is none the key can have; who knows where it stands turns this into a SettingValueError."""
+
+
+def from_toml(key: Key, value: Any) -> Any:
+    """Return the TOML *value* as the setting *key* holds it; raises BadValueError.
+
+    The empty text unsets what may be unset. An expression may be written as a bare number or boolean.
+    """
+    if key.unset and (value is False or (isinstance(value, str) and value.lower() == key.unset)):
+        return None
+    if value == "" and isinstance(value, str) and key.type in ("expression", "string"):
+        return None
+    return _READERS[key.type](key, value)
+
+
+def from_text(key: Key, text: str) -> Any:
+    """Return what someone typed for *key* (on the command line, in a variable); raises BadValueError."""
+    text = text.strip()
+    match key.type:
+        case "integer" if re.fullmatch(r"[+-]?\d+", text, re.ASCII):
+            return from_toml(key, int(text))
+        case "real" if not key.unset or text.lower() != key.unset:
+            return from_toml(key, read_real(text))
+        case "boolean" if text.lower() in ("true", "false"):
+            return text.lower() == "true"
+        case _:
+            return from_toml(key, text)
+
+
+def read_real(text: str) -> float:
+    """Return a number written as C reads it, without words as ``nan``; raises BadValueError."""
+    if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text, re.ASCII):
+        raise BadValueError
+    return float(text)
+
+
+def to_toml(key: Key, value: Any) -> Any:
+    """Return *value* of *key* as TOML can hold it; the inverse of `from_toml`."""
+    if value is None:
+        return key.unset
+    return list(value) if isinstance(value, tuple) else value
+
+
+def to_text(key: Key, value: Any) -> str:
+    """Return *value* of *key* for people, as `from_text` reads it; empty if it is unset."""
+    if value is None:
+        return key.unset
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _number(key: Key, value: Any) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int if key.type == "integer" else (int, float)):
+        raise BadValueError
+    if not math.isfinite(value):
+        raise BadValueError
+    if key.minimum is not None and value < key.minimum:
+        raise BadValueError
+    if key.maximum is not None and value > key.maximum:
+        raise BadValueError
+    return value if key.type == "integer" else float(value)
+
+
+def _boolean(key: Key, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise BadValueError
+    return value
+
+
+def _string(key: Key, value: Any) -> str:
+    if not isinstance(value, str) or (not key.spaces and re.search(r"\s", value)):
+        raise BadValueError
+    return value
+
+
+def _choice(key: Key, value: Any) -> str:
+    if not isinstance(value, str) or value not in key.choices:
+        raise BadValueError
+    return value
+
+
+def _expression(key: Key, value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)) and math.isfinite(value):
+        return repr(value)
+    if not isinstance(value, str) or not value.strip():
+        raise BadValueError
+    return value
+
+
+def _names(key: Key, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return tuple(re.split(r"[,\s]+", value.strip(", \t\r\n"))) if value.strip(", \t\r\n") else ()
+    if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
+        raise BadValueError
+    return tuple(value)
+
+
+_READERS: dict[str, Callable[[Key, Any], Any]] = {
+    "integer": _number,
+    "real": _number,
+    "boolean": _boolean,
+    "string": _string,
+    "expression": _expression,
+    "list": _names,
+    "choice": _choice,
+}
