@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.classad import evaluate_in_ad, evaluate_in_columns, expression_of, parse
+from fairq.engine.classad import attributes_read, evaluate_in_ad, evaluate_in_columns, expression_of, parse
 from fairq.engine.negotiation.matchlist import NONE, PRIO, RANK, FreeSlots, Lane, Limits, MatchList
 from fairq.engine.negotiation.ordering import Ordering, order_slots
 from fairq.engine.negotiation.policy import NegotiationPolicy
@@ -21,6 +21,7 @@ from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.negotiation.std_sort import std_sorted
 
 _REQUIREMENTS = parse("Requirements")
+_RANK = parse("Rank")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class Candidates:
         slots = pool.ads
         ranks = [policy.pre_job_rank, policy.post_job_rank]
         if self._any_held:
-            ranks += [policy.preemption_rank, parse("Rank"), parse("CurrentRank")]
+            ranks += [policy.preemption_rank, _RANK, parse("CurrentRank")]
         self._suitable = SharedWork(self._find_suitable, slots, ["requirements"], [_REQUIREMENTS])
         self._ordering = SharedWork(
             lambda asker: order_slots(asker.ad(), slots, holders.held, tie_order, policy),
@@ -94,6 +95,10 @@ class Candidates:
         )
         gate = policy.preemption_requirements
         self._given_away = SharedWork(self._find_given_away, slots, [], [gate] if gate else [])
+        self._machine_ranks = SharedWork(self._find_machine_ranks, slots, [], [_RANK])
+        self._same_machine_ranks: NDArray[np.float64] | None = None
+        if not attributes_read([_RANK], "target", slots):
+            self._same_machine_ranks = evaluate_in_columns(_RANK, slots, {}).as_rank(0.0)
 
     def match_list(self, asker: Asker, only_rank: bool, limits: Limits) -> MatchList:
         """Build the list for one kind of request.
@@ -121,6 +126,11 @@ class Candidates:
             return lambda _slot: False
         state, names, admitted = kind.ordering.state, self._holders.names, self._admitted(asker)
         return lambda slot: state[slot] == RANK or (names[slot] != asker.submitter and bool(admitted[slot]))
+
+    def machine_rank(self, slot: int, asker: Callable[[], Asker]) -> float:
+        """How a slot ranks a job; *asker* is called only if any slot's Rank looks at the job at all."""
+        ranks = self._same_machine_ranks
+        return float((self._machine_ranks.get(asker()) if ranks is None else ranks)[slot])
 
     def refused_by_policy(self, asker: Asker) -> bool:
         """Whether the preemption policy keeps some slot from this job that it could use otherwise."""
@@ -177,6 +187,9 @@ class Candidates:
             agreed = evaluate_in_columns(_REQUIREMENTS, slots, job, rows).is_true()
             suitable[rows[agreed]] = True
         return suitable
+
+    def _find_machine_ranks(self, asker: Asker) -> NDArray[np.float64]:
+        return evaluate_in_columns(_RANK, self._pool.ads, asker.ad()).as_rank(0.0)
 
     def _find_given_away(self, asker: Asker) -> NDArray[np.bool_]:
         """Held slots that PREEMPTION_REQUIREMENTS would give to this job."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fairq.engine.accounting.accountant import Accountant, SlotUse
+from fairq.engine.accounting.removal import removable
 from fairq.engine.classad import Expression
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.candidates import Candidates, Holders
@@ -65,6 +66,8 @@ class NegotiationCycle:
             ),
             now,
         )
+        for name in removable(accountant.records.values(), accountant.policy):
+            accountant.forget(name)
         candidates = candidate_slots(pool, policy)
         self._free = FreeSlots(candidates)
         self._holders = self._find_holders()
@@ -110,8 +113,12 @@ class NegotiationCycle:
         decision = contender.decision
         matches = self.decision.matches
 
-        def take(job: Job, request: Job, slot: int, state: int) -> None:
+        def asker(autocluster: int) -> Asker:
+            return self._asker(contender, autocluster, group)
+
+        def take(job: Job, request: Job, autocluster: int, slot: int, state: int) -> None:
             cost = self._cost[slot]
+            machine_rank = self._candidates.machine_rank(slot, lambda: asker(autocluster))
             holder = None if state == NONE else self._holders.names[slot]
             self._free.take(slot)
             self._accountant.add_match(contender.name, self._pool.keys[slot], cost, self._now)
@@ -120,7 +127,18 @@ class NegotiationCycle:
             decision.matched_weight += cost
             reason = _REASONS[state]
             matches.append(
-                Match(contender.name, contender.schedd, *job, request, slot, cost, group, reason, holder)
+                Match(
+                    contender.name,
+                    contender.schedd,
+                    *job,
+                    request,
+                    slot,
+                    cost,
+                    machine_rank,
+                    group,
+                    reason,
+                    holder,
+                )
             )
 
         def refuse(request: Job, reason: RejectReason) -> None:
@@ -129,13 +147,7 @@ class NegotiationCycle:
 
         policy = self._policy
         stop_when_limited = not policy.consider_preemption and not policy.use_slot_weights
-        turn = Turn(
-            self._candidates,
-            lambda autocluster: self._asker(contender, autocluster, group),
-            limits,
-            ignore_limit,
-            stop_when_limited,
-        )
+        turn = Turn(self._candidates, asker, limits, ignore_limit, stop_when_limited)
         return turn.run(contender.queue, take, refuse)
 
     def _deal(self, contenders: Sequence[Contender], floor_round: bool = False) -> None:

@@ -35,7 +35,11 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One match, in the order made. *request* is the first job of the request when the turn began."""
+    """One match, in the order made.
+
+    *request* is the first job of the request when the turn began, *slot* an index into the pool, *cost* its
+    weight, *machine_rank* how the slot ranks the job, *preempted* who had the slot.
+    """
 
     submitter: str
     schedd: str
@@ -44,6 +48,7 @@ class Match:
     request: tuple[int, int]
     slot: int
     cost: float
+    machine_rank: float
     group: str
     reason: MatchReason
     preempted: str | None
@@ -51,7 +56,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """One request that was offered in vain, with the number of slots lost to each test that refused some."""
+    """One request that was offered in vain; *request* is its first job when the turn began."""
 
     submitter: str
     schedd: str

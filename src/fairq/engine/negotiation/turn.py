@@ -16,8 +16,8 @@ from fairq.engine.negotiation.shared_work import Asker
 
 Job = tuple[int, int]
 
-TakeSlot = Callable[[Job, Job, int, int], None]
-"""Called for a match with the job, the request's first job, the slot and its preempt state."""
+TakeSlot = Callable[[Job, Job, int, int, int], None]
+"""Called for a match: the job, its request's first job, its autocluster, the slot and its preempt state."""
 
 Refuse = Callable[[Job, RejectReason], None]
 """Called for a request offered in vain, with its first job when the turn began."""
@@ -111,7 +111,7 @@ class Turn:
                 self._limited |= matches.refused_by_limit
                 return self._why(request.autocluster, only_rank, matches), None
             slot, state = found
-            take(request.take(), first, slot, state)
+            take(request.take(), first, request.autocluster, slot, state)
         return None, None
 
     def _match_list(self, autocluster: int, only_rank: bool) -> MatchList:

@@ -1,0 +1,62 @@
+"""A slot's ad as it stands: what was advertised, with fairq's own claim laid over it."""
+
+from __future__ import annotations
+
+from fairq.records import Ad, Claim
+
+
+def with_claim(ad: Ad, claim: Claim, now: int) -> Ad:
+    """Return *ad* with the attributes that a startd advertises while *claim* is on the slot.
+
+    Times in seconds since 1970. A claim without a job of fairq's queue is in the ad already.
+    """
+    if claim.cluster is None:
+        return ad
+    job = f"{claim.cluster}.{claim.proc}"
+    over: Ad = {
+        "State": "Claimed",
+        "Activity": "Busy",
+        "RemoteUser": claim.submitter,
+        "RemoteOwner": claim.submitter,
+        "AccountingGroup": claim.submitter,
+        "JobId": job,
+        "CurrentRank": claim.current_rank,
+        "JobStart": claim.start_time,
+        "TotalJobRunTime": max(0, now - claim.start_time),
+        "EnteredCurrentState": claim.start_time,
+        "EnteredCurrentActivity": claim.start_time,
+    }
+    names = {name.lower() for name in over}
+    return {name: value for name, value in ad.items() if name.lower() not in names} | over
+
+
+_CLAIM_ATTRIBUTES = frozenset(
+    {
+        "remoteuser",
+        "remoteowner",
+        "accountinggroup",
+        "preemptinguser",
+        "preemptingowner",
+        "preemptingaccountinggroup",
+        "preemptingrank",
+        "jobid",
+        "globaljobid",
+        "jobstart",
+        "totaljobruntime",
+        "clientmachine",
+    }
+)
+
+
+def without_claim(ad: Ad, now: int) -> Ad:
+    """Return an imported slot's ad as it is once its claim has ended at *now*."""
+    free = {name: value for name, value in ad.items() if name.lower() not in _CLAIM_ATTRIBUTES}
+    state = {
+        "State": "Unclaimed",
+        "Activity": "Idle",
+        "CurrentRank": 0.0,
+        "EnteredCurrentState": now,
+        "EnteredCurrentActivity": now,
+    }
+    names = {name.lower() for name in state}
+    return {name: value for name, value in free.items() if name.lower() not in names} | state

@@ -1,0 +1,176 @@
+"""Stores what a negotiation cycle decided: claims, jobs, accounting, and the record of the decision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.accounting.leases import ExpiredLease
+from fairq.engine.negotiation.decision import Match
+from fairq.records import Actor, Change, Claim, CycleRecord, JobStatus, MatchRecord, Run, SlotRecord
+from fairq.state import claims, cycles, history, job_changes, meta, runs, slots, submitters
+from fairq.state.connection import State
+from fairq.steps.claimed_ads import without_claim
+
+if TYPE_CHECKING:
+    from fairq.steps.negotiate import Cycle, LoadedPool
+
+
+def store_cycle(state: State, cycle: Cycle, pool: LoadedPool, known: set[str], actor: Actor) -> None:
+    """Store *cycle*; *known* are the names that had an accounting record before it."""
+    matches = cycle.decision.matches
+    _end_preempted(state, cycle, pool, actor.time)
+    _store_claims(state, matches, pool, actor.time)
+    job_changes.mark_running(state, ((m.schedd, m.cluster, m.proc) for m in matches), actor.time)
+    _store_accounting(state, pool.accountant, known)
+    meta.set(state, "last_update", str(pool.accountant.last_update))
+    cycles.add(state, _record(cycle))
+    changes = [_lease_change(lease) for lease in cycle.expired]
+    if matches:
+        given = {d.submitter: d.matched for d in cycle.decision.submitters if d.matched}
+        changes.append(Change(f"cycle {cycle.number}", None, {"matched": given}))
+    history.record(state, actor, changes)
+
+
+def decision_document(cycle: Cycle) -> dict[str, Any]:
+    """The cycle without its matches, as it is stored and printed as JSON (see the manual of negotiate)."""
+    decision = cycle.decision
+    return {
+        "cycle": cycle.number,
+        "time": decision.time,
+        "rules": decision.rules,
+        "pie": decision.pie,
+        "slots": decision.slots,
+        "candidates": decision.candidates,
+        "min_slot_weight": decision.min_slot_weight,
+        "spins": decision.spins,
+        "submitters": [asdict(of) for of in decision.submitters],
+        "groups": [],
+        "rejections": [
+            {"job": _job(*r.request), "submitter": r.submitter, "reason": r.reason.value}
+            for r in decision.rejections
+        ],
+    }
+
+
+def match_document(cycle: Cycle, match: Match) -> dict[str, Any]:
+    """One match as `negotiate --json` prints it.
+
+    ``job`` is the job that runs, or under the rules of today's negotiator the first job of its request;
+    ``assigned`` is always the job that runs.
+    """
+    assigned = _job(match.cluster, match.proc)
+    victim = cycle.victims.get(match.slot)
+    preempted = None
+    if match.preempted is not None:
+        job = None if victim is None else f"{victim.cluster}.{victim.proc}"
+        preempted = {"submitter": match.preempted, "job": job}
+    return {
+        "job": _job(*match.request) if cycle.policy.report_job == "request" else assigned,
+        "assigned": assigned,
+        "submitter": match.submitter,
+        "slot": cycle.slot_names[match.slot],
+        "group": match.group,
+        "reason": match.reason.value,
+        "preempted": preempted,
+        "dynamic_slot": None,
+    }
+
+
+def _job(cluster: int, proc: int) -> str:
+    return f"{cluster}.{proc}"
+
+
+def _end_preempted(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> None:
+    """Jobs of fairq's own go back to idle with their run kept; foreign claims leave the slot's ad."""
+    evicted = list(cycle.victims.values())
+    runs.add(
+        state,
+        (
+            Run(
+                cluster=claim.cluster or 0,
+                proc=claim.proc or 0,
+                submitter=claim.submitter,
+                slot=cycle.slot_names[row],
+                slot_weight=claim.slot_weight,
+                start_time=claim.start_time,
+                end_time=now,
+                how="preempted",
+                schedd=claim.schedd or "",
+            )
+            for row, claim in cycle.victims.items()
+        ),
+    )
+    job_changes.set_status(
+        state,
+        ((claim.schedd or "", claim.cluster or 0, claim.proc or 0, claim.proc or 0) for claim in evicted),
+        JobStatus.IDLE,
+        now,
+        "preempted",
+    )
+    preempting = [match.slot for match in cycle.decision.matches if match.preempted is not None]
+    foreign = [row for row in preempting if row not in cycle.victims]
+    if foreign:
+        records = slots.load_all(state)
+        slots.add(state, (_freed(records[row], now) for row in foreign))
+
+
+def _freed(slot: SlotRecord, now: int) -> SlotRecord:
+    slot.ad = without_claim(slot.ad, now)
+    return slot
+
+
+def _store_claims(state: State, matches: Iterable[Match], pool: LoadedPool, now: int) -> None:
+    """Make the claims those that the accountant charges for, with the jobs of the matches made."""
+    charges = pool.accountant.charges
+    made = {pool.slots.keys[match.slot]: match for match in matches}
+    fresh = []
+    for key, charge in charges.items():
+        assert isinstance(key, int)
+        former = pool.claims.get(key)
+        match = made.get(key)
+        if match is None and former is not None and former.submitter == charge.submitter:
+            continue
+        claim = Claim(key, charge.submitter, charge.start_time, charge.slot_weight)
+        if match is not None:
+            claim.schedd, claim.cluster, claim.proc = match.schedd, match.cluster, match.proc
+            claim.current_rank = match.machine_rank
+        fresh.append(claim)
+    claims.release(state, (key for key in pool.claims if key not in charges))
+    claims.store(state, fresh)
+
+
+def _store_accounting(state: State, accountant: Accountant, known: set[str]) -> None:
+    submitters.store(state, accountant.records.values())
+    for name in known - accountant.records.keys():
+        submitters.delete(state, name)
+
+
+def _record(cycle: Cycle) -> CycleRecord:
+    decision = cycle.decision
+    return CycleRecord(
+        cycle.number,
+        decision.time,
+        decision.rules,
+        decision_document(cycle),
+        [
+            MatchRecord(
+                sequence,
+                match.schedd,
+                match.cluster,
+                match.proc,
+                match.submitter,
+                cycle.slot_names[match.slot],
+                match.reason.value,
+                match.preempted,
+            )
+            for sequence, match in enumerate(decision.matches)
+        ],
+    )
+
+
+def _lease_change(lease: ExpiredLease) -> Change:
+    subject = f"{lease.what.value} lease of {lease.record.name}"
+    return Change(subject, lease.leased, lease.restored)
