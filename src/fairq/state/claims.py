@@ -1,0 +1,74 @@
+"""Which submitter uses which slot, and for which job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from fairq.records import Claim
+from fairq.state.connection import State
+
+_SELECT = (
+    "SELECT slot_id, submitter, start_time, slot_weight, schedd, cluster, proc, current_rank, "
+    "concurrency_limits FROM claim"
+)
+
+
+def load_all(state: State) -> list[Claim]:
+    """Return every claim, in pool order of the slots."""
+    return [Claim(*row) for row in state.connection.execute(f"{_SELECT} ORDER BY slot_id")]
+
+
+def of_procs(state: State, procs: Iterable[tuple[str, int, int, int]]) -> list[Claim]:
+    """Return the claims of the jobs among *procs*: (schedd, cluster, first proc, last proc) each."""
+    found: list[Claim] = []
+    for schedd, cluster, first_proc, last_proc in procs:
+        found += (
+            Claim(*row)
+            for row in state.connection.execute(
+                f"{_SELECT} WHERE cluster = ? AND schedd = ? AND proc BETWEEN ? AND ? ORDER BY proc",
+                (cluster, schedd, first_proc, last_proc),
+            )
+        )
+    return found
+
+
+def store(state: State, claims: Iterable[Claim]) -> None:
+    """Store claims, each in the place of a former one on its slot."""
+    state.connection.executemany(
+        "INSERT OR REPLACE INTO claim (slot_id, submitter, start_time, slot_weight, schedd, cluster, proc, "
+        "current_rank, concurrency_limits) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        map(_row, claims),
+    )
+
+
+def release(state: State, slot_ids: Iterable[int]) -> list[Claim]:
+    """Delete the claims on these slots and return them; a free slot is passed over."""
+    released: list[Claim] = []
+    for number in slot_ids:
+        row = state.connection.execute(f"{_SELECT} WHERE slot_id = ?", (number,)).fetchone()
+        if row is not None:
+            released.append(Claim(*row))
+    state.connection.executemany(
+        "DELETE FROM claim WHERE slot_id = ?", [(claim.slot_id,) for claim in released]
+    )
+    return released
+
+
+def delete_all(state: State) -> None:
+    """Delete every claim."""
+    state.connection.execute("DELETE FROM claim")
+
+
+def _row(claim: Claim) -> tuple[Any, ...]:
+    return (
+        claim.slot_id,
+        claim.submitter,
+        claim.start_time,
+        claim.slot_weight,
+        claim.schedd,
+        claim.cluster,
+        claim.proc,
+        claim.current_rank,
+        claim.concurrency_limits,
+    )

@@ -1,0 +1,60 @@
+"""The decisions of past negotiation cycles with their matches; never changed or deleted."""
+
+from __future__ import annotations
+
+import json
+
+from fairq.records import CycleRecord, MatchRecord
+from fairq.state.connection import State
+from fairq.state.rows import dumps
+
+
+def add(state: State, cycle: CycleRecord) -> None:
+    """Append a cycle and its matches."""
+    state.connection.execute(
+        "INSERT INTO cycle (number, time, rules, decision) VALUES (?, ?, ?, ?)",
+        (cycle.number, cycle.time, cycle.rules, dumps(cycle.decision)),
+    )
+    state.connection.executemany(
+        "INSERT INTO match VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                cycle.number,
+                match.sequence,
+                match.schedd,
+                match.cluster,
+                match.proc,
+                match.submitter,
+                match.slot,
+                match.reason,
+                match.preempted,
+            )
+            for match in cycle.matches
+        ),
+    )
+
+
+def next_number(state: State) -> int:
+    """Return the number the next cycle will have; the first one is 1."""
+    return int(state.connection.execute("SELECT coalesce(max(number), 0) + 1 FROM cycle").fetchone()[0])
+
+
+def latest(state: State) -> CycleRecord | None:
+    """Return the last cycle, None if there was none."""
+    return load(state, next_number(state) - 1)
+
+
+def load(state: State, number: int) -> CycleRecord | None:
+    """Return one cycle with its matches in the order made, None if there is none of this number."""
+    row = state.connection.execute(
+        "SELECT number, time, rules, decision FROM cycle WHERE number = ?", (number,)
+    ).fetchone()
+    if row is None:
+        return None
+    matches = state.connection.execute(
+        "SELECT sequence, schedd, cluster, proc, submitter, slot, reason, preempted FROM match "
+        "WHERE cycle = ? ORDER BY sequence",
+        (number,),
+    )
+    decision = json.loads(row[3])
+    return CycleRecord(*(*row[:3], decision, [MatchRecord(*match) for match in matches]))

@@ -1,0 +1,70 @@
+"""Turn what SQLite and the operating system report into fairq's own errors."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fairq.errors import (
+    FairqError,
+    StateDamagedError,
+    StateError,
+    StateForeignError,
+    StateFullError,
+    StateLockedError,
+    StatePermissionError,
+    StateReadOnlyError,
+)
+
+_PRIMARY_CODE = 0xFF
+"""SQLite's extended result codes keep the primary one in the low byte."""
+
+BUSY_CODES = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def primary_code(error: sqlite3.Error) -> int:
+    """Return SQLite's primary result code of an error, 0 if the error did not come from SQLite."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & _PRIMARY_CODE
+
+
+@contextmanager
+def mapped(path: Path, wait: float) -> Iterator[None]:
+    """Run the body; an error of SQLite comes out as one of fairq's, with its cause kept."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise from_sqlite(error, path, wait) from error
+
+
+def from_sqlite(error: sqlite3.Error, path: Path, wait: float) -> FairqError:
+    """Return fairq's error for one of SQLite's on the file *path*; *wait* is how long a lock was awaited."""
+    match primary_code(error):
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            result: FairqError = StateLockedError(state=path, wait=wait)
+        case sqlite3.SQLITE_NOTADB:
+            result = StateForeignError(
+                state=path, found="it is not an SQLite file, or its beginning is damaged"
+            )
+        case sqlite3.SQLITE_CORRUPT:
+            result = StateDamagedError(state=path, reason=error)
+        case sqlite3.SQLITE_FULL:
+            result = StateFullError(state=path)
+        case sqlite3.SQLITE_READONLY:
+            result = StateReadOnlyError(state=path, reason=error)
+        case _:
+            result = StateError(state=path, reason=error)
+    return result
+
+
+def from_os(error: OSError, path: Path, action: str) -> FairqError:
+    """Return fairq's error for one of the operating system's, met in an *action* on the state file *path*."""
+    if error.errno in {errno.EACCES, errno.EPERM}:
+        return StatePermissionError(action=action, state=path, reason=error.strerror)
+    if error.errno == errno.EROFS:
+        return StateReadOnlyError(state=path, reason="the file system is read-only")
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return StateFullError(state=path)
+    return StateError(state=path, reason=error.strerror or error)

@@ -1,0 +1,51 @@
+"""What was changed, when, by whom and by which command; never changed or deleted itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from fairq.records import Actor, Change
+from fairq.state import rows
+from fairq.state.connection import State
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One change of the history; *time* in seconds since 1970, *before* and *after* as JSON holds them."""
+
+    number: int
+    time: int
+    user: str
+    command: str
+    subject: str
+    before: Any
+    after: Any
+
+
+def record(state: State, actor: Actor, changes: Iterable[Change]) -> None:
+    """Append changes made by *actor*."""
+    who = (actor.time, actor.user, actor.command)
+    state.connection.executemany(
+        "INSERT INTO history (time, user, command, subject, before, after) VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            (*who, one.subject, rows.dumps(one.before), rows.dumps(one.after))
+            for one in changes
+        ),
+    )
+
+
+def load(
+    state: State, limit: int | None = None, *, subject: str | None = None, user: str | None = None
+) -> list[Entry]:
+    """Return the last *limit* changes (None: all) of a subject and by a user if given, newest last."""
+    found = state.connection.execute(
+        "SELECT id, time, user, command, subject, before, after FROM history "
+        "WHERE (?1 IS NULL OR subject = ?1) AND (?2 IS NULL OR user = ?2) ORDER BY id DESC LIMIT ?3",
+        (subject, user, -1 if limit is None else limit),
+    ).fetchall()
+    found.reverse()
+    values = rows.loads_all(text for row in found for text in row[5:])
+    pairs = zip(values[::2], values[1::2], strict=True)
+    return [Entry(*(*row[:5], *pair)) for row, pair in zip(found, pairs, strict=True)]

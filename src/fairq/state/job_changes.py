@@ -1,0 +1,136 @@
+"""Change or remove some of the queue's jobs, in bulk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypedDict, Unpack
+
+from fairq.records import Ad, JobStatus
+from fairq.state import rows
+from fairq.state.connection import State
+from fairq.state.job_ads import delete_unused
+from fairq.state.job_ranges import Piece, Procs, Tail, by_cluster, rewrite
+
+_TAIL = (
+    "ad_id",
+    "own",
+    "template",
+    "submitter",
+    "owner",
+    "status",
+    "priority",
+    "queue_date",
+    "status_date",
+    "reason",
+)
+_BOUNDS = 4
+_AD_ID = 0
+
+
+class JobColumns(TypedDict, total=False):
+    """The columns of a job that can change."""
+
+    ad_id: int
+    own: Ad | None
+    template: Ad | None
+    submitter: str
+    owner: str
+    status: int
+    priority: int
+    queue_date: int
+    status_date: int
+    reason: str | None
+
+
+def change(
+    state: State, schedd: str, cluster: int, first_proc: int, last_proc: int, **columns: Unpack[JobColumns]
+) -> int:
+    """Give these procs of a cluster new values; return how many of them are in the queue."""
+    return change_many(state, [Procs(schedd, cluster, first_proc, last_proc)], **columns)
+
+
+def change_many(
+    state: State, procs: Iterable[tuple[str, int, int, int]], **columns: Unpack[JobColumns]
+) -> int:
+    """Give many procs, (schedd, cluster, first, last) each, the same new values.
+
+    Return how many of them are in the queue; those that are not are passed over.
+    """
+    values = {
+        name: rows.dumps(value) if name in {"own", "template"} and value is not None else value
+        for name, value in columns.items()
+    }
+
+    def changed(tail: Tail) -> Tail:
+        return tuple(values.get(name, old) for name, old in zip(_TAIL, tail, strict=True))
+
+    return _rewrite(state, procs, changed)
+
+
+def set_status(
+    state: State,
+    procs: Iterable[tuple[str, int, int, int]],
+    status: int,
+    time: int,
+    reason: str | None = None,
+) -> int:
+    """Bring procs into a *status* they have from *time* on; return how many of them are in the queue."""
+    return change_many(state, procs, status=int(status), status_date=time, reason=reason)
+
+
+def mark_running(state: State, jobs: Iterable[tuple[str, int, int]], time: int) -> int:
+    """Mark jobs, (schedd, cluster, proc) each, as running from *time* on; return how many there are."""
+    procs = ((schedd, cluster, proc, proc) for schedd, cluster, proc in jobs)
+    return set_status(state, procs, JobStatus.RUNNING, time)
+
+
+def remove(state: State, schedd: str, cluster: int, first_proc: int, last_proc: int) -> int:
+    """Take these procs of a cluster out of the queue; return how many of them there were."""
+    return remove_many(state, [Procs(schedd, cluster, first_proc, last_proc)])
+
+
+def remove_many(state: State, procs: Iterable[tuple[str, int, int, int]]) -> int:
+    """Take many procs, (schedd, cluster, first, last) each, out of the queue; return how many there were."""
+    return _rewrite(state, procs, lambda _: None)
+
+
+def _rewrite(
+    state: State, procs: Iterable[tuple[str, int, int, int]], changed: Callable[[Tail], Tail | None]
+) -> int:
+    """Rewrite the ranges that *procs* meet; shared ads that no job uses any more go too."""
+    stale: list[tuple[int, str, int]] = []
+    fresh: list[tuple[Any, ...]] = []
+    ads_before: set[int] = set()
+    ads_after: set[int] = set()
+    total = 0
+    for schedd, cluster, bounds in by_cluster(procs):
+        before = _pieces(state, schedd, cluster, bounds[0][0], bounds[-1][1])
+        after, count = rewrite(before, bounds, changed)
+        if not count:
+            continue
+        total += count
+        kept = set(before) & set(after)
+        firsts = {piece.first for piece in after}
+        stale += ((cluster, schedd, piece.first) for piece in before if piece.first not in firsts)
+        fresh += ((cluster, schedd, *piece[:2], *piece.tail) for piece in after if piece not in kept)
+        ads_before.update(piece.tail[_AD_ID] for piece in before)
+        ads_after.update(piece.tail[_AD_ID] for piece in after)
+    state.connection.executemany("DELETE FROM job WHERE cluster = ? AND schedd = ? AND first_proc = ?", stale)
+    state.connection.executemany(
+        f"INSERT OR REPLACE INTO job (cluster, schedd, first_proc, last_proc, {', '.join(_TAIL)}) "
+        f"VALUES ({', '.join('?' * (_BOUNDS + len(_TAIL)))})",
+        fresh,
+    )
+    delete_unused(state, ads_before - ads_after)
+    return total
+
+
+def _pieces(state: State, schedd: str, cluster: int, first: int, last: int) -> list[Piece]:
+    """Return the ranges from the one before *first* to the one after *last*, so that they can be joined."""
+    found = state.connection.execute(
+        f"SELECT first_proc, last_proc, {', '.join(_TAIL)} FROM job WHERE cluster = ?1 AND schedd = ?2 "
+        "AND first_proc BETWEEN coalesce((SELECT max(first_proc) FROM job "
+        "WHERE cluster = ?1 AND schedd = ?2 AND first_proc < ?3), ?3) AND ?4 ORDER BY first_proc",
+        (cluster, schedd, first, last + 1),
+    )
+    return [Piece(row[0], row[1], row[2:]) for row in found]

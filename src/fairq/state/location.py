@@ -1,0 +1,59 @@
+"""Where the state file really is, and whether the operating system lets fairq at it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from fairq.errors import StateForeignError, StatePermissionError, StateReadOnlyError
+from fairq.state.failures import from_os
+
+
+def resolve(path: Path) -> Path:
+    """Return the absolute path with every symbolic link followed, so that all names mean one lock."""
+    return Path(os.path.realpath(path))
+
+
+def exists(path: Path) -> bool:
+    """Tell whether a state file is there to be read.
+
+    Raises:
+        StateForeignError: it is a directory, a device or the like.
+        StatePermissionError, StateError: the operating system does not let it be seen.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise from_os(error, path, "reach") from error
+    if stat.S_ISDIR(mode):
+        raise StateForeignError(state=path, found="it is a directory")
+    if not stat.S_ISREG(mode):
+        raise StateForeignError(state=path, found="it is not a regular file")
+    if not os.access(path, os.R_OK):
+        raise StatePermissionError(action="read", state=path, reason="the file may not be read")
+    return True
+
+
+def prepare_for_writing(path: Path) -> None:
+    """Create the parent directories and see that both the file and its directory can be written.
+
+    SQLite opens a file it may not write for reading only, without a word; so fairq looks first.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise from_os(error, path, "create") from error
+    if exists(path):
+        _require_writable(path, path, "the file may not be written")
+    _require_writable(path.parent, path, "its directory may not be written, which the journal needs")
+
+
+def _require_writable(place: Path, state: Path, otherwise: str) -> None:
+    if os.access(place, os.W_OK):
+        return
+    if os.statvfs(place).f_flag & os.ST_RDONLY:
+        raise StateReadOnlyError(state=state, reason="the file system is read-only")
+    raise StatePermissionError(action="write", state=state, reason=otherwise)

@@ -1,0 +1,31 @@
+"""Small helpers that every kind of record shares."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from fairq.state.connection import State
+
+
+def dumps(value: Any) -> str:
+    """Return compact JSON, attribute order kept."""
+    return json.dumps(value, separators=(",", ":"))
+
+
+def loads_all(texts: Iterable[str]) -> list[Any]:
+    """Read many JSON texts as one: several times faster than one by one."""
+    values: list[Any] = json.loads("[" + ",".join(texts) + "]")
+    return values
+
+
+def names_starting(state: State, table: str, prefix: str, limit: int) -> list[str]:
+    """Return the first *limit* names of a table whose key is `name` that start with *prefix*, in order."""
+    if limit <= 0:
+        return []
+    rows = state.connection.execute(
+        f"SELECT DISTINCT name FROM {table} WHERE name >= ? AND name < ? ORDER BY name LIMIT ?",
+        (prefix, prefix + "\U0010ffff", limit),
+    )
+    return [name for (name,) in rows]

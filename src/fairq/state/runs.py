@@ -1,0 +1,46 @@
+"""The runs of jobs that have ended; nothing here is ever changed or deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fairq.records import Run
+from fairq.state.connection import State
+
+_COLUMNS = (
+    "cluster, proc, submitter, slot, slot_weight, start_time, end_time, how, exit_code, schedd"
+)
+
+
+def add(state: State, runs: Iterable[Run]) -> None:
+    """Append runs."""
+    state.connection.executemany(
+        f"INSERT INTO run ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                run.cluster,
+                run.proc,
+                run.submitter,
+                run.slot,
+                run.slot_weight,
+                run.start_time,
+                run.end_time,
+                run.how,
+                run.exit_code,
+                run.schedd,
+            )
+            for run in runs
+        ),
+    )
+
+
+def load(state: State, *, cluster: int | None = None, proc: int | None = None) -> list[Run]:
+    """Return the ended runs in the order they ended: all, of one cluster, or of one job."""
+    if cluster is None:
+        found = state.connection.execute(f"SELECT {_COLUMNS} FROM run ORDER BY id")
+    else:
+        found = state.connection.execute(
+            f"SELECT {_COLUMNS} FROM run WHERE cluster = ?1 AND (?2 IS NULL OR proc = ?2) ORDER BY id",
+            (cluster, proc),
+        )
+    return [Run(*row) for row in found]

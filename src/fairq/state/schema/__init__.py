@@ -1,0 +1,18 @@
+"""The numbered steps that lead from an empty file to today's schema, one module each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fairq.state.schema import m0001_initial
+
+
+class Migration(NamedTuple):
+    """One step of the schema: the *name* it is known by, and its statements in order."""
+
+    name: str
+    statements: tuple[str, ...]
+
+
+MIGRATIONS: tuple[Migration, ...] = (Migration("0001_initial", m0001_initial.STATEMENTS),)
+"""In order: the schema after the first n of them has the number n. Never edit one that was released."""

@@ -1,0 +1,135 @@
+"""The slots of the pool, in the order in which they were advertised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from fairq.records import Ad, Claim, SlotRecord
+from fairq.state import claims, rows
+from fairq.state.connection import State
+
+_SELECT = "SELECT id, name, address, draining, ad FROM slot"
+
+
+def load_all(state: State) -> list[SlotRecord]:
+    """Return every slot with its ad, in pool order."""
+    return _records(state.connection.execute(f"{_SELECT} ORDER BY id").fetchall())
+
+
+def load(state: State, name: str) -> list[SlotRecord]:
+    """Return the slots of this name in pool order: more than one if they differ in address only."""
+    return _records(state.connection.execute(f"{_SELECT} WHERE name = ? ORDER BY id", (name,)).fetchall())
+
+
+def load_ads(state: State) -> list[Ad]:
+    """Return the ads of all slots in pool order, faster than whole records."""
+    return rows.loads_all(ad for (ad,) in state.connection.execute("SELECT ad FROM slot ORDER BY id"))
+
+
+def load_ids(state: State) -> list[int]:
+    """Return the numbers of all slots, in pool order."""
+    return [number for (number,) in state.connection.execute("SELECT id FROM slot ORDER BY id")]
+
+
+def load_names(state: State) -> list[str]:
+    """Return the names of all slots, in pool order."""
+    return [name for (name,) in state.connection.execute("SELECT name FROM slot ORDER BY id")]
+
+
+def load_draining(state: State) -> list[bool]:
+    """Return of all slots, in pool order, whether they are being drained."""
+    return [bool(flag) for (flag,) in state.connection.execute("SELECT draining FROM slot ORDER BY id")]
+
+
+def count(state: State) -> int:
+    """Return how many slots the pool has."""
+    return int(state.connection.execute("SELECT count(*) FROM slot").fetchone()[0])
+
+
+def add(state: State, slots: Iterable[SlotRecord]) -> list[int]:
+    """Append slots to the pool and return their new numbers; the records' own numbers do not count.
+
+    A slot of the pool with the same name and address keeps its number and its claim, and gets the new ad.
+    """
+    return _insert(state, slots, first=_next_id(state))
+
+
+def replace_all(state: State, slots: Iterable[SlotRecord]) -> list[Claim]:
+    """Put *slots*, numbered from 1 as they come, in the place of the whole pool.
+
+    A claim goes on if a slot of the same name and address is among them. The claims of slots that are
+    gone are deleted and returned: their jobs, if in the queue, are still marked as running.
+    """
+    slots = list(slots)
+    kept = {(slot.name, slot.address) for slot in slots}
+    places = {
+        number: (name, address)
+        for number, name, address in state.connection.execute("SELECT id, name, address FROM slot")
+    }
+    former = claims.load_all(state)
+    claims.delete_all(state)
+    state.connection.execute("DELETE FROM slot")
+    numbers = dict(zip(((slot.name, slot.address) for slot in slots), _insert(state, slots, 1), strict=True))
+    lost = [claim for claim in former if places[claim.slot_id] not in kept]
+    going_on = [claim for claim in former if places[claim.slot_id] in kept]
+    for claim in going_on:
+        claim.slot_id = numbers[places[claim.slot_id]]
+    claims.store(state, going_on)
+    return lost
+
+
+def remove(state: State, names: Iterable[str]) -> list[Claim]:
+    """Remove the slots of these names; return their claims, which are deleted with them."""
+    lost: list[Claim] = []
+    for name in names:
+        found = state.connection.execute("SELECT id FROM slot WHERE name = ?", (name,)).fetchall()
+        lost += claims.release(state, [number for (number,) in found])
+        state.connection.execute("DELETE FROM slot WHERE name = ?", (name,))
+    return lost
+
+
+def set_draining(state: State, names: Iterable[str], draining: bool) -> int:
+    """Begin or end the draining of the slots of these names; return how many slots there are of them."""
+    changed = state.connection.executemany(
+        "UPDATE slot SET draining = ? WHERE name = ?", [(draining, name) for name in names]
+    )
+    return changed.rowcount
+
+
+def names_starting(state: State, prefix: str, limit: int = 50) -> list[str]:
+    """Return the names that start with *prefix*, in order, by one indexed query."""
+    return rows.names_starting(state, "slot", prefix, limit)
+
+
+def _next_id(state: State) -> int:
+    return int(state.connection.execute("SELECT coalesce(max(id), 0) + 1 FROM slot").fetchone()[0])
+
+
+def _insert(state: State, slots: Iterable[SlotRecord], first: int) -> list[int]:
+    numbers: dict[tuple[str, str], int] = {
+        (name, address): number
+        for number, name, address in state.connection.execute("SELECT id, name, address FROM slot")
+    }
+    placed: list[int] = []
+    new_rows: list[tuple[Any, ...]] = []
+    for slot in slots:
+        place = (slot.name, slot.address)
+        number = numbers.setdefault(place, first)
+        first += number == first
+        placed.append(number)
+        new_rows.append((number, slot.name, slot.address, rows.dumps(slot.ad), slot.draining))
+    state.connection.executemany(
+        "INSERT INTO slot VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (id) DO UPDATE SET ad = excluded.ad, draining = excluded.draining",
+        new_rows,
+    )
+    return placed
+
+
+def _records(found: Sequence[tuple[Any, ...]]) -> list[SlotRecord]:
+    ads = rows.loads_all(row[4] for row in found)
+    return [
+        SlotRecord(number, name, ad, address, bool(draining))
+        for (number, name, address, draining, _), ad in zip(found, ads, strict=True)
+    ]
