@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from fairq.cli.output.text import escape
 from fairq.steps.userprio_rows import QUOTAS, Listing, Row
 
 _WIDEST_NAME = 99
@@ -38,8 +39,10 @@ _COLUMNS = {
     "ceiling": _Column(9, ("Submitter", "Ceiling")),
 }
 
+_NO_DATA = "n/d"
+
 _OF_GROUPS = QUOTAS | {"sort_key"}
-"""Columns in which a group without data shows ``n/d``."""
+"""Columns in which a group without data says so."""
 
 
 def column_heads(name: str) -> str:
@@ -63,26 +66,17 @@ def lay_out(listing: Listing) -> Iterator[str]:
         cells = [_centred(_COLUMNS[name].heads[line], _COLUMNS[name].width) for name in columns]
         yield " ".join([name_head.ljust(width), *cells])
     yield dashes
-    cells_of = [_CELLS[name] for name in columns]
-    widths = [_COLUMNS[name].width for name in columns]
     for row in listing.rows:
-        texts = [
-            (cell(row, listing) or ("n/d" if row.is_group and name in _OF_GROUPS else ""))
-            for name, cell in zip(columns, cells_of, strict=True)
-        ]
-        aligned = [
-            text.ljust(size) if name == "surplus" and text != "n/d" else text.rjust(size)
-            for name, size, text in zip(columns, widths, texts, strict=True)
-        ]
-        yield " ".join([_name_of(row, listing)[:width].ljust(width), *aligned])
+        cells = [_aligned(name, cell_text(name, row, listing)) for name in columns]
+        yield " ".join([name_of(row, listing)[:width].ljust(width), *cells])
     yield dashes
-    summary = [_summary(name, listing) for name in columns]
-    yield " ".join([f"Number of users: {listing.users}".ljust(width), *summary])
+    cells = [_aligned(name, summary_text(name, listing)) for name in columns]
+    yield " ".join([f"Number of users: {listing.users}".ljust(width), *cells])
 
 
 def cell_text(name: str, row: Row, listing: Listing) -> str:
     """Return what *row* shows in column *name*, without padding."""
-    return _CELLS[name](row, listing) or ("n/d" if row.is_group and name in _OF_GROUPS else "")
+    return _CELLS[name](row, listing) or (_NO_DATA if row.is_group and name in _OF_GROUPS else "")
 
 
 def short_time(moment: int) -> str:
@@ -117,6 +111,11 @@ def number(value: float | None, width: int, decimals: int) -> str:
     return text
 
 
+def _aligned(name: str, text: str) -> str:
+    width = _COLUMNS[name].width
+    return text.ljust(width) if name == "surplus" and text != _NO_DATA else text.rjust(width)
+
+
 def _centred(head: str, width: int) -> str:
     left = (width - len(head)) // 2
     return (" " * left + head).ljust(width)
@@ -139,26 +138,27 @@ def _name_head(listing: Listing) -> str:
     return "  User Name" if listing.hierarchical else "User Name"
 
 
-def _name_of(row: Row, listing: Listing) -> str:
+def name_of(row: Row, listing: Listing) -> str:
+    """Return how the table names *row*: below its group, a user stands indented and without the prefix."""
     if row.is_group or not listing.hierarchical:
-        return row.name
-    return "  " + (row.name[len(row.group) + 1 :] if row.group_id > 0 else row.name)
+        return escape(row.name)
+    return "  " + escape(row.name[len(row.group) + 1 :] if row.group_id > 0 else row.name)
 
 
-def _summary(name: str, listing: Listing) -> str:
+def summary_text(name: str, listing: Listing) -> str:
+    """Return what the summary row shows in column *name*, without padding."""
     width = _COLUMNS[name].width
     if name == "surplus":
-        return listing.surplus.ljust(width)
-    text = ""
+        return listing.surplus
     if name == "in_use":
-        text = number(listing.weight_in_use, width, 0)
-    elif name == "usage":
-        text = number(listing.usage / 3600, width, 2)
-    elif name == "last":
-        text = long_time(listing.cutoff)
-    elif name == "since" and listing.cutoff is not None:
-        text = elapsed(listing.last_update - listing.cutoff)
-    return text.rjust(width)
+        return number(listing.weight_in_use, width, 0)
+    if name == "usage":
+        return number(listing.usage / 3600, width, 2)
+    if name == "last":
+        return long_time(listing.cutoff)
+    if name == "since" and listing.cutoff is not None:
+        return elapsed(listing.last_update - listing.cutoff)
+    return ""
 
 
 def _since(row: Row, listing: Listing) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from fairq.engine.accounting.factors import AccountingPolicy, resolve_factor
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, group_and_ancestors
@@ -121,7 +120,7 @@ def _add_use(total: Ad, part: Ad) -> None:
     total["LastUsageTime"] = max(total["LastUsageTime"], part["LastUsageTime"])
 
 
-def as_logged(ad: Mapping[str, Any]) -> Mapping[str, Any]:
+def as_logged(ad: Ad) -> Ad:
     """Return *ad* without what HTCondor's accountant has no entry for as long as nothing was used.
 
     condor_userprio leaves the use of such records blank and prints their accumulated usage as ``-0.00``;

@@ -1,0 +1,187 @@
+"""``fairq userprio``: priorities and usage, seen and changed, with condor_userprio's options."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import DryRun, Now, duration_of
+from fairq.cli.output import Output, emit
+from fairq.cli.userprio_arguments import UserprioCommand
+
+_DAY = 86400
+
+_NameAndValue = tuple[str, str]
+_Date = tuple[int, int, int]
+
+app = App()
+
+
+def _view(name: str, text: str) -> object:
+    return typer.Option(f"--{name}", help=text)
+
+
+def _edit(name: str, metavar: str, text: str) -> object:
+    return typer.Option(f"--{name}", metavar=metavar, help=text)
+
+
+@app.command(
+    cls=UserprioCommand,
+    examples="""
+        fairq userprio                                  # who used something within the last day
+        fairq userprio -all -allusers                   # everything about everybody
+        fairq userprio alice@example.org bob            # two submitters
+        fairq userprio -setfactor alice@example.org 10  # a tenth of the share of one with factor 1
+        fairq userprio -setceiling alice@example.org 100 -duration 3600
+        fairq userprio --prune 90d                      # forget who used nothing for 90 days
+        fairq userprio --allusers --json
+    """,
+)
+def userprio(
+    invocation: Invocation,
+    output: Output,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME...", help="Show only these: user@domain, what stands before @, or a group."
+        ),
+    ] = None,
+    all_: Annotated[bool, _view("all", "Show all columns.")] = False,
+    most: Annotated[bool, _view("most", "Show the most useful columns (the default).")] = False,
+    priority: Annotated[bool, _view("priority", "Show priorities and factors.")] = False,
+    usage: Annotated[bool, _view("usage", "Show usage and its times.")] = False,
+    quotas: Annotated[bool, _view("quotas", "Show the quotas of the groups.")] = False,
+    surplus: Annotated[bool, _view("surplus", "Show who may use surplus.")] = False,
+    sortkey: Annotated[bool, _view("sortkey", "Show the groups' sort keys.")] = False,
+    order: Annotated[bool, _view("order", "Show the groups' order in the table.")] = False,
+    groupid: Annotated[bool, _view("groupid", "Show the groups' numbers.")] = False,
+    hierarchical: Annotated[bool, _view("hierarchical", "Show users below their groups.")] = False,
+    flat: Annotated[bool, _view("flat", "Show users and groups in one list.")] = False,
+    grouporder: Annotated[bool, _view("grouporder", "Show the groups first, then the users.")] = False,
+    grouprollup: Annotated[
+        bool, _view("grouprollup", "Let a group's usage be that of all below it.")
+    ] = False,
+    allusers: Annotated[bool, _view("allusers", "Show everybody, not just who was active lately.")] = False,
+    activefrom: Annotated[
+        _Date | None, _edit("activefrom", "MONTH DAY YEAR", "Show who used something since that day.")
+    ] = None,
+    getreslist: Annotated[str | None, _edit("getreslist", "NAME", "Show the slots NAME has in use.")] = None,
+    long: Annotated[bool, _view("long", "Show whole ads, attribute by attribute.")] = False,
+    classic: Annotated[bool, _view("classic", "Lay the table out as HTCondor 6.8 to 7.4 did.")] = False,
+    plain: Annotated[bool, _view("plain", "Show condor_userprio's own text on a terminal too.")] = False,
+    setprio: Annotated[_NameAndValue | None, _edit("setprio", "NAME VALUE", "Set the real priority.")] = None,
+    setfactor: Annotated[
+        _NameAndValue | None, _edit("setfactor", "NAME VALUE", "Set the priority factor, 1 or more.")
+    ] = None,
+    setfloor: Annotated[
+        _NameAndValue | None, _edit("setfloor", "NAME N", "Set the floor, in slot weight; 0: none.")
+    ] = None,
+    setceiling: Annotated[
+        _NameAndValue | None, _edit("setceiling", "NAME N", "Set the ceiling, in slot weight; -1: none.")
+    ] = None,
+    duration: Annotated[
+        str | None, _edit("duration", "SECONDS", "Set factor, floor or ceiling for so long only (a lease).")
+    ] = None,
+    cancelceilinglease: Annotated[
+        str | None, _edit("cancelceilinglease", "NAME", "End a ceiling's lease now.")
+    ] = None,
+    cancelfloorlease: Annotated[
+        str | None, _edit("cancelfloorlease", "NAME", "End a floor's lease now.")
+    ] = None,
+    cancelfactorlease: Annotated[
+        str | None, _edit("cancelfactorlease", "NAME", "End a factor's lease now.")
+    ] = None,
+    setaccum: Annotated[
+        _NameAndValue | None, _edit("setaccum", "NAME SECONDS", "Set the accumulated usage, weighted.")
+    ] = None,
+    setbegin: Annotated[
+        _NameAndValue | None, _edit("setbegin", "NAME TIME", "Set the time of the first use.")
+    ] = None,
+    setlast: Annotated[
+        _NameAndValue | None, _edit("setlast", "NAME TIME", "Set the time of the last use.")
+    ] = None,
+    resetusage: Annotated[
+        str | None, _edit("resetusage", "NAME", "Forget the accumulated usage of NAME.")
+    ] = None,
+    resetall: Annotated[bool, _view("resetall", "Forget everybody's accumulated usage.")] = False,
+    delete: Annotated[str | None, _edit("delete", "NAME", "Delete the record of NAME.")] = None,
+    force: Annotated[bool, _view("force", "Delete it though its jobs hold slots.")] = False,
+    prune: Annotated[
+        int | None,
+        typer.Option(
+            "--prune",
+            metavar="AGE",
+            parser=duration_of("--prune"),
+            help="Delete the records of all who used nothing for AGE, as 90d.",
+        ),
+    ] = None,
+    now: Now = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Show and change priorities and usage.
+
+    Without an edit option this shows the accountant's records as of the last update; nothing is written.
+    The default view shows who used something within the last day. Every option is also understood with one
+    dash and cut short, exactly as condor_userprio does it: -q is --quotas and -h is --hierarchical here.
+
+    An edit changes one thing and is kept in the history with what stood there before. Of several edits in
+    one call only the first in this order is done: setprio, setfactor, setfloor, setceiling, the cancelling
+    of leases, setaccum, setbegin, setlast, resetusage, delete, resetall, prune. A name is user@domain or that
+    of a group; setting a value for somebody never seen makes the record.
+    """
+    from fairq.cli.userprio_edits import Edits, run_edit
+
+    time = invocation.now(now)
+    edits = Edits(
+        pairs={
+            "setprio": setprio, "setfactor": setfactor, "setfloor": setfloor, "setceiling": setceiling,
+            "setaccum": setaccum, "setbegin": setbegin, "setlast": setlast,
+        },
+        names={
+            "cancelceilinglease": cancelceilinglease, "cancelfloorlease": cancelfloorlease,
+            "cancelfactorlease": cancelfactorlease, "resetusage": resetusage, "delete": delete,
+        },
+        duration=duration,
+        reset_all=resetall,
+        force=force,
+        prune=prune,
+    )  # fmt: skip
+    if edits.chosen is not None:
+        run_edit(invocation, output, edits, time, dry_run=dry_run)
+        return
+    edits.check_without_edit(dry_run=dry_run)
+    from fairq.cli import userprio_views as views
+    from fairq.steps.userprio import accounting_report, resources_of
+
+    if getreslist is not None:
+        emit(views.resources_view(resources_of(invocation.state_path, getreslist), time, long=long), output)
+        return
+    columns = {
+        "all": all_, "most": most, "priority": priority, "usage": usage, "quotas": quotas, "surplus": surplus,
+        "sortkey": sortkey, "order": order, "group_id": groupid,
+    }  # fmt: skip
+    cutoff: int | None = time - _DAY
+    if allusers or names:
+        cutoff = None
+    elif activefrom is not None:
+        cutoff = views.midnight(*activefrom)
+    options = views.options_of(
+        [name for name, wanted in columns.items() if wanted],
+        hierarchical=hierarchical,
+        flat=flat,
+        groups_first=grouporder,
+        cutoff=cutoff,
+    )
+    ads = accounting_report(invocation.state_path, invocation.settings, roll_up=grouprollup)
+    ads = views.selected(ads, names or (), output.constraint)
+    if output.format != "table":
+        emit(views.records_view(ads, cutoff), output)
+    elif long:
+        emit(views.long_view(views.active(ads, cutoff)), output)
+    else:
+        if invocation.settings["negotiator.rules"] == "htcondor":
+            ads = views.as_logged(ads)
+        emit(views.table_view(ads, options, header=output.header, plain=plain, classic=classic), output)

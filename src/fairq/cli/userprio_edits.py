@@ -1,0 +1,139 @@
+"""The edits of ``userprio``: which one a command line asks for, and its values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import parse_time
+from fairq.cli.output import Output, View, emit
+from fairq.errors import InvalidNumberError, UsageError
+
+if TYPE_CHECKING:
+    from fairq.engine.accounting.leases import Leasable
+    from fairq.steps.userprio_edit import Edited, Editor
+
+_ORDER = (
+    "setprio", "setfactor", "setfloor", "setceiling", "cancelceilinglease", "cancelfloorlease",
+    "cancelfactorlease", "setaccum", "setbegin", "setlast", "resetusage", "delete", "resetall", "prune",
+)  # fmt: skip
+"""Which edit is done if a command line has several (condor_userprio's order)."""
+
+_LEASABLE = frozenset({"setfactor", "setfloor", "setceiling"})
+
+_LARGEST = 2**31 - 1
+_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+_INTEGER = re.compile(r"[-+]?\d+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """The edit options of one command line.
+
+    *pairs* have a name and a value each, *names* a name; what was not given is None. *duration* and *prune*
+    are in seconds.
+    """
+
+    pairs: Mapping[str, tuple[str, str] | None]
+    names: Mapping[str, str | None]
+    duration: str | None
+    reset_all: bool
+    force: bool
+    prune: int | None
+
+    @property
+    def given(self) -> list[str]:
+        """The edits asked for, the one to be done first."""
+        asked = {name for name, value in (*self.pairs.items(), *self.names.items()) if value is not None}
+        if self.reset_all:
+            asked.add("resetall")
+        if self.prune is not None:
+            asked.add("prune")
+        return [name for name in _ORDER if name in asked]
+
+    @property
+    def chosen(self) -> str | None:
+        """The edit to be done, None if there is none."""
+        return next(iter(self.given), None)
+
+    def check_without_edit(self, *, dry_run: bool) -> None:
+        """Refuse the options that only serve an edit; raises UsageError."""
+        if self.duration is not None:
+            raise UsageError(message="--duration goes with --setfactor, --setfloor or --setceiling")
+        if self.force:
+            raise UsageError(message="--force goes with --delete")
+        if dry_run:
+            raise UsageError(message="--dry-run goes with an edit; the views never store anything")
+
+
+def run_edit(invocation: Invocation, output: Output, edits: Edits, now: int, *, dry_run: bool) -> None:
+    """Do the edit that comes first among *edits* and say what was done."""
+    from fairq.steps.userprio_edit import Editor
+
+    chosen, *others = edits.given
+    if edits.duration is not None and chosen not in _LEASABLE:
+        raise UsageError(
+            message=f"--duration does not go with --{chosen}, only with a factor, floor or ceiling"
+        )
+    if edits.force and chosen != "delete":
+        raise UsageError(message=f"--force does not go with --{chosen}, only with --delete")
+    editor = Editor(invocation.state_path, invocation.settings, invocation.actor(now), dry_run=dry_run)
+    edited = _apply(editor, chosen, edits)
+    changes = [{"Name": one.subject, "Before": one.before, "After": one.after} for one in edited.changes]
+    document = {"Message": edited.message, "Stored": not dry_run, "Changes": changes}
+    emit(View(document=document, text=edited.message), output)
+    if others:
+        invocation.note(f"fairq: not done, one edit at a time: --{', --'.join(others)}")
+    if dry_run:
+        invocation.note("fairq: dry run, nothing was stored")
+
+
+def _apply(editor: Editor, chosen: str, edits: Edits) -> Edited:
+    if chosen == "resetall":
+        return editor.reset_all()
+    if chosen == "prune":
+        return editor.prune(edits.prune or 0)
+    pair = edits.pairs.get(chosen)
+    if pair is not None:
+        return _set(editor, chosen, *pair, edits.duration)
+    name = edits.names[chosen] or ""
+    if chosen == "delete":
+        return editor.delete(name, force=edits.force)
+    if chosen == "resetusage":
+        return editor.reset_usage(name)
+    return editor.cancel(name, _leasable(chosen.removeprefix("cancel").removesuffix("lease")))
+
+
+def _set(editor: Editor, chosen: str, name: str, text: str, duration: str | None) -> Edited:
+    if chosen in _LEASABLE:
+        value = (_number if chosen == "setfactor" else _whole)(text, f"the {chosen.removeprefix('set')}")
+        seconds = None if duration is None else int(_whole(duration, "the duration"))
+        return editor.set_bound(name, _leasable(chosen.removeprefix("set")), value, seconds)
+    if chosen == "setprio":
+        return editor.set_priority(name, _number(text, "the priority"))
+    if chosen == "setaccum":
+        return editor.set_usage(name, _number(text, "the accumulated usage"))
+    if chosen == "setbegin":
+        return editor.set_begin(name, parse_time(text, "the begin usage time"))
+    return editor.set_last(name, parse_time(text, "the last usage time"))
+
+
+def _leasable(word: str) -> Leasable:
+    from fairq.engine.accounting.leases import Leasable
+
+    return Leasable[word.upper()]
+
+
+def _number(text: str, what: str) -> float:
+    if not _NUMBER.fullmatch(text):
+        raise InvalidNumberError(what=what, value=text, expected="give a number")
+    return float(text)
+
+
+def _whole(text: str, what: str) -> float:
+    if not _INTEGER.fullmatch(text) or abs(int(text)) > _LARGEST:
+        raise InvalidNumberError(what=what, value=text, expected=f"give a whole number up to {_LARGEST}")
+    return int(text)

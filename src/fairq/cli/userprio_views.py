@@ -1,0 +1,196 @@
+"""The views of ``userprio``, ready for the renderer."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from datetime import datetime
+
+from fairq.cli.output import Column, Table, View
+from fairq.cli.userprio_layout import cell_text, column_heads, lay_out, name_of, short_time, summary_text
+from fairq.errors import UsageError
+from fairq.records import Ad
+from fairq.steps.userprio_rows import (
+    ALL,
+    MOST,
+    PRIORITIES,
+    QUOTAS,
+    USAGE,
+    Listing,
+    ViewOptions,
+    listing,
+    named,
+)
+
+_VIEWS = {"all": ALL, "most": MOST, "priority": PRIORITIES, "usage": USAGE, "quotas": QUOTAS}
+"""The columns of the views that have more than one, or that are not named after it."""
+
+_FIELDS = (
+    "Name", "AccountingGroup", "IsAccountingGroup", "Priority", "RealPriority", "PriorityFactor",
+    "ResourcesUsed", "WeightedResourcesUsed", "AccumulatedUsage", "WeightedAccumulatedUsage",
+    "BeginUsageTime", "LastUsageTime", "Ceiling", "Floor", "SubmitterShare", "SubmitterLimit", "LastUpdate",
+)  # fmt: skip
+"""What CSV and TSV show of every record, group or not."""
+
+_HEADING_LINES = 4
+
+
+def selected(ads: Sequence[Ad], names: Sequence[str], constraint: str | None) -> list[Ad]:
+    """Return the ads of the *names* (all if none is given) that satisfy *constraint*, in their order."""
+    if names:
+        is_named = named(names)
+        ads = [ad for ad in ads if is_named(ad["Name"])]
+    if constraint is not None:
+        from fairq.cli.output.constraint import matching
+
+        return [dict(ad) for ad in matching(ads, constraint)]
+    return list(ads)
+
+
+def active(ads: Sequence[Ad], cutoff: int | None) -> list[Ad]:
+    """Return the ads with use since *cutoff*, all if it is None."""
+    if cutoff is None:
+        return list(ads)
+    return [ad for ad in ads if ad["LastUsageTime"] and ad["LastUsageTime"] >= cutoff]
+
+
+def as_logged(ads: Sequence[Ad]) -> list[Ad]:
+    """Return the ads without the attributes that HTCondor's accountant would not have yet."""
+    from fairq.steps.userprio_ads import as_logged
+
+    return [as_logged(ad) for ad in ads]
+
+
+def midnight(month: int, day: int, year: int) -> int:
+    """Return the beginning of a day, local time, in seconds since 1970; years 0 to 49 are of this century.
+
+    Raises UsageError if there is no such day.
+    """
+    full = year + 2000 if year < 50 else year + 1900 if year <= 1900 else year
+    try:
+        return int(datetime(full, month, day).timestamp())
+    except (ValueError, OverflowError):
+        message = f"--activefrom: there is no day {month} {day} {year}; give month day year, as 11 20 2026"
+        raise UsageError(message=message) from None
+
+
+def options_of(
+    views: Sequence[str], *, hierarchical: bool, flat: bool, groups_first: bool, cutoff: int | None
+) -> ViewOptions:
+    """Return what the named *views* and the layout options ask for together."""
+    columns: set[str] = set()
+    for view in views:
+        columns |= _VIEWS.get(view, {view})
+    layout = "groups first" if groups_first else "flat" if flat else "hierarchical" if hierarchical else None
+    return ViewOptions(frozenset(columns), bool({"quotas", "surplus"} & {*views}), layout, cutoff)
+
+
+def records_view(ads: Sequence[Ad], cutoff: int | None) -> View:
+    """Return the ads themselves, for the formats that machines read: those with use since *cutoff*."""
+    table = Table(columns=(), records=active(ads, cutoff), constrained=True)
+    return View(tables=[table], fields=_FIELDS)
+
+
+def long_view(ads: Sequence[Ad]) -> View:
+    """Return the ads in the long form, attribute by attribute, with a blank line after each."""
+    from fairq.dumps.long_form import write
+
+    stream = io.StringIO()
+    write((dict(sorted(ad.items(), key=lambda item: item[0].lower())) for ad in ads), stream, _name)
+    return View(text=stream.getvalue())
+
+
+def table_view(ads: Sequence[Ad], options: ViewOptions, *, header: bool, plain: bool, classic: bool) -> View:
+    """Return the table; *plain*: condor_userprio's text on a terminal too; *classic*: that of 6.8 to 7.4."""
+    found = listing(ads, options)
+    if not found.records:
+        return View()
+    if classic:
+        from fairq.cli.userprio_classic import lay_out_classic
+
+        lines = list(lay_out_classic(found, _classic_view(options.columns)))
+        return _with_text(found, lines, header, ())
+    return _with_text(found, list(lay_out(found)), header, () if plain else _terminal_columns(found))
+
+
+def _classic_view(columns: frozenset[str]) -> str:
+    if columns >= ALL:
+        return "all"
+    return "usage" if columns >= USAGE else "default"
+
+
+def _with_text(found: Listing, lines: list[str], header: bool, columns: Sequence[Column]) -> View:
+    if not header:
+        lines = lines[_HEADING_LINES:]
+    text = "".join(f"{line}\n" for line in lines)
+    rows = [
+        {"Name": name_of(row, found), **{name: cell_text(name, row, found) for name in found.columns}}
+        for row in (found.rows if columns else ())
+    ]
+    footer = {"Name": f"Number of users: {found.users}"}
+    footer |= {name: summary_text(name, found) for name in found.columns}
+    table = Table(
+        columns=columns,
+        records=rows,
+        title=f"Last Priority Update: {short_time(found.last_update)}",
+        footer=footer,
+        plain=lambda _: text,
+        constrained=True,
+    )
+    return View(tables=[table])
+
+
+def _terminal_columns(found: Listing) -> list[Column]:
+    heads = [Column("Name", "Name")]
+    for name in found.columns:
+        heads.append(Column(column_heads(name), name, align="left" if name == "surplus" else "right"))
+    return heads
+
+
+def resources_view(resources: Sequence[Ad], now: int, *, long: bool) -> View:
+    """Return the slots of one submitter, as ``-getreslist`` prints them; *long*: as one numbered ad."""
+    if long:
+        numbered: Ad = {}
+        for number, resource in enumerate(resources, 1):
+            numbered[f"Name{number}"] = resource["Name"]
+            numbered[f"StartTime{number}"] = resource["StartTime"]
+        return long_view([numbered])
+    lines = [
+        _resource_line("Resource Name", " Start Time", " Match Time"),
+        _resource_line("-" * 13, " " + "-" * 10, " " + "-" * 10),
+        *(
+            _resource_line(
+                resource["Name"], short_time(resource["StartTime"]), _match_time(now - resource["StartTime"])
+            )
+            for resource in resources
+        ),
+        _resource_line("-" * 13, " " + "-" * 12, " " + "-" * 12),
+        f"Number of Resources Used: {len(resources)}",
+    ]
+    text = "".join(f"{line}\n" for line in lines)
+    columns = (
+        Column("Resource Name", "Name"),
+        Column("Start Time", "StartTime", short_time),
+        Column("Match Time", "StartTime", lambda start: _match_time(now - start)),
+    )
+    table = Table(
+        columns=columns,
+        records=resources,
+        footer={"Name": lines[-1]},
+        plain=lambda _: text,
+        constrained=True,
+    )
+    return View(tables=[table], fields=("Name", "StartTime", "SlotWeight"))
+
+
+def _resource_line(name: str, start: str, match: str) -> str:
+    return f"{name:<30} {start:>12} {match:>12}"
+
+
+def _match_time(seconds: int) -> str:
+    minutes, rest = divmod(max(0, seconds), 60)
+    return f"{minutes // 1440:3d}+{minutes // 60 % 24:02d}:{minutes % 60:02d}:{rest:02d}"
+
+
+def _name(ad: Ad) -> str:
+    return str(ad.get("Name", "the resources"))
