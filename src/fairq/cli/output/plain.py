@@ -44,7 +44,7 @@ def _padded(text: str, size: int, right: bool) -> str:
 def lines(table: Table, records: Sequence[Record], header: bool) -> Iterator[str]:
     """Yield the lines of *table* for *records*: headings, rows, a rule and the footer."""
     columns = grid(table, records)
-    sizes = [max([width(heading), *map(width, texts)]) for heading, texts, _ in columns]
+    sizes = [max([width(heading) if header else 0, *map(width, texts)]) for heading, texts, _ in columns]
     if header:
         yield _line([heading for heading, _, _ in columns], sizes, columns)
     count = len(records)

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from fairq.cli.output.plain import grid
 from fairq.cli.output.terminal import Style
-from fairq.cli.output.text import escape, width
+from fairq.cli.output.text import escape, folded, width
 from fairq.cli.output.view import Record, Table
 
 _TEXT_MINIMUM = 12
@@ -41,7 +41,9 @@ def write(table: Table, records: Sequence[Record], header: bool, style: Style, s
     if sum(least) + gaps > console.width:
         _records(console, columns, len(records) + (table.footer is not None))
         return
-    drawn = RichTable(box=box.SIMPLE_HEAD, show_header=header, show_edge=False, pad_edge=False)
+    drawn = RichTable(
+        box=box.SIMPLE_HEAD, show_header=header, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0)
+    )
     for (heading, _, right), minimum in zip(columns, least, strict=True):
         drawn.add_column(
             Text(heading),
@@ -66,5 +68,6 @@ def _records(console: Console, columns: list[tuple[str, list[str], bool]], count
             console.print()
         for heading, texts, _ in columns:
             line = Text(heading + " " * (label - width(heading)), style="bold")
-            line.append("  " + texts[row], style="not bold")
-            console.print(line, overflow="fold")
+            for piece in folded(texts[row], max(console.width - label - 2, 8)):
+                console.print(line.append("  " + piece, style="not bold"), overflow="fold")
+                line = Text(" " * label)

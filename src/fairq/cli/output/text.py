@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 from typing import Any
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -34,6 +35,19 @@ def width(text: str) -> int:
             continue
         cells += 2 if unicodedata.east_asian_width(character) in "WF" else 1
     return cells
+
+
+def folded(text: str, cells: int) -> Iterator[str]:
+    """Yield the pieces of *text*, each of at most *cells* cells, and of nothing one empty piece."""
+    piece, size = "", 0
+    for character in text:
+        needed = width(character)
+        if size + needed > cells:
+            yield piece
+            piece, size = "", 0
+        piece += character
+        size += needed
+    yield piece
 
 
 def shown(value: Any) -> str:

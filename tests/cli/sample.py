@@ -1,0 +1,77 @@
+"""A command that exists only for the tests: it shows the records, or fails in the way, it is told."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import Constraint, DryRun, Now, joined
+from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.errors import InvalidNameError
+
+app = App(help="A sample.", default="show")
+
+
+@app.command("show", examples="fairq sample show   # all of it")
+def show(
+    invocation: Invocation,
+    output: Output,
+    now: Now = None,
+    dry_run: DryRun = False,
+    records: Annotated[str, typer.Option("--records", metavar="JSON")] = "[]",
+    footer: Annotated[str | None, typer.Option("--footer", metavar="JSON")] = None,
+) -> None:
+    """Show RECORDS."""
+    columns = [
+        Column("User", "Name"),
+        Column("Priority", "Priority", shown=lambda value: f"{value:.2f}"),
+        Column("Jobs", "Jobs"),
+    ]
+    total = json.loads(footer) if footer else None
+    emit(View([Table(columns, json.loads(records), footer=total, empty="nothing there")]), output)
+
+
+@app.command("words")
+def words(
+    invocation: Invocation,
+    program: Annotated[list[str], typer.Argument(metavar="PROGRAM...")],
+    name: Annotated[str, typer.Option("--name")] = "",
+    constraint: Constraint = None,
+    now: Now = None,
+) -> None:
+    """Show the words."""
+    document = {
+        "program": program,
+        "name": name,
+        "constraint": joined(constraint),
+        "state": str(invocation.state_path),
+        "quiet": invocation.quiet,
+        "verbose": invocation.verbose,
+        "config": str(invocation.config_path),
+        "now": invocation.now(now),
+        "command": invocation.actor(0).command,
+    }
+    emit(View(document=document), Output(format="json"))
+
+
+@app.command("fail")
+def fail(kind: Annotated[str, typer.Argument(metavar="KIND")]) -> None:
+    """Fail."""
+    if kind == "fairq":
+        raise InvalidNameError(what="the name", value="a\nb\x1b[31m", expected="mend it")
+    if kind == "deep":
+        deep(0)
+    raise {
+        "bug": ValueError("what\nwas that"),
+        "memory": MemoryError(),
+        "interrupt": KeyboardInterrupt(),
+        "file": FileNotFoundError(2, "No such file or directory", "/nowhere"),
+    }[kind]
+
+
+def deep(level: int) -> int:
+    return deep(level + 1) + 1

@@ -1,0 +1,76 @@
+"""What every test can have: a clean environment, a state file of its own, and fairq run in two ways."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run of fairq ended: its exit code, stdout and stderr."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the user's own files, settings and terminal out of every test."""
+    for name in list(os.environ):
+        if name.startswith("FAIRQ_") or name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES"):
+            monkeypatch.delenv(name)
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(home / name.lower()))
+    monkeypatch.setenv("XDG_CONFIG_DIRS", str(home / "xdg_config_dirs"))
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """The path of a state file that does not exist yet."""
+    return tmp_path / "state.db"
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
+    """Run a command line in this process: fast, for whatever does not need a real process."""
+    from fairq.cli.app import main
+
+    def run(*words: object) -> Ended:
+        capsys.readouterr()
+        code = main([str(word) for word in words])
+        captured = capsys.readouterr()
+        return Ended(code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def fairq() -> Callable[..., Ended]:
+    """Run a command line as a process of its own, as a user does."""
+
+    def fairq(
+        *words: object, environment: Mapping[str, str] | None = None, stdin: str | None = None
+    ) -> Ended:
+        ended = subprocess.run(
+            [sys.executable, "-m", "fairq", *map(str, words)],
+            env={**os.environ, **(environment or {})},
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        return Ended(ended.returncode, ended.stdout, ended.stderr)
+
+    return fairq
