@@ -1,7 +1,7 @@
 """Accounting ads: the accountant's records by HTCondor's attribute names, in and out.
 
 ``Priority`` is the real priority here, as the accountant stores it; condor_userprio prints the effective one
-under that name.
+under that name. Where an ad has ``RealPriority`` too, as those of ``fairq userprio``, that is the real one.
 """
 
 from __future__ import annotations
@@ -113,6 +113,8 @@ def _record(fields: _Fields) -> AccountingRecord:
     for attribute, field in _REALS.items():
         if attribute in fields:
             setattr(record, field, fields.real(attribute))
+    if "RealPriority" in fields:
+        record.priority = fields.real("RealPriority")
     for attribute, field in _SIGNED_REALS.items():
         if attribute in fields:
             setattr(record, field, fields.real(attribute, -math.inf))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
 from fairq.dumps.ads import Soundness, Spellings, read_ads, shown
 from fairq.dumps.source import Source
@@ -113,26 +112,3 @@ def use_of(ad: Ad) -> Use | None:
         or None,
     )
 
-
-_OF_A_CLAIM = {
-    "remoteowner", "remoteuser", "accountinggroup", "clientmachine", "jobid", "globaljobid", "jobstart",
-    "totaljobruntime", "concurrencylimits", "matchedconcurrencylimits", "remotegroup", "remoteautoregroup",
-    "remotenegotiatinggroup", "publicclaimid", "remotescheddname", "preemptinguser", "preemptingowner",
-    "preemptingrank", "preemptingaccountinggroup",
-}  # fmt: skip
-
-
-def released(ad: Ad) -> Ad:
-    """Return the ad of a slot in use as it would be without its claim."""
-    result: dict[str, Any] = {}
-    for name, value in ad.items():
-        lower = name.lower()
-        if lower == "state":
-            result[name] = "Unclaimed"
-        elif lower == "activity":
-            result[name] = "Idle"
-        elif lower == "currentrank":
-            result[name] = 0.0
-        elif lower not in _OF_A_CLAIM:
-            result[name] = value
-    return result

@@ -1,0 +1,224 @@
+"""Bring a pool in: HTCondor's dumps of slots, jobs and accounting, or a whole state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.dumps.accounting import AccountingDump, accounting_ad, read_accounting
+from fairq.dumps.jobs import JobDump, read_jobs
+from fairq.dumps.slots import SlotDump, read_slots
+from fairq.dumps.source import opened
+from fairq.engine.accounting import Accountant, AccountingPolicy, charges_of
+from fairq.records import Actor, Ad, Change, JobStatus, Run
+from fairq.state import claims, history, jobs, meta, runs, slots, submitters
+from fairq.state.connection import State, reading, writing
+from fairq.steps.accounting_policy import accounting_policy
+from fairq.steps.import_claims import ClaimPlan, plan_claims
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Dumps:
+    """The dumps to import: paths, ``-`` for the standard input, None for what is to stay as it is."""
+
+    slots: str | None = None
+    jobs: str | None = None
+    accounting: str | None = None
+
+
+@dataclass(slots=True)
+class Imported:
+    """How much was imported; None for a dump that was not given.
+
+    Args:
+        clusters: how many clusters the *jobs* are in.
+        claims: slots found in use by a running job of the queue.
+        lost_claims: claims that ended because their slot or job is gone.
+        left_out: why ads were left out, and how many.
+    """
+
+    slots: int | None = None
+    jobs: int | None = None
+    clusters: int | None = None
+    accounting: int | None = None
+    claims: int = 0
+    lost_claims: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    slots: SlotDump | None
+    jobs: JobDump | None
+    accounting: AccountingDump | None
+
+
+def import_dumps(
+    path: Path,
+    dumps: Dumps,
+    settings: Settings,
+    actor: Actor,
+    *,
+    host: str,
+    dry_run: bool = False,
+) -> Imported:
+    """Take *dumps* over into the state at *path*, in one transaction; anything wrong, and nothing is changed.
+
+    The slots replace the pool, the jobs the queue, the accounting ads the records that they name. Submitters
+    are of the configured domain, else of that in a job's ``User``, else of *host*. A claim goes on where its
+    slot and its running job are still there; a slot that says it runs a running job of the queue is claimed
+    for it. With *dry_run* all is read and checked, and nothing stored.
+
+    Raises UnreadableDumpError, InvalidDumpError, InvalidAdError, DuplicateAdError, or the state's errors.
+    """
+    pool = _read(dumps, _submitter_of(settings, host), actor.time)
+    with reading(path) if dry_run else writing(path) as state:
+        plan = plan_claims(
+            state,
+            None if pool.slots is None else pool.slots.slots,
+            None if pool.jobs is None else pool.jobs.ranges,
+        )
+        if not dry_run:
+            _weigh(plan, settings)
+            _store(state, pool, plan, accounting_policy(settings), actor)
+        result = Imported(claims=len(plan.linked), lost_claims=len(plan.ended))
+    if pool.slots is not None:
+        result.slots = len(pool.slots.slots)
+        result.left_out += pool.slots.left_out
+    if pool.jobs is not None:
+        result.jobs, result.clusters = pool.jobs.count, len(pool.jobs.ads)
+        result.left_out += pool.jobs.left_out
+    if pool.accounting is not None:
+        result.accounting = len(pool.accounting.records)
+    return result
+
+
+def _read(dumps: Dumps, submitter_of: Callable[[Ad], str], now: int) -> _Pool:
+    slot_dump = job_dump = accounting_dump = None
+    if dumps.slots is not None:
+        with opened(dumps.slots) as source:
+            slot_dump = read_slots(source)
+    if dumps.jobs is not None:
+        with opened(dumps.jobs) as source:
+            job_dump = read_jobs(source, submitter_of, now)
+    if dumps.accounting is not None:
+        with opened(dumps.accounting) as source:
+            accounting_dump = read_accounting(source)
+    return _Pool(slot_dump, job_dump, accounting_dump)
+
+
+def _submitter_of(settings: Settings, host: str) -> Callable[[Ad], str]:
+    from fairq.engine.accounting.identity import domain_of, submitter_name
+
+    configured = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"]
+
+    def name(ad: Ad) -> str:
+        if configured:
+            return submitter_name(ad, configured)
+        user = next((value for key, value in ad.items() if key.lower() == "user"), None)
+        return submitter_name(ad, (domain_of(user) if isinstance(user, str) else "") or host)
+
+    return name
+
+
+def _weigh(plan: ClaimPlan, settings: Settings) -> None:
+    if not plan.linked or plan.pool is None:
+        return
+    from fairq.engine.classad import AdColumns
+    from fairq.engine.negotiation.slots import slot_weights
+    from fairq.steps.negotiation_policy import negotiation_policy
+
+    ads = {slot.id: slot.ad for slot in plan.pool}
+    linked = AdColumns([ads[claim.slot_id] for claim in plan.linked])
+    weights = slot_weights(linked, negotiation_policy(settings)).tolist()
+    for claim, weight in zip(plan.linked, weights, strict=True):
+        claim.slot_weight = weight
+
+
+def _store(state: State, pool: _Pool, plan: ClaimPlan, policy: AccountingPolicy, actor: Actor) -> None:
+    changes: list[Change] = []
+    records = {record.name: record for record in submitters.load_all(state)}
+    last_update = int(meta.get(state, "last_update") or 0)
+    if pool.slots is not None:
+        changes.append(Change("slots", slots.count(state), len(pool.slots.slots)))
+        slots.replace_all(state, plan.pool or [])
+    elif plan.pool is not None:
+        slots.add(state, plan.pool)
+    claims.delete_all(state)
+    if pool.jobs is not None:
+        changes.append(Change("jobs", _queue_length(state), pool.jobs.count))
+        _replace_queue(state, pool.jobs)
+    _end(state, plan, actor.time, requeue=pool.jobs is None)
+    claims.store(state, [*plan.kept, *plan.linked])
+    if pool.accounting is not None:
+        for record in pool.accounting.records:
+            old = records.get(record.name)
+            old_ad = None if old is None else accounting_ad(old, last_update)
+            changes.append(Change(record.name, old_ad, accounting_ad(record, last_update)))
+    if not last_update:
+        known = pool.accounting.last_update if pool.accounting is not None else None
+        # Decay counts from here on: what was imported is as of now, not as of 1970.
+        last_update = min(known or actor.time, actor.time)
+        meta.set(state, "last_update", str(last_update))
+    if pool.accounting is not None or plan.former or plan.linked:
+        accountant = Accountant(records.values(), policy, last_update, charges_of(plan.former))
+        _charge(accountant, pool.accounting, plan, actor.time)
+        submitters.store(state, accountant.records.values())
+    history.record(state, actor, changes)
+
+
+def _queue_length(state: State) -> int:
+    return sum(map(sum, jobs.counts_by_submitter(state).values()))
+
+
+def _replace_queue(state: State, dump: JobDump) -> None:
+    former = jobs.select(state)
+    jobs.remove_many(
+        state, (jobs.Procs(job.schedd, job.cluster, job.first_proc, job.last_proc) for job in former)
+    )
+    numbers = jobs.ad_ids(state, dump.ads)
+    for job in dump.ranges:
+        job.ad_id = numbers[job.ad_id]
+    jobs.add(state, dump.ranges)
+
+
+def _end(state: State, plan: ClaimPlan, now: int, *, requeue: bool) -> None:
+    ended = [
+        Run(
+            cluster=claim.cluster,
+            proc=claim.proc,
+            submitter=claim.submitter,
+            slot=slot,
+            slot_weight=claim.slot_weight,
+            start_time=claim.start_time,
+            end_time=now,
+            how="lost",
+            schedd=claim.schedd or "",
+        )
+        for claim, slot in ((one.claim, one.slot) for one in plan.ended)
+        if claim.cluster is not None and claim.proc is not None
+    ]
+    runs.add(state, ended)
+    if requeue:
+        procs = [(run.schedd, run.cluster, run.proc, run.proc) for run in ended]
+        jobs.set_status(state, procs, JobStatus.IDLE, now)
+
+
+def _charge(accountant: Accountant, dump: AccountingDump | None, plan: ClaimPlan, now: int) -> None:
+    for ended in plan.ended:
+        accountant.remove_match(ended.claim.slot_id, now)
+    if dump is not None:
+        for record in dump.records:
+            accountant.forget(record.name)
+            accountant.records[record.name] = record
+    accountant.charges = charges_of(plan.kept)
+    for claim in plan.linked:
+        accountant.add_match(claim.submitter, claim.slot_id, claim.slot_weight, now)
+    # The dump's own counts are those of slots that may not be here.
+    accountant.recount()

@@ -1,0 +1,136 @@
+"""What an import does to the claims: which go on, which end, and which the slots' ads tell of."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from fairq.dumps.slots import Use, use_of
+from fairq.records import Ad, Claim, JobRange, JobStatus, SlotRecord
+from fairq.state import claims, jobs, slots
+from fairq.state.connection import State
+from fairq.steps.claimed_ads import without_claim
+
+
+@dataclass(frozen=True, slots=True)
+class EndedClaim:
+    """A claim whose slot or running job is gone; *claim* has the slot's former number."""
+
+    claim: Claim
+    slot: str
+
+
+@dataclass(slots=True)
+class ClaimPlan:
+    """The claims after an import.
+
+    Args:
+        former: the claims before it, by the slots' former numbers.
+        kept: those of them that go on, by the slots' new numbers.
+        ended: the others.
+        linked: new ones, of slots whose ads say that they run a running job of the queue; weights unset.
+        pool: the slots after the import, the linked ones as they would be without their claim; None if
+            no slot changes.
+    """
+
+    former: list[Claim]
+    kept: list[Claim] = field(default_factory=list)
+    ended: list[EndedClaim] = field(default_factory=list)
+    linked: list[Claim] = field(default_factory=list)
+    pool: list[SlotRecord] | None = None
+
+
+def plan_claims(
+    state: State, new_slots: list[SlotRecord] | None, new_jobs: list[JobRange] | None
+) -> ClaimPlan:
+    """Decide about the claims of *state*, whose slots and jobs the new ones (None: the same) will replace."""
+    plan = ClaimPlan(claims.load_all(state), pool=new_slots)
+    running = _Running(
+        jobs.select(state, statuses=[JobStatus.RUNNING]) if new_jobs is None else new_jobs
+    )
+    former_slots = slots.load_all(state) if plan.former or (new_slots is None and running) else []
+    places = {slot.id: (slot.name, slot.address) for slot in former_slots}
+    pool = former_slots if new_slots is None else new_slots
+    numbers = {(slot.name, slot.address): slot.id for slot in pool} if plan.former else {}
+    for claim in plan.former:
+        number = numbers.get(places[claim.slot_id])
+        if number is not None and (claim.cluster is None or running.has(claim)):
+            plan.kept.append(replace(claim, slot_id=number))
+        else:
+            plan.ended.append(EndedClaim(claim, places[claim.slot_id][0]))
+    if running:
+        _link(plan, pool, running)
+    return plan
+
+
+def _link(plan: ClaimPlan, pool: list[SlotRecord], running: _Running) -> None:
+    taken = {claim.slot_id for claim in plan.kept if claim.cluster is not None}
+    busy = {(claim.schedd, claim.cluster, claim.proc) for claim in plan.kept}
+    freed: dict[int, Ad] = {}
+    for slot in pool:
+        use = use_of(slot.ad)
+        if use is None:
+            continue
+        schedd = running.schedd_of(use)
+        job = (schedd, use.cluster, use.proc)
+        submitter = running.submitter(*job)
+        if submitter is None:
+            continue
+        if job in busy:
+            if slot.id in taken:
+                freed[slot.id] = without_claim(slot.ad, use.start_time)
+            continue
+        if slot.id in taken:
+            continue
+        busy.add(job)
+        freed[slot.id] = without_claim(slot.ad, use.start_time)
+        plan.linked.append(
+            Claim(
+                slot_id=slot.id,
+                submitter=submitter,
+                start_time=use.start_time,
+                slot_weight=1.0,
+                schedd=schedd,
+                cluster=use.cluster,
+                proc=use.proc,
+                current_rank=use.current_rank,
+                concurrency_limits=use.concurrency_limits,
+            )
+        )
+    linked = {claim.slot_id for claim in plan.linked}
+    plan.kept = [claim for claim in plan.kept if claim.slot_id not in linked]
+    if freed:
+        plan.pool = [replace(slot, ad=freed[slot.id]) if slot.id in freed else slot for slot in pool]
+
+
+class _Running:
+    """The running jobs of a queue."""
+
+    def __init__(self, ranges: Iterable[JobRange]) -> None:
+        self._ranges: dict[tuple[str, int], list[JobRange]] = {}
+        self._one_schedd = True
+        for job in ranges:
+            self._one_schedd = self._one_schedd and not job.schedd
+            if job.status == JobStatus.RUNNING:
+                self._ranges.setdefault((job.schedd, job.cluster), []).append(job)
+        for found in self._ranges.values():
+            found.sort(key=lambda job: job.first_proc)
+
+    def __bool__(self) -> bool:
+        return bool(self._ranges)
+
+    def has(self, claim: Claim) -> bool:
+        """Say whether the job of *claim* runs, for the same submitter."""
+        assert claim.cluster is not None and claim.proc is not None
+        return self.submitter(claim.schedd or "", claim.cluster, claim.proc) == claim.submitter
+
+    def schedd_of(self, use: Use) -> str:
+        """Return by which name the queue knows the schedd of *use*: by none if it has only one."""
+        return "" if self._one_schedd else use.schedd
+
+    def submitter(self, schedd: str, cluster: int, proc: int) -> str | None:
+        """Return whose job this is if it is running, else None."""
+        ranges = self._ranges.get((schedd, cluster), [])
+        at = bisect_right(ranges, proc, key=lambda job: job.first_proc) - 1
+        return ranges[at].submitter if at >= 0 and proc <= ranges[at].last_proc else None
