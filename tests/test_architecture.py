@@ -1,0 +1,169 @@
+"""The rules of the house, read from the imports of every module."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src"
+FILES = {
+    ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(SOURCE.glob("fairq/**/*.py"))
+}
+
+ARROWS = {
+    "cli": {"steps", "settings", "dumps", "state", "engine"},
+    "steps": {"state", "engine", "settings", "dumps", "submitfile"},
+    "dumps": {"engine"},
+    "submitfile": {"engine"},
+    "settings": {"engine"},
+    "state": set(),
+    "engine": set(),
+}
+"""Which package may import which; all of them may import the shared records and errors."""
+
+LANGUAGE = "fairq.engine.classad"
+"""All the engine that files and settings know: they hold expressions, which must parse."""
+
+ENGINE_FROM_CLI = {"fairq.cli.output.constraint", "fairq.cli.output.autoformat"}
+"""``--constraint`` and ``--af`` evaluate expressions over what is shown: the one use of the engine."""
+
+STATE_FROM_CLI = {"fairq.cli.completion"}
+"""Names for the shell come from the state without a step between: it must be quick at every key press."""
+
+IMPURE = {"os", "time", "random", "secrets", "socket", "subprocess", "sqlite3", "typer", "rich"}
+HEAVY = {"numpy", "classad2", "htcondor2", "rich"}
+HEAVY_ALLOWED = ("fairq.engine.", "fairq.steps.", "fairq.cli.output.rich_table")
+
+
+@cache
+def tree(module: str) -> ast.Module:
+    return ast.parse(FILES[module].read_text(), str(FILES[module]))
+
+
+def imports(module: str, nested: bool = True) -> Iterator[str]:
+    """Yield all modules that *module* imports, except for types; those inside functions only if *nested*."""
+    inner = {
+        id(node)
+        for outer in ast.walk(tree(module))
+        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        for node in ast.walk(outer)
+    }
+    typing_only = {
+        id(node)
+        for outer in ast.walk(tree(module))
+        if isinstance(outer, ast.If) and ast.unparse(outer.test).endswith("TYPE_CHECKING")
+        for node in ast.walk(outer)
+    }
+    for node in ast.walk(tree(module)):
+        if id(node) in typing_only or (id(node) in inner and not nested):
+            continue
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} imports relatively"
+            assert node.module
+            for name in node.names:
+                inner_module = f"{node.module}.{name.name}"
+                yield inner_module if inner_module in FILES else node.module
+
+
+def package(module: str) -> str | None:
+    """Return the layer of *module*, or None if it belongs to none."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and parts[0] == "fairq" and parts[1] in ARROWS else None
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_arrows_point_one_way(module):
+    own = package(module)
+    for imported in imports(module):
+        layer = package(imported)
+        if layer is None or layer == own:
+            continue
+        if own is None:
+            assert module in ("fairq.__main__", "fairq"), f"{module} is shared and imports {imported}"
+            continue
+        assert layer in ARROWS[own], f"{module} imports {imported}"
+        if own in ("dumps", "submitfile", "settings"):
+            assert imported.startswith(LANGUAGE), f"{module} imports {imported}"
+        if own == "cli" and layer == "engine":
+            assert module in ENGINE_FROM_CLI, f"{module} imports {imported}: rules belong behind a step"
+        if own == "cli" and layer == "state":
+            assert module in STATE_FROM_CLI, f"{module} imports {imported}: the state belongs behind a step"
+
+
+@pytest.mark.parametrize("module", [name for name in FILES if package(name) == "engine"])
+def test_the_engine_is_pure(module):
+    for imported in imports(module):
+        assert imported.split(".")[0] not in IMPURE, f"{module} imports {imported}"
+    calls = {ast.unparse(node.func) for node in ast.walk(tree(module)) if isinstance(node, ast.Call)}
+    impure = re.compile(r"\bdatetime\.(now|today|utcnow)$|^(open|input|print)$")
+    assert not {call for call in calls if impure.search(call)}
+
+
+@pytest.mark.parametrize("module", [name for name in FILES if package(name) != "state"])
+def test_only_the_state_speaks_sql(module):
+    assert "sqlite3" not in {name.split(".")[0] for name in imports(module)}
+    if package(module) != "cli" and package(module) != "steps":
+        return
+    statement = re.compile(r"\s*(SELECT\s.+\sFROM|INSERT\sINTO|UPDATE\s.+\sSET|DELETE\sFROM|PRAGMA)\s", re.S)
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            assert not statement.match(node.value), f"{module}:{node.lineno} holds SQL"
+
+
+@pytest.mark.parametrize("module", [name for name in FILES if not name.startswith(HEAVY_ALLOWED)])
+def test_what_starts_slowly_is_imported_where_it_is_used(module):
+    for imported in imports(module, nested=False):
+        assert imported.split(".")[0] not in HEAVY, f"{module} imports {imported} at its top"
+
+
+def test_click_is_never_imported():
+    for module in FILES:
+        for imported in imports(module):
+            assert imported.split(".")[0] != "click", f"{module} imports Click: Typer brings its own"
+            assert not imported.startswith("typer._click"), f"{module} imports what is Typer's own"
+
+
+def test_imports_form_no_circle():
+    graph = {
+        module: {name for name in imports(module, nested=False) if name in FILES and name != module}
+        for module in FILES
+    }
+    while leaves := {module for module, needs in graph.items() if not needs & graph.keys()}:
+        graph = {module: needs for module, needs in graph.items() if module not in leaves}
+    assert not graph, f"imports in a circle among {sorted(graph)}"
+
+
+@pytest.mark.parametrize("path", [*FILES.values(), *sorted(Path(__file__).parent.rglob("*.py"))], ids=str)
+def test_files_are_small(path):
+    assert len(path.read_text().splitlines()) <= 400
+
+
+def test_every_module_says_what_it_is():
+    assert not [name for name in FILES if not ast.get_docstring(tree(name))]
+
+
+@pytest.mark.parametrize("line", ["--help", "--version", "userprio", "userprio --json", "_complete job"])
+def test_a_cold_start_loads_neither_numpy_nor_the_classad_library(line, tmp_path):
+    script = (
+        "import sys; from fairq.cli.app import main; main(sys.argv[1:]);"
+        "sys.stderr.write(' '.join({'numpy', 'classad2', 'htcondor2', 'rich'} & sys.modules.keys()))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script, *line.split()],
+        env={**os.environ, "FAIRQ_STATE": str(tmp_path / "state.db")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.stderr == ""
