@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from fairq.engine.classad.kinds import ERROR, UNDEFINED
+from fairq.engine.classad.lexer import wrapped_integer
 
 EXPR_OPEN = "/Expr("
 EXPR_CLOSE = ")/"
@@ -48,7 +49,7 @@ def to_library(value: Any) -> Any:
         return [to_library(item) for item in value]
     if isinstance(value, Mapping):
         return to_ad(value)
-    return value
+    return wrapped_integer(value) if type(value) is int else value
 
 
 def to_ad(ad: Mapping[str, Any]) -> Any:
@@ -69,9 +70,19 @@ def from_library(value: Any) -> Any:
     return value
 
 
+def evaluate_or_raise(parsed: Any, my: Any, target: Any) -> Any:
+    """Evaluate *parsed* with the library's ads *my* and *target*; raises one of `gave_up`."""
+    return from_library(parsed.eval(my, target))
+
+
+def gave_up() -> tuple[type[Exception], ...]:
+    """Return what the library raises for expressions nested too deeply, and for text that is not UTF-8."""
+    return (library()._class_ad.ClassAdException, UnicodeError)
+
+
 def evaluate_tree(parsed: Any, my: Any, target: Any) -> Any:
     """Evaluate *parsed* with the library's ads *my* and *target*; what it gives up on is ERROR."""
     try:
-        return from_library(parsed.eval(my, target))
-    except library()._class_ad.ClassAdException:
+        return evaluate_or_raise(parsed, my, target)
+    except gave_up():
         return ERROR

@@ -1,0 +1,76 @@
+"""What the rest of the engine calls: evaluate, and tell which attributes matter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.classad.columns import AdColumns
+from fairq.engine.classad.evaluator import evaluate
+from fairq.engine.classad.expression import Expression
+from fairq.engine.classad.fallback import scalar_by_library
+from fairq.engine.classad.nodes import Node, Reference
+from fairq.engine.classad.parties import Parties
+from fairq.engine.classad.references import closure
+from fairq.engine.classad.scopes import Side
+from fairq.engine.classad.unknown import UnknownAd
+from fairq.engine.classad.values import Values
+
+RowNumbers = NDArray[Any] | Sequence[int] | None
+
+
+def evaluate_in_ad(
+    expression: Expression, ad: Mapping[str, Any], columns: AdColumns, rows: RowNumbers = None
+) -> Values:
+    """Evaluate with MY the single *ad* and TARGET each row: a job's Requirements or Rank over slots."""
+    return _evaluate(expression, Side.AD, ad, columns, rows)
+
+
+def evaluate_in_columns(
+    expression: Expression | str, columns: AdColumns, ad: Mapping[str, Any], rows: RowNumbers = None
+) -> Values:
+    """Evaluate with MY each row and TARGET the single *ad*: the negotiator's ranks over slots.
+
+    A string is the name of an attribute: each row's own expression of that name (undefined where it has none).
+    """
+    if isinstance(expression, str):
+        expression = Expression(f"MY.{expression}", Reference(Reference(None, "MY"), expression))
+    return _evaluate(expression, Side.COLUMNS, ad, columns, rows)
+
+
+def _evaluate(
+    expression: Expression, side: Side, ad: Mapping[str, Any], columns: AdColumns, rows: RowNumbers
+) -> Values:
+    numbers = None if rows is None else np.asarray(rows, np.intp)
+    vector = evaluate(expression, side, Parties(ad, columns), numbers)
+    return Values(vector, len(columns) if numbers is None else len(numbers), columns.pool)
+
+
+def evaluate_scalar(
+    expression: Expression,
+    my: Mapping[str, Any],
+    target: Mapping[str, Any] | None = None,
+    now: int | None = None,
+) -> Any:
+    """Evaluate once, by HTCondor's library; ``time()`` is *now* (seconds since 1970), undefined without it."""
+    return scalar_by_library(expression, my, target, now)
+
+
+def attributes_read(
+    expressions: Iterable[Expression],
+    side: Literal["my", "target"],
+    columns: AdColumns,
+    ads: Iterable[Mapping[str, Any]] = (),
+) -> frozenset[str]:
+    """Return the lower-case names of all attributes of the single ad that can influence the expressions.
+
+    *side* tells what the single ad is in them: "my" as in a job's Requirements, "target" as in the
+    negotiator's ranks. References are followed through the expressions of *columns* and of *ads*, which are all
+    the single ads the answer is to hold for. EVERY_ATTRIBUTE is among the names if it cannot be told.
+    """
+    party = Side.AD if side == "my" else Side.COLUMNS
+    start: list[tuple[Side, Node | None]] = [(party, expression.node) for expression in expressions]
+    return closure(start, UnknownAd(ads, columns)).single_names()

@@ -1,0 +1,56 @@
+"""Expressions may ask for the time, evaluation may not look at a clock: the caller's time is put in their place."""
+
+from __future__ import annotations
+
+from fairq.engine.classad.kinds import UNDEFINED
+from fairq.engine.classad.nodes import (
+    Binary,
+    Call,
+    Conditional,
+    ListOf,
+    Literal,
+    NestedAd,
+    Node,
+    Reference,
+    Unary,
+)
+
+
+def at_time(node: Node, now: int | None) -> Node:
+    """Return *node* with every function that reads the clock speaking of *now*; None makes time undefined."""
+    match node:
+        case Call(name, ()):
+            return _reading(name.lower(), Literal(UNDEFINED if now is None else now)) or node
+        case Call(name, arguments):
+            return Call(name, tuple(at_time(part, now) for part in arguments))
+        case Reference(scope, name, absolute):
+            return node if scope is None else Reference(at_time(scope, now), name, absolute)
+        case Unary(operator, operand):
+            return Unary(operator, at_time(operand, now))
+        case Binary(operator, left, right):
+            return Binary(operator, at_time(left, now), at_time(right, now))
+        case Conditional(condition, positive, negative):
+            return Conditional(at_time(condition, now), at_time(positive, now), at_time(negative, now))
+        case ListOf(items):
+            return ListOf(tuple(at_time(part, now) for part in items))
+        case NestedAd(attributes):
+            return NestedAd(tuple((name, at_time(part, now)) for name, part in attributes))
+        case _:
+            return node
+
+
+def _reading(name: str, now: Node) -> Node | None:
+    match name:
+        case "time":
+            return now
+        case "currenttime" | "abstime":
+            return Call("absTime", (now,))
+        case "formattime":
+            return Call("formatTime", (Call("absTime", (now,)),))
+        case "daytime":
+            hours, minutes, seconds = (
+                Call(field, (Call("absTime", (now,)),)) for field in ("getHours", "getMinutes", "getSeconds")
+            )
+            in_seconds = Binary("+", Binary("*", hours, Literal(3600)), Binary("*", minutes, Literal(60)))
+            return Call("relTime", (Binary("+", in_seconds, seconds),))
+    return None

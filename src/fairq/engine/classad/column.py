@@ -1,0 +1,155 @@
+"""One attribute of many ads as one typed vector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from fairq.engine.classad.convert import is_scalar, item
+from fairq.engine.classad.expression import Expression, parse
+from fairq.engine.classad.kinds import BOOLEAN, EXPRESSION, INTEGER, LIST, MISSING, RAW, REAL, STRING, Absent
+from fairq.engine.classad.lexer import wrapped_integer
+from fairq.engine.classad.library import EXPR_CLOSE, EXPR_OPEN, expression_text
+from fairq.engine.classad.pools import Pool
+from fairq.engine.classad.vectors import MIXED, Array, Vector, merge
+
+ABSENT: Final = object()
+
+
+class Column:
+    """The values of one attribute: a vector with three more kinds, MISSING, EXPRESSION and RAW.
+
+    Codes of EXPRESSION rows count in `expressions`, those of RAW rows (nested ads, lists that hold more than
+    constants) in `raw`.
+    """
+
+    def __init__(self, vector: Vector, expressions: list[Expression], raw: list[Any]) -> None:
+        self.vector = vector
+        self.expressions = expressions
+        self.raw = raw
+        kinds = {vector.kind} if vector.kind != MIXED else set(np.unique(vector.kind_array(0)).tolist())
+        self.kinds: frozenset[int] = frozenset(kinds)
+
+    @property
+    def may_be_missing(self) -> bool:
+        """Tell whether some ad lacks the attribute."""
+        return MISSING in self.kinds
+
+    @property
+    def is_missing(self) -> bool:
+        """Tell whether every ad lacks the attribute."""
+        return self.vector.kind == MISSING
+
+    def json_value(self, row: int, pool: Pool) -> Any:
+        """Return the attribute of *row* in JSON form, ABSENT if it has none."""
+        vector = self.vector
+        kind = vector.kind if vector.kinds is None else int(vector.kinds[row])
+        if kind == MISSING:
+            return ABSENT
+        if kind in (EXPRESSION, RAW):
+            codes = vector.data if vector.kinds is None else vector.codes
+            assert codes is not None
+            code = int(codes[row if len(codes) > 1 else 0])
+            return f"{EXPR_OPEN}{self.expressions[code].text}{EXPR_CLOSE}" if kind == EXPRESSION else self.raw[code]
+        return item(vector, row, pool)
+
+
+def build(values: list[Any], pool: Pool) -> Column:
+    """Return the column of *values* in JSON form; ABSENT where an ad lacks the attribute."""
+    types = set(map(type, values))
+    column = _Builder(pool)
+    if len(types) == 1 and (only := types.pop()) in (int, bool, float, str):
+        vector = column.of_one_type(only, values)
+    else:
+        vector = column.of_many_types(values)
+    return Column(_shared(vector), column.expressions, column.raw)
+
+
+def build_array(values: Array, pool: Pool) -> Column:
+    """Return the column of a NumPy array of booleans, integers, reals or Python values."""
+    kind = {"b": BOOLEAN, "i": INTEGER, "u": INTEGER, "f": REAL}.get(values.dtype.kind)
+    if kind is None:
+        return build([ABSENT if value is None else value for value in values.tolist()], pool)
+    dtype = {BOOLEAN: np.bool_, INTEGER: np.int64, REAL: np.float64}[kind]
+    return Column(_shared(Vector(kind, values.astype(dtype))), [], [])
+
+
+def _shared(vector: Vector) -> Vector:
+    """Return *vector* as one value for all rows if all rows are alike."""
+    data = vector.data
+    if data is None or len(data) < 2 or data[0] != data[-1] or not (data == data[0]).all():
+        return vector
+    if vector.kind == REAL and len(np.unique(data.view(np.int64))) > 1:  # 0.0 and -0.0
+        return vector
+    return Vector(vector.kind, data[:1].copy())
+
+
+class _Builder:
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self.expressions: list[Expression] = []
+        self.raw: list[Any] = []
+
+    def of_one_type(self, only: type, values: list[Any]) -> Vector:
+        if only is str:
+            return self._strings(values)
+        if only is bool:
+            return Vector(BOOLEAN, np.array(values, np.bool_))
+        if only is float:
+            return Vector(REAL, np.array(values, np.float64))
+        try:
+            return Vector(INTEGER, np.array(values, np.int64))
+        except OverflowError:
+            return Vector(INTEGER, np.array([wrapped_integer(value) for value in values], np.int64))
+
+    def _strings(self, values: list[str]) -> Vector:
+        distinct = Pool().strings
+        codes = np.fromiter(map(distinct.__getitem__, values), np.int64, len(values))
+        kinds = np.empty(len(distinct.texts), np.uint8)
+        meaning = np.empty(len(distinct.texts), np.int64)
+        for code, text in enumerate(distinct.texts):
+            inner = expression_text(text)
+            if inner is None:
+                kinds[code], meaning[code] = STRING, self._pool.strings[text]
+            else:
+                kinds[code], meaning[code] = EXPRESSION, len(self.expressions)
+                self.expressions.append(parse(inner))
+        if (kinds == kinds[0]).all():
+            return Vector(int(kinds[0]), meaning[codes])
+        return Vector(MIXED, kinds=kinds[codes], codes=meaning[codes])
+
+    def of_many_types(self, values: list[Any]) -> Vector:
+        rows: dict[Any, list[int]] = {}
+        for row, value in enumerate(values):
+            rows.setdefault(type(value), []).append(row)
+        parts = [(np.array(where, np.intp), self._part(kind, [values[r] for r in where])) for kind, where in rows.items()]
+        return merge(len(values), parts)
+
+    def _part(self, kind: type, values: list[Any]) -> Vector:
+        if kind in (int, bool, float, str):
+            return self.of_one_type(kind, values)
+        if kind is object:
+            return Vector(MISSING)
+        if issubclass(kind, Absent) or kind is type(None):
+            undefined = np.array([value is None or value.value == "undefined" for value in values])
+            return merge(len(values), [(np.nonzero(undefined)[0], Vector(0)), (np.nonzero(~undefined)[0], Vector(1))])
+        kinds = np.empty(len(values), np.uint8)
+        codes = np.empty(len(values), np.int64)
+        for place, value in enumerate(values):
+            if isinstance(value, int | float | str):
+                return self.of_many_types([_plain(part) for part in values])
+            if not isinstance(value, Mapping) and all(is_scalar(p) and expression_text(p) is None for p in value):
+                kinds[place], codes[place] = LIST, self._pool.lists.code(tuple(value))
+            else:
+                kinds[place], codes[place] = RAW, len(self.raw)
+                self.raw.append(value)
+        return Vector(MIXED, kinds=kinds, codes=codes)
+
+
+def _plain(value: Any) -> Any:
+    """Return a number or string of a derived type, as NumPy's scalars are, as the plain Python one."""
+    if isinstance(value, str):
+        return str(value)
+    return float(value) if isinstance(value, float) else int(value)

@@ -1,0 +1,134 @@
+"""Many ads, such as all slots of a pool, as typed columns that are built when first read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from fairq.engine.classad.column import ABSENT, Column, build, build_array
+from fairq.engine.classad.expression import expression_of
+from fairq.engine.classad.kinds import UNDEFINED
+from fairq.engine.classad.library import evaluate_tree, expression_text, to_ad, tree
+from fairq.engine.classad.nodes import Node
+from fairq.engine.classad.pools import Pool
+from fairq.engine.classad.references import closure
+from fairq.engine.classad.scopes import Side
+from fairq.engine.classad.unknown import UnknownAd
+from fairq.engine.classad.vectors import Array
+
+
+class AdColumns:
+    """Ads in JSON form, read by column.
+
+    *now*, in seconds since 1970, is what ``time()`` and ``CurrentTime`` mean in expressions; without it they
+    are undefined: evaluation never reads the clock. Attribute names ignore case.
+    """
+
+    def __init__(self, ads: Sequence[Mapping[str, Any]], now: int | None = None) -> None:
+        self._ads = ads
+        self.now = now
+        self.pool = Pool()
+        self._columns: dict[str, Column] = {}
+        self._spellings: dict[str, list[str]] | None = None
+        self._expression_names: frozenset[str] | None = None
+        self._missing = build([ABSENT], self.pool)
+
+    def __len__(self) -> int:
+        return len(self._ads)
+
+    def names(self) -> frozenset[str]:
+        """Return the lower-case names of all attributes that any ad has."""
+        return frozenset(self._names()) | self._columns.keys()
+
+    def _names(self) -> dict[str, list[str]]:
+        if self._spellings is None:
+            self._spellings = {}
+            every: set[str] = set()
+            every.update(*self._ads)
+            for spelling in sorted(every):
+                self._spellings.setdefault(spelling.lower(), []).append(spelling)
+        return self._spellings
+
+    def column(self, name: str) -> Column:
+        """Return the column of the attribute of that lower-case name."""
+        column = self._columns.get(name)
+        if column is None:
+            spellings = self._names().get(name)
+            if spellings is None:
+                return self._missing
+            column = build(self._values(spellings), self.pool)
+            self._columns[name] = column
+        return column
+
+    def _values(self, spellings: list[str]) -> list[Any]:
+        if len(spellings) == 1:
+            spelling = spellings[0]
+            return [ad.get(spelling, ABSENT) for ad in self._ads]
+        return [
+            next((value for name, value in reversed(ad.items()) if name in spellings), ABSENT)  # the last one counts
+            for ad in self._ads
+        ]
+
+    def with_column(self, name: str, values: Array | Sequence[Any]) -> Self:
+        """Give all ads the attribute *name*, one value per row, in place of any they had; returns itself.
+
+        In a list, None means that the row's ad does not have the attribute, and a string ``/Expr(…)/`` is an
+        expression. Raises ValueError if there are not as many values as rows.
+        """
+        if len(values) != len(self):
+            raise ValueError(f"{len(values)} values of {name} for {len(self)} ads")
+        if isinstance(values, np.ndarray):
+            column = build_array(values, self.pool)
+        else:
+            column = build([ABSENT if value is None else value for value in values], self.pool)
+        self._columns[name.lower()] = column if len(self) else self._missing
+        self._expression_names = None
+        return self
+
+    def json_value(self, row: int, name: str) -> Any:
+        """Return the attribute of *row* in JSON form, ABSENT if the ad has none; *name* in lower case."""
+        return self.column(name).json_value(row, self.pool)
+
+    def value(self, row: int, name: str) -> Any:
+        """Return the attribute of *row* as a Python value; an expression is evaluated in that ad alone."""
+        value = self.json_value(row, name.lower())
+        if value is ABSENT:
+            return UNDEFINED
+        text = expression_text(value)
+        if text is None:
+            return value
+        return evaluate_tree(tree(text), to_ad(self.json_ad(row, self.names())), None)
+
+    def json_ad(self, row: int, names: Iterable[str]) -> dict[str, Any]:
+        """Return *row*'s ad, with only the attributes *names* (in lower case)."""
+        found = ((name, self.json_value(row, name)) for name in names)
+        return {name: value for name, value in found if value is not ABSENT}
+
+    def nodes(self, name: str) -> list[Node | None]:
+        """Return the trees of all expressions and nested values the attribute has; None for an unreadable one."""
+        column = self.column(name)
+        return [expression.node for expression in column.expressions] + [expression_of(raw).node for raw in column.raw]
+
+    def external_references(self, attributes: Iterable[str] | None = None) -> frozenset[str]:
+        """Return the lower-case names that expressions of the ads read and that the ads themselves may lack.
+
+        Only the expressions of *attributes* and what they lead to count; None means of every attribute.
+        EVERY_ATTRIBUTE is among the names if it cannot be told.
+        """
+        names = self.expression_names() if attributes is None else {name.lower() for name in attributes}
+        start = [(Side.COLUMNS, node) for name in sorted(names) for node in self.nodes(name)]
+        return closure(start, UnknownAd((), self)).single_names()
+
+    def expression_names(self) -> frozenset[str]:
+        """Return the lower-case names of the attributes that are an expression in some ad."""
+        if self._expression_names is None:
+            found = {
+                name.lower()
+                for ad in self._ads
+                for name, value in ad.items()
+                if value.__class__ in (str, list, dict) and (value.__class__ is not str or value.startswith("/Expr("))
+            } | self._columns.keys()
+            self._expression_names = frozenset(name for name in found if self.nodes(name))
+        return self._expression_names

@@ -1,0 +1,318 @@
+"""One expression for one ad against many at once: the walk over the syntax tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from fairq.engine.classad import logic
+from fairq.engine.classad.arithmetic import ARITHMETIC, BITWISE, arithmetic, bitwise, unary
+from fairq.engine.classad.comparison import COMPARISON, IDENTITY, NotColumnar, compare, identical
+from fairq.engine.classad.convert import constant
+from fairq.engine.classad.distinct import Arguments, by_arguments
+from fairq.engine.classad.expression import Expression
+from fairq.engine.classad.fallback import part_by_library, whole_by_library
+from fairq.engine.classad.functions import KERNELS, KIND_TESTS, TIMES, UNSCOPED, kind_test
+from fairq.engine.classad.kinds import (
+    ERROR_KIND,
+    EXPRESSION,
+    INTEGER,
+    LIST,
+    MISSING,
+    RAW,
+    UNDEFINED,
+    UNDEFINED_KIND,
+)
+from fairq.engine.classad.nodes import Binary, Call, Conditional, ListOf, Literal, Node, Reference, Unary
+from fairq.engine.classad.parties import Parties
+from fairq.engine.classad.scopes import CURRENT_TIME, RESERVED, Side, scope_side
+from fairq.engine.classad.vectors import (
+    ERROR_VECTOR,
+    UNDEFINED_VECTOR,
+    Array,
+    Rows,
+    Vector,
+    by_kinds,
+    merge,
+    pieces,
+)
+
+_CHAIN: Final = 20  # longer chains of attributes are left to the library, which has its own bound
+
+
+def evaluate(expression: Expression, side: Side, parties: Parties, rows: Rows | None) -> Vector:
+    """Return the values of *expression*, MY being *side*, for the given rows of the columns (None: for all)."""
+    n = len(parties.columns) if rows is None else len(rows)
+    if n == 0:
+        return UNDEFINED_VECTOR
+    if expression.node is not None:
+        try:
+            return Evaluator(parties).value(expression.node, side, rows, n)
+        except NotColumnar:
+            pass
+    return whole_by_library(expression, side, parties, rows, n)
+
+
+class Evaluator:
+    """Evaluates trees for one pair of parties; `_active` are the attributes whose evaluation is under way."""
+
+    def __init__(self, parties: Parties) -> None:
+        self._parties = parties
+        self._pool = parties.columns.pool
+        self._active: list[tuple[Side, str]] = []
+
+    def value(self, node: Node, side: Side, rows: Rows | None, n: int) -> Vector:
+        """Return the values of *node* seen from *side*; raises NotColumnar."""
+        try:
+            return self._columnar(node, side, rows, n)
+        except NotColumnar as problem:
+            if problem.whole:
+                raise
+            return part_by_library(node, side, self._parties, rows, n, self._active)
+
+    def _columnar(self, node: Node, side: Side, rows: Rows | None, n: int) -> Vector:
+        match node:
+            case Literal(value):
+                return constant(value, self._pool)
+            case Reference():
+                return self._reference(node, side, rows, n)
+            case Unary(operator, operand):
+                return by_kinds(lambda part: unary(operator, part), [self.value(operand, side, rows, n)], n)
+            case Binary("&&" | "||"):
+                return self._logical(node, side, rows, n)
+            case Binary("?:"):
+                return self._default(node, side, rows, n)
+            case Binary(operator, left, right):
+                operands = [self.value(left, side, rows, n), self.value(right, side, rows, n)]
+                return self._binary(operator, operands, n)
+            case Conditional(condition, positive, negative):
+                return self._conditional(condition, positive, negative, side, rows, n)
+            case Call():
+                return self._call(node, side, rows, n)
+            case ListOf(items) if all(isinstance(part, Literal) for part in items):
+                return constant([part.value for part in items if isinstance(part, Literal)], self._pool)
+        raise NotColumnar
+
+    def _binary(self, operator: str, operands: list[Vector], n: int) -> Vector:
+        if operator in COMPARISON:
+            return by_kinds(lambda left, right: compare(operator, left, right, self._pool), operands, n)
+        if operator in IDENTITY:
+            return by_kinds(lambda left, right: identical(operator, left, right), operands, n)
+        if operator in ARITHMETIC:
+            return by_kinds(lambda left, right: arithmetic(operator, left, right), operands, n)
+        if operator in BITWISE:
+            return by_kinds(lambda left, right: bitwise(operator, left, right), operands, n)
+        return by_kinds(self._subscript, operands, n)
+
+    def _subscript(self, left: Vector, right: Vector) -> Vector:
+        if ERROR_KIND in (left.kind, right.kind):
+            return ERROR_VECTOR
+        if UNDEFINED_KIND in (left.kind, right.kind):
+            return UNDEFINED_VECTOR
+        if left.kind != LIST or right.kind != INTEGER:
+            return ERROR_VECTOR
+        raise NotColumnar
+
+    # logic, with the right side evaluated only where the left one leaves the result open
+
+    def _logical(self, node: Binary, side: Side, rows: Rows | None, n: int) -> Vector:
+        left = logic.truths(self.value(node.left, side, rows, n), n)
+        open_rows = (left != logic.DECIDES[node.operator]) & (left != logic.ERROR_TRUTH)
+
+        def right(some_rows: Rows | None, count: int) -> Array:
+            return logic.truths(self.value(node.right, side, some_rows, count), count)
+
+        if len(left) == 1:
+            if not open_rows[0]:
+                return logic.from_truths(left)
+            return logic.from_truths(logic.combine(node.operator, left, right(rows, n)))
+        still = int(np.count_nonzero(open_rows))
+        if still == 0:
+            return logic.from_truths(left)
+        if still > n // 2:
+            return logic.from_truths(logic.combine(node.operator, left, right(rows, n)))
+        where = np.nonzero(open_rows)[0]
+        result = left.copy()
+        result[where] = logic.combine(node.operator, left[where], right(_within(rows, where), still))
+        return logic.from_truths(result)
+
+    def _default(self, node: Binary, side: Side, rows: Rows | None, n: int) -> Vector:
+        left = self.value(node.left, side, rows, n)
+        undefined = left.kind_array(n) == UNDEFINED_KIND
+        return self._choose(
+            undefined,
+            lambda some, count: self.value(node.right, side, _within(rows, some), count),
+            lambda some, count: left if some is None else left.take(some),
+            n,
+        )
+
+    def _conditional(
+        self, condition: Node, positive: Node, negative: Node, side: Side, rows: Rows | None, n: int
+    ) -> Vector:
+        truth = logic.truths(self.value(condition, side, rows, n), n)
+        if len(truth) == 1:
+            truth = np.broadcast_to(truth, n)
+
+        def branch(node: Node) -> Callable[[Rows | None, int], Vector]:
+            return lambda some, count: self.value(node, side, _within(rows, some), count)
+
+        def otherwise(some: Rows | None, count: int) -> Vector:
+            rest = truth if some is None else truth[some]
+            return self._choose(
+                rest == logic.FALSE,
+                lambda fewer, fewer_count: branch(negative)(_within(some, fewer), fewer_count),
+                lambda fewer, _: logic.from_truths(rest if fewer is None else rest[fewer]),
+                count,
+            )
+
+        return self._choose(truth == logic.TRUE, branch(positive), otherwise, n)
+
+    def _choose(
+        self,
+        mask: Array,
+        yes: Callable[[Rows | None, int], Vector],
+        no: Callable[[Rows | None, int], Vector],
+        n: int,
+    ) -> Vector:
+        """Return *yes* of the rows where *mask* holds and *no* of the others, asking neither for no rows."""
+        count = int(np.count_nonzero(mask))
+        if count in (0, n):
+            return yes(None, n) if count else no(None, n)
+        first, second = np.nonzero(mask)[0], np.nonzero(~mask)[0]
+        return merge(n, [(first, yes(first, count)), (second, no(second, n - count))])
+
+    # functions
+
+    def _call(self, node: Call, side: Side, rows: Rows | None, n: int) -> Vector:
+        name = node.name.lower()
+        if name == "ifthenelse" and len(node.arguments) == 3:
+            return self._conditional(*node.arguments, side, rows, n)
+        if name == "time" and not node.arguments:
+            return self._now()
+        if name in TIMES or name in UNSCOPED:
+            raise NotColumnar
+        arguments = self._arguments(node.arguments, side, rows, n)
+        if len(arguments) == 1 and isinstance(only := arguments[0], Vector):
+            if name in KIND_TESTS:
+                return by_kinds(lambda part: kind_test(name, part), [only], n)
+            if name in KERNELS:
+                try:
+                    return by_kinds(KERNELS[name], [only], n)
+                except NotColumnar:
+                    pass
+        return by_arguments(node.name, arguments, n, self._pool)
+
+    def _arguments(self, nodes: tuple[Node, ...], side: Side, rows: Rows | None, n: int) -> Arguments:
+        return [
+            self._arguments(node.items, side, rows, n)
+            if isinstance(node, ListOf)
+            else self.value(node, side, rows, n)
+            for node in nodes
+        ]
+
+    def _now(self) -> Vector:
+        now = self._parties.columns.now
+        return constant(UNDEFINED if now is None else now, self._pool)
+
+    # names
+
+    def _reference(self, node: Reference, side: Side, rows: Rows | None, n: int) -> Vector:
+        if node.absolute:
+            raise NotColumnar
+        name = node.name.lower()
+        if node.scope is None:
+            return self._bare(name, side, rows, n)
+        scope = scope_side(node.scope, side, self._parties)
+        if scope is not None:
+            return self._attribute(name, scope, rows, n)
+        return by_kinds(_selected, [self.value(node.scope, side, rows, n)], n)
+
+    def _bare(self, name: str, side: Side, rows: Rows | None, n: int) -> Vector:
+        if name in RESERVED or not self._parties.may_lack(side, name):
+            return self._attribute(name, side, rows, n)
+        if not self._parties.owns(side, name):
+            return self._attribute(name, side.other, rows, n)
+        vector = self._parties.columns.column(name).vector
+        own = vector.kind_array(len(self._parties.columns)) != MISSING
+        return self._choose(
+            own if rows is None else own[rows],
+            lambda some, count: self._attribute(name, side, _within(rows, some), count),
+            lambda some, count: self._attribute(name, side.other, _within(rows, some), count),
+            n,
+        )
+
+    def _attribute(self, name: str, side: Side, rows: Rows | None, n: int) -> Vector:
+        """Return the attribute that the ads of *side* have themselves, evaluated from their side."""
+        owned = self._parties.owns(side, name)
+        if name in RESERVED:
+            if owned or name != CURRENT_TIME:
+                raise NotColumnar
+            return self._now()
+        if not owned:
+            return UNDEFINED_VECTOR
+        if side is Side.AD:
+            found = self._parties.attribute(name)
+            if isinstance(found, Vector):
+                return found
+            if found is None:
+                raise NotColumnar
+            return self._within_attribute(found, name, side, rows, n)
+        return self._column(name, rows, n)
+
+    def _column(self, name: str, rows: Rows | None, n: int) -> Vector:
+        column = self._parties.columns.column(name)
+        vector = column.vector if rows is None else column.vector.take(rows)
+        if column.kinds.isdisjoint((MISSING, EXPRESSION, RAW)):
+            return vector
+        parts: list[tuple[Rows | None, Vector]] = []
+        for some, (part,) in pieces([vector], n):
+            if part.kind == EXPRESSION:
+                assert part.data is not None
+                codes = np.broadcast_to(part.data, n if some is None else len(some))
+                for code in np.unique(part.data).tolist():
+                    where = _within(some, np.nonzero(codes == code)[0])
+                    expression = column.expressions[code]
+                    value = self._within_attribute(
+                        expression, name, Side.COLUMNS, _within(rows, where), len(where) if where is not None else n
+                    )
+                    parts.append((where, value))
+            elif part.kind == RAW:
+                raise NotColumnar
+            else:
+                parts.append((some, UNDEFINED_VECTOR if part.kind == MISSING else part))
+        return merge(n, parts)
+
+    def _within_attribute(
+        self, expression: Expression, name: str, side: Side, rows: Rows | None, n: int
+    ) -> Vector:
+        """Evaluate an attribute's expression; one that leads back to itself is undefined, as in HTCondor."""
+        key = (side, name)
+        if key in self._active:
+            return UNDEFINED_VECTOR
+        if expression.node is None or len(self._active) >= _CHAIN:
+            raise NotColumnar(whole=True)
+        self._active.append(key)
+        try:
+            return self.value(expression.node, side, rows, n)
+        finally:
+            self._active.pop()
+
+
+def _within(rows: Rows | None, some: Rows | None) -> Rows | None:
+    """Return *some*, which counts within *rows*, as rows of the columns."""
+    if rows is None or some is None:
+        return rows if some is None else some
+    return rows[some]
+
+
+def _selected(scope: Vector) -> Vector:
+    """Return what ``scope.name`` is when *scope* is a value."""
+    if scope.kind == UNDEFINED_KIND:
+        return UNDEFINED_VECTOR
+    if scope.kind == LIST:
+        raise NotColumnar
+    return ERROR_VECTOR
+
+

@@ -1,0 +1,108 @@
+"""The syntax tree of an expression. Parentheses leave no trace: they mean nothing beyond the tree's shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fairq.engine.classad.kinds import Absent
+
+Scalar = bool | int | float | str | Absent
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant."""
+
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """``name``, ``scope.name`` or, if *absolute*, ``.name``."""
+
+    scope: Node | None
+    name: str
+    absolute: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """One of ``+ - ! ~`` before an operand."""
+
+    operator: str
+    operand: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """An operator between two operands, ``?:`` without a middle part and the subscript ``[]`` included."""
+
+    operator: str
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """``condition ? positive : negative``."""
+
+    condition: Node
+    positive: Node
+    negative: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function call; *name* keeps its spelling, functions ignore case."""
+
+    name: str
+    arguments: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """``{a, b}``."""
+
+    items: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NestedAd:
+    """``[a = 1; b = 2]``."""
+
+    attributes: tuple[tuple[str, Node], ...]
+
+
+Node = Literal | Reference | Unary | Binary | Conditional | Call | ListOf | NestedAd
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """Return the direct parts of *node*."""
+    match node:
+        case Literal():
+            return ()
+        case Reference():
+            return () if node.scope is None else (node.scope,)
+        case Unary():
+            return (node.operand,)
+        case Binary():
+            return (node.left, node.right)
+        case Conditional():
+            return (node.condition, node.positive, node.negative)
+        case Call():
+            return node.arguments
+        case ListOf():
+            return node.items
+        case NestedAd():
+            return tuple(part for _, part in node.attributes)
+
+
+def depth(node: Node) -> int:
+    """Return the number of levels of the tree, found without recursion."""
+    deepest = 0
+    waiting = [(node, 1)]
+    while waiting:
+        current, level = waiting.pop()
+        deepest = max(deepest, level)
+        waiting.extend((child, level + 1) for child in children(current))
+    return deepest

@@ -1,0 +1,71 @@
+"""The results of an evaluation, one per row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.classad import logic
+from fairq.engine.classad.arithmetic import as_reals
+from fairq.engine.classad.convert import item
+from fairq.engine.classad.kinds import BOOLEAN, INTEGER, LIST, OTHER, REAL
+from fairq.engine.classad.pools import Pool
+from fairq.engine.classad.vectors import MIXED, Vector
+
+
+class Values:
+    """*n* results; where all rows agree, only one is stored and the arrays are read-only views of it."""
+
+    __slots__ = ("_n", "_pool", "_vector")
+
+    def __init__(self, vector: Vector, n: int, pool: Pool) -> None:
+        self._vector = vector
+        self._n = n
+        self._pool = pool
+
+    def __len__(self) -> int:
+        return self._n
+
+    @property
+    def kind(self) -> NDArray[np.uint8]:
+        """The kind of each result (uint8): UNDEFINED_KIND, ERROR_KIND, BOOLEAN, INTEGER, REAL, STRING or OTHER."""
+        kinds: NDArray[np.uint8] = self._vector.kind_array(self._n)
+        if self._vector.kind == LIST:
+            return np.broadcast_to(np.uint8(OTHER), self._n)
+        return np.where(kinds == LIST, np.uint8(OTHER), kinds) if self._vector.kind == MIXED else kinds
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """The results as reals, booleans as 1 and 0; NaN for all that is no number."""
+        return self.as_rank(np.nan)
+
+    def is_true(self) -> NDArray[np.bool_]:
+        """Return where the result is true or a number other than zero, as Requirements asks.
+
+        Undefined, errors and strings are not true (Operation's notion of a boolean-equivalent value).
+        """
+        true = logic.truths(self._vector, self._n) == logic.TRUE
+        return np.broadcast_to(true, self._n)
+
+    def as_rank(self, default: float = 0.0) -> NDArray[np.float64]:
+        """Return the results as reals, booleans as 1 and 0, *default* for all that is no number."""
+        vector = self._vector
+        if vector.kind in (BOOLEAN, INTEGER, REAL):
+            return np.broadcast_to(as_reals(vector), self._n)
+        result = np.full(self._n if vector.kind == MIXED else 1, default, np.float64)
+        if vector.kind == MIXED:
+            assert vector.kinds is not None and vector.codes is not None
+            whole = (vector.kinds == BOOLEAN) | (vector.kinds == INTEGER)
+            result[whole] = vector.codes[whole]
+            if vector.reals is not None:
+                real = vector.kinds == REAL
+                result[real] = vector.reals[real]
+        return np.broadcast_to(result, self._n)
+
+    def python(self, i: int) -> Any:
+        """Return the *i*-th result as a Python value, UNDEFINED or ERROR."""
+        if not -self._n <= i < self._n:
+            raise IndexError(i)
+        return item(self._vector, i % self._n, self._pool)

@@ -1,0 +1,152 @@
+"""One value per row, as few NumPy arrays: the evaluator computes with these.
+
+A vector is *uniform* when all rows are of one kind: `data` is then bool, int64 or float64, or codes of the
+pool for strings, lists and others, and None for undefined and error. Otherwise it is *mixed*: `kinds` names
+each row's kind, `codes` holds booleans, integers and pool codes, `reals` the reals. An array of length 1
+stands for all rows, which keeps what is the same everywhere (and whatever depends on the single ad alone) as
+cheap as one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.classad.kinds import BOOLEAN, ERROR_KIND, REAL, UNDEFINED_KIND
+
+Rows = NDArray[np.intp]
+Array = NDArray[Any]
+MIXED: Final = 255
+
+
+class Vector:
+    """Values of *n* rows, or of any number of rows if all are alike; see the module's text."""
+
+    __slots__ = ("codes", "data", "kind", "kinds", "reals")
+
+    def __init__(
+        self,
+        kind: int,
+        data: Array | None = None,
+        kinds: Array | None = None,
+        codes: Array | None = None,
+        reals: Array | None = None,
+    ) -> None:
+        self.kind = kind
+        self.data = data
+        self.kinds = kinds
+        self.codes = codes
+        self.reals = reals
+
+    def is_constant(self) -> bool:
+        """Tell whether one value stands for all rows."""
+        return self.kind != MIXED and (self.data is None or len(self.data) == 1)
+
+    def take(self, rows: Rows) -> Vector:
+        """Return the values of *rows*."""
+        if self.is_constant():
+            return self
+        if self.kind != MIXED:
+            assert self.data is not None
+            return Vector(self.kind, self.data[rows])
+        assert self.kinds is not None and self.codes is not None
+        kinds = self.kinds[rows]
+        reals = None if self.reals is None else self.reals[rows]
+        if len(kinds) and (kinds == kinds[0]).all():
+            return _of_kind(int(kinds[0]), self.codes[rows], reals)
+        return Vector(MIXED, kinds=kinds, codes=self.codes[rows], reals=reals)
+
+    def kind_array(self, n: int) -> Array:
+        """Return each row's kind, as a read-only view where all are alike."""
+        if self.kind == MIXED:
+            assert self.kinds is not None
+            return self.kinds
+        return np.broadcast_to(np.uint8(self.kind), n)
+
+
+UNDEFINED_VECTOR: Final = Vector(UNDEFINED_KIND)
+ERROR_VECTOR: Final = Vector(ERROR_KIND)
+TRUE_VECTOR: Final = Vector(BOOLEAN, np.array([True]))
+FALSE_VECTOR: Final = Vector(BOOLEAN, np.array([False]))
+
+
+def _of_kind(kind: int, codes: Array, reals: Array | None) -> Vector:
+    if kind in (UNDEFINED_KIND, ERROR_KIND):
+        return Vector(kind)
+    if kind == REAL:
+        assert reals is not None
+        return Vector(kind, reals)
+    return Vector(kind, codes.astype(bool) if kind == BOOLEAN else codes)
+
+
+def pieces(vectors: Sequence[Vector], n: int) -> Iterator[tuple[Rows | None, list[Vector]]]:
+    """Split rows so that within each piece all *vectors* are uniform; rows None means all rows."""
+    mixed = [vector for vector in vectors if vector.kind == MIXED]
+    if not mixed:
+        yield None, list(vectors)
+        return
+    key = np.zeros(n, np.intp)
+    for vector in mixed:
+        assert vector.kinds is not None
+        key *= 16
+        key += vector.kinds
+    for value in np.unique(key):
+        rows = np.nonzero(key == value)[0]
+        yield rows, [vector.take(rows) for vector in vectors]
+
+
+def merge(n: int, parts: Iterable[tuple[Rows | None, Vector]]) -> Vector:
+    """Put values of disjoint sets of rows, together all of them, into one vector."""
+    parts = list(parts)
+    if len(parts) == 1:
+        rows, only = parts[0]
+        if rows is None or only.is_constant():
+            return only
+    kinds = {vector.kind for _, vector in parts}
+    if len(kinds) == 1 and MIXED not in kinds:
+        return _merge_uniform(n, kinds.pop(), parts)
+    result = Vector(MIXED, kinds=np.zeros(n, np.uint8), codes=np.zeros(n, np.int64))
+    assert result.kinds is not None and result.codes is not None
+    for rows, vector in parts:
+        where: Any = slice(None) if rows is None else rows
+        result.kinds[where] = vector.kinds if vector.kind == MIXED else vector.kind
+        if vector.kind == MIXED:
+            result.codes[where] = vector.codes
+        elif vector.data is not None and vector.kind != REAL:
+            result.codes[where] = vector.data
+        reals = vector.reals if vector.kind == MIXED else vector.data if vector.kind == REAL else None
+        if reals is not None:
+            if result.reals is None:
+                result.reals = np.zeros(n, np.float64)
+            result.reals[where] = reals
+    return result
+
+
+def _merge_uniform(n: int, kind: int, parts: list[tuple[Rows | None, Vector]]) -> Vector:
+    if kind in (UNDEFINED_KIND, ERROR_KIND):
+        return Vector(kind)
+    first = parts[0][1].data
+    assert first is not None
+    data = np.empty(n, first.dtype)
+    for rows, vector in parts:
+        data[slice(None) if rows is None else rows] = vector.data
+    return Vector(kind, data)
+
+
+def by_kinds(kernel: Callable[..., Vector], vectors: Sequence[Vector], n: int) -> Vector:
+    """Apply *kernel*, which takes uniform vectors, to rows of every combination of kinds.
+
+    The kernel gets the vectors; what it returns must hold one value or as many as its longest argument.
+    """
+    return merge(n, ((rows, kernel(*parts)) for rows, parts in pieces(vectors, n)))
+
+
+def where_vector(mask: Array, yes: Vector, no: Vector, n: int) -> Vector:
+    """Return *yes* in rows where *mask* holds, *no* elsewhere; a mask of length 1 stands for all rows."""
+    if len(mask) == 1 or mask.all() or not mask.any():
+        return yes if bool(mask[0]) else no
+    first, second = np.nonzero(mask)[0], np.nonzero(~mask)[0]
+    return merge(n, [(first, yes.take(first)), (second, no.take(second))])
