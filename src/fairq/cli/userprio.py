@@ -20,8 +20,8 @@ _Date = tuple[int, int, int]
 app = App()
 
 
-def _view(name: str, text: str) -> object:
-    return typer.Option(f"--{name}", help=text)
+def _view(name: str, text: str, *short: str) -> object:
+    return typer.Option(f"--{name}", *short, help=text)
 
 
 def _edit(name: str, metavar: str, text: str) -> object:
@@ -30,6 +30,7 @@ def _edit(name: str, metavar: str, text: str) -> object:
 
 @app.command(
     cls=UserprioCommand,
+    context_settings={"help_option_names": ["--help"]},
     examples="""
         fairq userprio                                  # who used something within the last day
         fairq userprio -all -allusers                   # everything about everybody
@@ -53,12 +54,12 @@ def userprio(
     most: Annotated[bool, _view("most", "Show the most useful columns (the default).")] = False,
     priority: Annotated[bool, _view("priority", "Show priorities and factors.")] = False,
     usage: Annotated[bool, _view("usage", "Show usage and its times.")] = False,
-    quotas: Annotated[bool, _view("quotas", "Show the quotas of the groups.")] = False,
+    quotas: Annotated[bool, _view("quotas", "Show the quotas of the groups.", "-q")] = False,
     surplus: Annotated[bool, _view("surplus", "Show who may use surplus.")] = False,
     sortkey: Annotated[bool, _view("sortkey", "Show the groups' sort keys.")] = False,
     order: Annotated[bool, _view("order", "Show the groups' order in the table.")] = False,
     groupid: Annotated[bool, _view("groupid", "Show the groups' numbers.")] = False,
-    hierarchical: Annotated[bool, _view("hierarchical", "Show users below their groups.")] = False,
+    hierarchical: Annotated[bool, _view("hierarchical", "Show users below their groups.", "-h")] = False,
     flat: Annotated[bool, _view("flat", "Show users and groups in one list.")] = False,
     grouporder: Annotated[bool, _view("grouporder", "Show the groups first, then the users.")] = False,
     grouprollup: Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fairq.cli.userprio_layout import long_time, short_time
+from fairq.cli.userprio_layout import long_time, update_line
 from fairq.steps.userprio_rows import Listing, Row
 
 _NAME = 30
@@ -33,7 +33,7 @@ def lay_out_classic(listing: Listing, view: str) -> Iterator[str]:
     shown = 1 if view == "default" else len(widths)
     rows = [row for row in listing.measured if row.group_id or not row.is_group]
     rows.sort(key=(lambda row: row.usage or 0.0) if view == "usage" else (lambda row: row.priority))
-    yield f"Last Priority Update: {short_time(listing.last_update)}"
+    yield update_line(listing)
     yield _line("", heads[0][:shown], widths)
     yield _line("User Name", heads[1][:shown], widths)
     yield _line("-" * _NAME, heads[2][:shown], widths)

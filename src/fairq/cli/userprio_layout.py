@@ -61,7 +61,7 @@ def lay_out(listing: Listing) -> Iterator[str]:
     columns = listing.columns
     heads = ("Group" if listing.hierarchical else "", _name_head(listing))
     dashes = " ".join(["-" * width, *("-" * _COLUMNS[name].width for name in columns)])
-    yield f"Last Priority Update: {short_time(listing.last_update)}"
+    yield update_line(listing)
     for line, name_head in enumerate(heads):
         cells = [_centred(_COLUMNS[name].heads[line], _COLUMNS[name].width) for name in columns]
         yield " ".join([name_head.ljust(width), *cells])
@@ -72,6 +72,11 @@ def lay_out(listing: Listing) -> Iterator[str]:
     yield dashes
     cells = [_aligned(name, summary_text(name, listing)) for name in columns]
     yield " ".join([f"Number of users: {listing.users}".ljust(width), *cells])
+
+
+def update_line(listing: Listing) -> str:
+    """Return the first line: up to when everybody is charged."""
+    return f"Last Priority Update: {short_time(listing.last_update) if listing.last_update else 'never'}"
 
 
 def cell_text(name: str, row: Row, listing: Listing) -> str:

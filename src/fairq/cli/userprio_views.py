@@ -5,9 +5,18 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Literal
 
 from fairq.cli.output import Column, Table, View
-from fairq.cli.userprio_layout import cell_text, column_heads, lay_out, name_of, short_time, summary_text
+from fairq.cli.userprio_layout import (
+    cell_text,
+    column_heads,
+    lay_out,
+    name_of,
+    short_time,
+    summary_text,
+    update_line,
+)
 from fairq.errors import UsageError
 from fairq.records import Ad
 from fairq.steps.userprio_rows import (
@@ -17,6 +26,7 @@ from fairq.steps.userprio_rows import (
     QUOTAS,
     USAGE,
     Listing,
+    Row,
     ViewOptions,
     listing,
     named,
@@ -123,17 +133,12 @@ def _with_text(found: Listing, lines: list[str], header: bool, columns: Sequence
     if not header:
         lines = lines[_HEADING_LINES:]
     text = "".join(f"{line}\n" for line in lines)
-    rows = [
-        {"Name": name_of(row, found), **{name: cell_text(name, row, found) for name in found.columns}}
-        for row in (found.rows if columns else ())
-    ]
-    footer = {"Name": f"Number of users: {found.users}"}
-    footer |= {name: summary_text(name, found) for name in found.columns}
     table = Table(
         columns=columns,
-        records=rows,
-        title=f"Last Priority Update: {short_time(found.last_update)}",
-        footer=footer,
+        # The terminal's cells are made from the row when they are drawn; a pipe has no use for them.
+        records=[{"Row": row} for row in found.rows],
+        title=update_line(found),
+        footer={"Row": found},
         plain=lambda _: text,
         constrained=True,
     )
@@ -141,10 +146,21 @@ def _with_text(found: Listing, lines: list[str], header: bool, columns: Sequence
 
 
 def _terminal_columns(found: Listing) -> list[Column]:
-    heads = [Column("Name", "Name")]
-    for name in found.columns:
-        heads.append(Column(column_heads(name), name, align="left" if name == "surplus" else "right"))
-    return heads
+    def column(heading: str, name: str) -> Column:
+        return Column(heading, "Row", lambda row: _cell(name, row, found), _side(name))
+
+    return [column("Name", "name"), *(column(column_heads(name), name) for name in found.columns)]
+
+
+def _side(name: str) -> Literal["left", "right"]:
+    return "left" if name in ("name", "surplus") else "right"
+
+
+def _cell(name: str, row: Row | Listing, found: Listing) -> str:
+    """Return the text of one cell, of the summary if *row* is the whole listing."""
+    if name == "name":
+        return f"Number of users: {found.users}" if isinstance(row, Listing) else name_of(row, found)
+    return summary_text(name, found) if isinstance(row, Listing) else cell_text(name, row, found)
 
 
 def resources_view(resources: Sequence[Ad], now: int, *, long: bool) -> View:

@@ -222,7 +222,7 @@ class Editor:
     def _check_name(name: str) -> None:
         if not name or not name.isprintable() or " " in name:
             raise InvalidNameError(
-                what="the submitter", value=name, expected="give user@domain, or the name of a group"
+                what="the submitter", value=name, expected="give user@domain, without blanks"
             )
 
     def _check_new_name(self, name: str) -> None:
