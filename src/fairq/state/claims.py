@@ -35,8 +35,12 @@ def of_procs(state: State, procs: Iterable[tuple[str, int, int, int]]) -> list[C
 
 def store(state: State, claims: Iterable[Claim]) -> None:
     """Store claims, each in the place of a former one on its slot."""
+    claims = list(claims)
     state.connection.executemany(
-        "INSERT OR REPLACE INTO claim (slot_id, submitter, start_time, slot_weight, schedd, cluster, proc, "
+        "DELETE FROM claim WHERE slot_id = ?", [(claim.slot_id,) for claim in claims]
+    )
+    state.connection.executemany(
+        "INSERT INTO claim (slot_id, submitter, start_time, slot_weight, schedd, cluster, proc, "
         "current_rank, concurrency_limits) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         map(_row, claims),
     )

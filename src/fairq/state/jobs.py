@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from fairq.records import JobRange, JobStatus
@@ -29,14 +30,15 @@ __all__ = [
     "ads",
     "change",
     "change_many",
-    "clusters_starting",
     "counts_by_submitter",
     "idle",
     "mark_running",
+    "names_starting",
     "next_cluster",
     "owners_starting",
     "remove",
     "remove_many",
+    "running_counts",
     "select",
     "set_status",
 ]
@@ -46,6 +48,8 @@ _SELECT = (
     "priority, schedd, own, template, reason FROM job"
 )
 _OWN, _TEMPLATE = 11, 12
+_MOST_DIGITS = 18
+"""Of a number that SQLite can hold."""
 
 
 def next_cluster(state: State) -> int:
@@ -150,16 +154,34 @@ def running_counts(state: State) -> dict[tuple[str, str], int]:
     return {(submitter, schedd): count for submitter, schedd, count in found}
 
 
-def clusters_starting(state: State, prefix: str, limit: int = 50) -> list[int]:
-    """Return the clusters in the queue whose number, written out, starts with *prefix*, in order."""
-    if not prefix.isdecimal() or prefix.startswith("0"):
-        if prefix:
-            return []
-        return _clusters(state, "cluster >= 0", [], limit)
-    number = int(prefix)
-    bounds = [(number * 10**digits, (number + 1) * 10**digits - 1) for digits in range(19 - len(prefix))]
-    condition = " OR ".join("cluster BETWEEN ? AND ?" for _ in bounds)
-    return _clusters(state, condition, [bound for pair in bounds for bound in pair], limit) if bounds else []
+def running_counts(state: State) -> dict[tuple[str, str], int]:
+    """Return how many jobs run, by (submitter, schedd)."""
+    found = state.connection.execute(
+        "SELECT submitter, schedd, sum(last_proc - first_proc + 1) FROM job WHERE status = ? GROUP BY 1, 2",
+        (JobStatus.RUNNING,),
+    )
+    return {(submitter, schedd): count for submitter, schedd, count in found}
+
+
+def names_starting(state: State, prefix: str, limit: int = 50) -> list[str]:
+    """Return what a job's name that starts with *prefix* can go on as, by one indexed query.
+
+    Clusters (``12``) as long as there is no dot, then the jobs of one cluster (``12.0``).
+    """
+    cluster, dot, proc = prefix.partition(".")
+    if not dot:
+        condition, values = _starting("cluster", cluster)
+        found = state.connection.execute(
+            f"SELECT DISTINCT cluster FROM job WHERE {condition} ORDER BY cluster LIMIT ?", (*values, limit)
+        )
+        return [str(number) for (number,) in found]
+    if not cluster.isdecimal() or len(cluster) > _MOST_DIGITS:
+        return []
+    found = state.connection.execute(
+        "SELECT first_proc, last_proc FROM job WHERE cluster = ? ORDER BY first_proc", (int(cluster),)
+    )
+    procs = (number for first, last in found for number in _numbers_starting(proc, first, last))
+    return [f"{cluster}.{number}" for number in islice(procs, limit)]
 
 
 def owners_starting(state: State, prefix: str, limit: int = 50) -> list[str]:
@@ -171,11 +193,28 @@ def owners_starting(state: State, prefix: str, limit: int = 50) -> list[str]:
     return [owner for (owner,) in found]
 
 
-def _clusters(state: State, condition: str, values: list[int], limit: int) -> list[int]:
-    found = state.connection.execute(
-        f"SELECT DISTINCT cluster FROM job WHERE {condition} ORDER BY cluster LIMIT ?", [*values, limit]
-    )
-    return [cluster for (cluster,) in found]
+def _bounds_starting(prefix: str) -> list[tuple[int, int]]:
+    """Return within which bounds the numbers are that begin with the digits *prefix*."""
+    if not prefix:
+        return [(0, 10**_MOST_DIGITS)]
+    if not prefix.isdecimal():
+        return []
+    number = int(prefix)
+    if prefix.startswith("0"):
+        return [(0, 0)] if prefix == "0" else []
+    more = range(_MOST_DIGITS - len(prefix) + 1)
+    return [(number * 10**digits, (number + 1) * 10**digits - 1) for digits in more]
+
+
+def _starting(column: str, prefix: str) -> tuple[str, list[int]]:
+    bounds = _bounds_starting(prefix)
+    condition = " OR ".join(f"{column} BETWEEN ? AND ?" for _ in bounds) or "FALSE"
+    return condition, [bound for pair in bounds for bound in pair]
+
+
+def _numbers_starting(prefix: str, first: int, last: int) -> Iterator[int]:
+    for low, high in _bounds_starting(prefix):
+        yield from range(max(low, first), min(high, last) + 1)
 
 
 def _ranges(found: Sequence[tuple[Any, ...]]) -> list[JobRange]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Iterable
 from typing import Any
@@ -16,7 +17,15 @@ def dumps(value: Any) -> str:
 
 def loads_all(texts: Iterable[str]) -> list[Any]:
     """Read many JSON texts as one: several times faster than one by one."""
-    values: list[Any] = json.loads("[" + ",".join(texts) + "]")
+    joined = "[" + ",".join(texts) + "]"
+    # Nothing that is read here is garbage; looking for some at every growth doubles the time of a pool.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        values: list[Any] = json.loads(joined)
+    finally:
+        if was_enabled:
+            gc.enable()
     return values
 
 
