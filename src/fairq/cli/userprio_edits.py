@@ -13,8 +13,7 @@ from fairq.cli.output import Output, View, emit
 from fairq.errors import InvalidNumberError, UsageError
 
 if TYPE_CHECKING:
-    from fairq.engine.accounting.leases import Leasable
-    from fairq.steps.userprio_edit import Edited, Editor
+    from fairq.steps.userprio_edit import Bound, Edited, Editor
 
 _ORDER = (
     "setprio", "setfactor", "setfloor", "setceiling", "cancelceilinglease", "cancelfloorlease",
@@ -23,6 +22,15 @@ _ORDER = (
 """Which edit is done if a command line has several (condor_userprio's order)."""
 
 _LEASABLE = frozenset({"setfactor", "setfloor", "setceiling"})
+
+_WHAT: dict[str, Bound] = {
+    "setfactor": "factor",
+    "setfloor": "floor",
+    "setceiling": "ceiling",
+    "cancelfactorlease": "factor",
+    "cancelfloorlease": "floor",
+    "cancelceilinglease": "ceiling",
+}
 
 _LARGEST = 2**31 - 1
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?", re.ASCII)
@@ -104,14 +112,14 @@ def _apply(editor: Editor, chosen: str, edits: Edits) -> Edited:
         return editor.delete(name, force=edits.force)
     if chosen == "resetusage":
         return editor.reset_usage(name)
-    return editor.cancel(name, _leasable(chosen.removeprefix("cancel").removesuffix("lease")))
+    return editor.cancel(name, _WHAT[chosen])
 
 
 def _set(editor: Editor, chosen: str, name: str, text: str, duration: str | None) -> Edited:
     if chosen in _LEASABLE:
-        value = (_number if chosen == "setfactor" else _whole)(text, f"the {chosen.removeprefix('set')}")
+        value = (_number if chosen == "setfactor" else _whole)(text, f"the {_WHAT[chosen]}")
         seconds = None if duration is None else int(_whole(duration, "the duration"))
-        return editor.set_bound(name, _leasable(chosen.removeprefix("set")), value, seconds)
+        return editor.set_bound(name, _WHAT[chosen], value, seconds)
     if chosen == "setprio":
         return editor.set_priority(name, _number(text, "the priority"))
     if chosen == "setaccum":
@@ -119,12 +127,6 @@ def _set(editor: Editor, chosen: str, name: str, text: str, duration: str | None
     if chosen == "setbegin":
         return editor.set_begin(name, parse_time(text, "the begin usage time"))
     return editor.set_last(name, parse_time(text, "the last usage time"))
-
-
-def _leasable(word: str) -> Leasable:
-    from fairq.engine.accounting.leases import Leasable
-
-    return Leasable[word.upper()]
 
 
 def _number(text: str, what: str) -> float:

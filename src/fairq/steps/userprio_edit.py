@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from fairq.engine.accounting.factors import MINIMUM_FACTOR, AccountingPolicy, resolve_factor
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, is_group_name
@@ -28,6 +28,10 @@ from fairq.steps.userprio_ads import accounting_ad
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
+
+
+Bound = Literal["factor", "floor", "ceiling"]
+"""The values that can be leased, in the words of the options."""
 
 
 @dataclass(slots=True)
@@ -60,11 +64,12 @@ class Editor:
 
         return self._change(name, change, f"The priority of {name} was set to {value:f}")
 
-    def set_bound(self, name: str, what: Leasable, value: float, seconds: int | None = None) -> Edited:
+    def set_bound(self, name: str, bound: Bound, value: float, seconds: int | None = None) -> Edited:
         """Set the priority factor, the floor or the ceiling, for good or for *seconds* (a lease).
 
         Setting it for good ends a lease of the same value.
         """
+        what = Leasable[bound.upper()]
         _check_number(f"the {what.value}", value, _LEAST[what])
         if seconds is not None and seconds <= 0:
             raise InvalidNumberError(what="the duration", value=seconds, expected="give 1 second or more")
@@ -83,8 +88,9 @@ class Editor:
         kind = _LEASE_NAME[what]
         return self._change(name, change, f"Set {kind} lease on {name} to {shown} for {seconds} seconds")
 
-    def cancel(self, name: str, what: Leasable) -> Edited:
+    def cancel(self, name: str, bound: Bound) -> Edited:
         """End a lease; raises NoLeaseError if there is none."""
+        what = Leasable[bound.upper()]
 
         def change(record: AccountingRecord) -> None:
             cancel_lease(record, what)

@@ -73,12 +73,18 @@ class Accountant:
         last_update: int = 0,
         charges: dict[Hashable, SlotCharge] | None = None,
     ) -> None:
-        """Take over *records* and *charges*; the counters in the records are believed (see `recount`)."""
+        """Take over *records* and *charges*.
+
+        The counters in the records are believed, unless somebody is charged for a slot without having a
+        record (it was deleted by force): then all are counted anew.
+        """
         self.records = {record.name: record for record in records}
         self.policy = policy
         self.last_update = last_update
         self.charges: dict[Hashable, SlotCharge] = {} if charges is None else charges
         self._chains: dict[str, _Chain] = {}
+        if any(held.submitter not in self.records for held in self.charges.values()):
+            self.recount()
 
     def record(self, name: str) -> AccountingRecord:
         """Return the record of *name*; one never seen before is created with the values of a newcomer."""
