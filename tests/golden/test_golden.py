@@ -1,0 +1,58 @@
+"""The real negotiator's cycles, match by match, through fairq's command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+from tests.golden.archive import names, unpack
+from tests.golden.cases import HTCONDOR, Case, cases_in
+from tests.golden.run import run_case
+
+COVERED = (
+    "pie_*", "redistribution", "restricted_*", "two_autoclusters", "prio_usage*", "ignore_prios",
+    "default_ranks", "job_rank*", "post_job_rank", "job_prio", "rank_ties_*", "slot_weights*",
+    "slot_weight_published", "slot_weight_expr", "ceiling*", "floor*", "rnd_flat_*",
+)  # fmt: skip
+"""Cases of what fairq has: the cycle without group quotas, preemption, limits and partitionable slots."""
+
+
+@pytest.fixture(scope="session")
+def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpack(tmp_path_factory.mktemp("golden"))
+
+
+@pytest.mark.parametrize("name", [name for name in names() if any(fnmatch(name, known) for known in COVERED)])
+def test_cycle_is_that_of_the_real_negotiator(golden: Path, name: str) -> None:
+    """Matches, rejections and accounting after the cycle are those that HTCondor's negotiator recorded."""
+    assert run_case(Case(name, HTCONDOR, golden / name)) == []
+
+
+def test_a_folder_of_cases_is_searched_at_any_depth(golden: Path) -> None:
+    """Every case folder below the one given is found, in order of name."""
+    assert names() == [case.name for case in cases_in(golden.parent)]
+
+
+def test_a_wrong_expectation_is_told_and_fails_the_run(golden: Path, tmp_path: Path) -> None:
+    """The runner names the case and what differs, counts it as failed, and ends with 1."""
+    case = tmp_path / "pie_1_2"
+    case.mkdir()
+    for file in (golden / "pie_1_2").iterdir():
+        (case / file.name).write_bytes(file.read_bytes())
+    expected = json.loads((case / "expected.json").read_text())
+    expected["matches"][0]["slot"] = "slot1@elsewhere"
+    (case / "expected.json").write_text(json.dumps(expected))
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.golden", case], capture_output=True, text=True, check=False,
+        cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+
+    assert ended.returncode == 1
+    line, total = ended.stdout.splitlines()
+    assert line == "FAILED pie_1_2: match 1 is 1 alice@test slot1@m030, expected 1 alice@test slot1@elsewhere"
+    assert total == "0 passed, 1 failed"
