@@ -145,16 +145,6 @@ def counts_by_submitter(state: State) -> dict[str, tuple[int, int, int]]:
 
 
 def running_counts(state: State) -> dict[tuple[str, str], int]:
-    """Return how many jobs run, by submitter and schedd."""
-    found = state.connection.execute(
-        "SELECT submitter, schedd, sum(last_proc - first_proc + 1) FROM job WHERE status = ? "
-        "GROUP BY submitter, schedd",
-        (JobStatus.RUNNING,),
-    )
-    return {(submitter, schedd): count for submitter, schedd, count in found}
-
-
-def running_counts(state: State) -> dict[tuple[str, str], int]:
     """Return how many jobs run, by (submitter, schedd)."""
     found = state.connection.execute(
         "SELECT submitter, schedd, sum(last_proc - first_proc + 1) FROM job WHERE status = ? GROUP BY 1, 2",
