@@ -158,9 +158,90 @@ class InvalidNameError(FairqError):
 
 # 30-39: jobs and submit descriptions
 
+
+class UnknownJobError(FairqError):
+    """there is no job {job} in the queue; 'fairq queue' lists the jobs"""
+
+    exit_code = 30
+
+
+class SubmitDescriptionError(FairqError):
+    """{where}: {problem}"""
+
+    exit_code = 31
+
+
+class InvalidSubmitValueError(FairqError):
+    """{where}: Invalid {command}: {value}; {expected}"""
+
+    exit_code = 32
+
+
+class UnreadableDescriptionError(FairqError):
+    """the submit description {source} cannot be read: {reason}"""
+
+    exit_code = 33
+
+
+class JobStateError(FairqError):
+    """job {job} is {found}, not {needed}; nothing was changed"""
+
+    exit_code = 34
+
+
+class NoMatchingJobError(FairqError):
+    """no job in the queue {condition}; nothing was changed"""
+
+    exit_code = 35
+
+
+class InvalidJobIdError(FairqError):
+    """not a job: {value!r}; give a cluster as 7, a job as 7.0, jobs as 7.0-99, or an owner"""
+
+    exit_code = 36
+
+
+class InvalidEndTimeError(FairqError):
+    """job {job} cannot have ended at {end}: {reason} (seconds since 1970)"""
+
+    exit_code = 37
+
+
 # 40-44: slots
 
+
+class UnknownSlotError(FairqError):
+    """there is no slot {name!r}; {hint}"""
+
+    exit_code = 40
+
+
+class SlotInUseError(FairqError):
+    """slot {name} is in use by {user}{job}; add --force to return its job to the queue, or drain it first"""
+
+    exit_code = 41
+
+
+class DuplicateSlotError(FairqError):
+    """slot {name!r} {problem}; nothing was added"""
+
+    exit_code = 42
+
+
+class InvalidSlotError(FairqError):
+    """slot {name}: {problem}; {cure}"""
+
+    exit_code = 43
+
+
 # 45-52: import and export
+
+
+class InvalidDocumentError(FairqError):
+    """not a whole state document: {place}: {problem}; nothing was changed, export the state anew with \
+    fairq export"""
+
+    exit_code = 45
 
 
 class UnreadableDumpError(FairqError):

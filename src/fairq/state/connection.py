@@ -9,18 +9,20 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 
-from fairq.errors import StateError
+from fairq.errors import BackupError
+from fairq.state.copy import write_copy
 from fairq.state.cycle_lock import cycle_lock
 from fairq.state.failures import BUSY_CODES, mapped, primary_code
 from fairq.state.location import exists, prepare_for_writing, resolve
 from fairq.state.migrations import identify, migrate
 from fairq.state.schema import MIGRATIONS
 
-__all__ = ["WAIT", "State", "cycle_lock", "reading", "writing"]
+__all__ = ["WAIT", "State", "backup", "cycle_lock", "reading", "writing"]
 
 WAIT = 60.0
 """Seconds a command waits for another one's lock before it gives up."""
@@ -50,8 +52,7 @@ def reading(path: Path, wait: float = WAIT) -> Iterator[State]:
     with mapped(path, wait):
         connection = _connect(path) if exists(path) else _in_memory()
         try:
-            _begin(connection, "BEGIN", wait)
-            version = identify(connection, path)
+            version = _begin_reading(connection, path, wait)
             if version < len(MIGRATIONS):
                 connection = _upgraded_copy(connection, version)
             connection.execute("PRAGMA query_only = ON")
@@ -77,10 +78,10 @@ def writing(path: Path, wait: float = WAIT) -> Iterator[State]:
         connection = _connect(path, create=True)
         try:
             identify(connection, path)
-            _begin(connection, "BEGIN IMMEDIATE", wait)
+            _patiently(connection, "BEGIN IMMEDIATE", wait)
             version = identify(connection, path)
             if 0 < version < len(MIGRATIONS):
-                _copy_before_migration(path, version)
+                _keep_copy(path, version)
             migrate(connection, version)
             # A step whose changes outgrow SQLite's cache locks readers out before its end: wait for them.
             connection.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
@@ -111,11 +112,12 @@ def _in_memory() -> sqlite3.Connection:
     return sqlite3.connect(":memory:", isolation_level=None)
 
 
-def _begin(connection: sqlite3.Connection, statement: str, wait: float) -> None:
-    _patiently(connection, statement, wait)
-    if statement == "BEGIN":
-        # A deferred transaction takes its snapshot at the first read.
-        _patiently(connection, "SELECT 1 FROM sqlite_master LIMIT 1", wait)
+def _begin_reading(connection: sqlite3.Connection, path: Path, wait: float) -> int:
+    """Take a snapshot and return its schema number."""
+    connection.execute("BEGIN")
+    # The transaction's snapshot is that of its first read.
+    _patiently(connection, "SELECT 1 FROM sqlite_master LIMIT 1", wait)
+    return identify(connection, path)
 
 
 def _patiently(connection: sqlite3.Connection, statement: str, wait: float) -> None:
@@ -140,20 +142,26 @@ def _upgraded_copy(connection: sqlite3.Connection, version: int) -> sqlite3.Conn
     return copy
 
 
-def _copy_before_migration(path: Path, version: int) -> None:
-    target = path.with_name(f"{path.name}.schema{version}")
-    if target.exists():
-        raise StateError(
-            state=path,
-            reason=f"its schema {version} must be migrated, but the copy to keep, {target}, exists already; "
-            "move that away",
-        )
-    source = _connect(path)
-    try:
-        copy = sqlite3.connect(target.as_uri(), uri=True)
-        try:
-            source.backup(copy)
-        finally:
-            copy.close()
-    finally:
-        source.close()
+def _keep_copy(path: Path, version: int) -> None:
+    """Leave a copy of an older file beside it, under a name that is free."""
+    names = chain([f"{path.name}.schema{version}"], (f"{path.name}.schema{version}-{n}" for n in count(2)))
+    target = next(place for place in map(path.with_name, names) if not place.exists())
+    with closing(_connect(path)) as source:
+        write_copy(source, target)
+
+
+def backup(path: Path, target: Path, wait: float = WAIT) -> None:
+    """Copy the state as it is now to *target*, a new file, while others may go on working with it.
+
+    The copy has the schema of the file. It appears whole, or not at all.
+
+    Raises:
+        BackupError: there is no state file, *target* exists already or cannot be written.
+        StateError and its kin (exit codes 3 to 10): the state file cannot be used.
+    """
+    path = resolve(path)
+    if not exists(path):
+        raise BackupError(target=target, reason=f"the state file {path} does not exist")
+    with mapped(path, wait), closing(_connect(path)) as connection:
+        _begin_reading(connection, path, wait)
+        write_copy(connection, target)

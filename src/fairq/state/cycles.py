@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 from fairq.records import CycleRecord, MatchRecord
 from fairq.state.connection import State
@@ -42,6 +43,12 @@ def next_number(state: State) -> int:
 def latest(state: State) -> CycleRecord | None:
     """Return the last cycle, None if there was none."""
     return load(state, next_number(state) - 1)
+
+
+def load_all(state: State) -> Iterator[CycleRecord]:
+    """Return every cycle, oldest first."""
+    numbers = state.connection.execute("SELECT number FROM cycle ORDER BY number").fetchall()
+    return (cycle for (number,) in numbers if (cycle := load(state, number)) is not None)
 
 
 def load(state: State, number: int) -> CycleRecord | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fairq.records import Ad
 from fairq.state import rows
@@ -20,7 +20,7 @@ def ad_ids(state: State, ads: Sequence[Ad]) -> list[int]:
     texts = [rows.dumps(ad) for ad in ads]
     numbers: dict[str, int] = {}
     for text in dict.fromkeys(texts):
-        digest = hashlib.sha256(text.encode()).digest()
+        digest = _digest(text)
         row = state.connection.execute("SELECT id FROM job_ad WHERE digest = ?", (digest,)).fetchone()
         if row is None:
             row = state.connection.execute(
@@ -38,6 +38,25 @@ def ads(state: State, ids: Iterable[int]) -> dict[int, Ad]:
         for number, text in state.connection.execute("SELECT id, ad FROM job_ad WHERE id = ?", (wanted,))
     ]
     return dict(zip((number for number, _ in found), rows.loads_all(text for _, text in found), strict=True))
+
+
+def load_all(state: State) -> dict[int, Ad]:
+    """Return every shared ad by its number, in order of number."""
+    found = state.connection.execute("SELECT id, ad FROM job_ad ORDER BY id").fetchall()
+    return dict(zip((number for number, _ in found), rows.loads_all(text for _, text in found), strict=True))
+
+
+def put(state: State, ads: Mapping[int, Ad]) -> None:
+    """Store shared ads under the numbers they have; neither they nor the numbers may be there yet."""
+    texts = ((number, rows.dumps(ad)) for number, ad in ads.items())
+    state.connection.executemany(
+        "INSERT INTO job_ad (id, digest, ad) VALUES (?, ?, ?)",
+        ((number, _digest(text), text) for number, text in texts),
+    )
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
 
 
 def delete_unused(state: State, ids: Iterable[int]) -> None:

@@ -79,6 +79,14 @@ def replace_all(state: State, slots: Iterable[SlotRecord]) -> list[Claim]:
     return lost
 
 
+def put(state: State, slots: Iterable[SlotRecord]) -> None:
+    """Store slots under the numbers they have, in a pool that has no slot of these numbers."""
+    state.connection.executemany(
+        "INSERT INTO slot (id, name, address, ad, draining) VALUES (?, ?, ?, ?, ?)",
+        ((slot.id, slot.name, slot.address, rows.dumps(slot.ad), slot.draining) for slot in slots),
+    )
+
+
 def remove(state: State, names: Iterable[str]) -> list[Claim]:
     """Remove the slots of these names; return their claims, which are deleted with them."""
     lost: list[Claim] = []

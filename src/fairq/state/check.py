@@ -1,0 +1,132 @@
+"""Look for what must not be in a state: damage of the file, and records that contradict each other."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import groupby
+
+from fairq.records import JobStatus
+from fairq.state.connection import State
+
+_TOLERANCE = 1e-6
+"""Relative: weights are summed in the order in which slots came and went."""
+
+_JSON_COLUMNS = {
+    "slot": ("id", "ad"),
+    "job_ad": ("id", "ad"),
+    "job": ("cluster", "own", "template"),
+    "cycle": ("number", "decision"),
+    "history": ("id", "before", "after"),
+}
+
+_Running = tuple[int, str, int, int, str]
+
+
+def findings(state: State) -> list[str]:
+    """Return every fault found, one line each; none in a sound state.
+
+    Where the file itself is damaged, the records are not looked at.
+    """
+    return list(_damage(state)) or [
+        *_broken_references(state),
+        *_unreadable_json(state),
+        *_overlapping_ranges(state),
+        *_claims_against_jobs(state),
+        *_counters_against_claims(state),
+    ]
+
+
+def _damage(state: State) -> Iterator[str]:
+    for (line,) in state.connection.execute("PRAGMA integrity_check"):
+        if line != "ok":
+            yield f"damage: {' '.join(str(line).split())}"
+
+
+def _broken_references(state: State) -> Iterator[str]:
+    broken = state.connection.execute("PRAGMA foreign_key_check").fetchall()
+    for (table, parent), rows in groupby(sorted(broken, key=str), key=lambda row: (row[0], row[2])):
+        yield f"reference: {len(list(rows))} of the records in {table} refer to a {parent} that is not there"
+
+
+def _unreadable_json(state: State) -> Iterator[str]:
+    for table, (key, *columns) in _JSON_COLUMNS.items():
+        for number, *texts in state.connection.execute(f"SELECT {key}, {', '.join(columns)} FROM {table}"):
+            for column, text in zip(columns, texts, strict=True):
+                try:
+                    json.loads(text or "null")
+                except ValueError as error:
+                    yield f"content: {column} of {table} {number} is not JSON: {error}"
+
+
+def _overlapping_ranges(state: State) -> Iterator[str]:
+    former: tuple[int, str, int, int] | None = None
+    for row in state.connection.execute(
+        "SELECT cluster, schedd, first_proc, last_proc FROM job ORDER BY cluster, schedd, first_proc"
+    ):
+        if former is not None and row[:2] == former[:2] and row[2] <= former[3]:
+            yield f"queue: job {_job(row[0], row[2], row[1])} is there twice"
+        former = row
+
+
+def _claims_against_jobs(state: State) -> Iterator[str]:
+    claims = state.connection.execute(
+        "SELECT cluster, coalesce(schedd, ''), proc, submitter, slot_id FROM claim WHERE cluster IS NOT NULL "
+        "ORDER BY 1, 2, 3"
+    ).fetchall()
+    running: Iterator[_Running] = iter(
+        state.connection.execute(
+            "SELECT cluster, schedd, first_proc, last_proc, submitter FROM job WHERE status = ? "
+            "ORDER BY cluster, schedd, first_proc",
+            (JobStatus.RUNNING,),
+        )
+    )
+    job = next(running, None)
+    claimed = 0
+    for cluster, schedd, proc, submitter, slot in claims:
+        while job is not None and (job[0], job[1], job[3]) < (cluster, schedd, proc):
+            yield from _without_claim(job, claimed)
+            job, claimed = next(running, None), 0
+        if job is None or (job[0], job[1]) != (cluster, schedd) or proc < job[2]:
+            yield f"claim: slot {slot} is claimed for job {_job(cluster, proc, schedd)}, which does not run"
+            continue
+        claimed += 1
+        if submitter != job[4]:
+            yield (
+                f"claim: slot {slot} is claimed by {submitter} for job {_job(cluster, proc, schedd)}, "
+                f"which is {job[4]}'s"
+            )
+    while job is not None:
+        yield from _without_claim(job, claimed)
+        job, claimed = next(running, None), 0
+
+
+def _without_claim(job: _Running, claimed: int) -> Iterator[str]:
+    cluster, schedd, first, last, _ = job
+    missing = last - first + 1 - claimed
+    if missing:
+        where = _job(cluster, first, schedd) + (f" to {cluster}.{last}" if last > first else "")
+        yield f"claim: {missing} running without a slot: {where}"
+
+
+def _counters_against_claims(state: State) -> Iterator[str]:
+    weights: dict[str, list[float]] = defaultdict(list)
+    for submitter, weight in state.connection.execute("SELECT submitter, slot_weight FROM claim"):
+        weights[submitter].append(weight)
+    for name, used, weighted in state.connection.execute(
+        "SELECT name, resources_used, weighted_resources_used FROM submitter WHERE NOT is_group ORDER BY name"
+    ):
+        held = weights.get(name, [])
+        if used != len(held):
+            yield f"accounting: {name} is recorded as using {used} slots, but has claims on {len(held)}"
+        elif not math.isclose(weighted, math.fsum(held), rel_tol=_TOLERANCE, abs_tol=_TOLERANCE):
+            yield (
+                f"accounting: {name} is recorded as using slots of weight {weighted!r}, but the claims have "
+                f"{math.fsum(held)!r}"
+            )
+
+
+def _job(cluster: int, proc: int, schedd: str) -> str:
+    return f"{cluster}.{proc}" + (f" of {schedd}" if schedd else "")

@@ -1,0 +1,207 @@
+"""The whole state as one JSON document, and back without loss.
+
+The document is an object with these members, each a list of objects unless said otherwise. A record has
+exactly the fields of its class in `fairq.records`, times in seconds since 1970, numbers at full precision.
+
+- ``fairq``: an object, ``{"document": 1, "schema": n}``: the version of this form, and the schema of the
+  state file that was exported.
+- ``meta``: an object of strings, ``last_update``, ``cycle``, ``next_cluster``, ``schedd_name``.
+- ``submitters``: `AccountingRecord`, in order of name; a lease is null or ``{expiration, prelease_value}``.
+- ``slots``: `SlotRecord`, in pool order. ``claims``: `Claim`, each on the ``id`` of a slot.
+- ``job_ads``: ``{id, ad}``, the ads that jobs share. ``jobs``: `JobRange`, each with the ``id`` of an ad.
+- ``runs``: `Run`. ``cycles``: `CycleRecord` with its matches. ``history``: `HistoryRecord`. All oldest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from fairq.errors import InvalidDocumentError
+from fairq.records import AccountingRecord, Ad, Claim, CycleRecord, JobRange, Run, SlotRecord
+from fairq.state import claims, cycles, history, job_ads, jobs, rows, runs, slots, submitters
+from fairq.state.connection import State
+from fairq.state.document_types import as_object, read_object, read_record, read_records
+from fairq.state.schema import MIGRATIONS
+
+VERSION = 1
+"""Of the form described above."""
+
+
+@dataclass(slots=True)
+class JobAdRecord:
+    """An ad that jobs share."""
+
+    id: int
+    ad: Ad
+
+
+@dataclass(slots=True)
+class HistoryRecord:
+    """One change, as `Actor` and `Change` describe it."""
+
+    time: int
+    user: str
+    command: str
+    subject: str
+    before: Any
+    after: Any
+
+
+@dataclass(slots=True)
+class _Version:
+    document: int
+    schema: int
+
+
+_RECORDS: dict[str, type[Any]] = {
+    "submitters": AccountingRecord,
+    "slots": SlotRecord,
+    "claims": Claim,
+    "job_ads": JobAdRecord,
+    "jobs": JobRange,
+    "runs": Run,
+    "cycles": CycleRecord,
+    "history": HistoryRecord,
+}
+
+
+_NUMBERS = frozenset({"last_update", "cycle", "next_cluster"})
+"""The members of `meta` whose strings are whole numbers."""
+
+
+def export(state: State) -> dict[str, Any]:
+    """Return the whole state as the document that the module describes."""
+    found: dict[str, Iterable[Any]] = {
+        "submitters": submitters.load_all(state),
+        "slots": slots.load_all(state),
+        "claims": claims.load_all(state),
+        "job_ads": [JobAdRecord(*pair) for pair in job_ads.load_all(state).items()],
+        "jobs": jobs.select(state),
+        "runs": runs.load(state),
+        "cycles": cycles.load_all(state),
+        "history": [
+            HistoryRecord(one.time, one.user, one.command, one.subject, one.before, one.after)
+            for one in history.load(state)
+        ],
+    }
+    meta = dict(state.connection.execute("SELECT key, value FROM meta ORDER BY key").fetchall())
+    document = {"fairq": {"document": VERSION, "schema": len(MIGRATIONS)}, "meta": meta}
+    return document | {name: [as_object(record) for record in records] for name, records in found.items()}
+
+
+def restore(state: State, document: Any) -> None:
+    """Put what *document* says in the place of the whole state, its history included.
+
+    `export` then gives the same document again.
+
+    Raises:
+        InvalidDocumentError: naming the place; the state must be given up then, as `writing` does.
+    """
+    found = _read(document)
+    _check(found)
+    with _append_only_lifted(state):
+        for table in _TABLES:
+            state.connection.execute(f"DELETE FROM {table}")
+        _store(state, found)
+
+
+_TABLES = ("claim", "slot", "job", "job_ad", "submitter", "run", "match", "cycle", "history", "meta")
+"""What refers to a record goes before it."""
+
+
+def _read(document: Any) -> dict[str, Any]:
+    found = read_object(document, "the document", {"fairq", "meta", *_RECORDS})
+    version: _Version = read_record(_Version, found["fairq"], "fairq")
+    if version.document != VERSION:
+        problem = f"version {version.document} is not known, only {VERSION}"
+        raise InvalidDocumentError(place="fairq.document", problem=problem)
+    for key, value in read_object(found["meta"], "meta").items():
+        _require(isinstance(value, str), f"meta.{key}", f"must be a string, not {value!r}")
+        is_right = key not in _NUMBERS or (value.isdecimal() and value.isascii())
+        _require(is_right, f"meta.{key}", f"must be a whole number in a string, not {value!r}")
+    return found | {name: read_records(of, found[name], name) for name, of in _RECORDS.items()}
+
+
+def _check(found: dict[str, Any]) -> None:
+    """See that records are there once, and that what they refer to is there."""
+    _once("submitters", (record.name for record in found["submitters"]))
+    _once("slots", (slot.id for slot in found["slots"]))
+    _once("slots", ((slot.name, slot.address) for slot in found["slots"]))
+    _once("claims", (claim.slot_id for claim in found["claims"]))
+    _once("job_ads", (record.id for record in found["job_ads"]))
+    _once("job_ads", (rows.dumps(record.ad) for record in found["job_ads"]))
+    _once("cycles", (cycle.number for cycle in found["cycles"]))
+    for number, cycle in enumerate(found["cycles"]):
+        _once(f"cycles[{number}].matches", (match.sequence for match in cycle.matches))
+    slot_ids = {slot.id for slot in found["slots"]}
+    ad_ids = {record.id for record in found["job_ads"]}
+    for number, claim in enumerate(found["claims"]):
+        _require(claim.slot_id in slot_ids, f"claims[{number}].slot_id", f"there is no slot {claim.slot_id}")
+        is_whole = (claim.cluster is None) == (claim.proc is None)
+        _require(is_whole, f"claims[{number}]", "cluster and proc must be null together")
+    _once("claims", (_claimed_for(claim) for claim in found["claims"]))
+    for number, job in enumerate(found["jobs"]):
+        _require(job.ad_id in ad_ids, f"jobs[{number}].ad_id", f"there is no job ad {job.ad_id}")
+        _require(0 <= job.first_proc <= job.last_proc, f"jobs[{number}].last_proc", "is before first_proc")
+    _check_overlaps(found["jobs"])
+
+
+def _check_overlaps(queue: list[JobRange]) -> None:
+    order = sorted(range(len(queue)), key=lambda at: (queue[at].cluster, queue[at].schedd, queue[at].first_proc))
+    for one, other in pairwise(order):
+        before, after = queue[one], queue[other]
+        is_apart = (before.cluster, before.schedd) != (after.cluster, after.schedd)
+        is_apart = is_apart or before.last_proc < after.first_proc
+        _require(is_apart, f"jobs[{other}]", f"job {after.cluster}.{after.first_proc} is also in jobs[{one}]")
+
+
+def _claimed_for(claim: Claim) -> object:
+    """Return the job of a claim, or what equals no other claim's if it has none."""
+    return claim.slot_id if claim.cluster is None else (claim.schedd or "", claim.cluster, claim.proc)
+
+
+def _require(is_right: bool, place: str, problem: str) -> None:
+    if not is_right:
+        raise InvalidDocumentError(place=place, problem=problem)
+
+
+def _once(place: str, keys: Iterable[Any]) -> None:
+    seen: dict[Any, int] = {}
+    for number, key in enumerate(keys):
+        first = seen.setdefault(key, number)
+        _require(first == number, f"{place}[{number}]", f"the same as {place}[{first}]")
+
+
+def _store(state: State, found: dict[str, Any]) -> None:
+    execute = state.connection.executemany
+    execute("INSERT INTO meta VALUES (?, ?)", found["meta"].items())
+    submitters.store(state, found["submitters"])
+    slots.put(state, found["slots"])
+    claims.store(state, found["claims"])
+    job_ads.put(state, {record.id: record.ad for record in found["job_ads"]})
+    jobs.add(state, found["jobs"])
+    runs.add(state, found["runs"])
+    for cycle in found["cycles"]:
+        cycles.add(state, cycle)
+    execute(
+        "INSERT INTO history (time, user, command, subject, before, after) VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            (one.time, one.user, one.command, one.subject, rows.dumps(one.before), rows.dumps(one.after))
+            for one in found["history"]
+        ),
+    )
+
+
+@contextmanager
+def _append_only_lifted(state: State) -> Iterator[None]:
+    """Take away for a while the triggers that keep what was recorded; within the transaction, unseen."""
+    triggers = state.connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+    for name, _ in triggers:
+        state.connection.execute(f"DROP TRIGGER {name}")
+    yield
+    for _, statement in triggers:
+        state.connection.execute(statement)

@@ -1,0 +1,136 @@
+"""Read JSON values as typed records, and say exactly where one is wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from fairq.errors import InvalidDocumentError
+
+_LARGEST = 2**63 - 1
+"""What SQLite can hold."""
+
+_Reader = Callable[[Any, str], Any]
+
+
+def read_records(of: type[Any], value: Any, place: str) -> list[Any]:
+    """Return a list of objects as records of the dataclass *of*.
+
+    Raises:
+        InvalidDocumentError: naming the place below *place*.
+    """
+    if not isinstance(value, list):
+        raise InvalidDocumentError(place=place, problem=f"must be a list, not {_shown(value)}")
+    return [read_record(of, item, f"{place}[{number}]") for number, item in enumerate(value)]
+
+
+def read_record(of: type[Any], value: Any, place: str) -> Any:
+    """Return an object with exactly the fields of the dataclass *of* as such a record.
+
+    Raises:
+        InvalidDocumentError: naming the place below *place*.
+    """
+    readers = _readers(of)
+    found = read_object(value, place, readers.keys())
+    return of(**{name: read(found[name], f"{place}.{name}") for name, read in readers.items()})
+
+
+def as_object(record: Any) -> dict[str, Any]:
+    """Return a record as the object it is read from; ads are not copied."""
+    return {name: _as_value(getattr(record, name)) for name in record.__dataclass_fields__}
+
+
+def _as_value(value: Any) -> Any:
+    if is_dataclass(value):
+        return as_object(value)
+    if isinstance(value, list):
+        return [_as_value(item) for item in value]
+    return value
+
+
+def read_object(value: Any, place: str, names: Any = None) -> dict[str, Any]:
+    """Return *value* if it is an object, with exactly the members *names* if given.
+
+    Raises:
+        InvalidDocumentError: it is something else, or a member is missing or unknown.
+    """
+    if not isinstance(value, dict):
+        raise InvalidDocumentError(place=place, problem=f"must be an object, not {_shown(value)}")
+    if names is not None and value.keys() != set(names):
+        for name in names:
+            if name not in value:
+                raise InvalidDocumentError(place=place, problem=f"{name} is missing")
+        unknown = next(name for name in value if name not in names)
+        raise InvalidDocumentError(place=place, problem=f"{unknown!r} is not known here")
+    return value
+
+
+_known: dict[type[Any], dict[str, _Reader]] = {}
+
+
+def _readers(of: type[Any]) -> dict[str, _Reader]:
+    if of not in _known:
+        hints = get_type_hints(of)
+        _known[of] = {field.name: _reader(hints[field.name]) for field in fields(of)}
+    return _known[of]
+
+
+def _reader(hint: Any) -> _Reader:
+    """Return what reads a value of the type *hint*, one of those that the records are made of."""
+    if hint is Any:
+        return lambda value, _: value
+    if isinstance(hint, UnionType):
+        (other,) = (one for one in get_args(hint) if one is not NoneType)
+        read = _reader(other)
+        return lambda value, place: None if value is None else read(value, place)
+    if get_origin(hint) is list:
+        (item,) = get_args(hint)
+        return lambda value, place: read_records(item, value, place)
+    if get_origin(hint) is dict:
+        return read_object
+    if isinstance(hint, type) and is_dataclass(hint):
+        return lambda value, place: read_record(hint, value, place)
+    return _PLAIN[hint]
+
+
+def _string(value: Any, place: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidDocumentError(place=place, problem=f"must be a string, not {_shown(value)}")
+    if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise InvalidDocumentError(place=place, problem=f"is not Unicode text: {_shown(value)}")
+    return value
+
+
+def _boolean(value: Any, place: str) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidDocumentError(place=place, problem=f"must be true or false, not {_shown(value)}")
+    return value
+
+
+def _integer(value: Any, place: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not -_LARGEST <= value <= _LARGEST:
+        raise InvalidDocumentError(place=place, problem=f"must be a whole number, not {_shown(value)}")
+    return value
+
+
+def _real(value: Any, place: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidDocumentError(place=place, problem=f"must be a number, not {_shown(value)}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise InvalidDocumentError(place=place, problem=f"must be a finite number, not {_shown(value)}")
+    return number
+
+
+_PLAIN: dict[Any, _Reader] = {str: _string, bool: _boolean, int: _integer, float: _real}
+
+
+def _shown(value: Any) -> str:
+    text = ascii(value)
+    return text if len(text) <= 40 else text[:37] + "..."
