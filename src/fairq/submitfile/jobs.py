@@ -1,0 +1,210 @@
+"""The jobs of a submit description: ads where jobs are alike are made once, whatever their number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairq.errors import InvalidSubmitValueError, SubmitDescriptionError
+from fairq.records import Ad, JobStatus
+from fairq.submitfile import policy_rules, program_rules, request_rules
+from fairq.submitfile.commands import KNOWN
+from fairq.submitfile.description import Description, Program, Statement
+from fairq.submitfile.macros import CLUSTER_NAMES, Variation
+from fairq.submitfile.rules import SENTINEL, Commands, Context, Rule
+from fairq.submitfile.template import filled, has_mark, same
+
+_BASE: Ad = {
+    "MyType": "Job",
+    "TargetType": "Machine",
+    "MinHosts": 1,
+    "MaxHosts": 1,
+    "CurrentHosts": 0,
+    "CompletionDate": 0,
+    "NumCkpts": 0,
+    "NumJobStarts": 0,
+    "NumJobCompletions": 0,
+    "NumRestarts": 0,
+    "NumSystemHolds": 0,
+    "RemoteWallClockTime": 0.0,
+    "RemoteUserCpu": 0.0,
+    "RemoteSysCpu": 0.0,
+    "CumulativeSlotTime": 0,
+    "CommittedTime": 0,
+    "TotalSuspensions": 0,
+    "ExitStatus": 0,
+    "ExitBySignal": False,
+}
+"""What every new job's ad says, whatever the description."""
+
+
+@dataclass(slots=True)
+class JobGroup:
+    """Jobs *first_proc* to *last_proc*, alike but for their number.
+
+    Their ad is *shared*, overlaid by *own*, then by *template* (whose ``$(ProcId)`` stands for the number).
+    """
+
+    first_proc: int
+    last_proc: int
+    shared: Ad
+    own: Ad | None
+    template: Ad | None = None
+    priority: int = 0
+    status: int = int(JobStatus.IDLE)
+    reason: str | None = None
+
+    def ad(self, proc: int) -> Ad:
+        """Return the ad of one job, without the attributes that are columns of the queue."""
+        return {**self.shared, **(self.own or {}), **filled(self.template or {}, proc)}
+
+
+@dataclass(slots=True)
+class Submission:
+    """All jobs of one cluster, in order, and what is to be said about the description."""
+
+    groups: list[JobGroup] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    uses_cluster: bool = False
+
+    def __len__(self) -> int:
+        return self.groups[-1].last_proc + 1 if self.groups else 0
+
+
+def submission(source: Description | Program, cluster: int, context: Context) -> Submission:
+    """Return the jobs that *source* queues as *cluster*.
+
+    Raises SubmitDescriptionError or InvalidSubmitValueError for the first thing that is wrong.
+    """
+    result = Submission()
+    for statement in source.statements():
+        for name in ("Cluster", "ClusterId"):
+            statement.set(name, str(cluster))
+        builder = _Builder(statement, context, len(result))
+        result.groups += builder.groups()
+        result.uses_cluster |= builder.uses_cluster
+        warnings = [*builder.commands.warnings, *statement.unused(KNOWN)]
+        result.warnings += [text for text in warnings if text not in result.warnings]
+    result.warnings[:0] = source.warnings
+    if not result.groups:
+        raise SubmitDescriptionError(where=source.source, problem="its queue statements queue no job")
+    return result
+
+
+class _Builder:
+    """Makes the jobs of one queue statement, whose first one has the number *first_proc*."""
+
+    def __init__(self, statement: Statement, context: Context, first_proc: int) -> None:
+        self._statement = statement
+        self._next = first_proc
+        self.commands = Commands(statement, context)
+        queue = statement.queue
+        self._variables = queue.variables if queue.mode is not None else ()
+        items = {name.lower() for name in self._variables} | {"row", "itemindex"}
+        rules = [
+            *program_rules.RULES,
+            *policy_rules.RULES,
+            *request_rules.rules(self.commands),
+            *policy_rules.forced(self.commands),
+        ]
+        graph = statement.graph
+        fixed: list[Rule] = []
+        self._by_item: list[Rule] = []
+        self._by_proc: list[Rule] = []
+        self._variation = Variation.NONE
+        self._counts_steps = self.uses_cluster = False
+        for one in rules:
+            names = [name for name in one.reads if name in statement.names and name not in statement.literals]
+            variation = max(map(graph.variation, names), default=Variation.NONE)
+            if variation:
+                self._by_proc.append(one)
+                self._variation = max(self._variation, variation)
+                self._counts_steps |= any(graph.reaches(name, lambda other: other == "step") for name in names)
+            elif items and any(graph.reaches(name, items.__contains__) for name in names):
+                self._by_item.append(one)
+            else:
+                fixed.append(one)
+            self.uses_cluster |= any(graph.reaches(name, CLUSTER_NAMES.__contains__) for name in names)
+        self._fixed = fixed
+
+    def groups(self) -> Iterator[JobGroup]:
+        """Yield the jobs, alike ones together."""
+        count = self._statement.count()
+        items = self._statement.items()
+        if not count or items == []:
+            return
+        shared: Ad | None = None
+        for row, values in items or [(0, ())]:
+            self._set_item(row, values)
+            if shared is None:
+                shared = {**_BASE, **self._build(self._fixed)}
+                columns = _columns(shared)
+            for group in self._of_item(shared, count):
+                for name, value in columns.items():
+                    setattr(group, name, value)
+                for name, value in _columns(group.own or {}).items():
+                    setattr(group, name, value)
+                group.own = group.own or None
+                yield group
+            self._next += count
+
+    def _set_item(self, row: int, values: tuple[str, ...]) -> None:
+        for name in ("Row", "ItemIndex"):
+            self._statement.set(name, str(row))
+        for name, value in zip(self._variables, values, strict=False):
+            self._statement.set(name, value)
+            if not value:
+                self.commands.warn(f"Empty value(s) for {name} at ItemIndex={row}!")
+
+    def _of_item(self, shared: Ad, count: int) -> Iterator[JobGroup]:
+        first, last = self._next, self._next + count - 1
+        self._set_proc(first, 0)
+        item = self._build(self._by_item)
+        if not self._by_proc:
+            yield JobGroup(first, last, shared, item)
+        elif count > 1 and (made := self._template(first, last)) is not None:
+            own, template = made
+            yield JobGroup(first, last, shared, {**item, **own}, template)
+        else:
+            for step in range(count):
+                self._set_proc(first + step, step)
+                yield JobGroup(first + step, first + step, shared, {**item, **self._build(self._by_proc)})
+
+    def _template(self, first: int, last: int) -> tuple[Ad, Ad] | None:
+        """Return what the jobs have in common and the template of what not; None if they differ in more."""
+        if self._variation is not Variation.PLAIN or (self._counts_steps and first):
+            return None
+        try:
+            self._set_proc(SENTINEL, SENTINEL)
+            built = self._build(self._by_proc)
+        except InvalidSubmitValueError:
+            return None
+        for proc in {first, min(first + 1, last), last}:
+            self._set_proc(proc, proc - first)
+            if not same(filled(built, proc), self._build(self._by_proc)):
+                return None
+        template = {name: value for name, value in built.items() if has_mark(value)}
+        return {name: value for name, value in built.items() if name not in template}, template
+
+    def _set_proc(self, proc: int | str, step: int | str) -> None:
+        for name in ("Process", "ProcId"):
+            self._statement.set(name, str(proc))
+        self._statement.set("Step", str(step))
+
+    def _build(self, rules: list[Rule]) -> Ad:
+        ad: Ad = {}
+        for one in rules:
+            ad |= one.build(self.commands)
+        return ad
+
+
+_COLUMNS = {"JobPrio": "priority", "JobStatus": "status"}
+
+
+def _columns(ad: Ad) -> dict[str, Any]:
+    """Take out of *ad* what is a column of the queue, and return it by the name of the column."""
+    columns = {column: ad.pop(name) for name, column in _COLUMNS.items() if name in ad}
+    if "status" in columns:
+        columns["reason"] = ad.get("HoldReason")
+    return columns

@@ -1,0 +1,54 @@
+"""HTCondor's ``htcondor2.Submit``, whose library writes its complaints to stderr by itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_STAMP = re.compile(r"^\d\d/\d\d/\d\d \d\d:\d\d:\d\d ")
+
+
+class LibraryError(Exception):
+    """The library does not take a text; the message is what it said about it, perhaps nothing."""
+
+
+def new_submit(text: str) -> tuple[Any, list[str]]:
+    """Return *text* parsed up to its first queue statement, and the lines the library said about it.
+
+    Raises LibraryError.
+    """
+    from htcondor2 import Submit
+
+    said: list[str] = []
+    try:
+        with _stderr_lines(said):
+            submit = Submit(text.encode("utf-8", "backslashreplace").decode())
+    except ValueError:
+        raise LibraryError("; ".join(said)) from None
+    return submit, said
+
+
+@contextmanager
+def _stderr_lines(lines: list[str]) -> Iterator[None]:
+    """Collect in *lines* what is written to the process's stderr inside the block."""
+    sys.stderr.flush()
+    try:
+        saved = os.dup(2)
+    except OSError:  # stderr is closed: nothing can be written to it
+        yield
+        return
+    with tempfile.TemporaryFile() as caught:
+        os.dup2(caught.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+            caught.seek(0)
+            text = caught.read().decode("utf-8", "replace")
+    lines += [_STAMP.sub("", line).strip() for line in text.splitlines() if line.strip()]

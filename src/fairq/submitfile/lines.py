@@ -1,0 +1,110 @@
+"""The logical lines of a submit description: where each one stands, and where the queue statements are.
+
+Continuation lines, comments between them, ``name @=tag`` blocks and the items that a queue statement lists
+over several lines are kept together, as HTCondor's reader does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fairq.errors import SubmitDescriptionError
+
+_QUEUE = re.compile(r"queue(?=\s|$)|iter(?:ate?|at)?(?=\s|$)", re.IGNORECASE)
+_OPEN_LIST = re.compile(r"(?:^|\s)(?:in|from|matching)\b[^()]*\([^()]*$", re.IGNORECASE)
+_BLOCK = re.compile(r"\+?[\w.]+\s*@=\s*(\w+)\s*$")
+_ASSIGNMENT = re.compile(r"(\+?[\w.$()]+)\s*(?:=|:)")
+_DIRECTIVE = re.compile(r"(?:if|elif|else|endif|include|use|error|warning)(?=\s|:|$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One logical line: its *text* without continuations, and the lines *first* to *last* (from 1) it takes."""
+
+    first: int
+    last: int
+    text: str
+
+    @property
+    def is_directive(self) -> bool:
+        """Whether it steers the reader (``if``, ``include``, …) and assigns nothing."""
+        return _DIRECTIVE.match(self.text) is not None
+
+    @property
+    def assigned(self) -> str | None:
+        """The name the line gives a value to, ``+Name`` written as ``MY.Name``; None if it assigns nothing."""
+        found = None if self.is_directive else _ASSIGNMENT.match(self.text)
+        if found is None:
+            return None
+        return "MY." + found[1][1:] if found[1].startswith("+") else found[1]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLine(Line):
+    """A queue statement: its *arguments*, and the lines of its list if that follows in the text."""
+
+    arguments: str = ""
+    listed: tuple[str, ...] | None = None
+
+
+def logical_lines(text: str, source: str) -> Iterator[Line]:
+    """Yield the logical lines of *text* that say something, in order.
+
+    Raises SubmitDescriptionError for a list or block without its end.
+    """
+    lines = text.split("\n")
+    at = 0
+    while at < len(lines):
+        first = at
+        joined, at = _joined(lines, at)
+        if not joined or joined.startswith("#"):
+            continue
+        queue = _QUEUE.match(joined)
+        if queue is not None:
+            arguments = joined[queue.end() :].strip()
+            listed = None
+            if _OPEN_LIST.search(arguments):
+                listed, at = _listed(lines, at, source, first + 1)
+            yield QueueLine(first + 1, at, joined, arguments, listed)
+            continue
+        block = _BLOCK.match(joined)
+        if block is not None:
+            end = f"@{block[1]}"
+            while at < len(lines) and lines[at].strip() != end:
+                at += 1
+            if at == len(lines):
+                raise SubmitDescriptionError(
+                    where=f"{source}, line {first + 1}", problem=f"the block has no end; close it with {end}"
+                )
+            at += 1
+        yield Line(first + 1, at, joined)
+
+
+def _joined(lines: list[str], at: int) -> tuple[str, int]:
+    """Return the logical line that begins at index *at*, and the index after it."""
+    text = lines[at].strip()
+    at += 1
+    while text.endswith("\\") and not text.startswith("#"):
+        text = text[:-1]
+        if at == len(lines):
+            break
+        following = lines[at].strip()
+        at += 1
+        # A comment between continuation lines goes on like they do, by its last character.
+        text += following[-1:] if following.startswith("#") else following
+    return text, at
+
+
+def _listed(lines: list[str], at: int, source: str, line: int) -> tuple[tuple[str, ...], int]:
+    items: list[str] = []
+    while at < len(lines):
+        item, at = _joined(lines, at)
+        if item.startswith(")"):
+            return tuple(items), at
+        if not item.startswith("#"):
+            items.append(item)
+    raise SubmitDescriptionError(
+        where=f"{source}, line {line}", problem="the list of the queue statement has no end; close it with ')'"
+    )

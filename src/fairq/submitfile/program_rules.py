@@ -1,0 +1,178 @@
+"""The job's program: executable, arguments, environment, directory and files.
+
+Source: the manual of ``condor_submit``; ``SetExecutable``, ``SetArguments``, ``SetEnvironment``, ``SetIWD``.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from fairq.records import PROC_PLACEHOLDER, Ad
+from fairq.submitfile.arguments import (
+    joined,
+    joined_environment,
+    split_arguments,
+    split_environment,
+    split_quoted,
+)
+from fairq.submitfile.rules import Commands, Rule, rule
+
+_NULL = "/dev/null"
+_VANILLA = 5
+
+
+def universe(commands: Commands) -> Ad:
+    """Return what kind of job it is: vanilla, perhaps in a container."""
+    given = commands.text("universe") or "vanilla"
+    if given.lower() not in ("vanilla", "docker", "container", str(_VANILLA)):
+        raise commands.wrong("universe", given, "fairq takes vanilla, docker and container jobs")
+    docker, container = commands.text("docker_image"), commands.text("container_image")
+    if given.lower() == "docker" and docker is None:
+        raise commands.wrong("universe", given, "a docker job needs docker_image")
+    if given.lower() == "container" and container is None and docker is None:
+        raise commands.wrong("universe", given, "a container job needs container_image")
+    ad: Ad = {"JobUniverse": _VANILLA}
+    if container is not None or given.lower() == "container":
+        ad |= {"WantContainer": True}
+    elif docker is not None:
+        ad |= {"WantDocker": True}
+    if docker is not None:
+        ad["DockerImage"] = docker
+    if container is not None:
+        ad["ContainerImage"] = container
+    return ad
+
+
+def executable(commands: Commands) -> Ad:
+    """Return the program and its size; a relative path is under the directory of the submitting process."""
+    if commands.text("shell") is not None:
+        return {"Cmd": "/bin/sh", "TransferExecutable": False, **_sizes(commands, 0)}
+    name = commands.text("executable")
+    in_container = commands.text("docker_image") or commands.text("container_image")
+    if name is None:
+        if in_container:
+            return {"Cmd": "", "TransferExecutable": False, **_sizes(commands, 0)}
+        raise commands.wrong("executable", "", "name the program to run")
+    if not commands.truth("transfer_executable", True):
+        return {"Cmd": name, **_sizes(commands, 0)}
+    path = commands.path(name, commands.context.directory)
+    size = 0
+    if PROC_PLACEHOLDER not in path and not commands.truth("skip_filechecks"):
+        try:
+            if not Path(path).is_file():
+                raise commands.wrong(
+                    "executable", name, f"there is no file {path}; correct it, or set transfer_executable = false"
+                )
+            size = -(-Path(path).stat().st_size // 1024)
+        except OSError as error:
+            raise commands.wrong("executable", name, f"{path} cannot be read: {error.strerror}") from None
+        except ValueError:
+            raise commands.wrong("executable", name, "it is not a path") from None
+    return {"Cmd": path, **_sizes(commands, size)}
+
+
+def _sizes(commands: Commands, size: int) -> Ad:
+    image = commands.text("image_size")
+    if image is None:
+        return {"ExecutableSize": size, "ImageSize": size, "DiskUsage": max(size, 1)}
+    from fairq.submitfile.amounts import amount
+
+    given = amount(image, unit=1024)
+    if given is None or given < 1:
+        raise commands.wrong("image_size", image, "give a positive size, as 500MB")
+    return {"ExecutableSize": size, "ImageSize": given, "DiskUsage": max(size, 1)}
+
+
+def arguments(commands: Commands) -> Ad:
+    """Return the arguments: ``Arguments`` in the new syntax, ``Args`` in the old one, as they were given."""
+    shell = commands.text("shell")
+    if shell is not None:
+        return {"Arguments": joined(["-c", shell])}
+    new, old = commands.text("arguments2"), commands.text("arguments")
+    if new is not None and old is not None and not commands.truth("allow_arguments_v1"):
+        raise commands.wrong("arguments2", new, "give either arguments or arguments2")
+    text = new if new is not None else old
+    if text is None:
+        return {"Arguments": ""}
+    try:
+        words, is_new = (split_quoted(text), True) if new is not None else split_arguments(text)
+    except ValueError as error:
+        raise commands.wrong("arguments", text, str(error)) from None
+    return {"Arguments": joined(words)} if is_new else {"Args": " ".join(words)}
+
+
+def environment(commands: Commands) -> Ad:
+    """Return the environment; variables given go before those of ``getenv``."""
+    new, old = commands.text("environment2"), commands.text("environment")
+    if new is not None and old is not None and not commands.truth("allow_environment_v1"):
+        raise commands.wrong("environment2", new, "give either environment or environment2")
+    text = new if new is not None else old
+    try:
+        variables = split_environment(text) if text is not None else {}
+    except ValueError as error:
+        raise commands.wrong("environment", text or "", str(error)) from None
+    inherited = _inherited(commands)
+    return {"Environment": joined_environment({**inherited, **variables})}
+
+
+def _inherited(commands: Commands) -> dict[str, str]:
+    wanted = commands.text("getenv")
+    if wanted is None or wanted.lower() in ("false", "no", "0"):
+        return {}
+    given = dict(commands.context.environment)
+    if wanted.lower() in ("true", "yes", "1"):
+        return given
+    patterns = wanted.replace(",", " ").split()
+    refused = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
+    taken = [pattern for pattern in patterns if not pattern.startswith("!")] or ["*"]
+    return {
+        name: value
+        for name, value in given.items()
+        if any(fnmatchcase(name, pattern) for pattern in taken)
+        and not any(fnmatchcase(name, pattern) for pattern in refused)
+    }
+
+
+def directory(commands: Commands) -> Ad:
+    """Return the initial working directory, which must exist."""
+    path = commands.directory()
+    if PROC_PLACEHOLDER not in path and not Path(path).is_dir():
+        given = commands.text("initialdir") or path
+        raise commands.wrong("initialdir", given, f"there is no directory {path}; create it first")
+    return {"Iwd": path}
+
+
+def standard_files(commands: Commands) -> Ad:
+    """Return the files of standard input, output and error; the input must be there."""
+    ad = {
+        "In": commands.text("input") or _NULL,
+        "Out": commands.text("output") or _NULL,
+        "Err": commands.text("error") or _NULL,
+    }
+    given = ad["In"]
+    checked = PROC_PLACEHOLDER not in given + commands.directory() and not commands.truth("skip_filechecks")
+    if checked and given != _NULL and commands.truth("transfer_input", True):
+        path = Path(commands.path(given, commands.directory()))
+        if not path.exists():
+            raise commands.wrong("input", given, f"there is no file {path}")
+    return ad
+
+
+RULES: tuple[Rule, ...] = (
+    rule(universe, "universe", "docker_image", "container_image"),
+    rule(
+        executable,
+        "shell",
+        "executable",
+        "docker_image",
+        "container_image",
+        "transfer_executable",
+        "skip_filechecks",
+        "image_size",
+    ),
+    rule(arguments, "shell", "arguments", "arguments2", "allow_arguments_v1"),
+    rule(environment, "environment", "environment2", "allow_environment_v1", "getenv"),
+    rule(directory, "initialdir"),
+    rule(standard_files, "input", "output", "error", "initialdir", "skip_filechecks", "transfer_input"),
+)

@@ -1,0 +1,87 @@
+"""What a queue statement says: how many jobs for each of which items.
+
+Grammar: the manual of ``condor_submit``, "queue"; HTCondor's ``SubmitForeachArgs::parse_queue_args``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from fairq.errors import SubmitDescriptionError
+
+Mode = Literal["in", "from", "matching"]
+
+_KEYWORD = re.compile(r"(?:(?<=\s)|^)(in|from|matching)(?=\s|\(|\[|$)", re.IGNORECASE)
+_VARIABLE = re.compile(r"[A-Za-z_.][\w.]*")
+_QUALIFIER = re.compile(r"(files|dirs|any|table)(?=\s|\(|\[|$)", re.IGNORECASE)
+_SLICE = re.compile(r"\[\s*(-?\d+)?\s*(?::\s*(-?\d+)?\s*)?(?::\s*(-?\d+)?\s*)?\]")
+
+
+@dataclass(frozen=True, slots=True)
+class QueueStatement:
+    """*count* (an integer expression, macros already expanded) jobs for every item.
+
+    Without *mode* there are no items. *rest* is what follows keyword, qualifier and slice: a list, a file, a
+    command, or patterns.
+    """
+
+    count: str = ""
+    variables: tuple[str, ...] = ()
+    mode: Mode | None = None
+    qualifier: str = ""
+    chosen: slice | None = None
+    rest: str = ""
+
+
+def parse_queue(arguments: str, where: str) -> QueueStatement:
+    """Return what the *arguments* of a queue statement mean; raises SubmitDescriptionError naming *where*."""
+    arguments = arguments.strip()
+    keyword = _KEYWORD.search(arguments)
+    if keyword is None:
+        return QueueStatement(count=arguments)
+    before, rest = arguments[: keyword.start()].rstrip(), arguments[keyword.end() :].strip()
+    mode: Mode = keyword[1].lower()  # type: ignore[assignment]  # the pattern knows these three only
+    words = before.replace(",", " ").split()
+    first_variable = len(words)
+    while first_variable and _VARIABLE.fullmatch(words[first_variable - 1]):
+        first_variable -= 1
+    variables = tuple(words[first_variable:])
+    qualifier = ""
+    chosen = None
+    while True:
+        if found := _QUALIFIER.match(rest):
+            qualifier = found[1].lower()
+            rest = rest[found.end() :].strip()
+            _check_qualifier(mode, qualifier, where)
+        elif rest.startswith("["):
+            cut = _SLICE.match(rest)
+            if cut is None:
+                raise SubmitDescriptionError(
+                    where=where, problem=f"{rest.split(']')[0]}] is not a slice; write it as [first:end:step]"
+                )
+            chosen = _as_slice(cut, where)
+            rest = rest[cut.end() :].strip()
+        else:
+            break
+    if not rest:
+        raise SubmitDescriptionError(where=where, problem=f"nothing follows {mode!r} in the queue statement")
+    return QueueStatement(" ".join(words[:first_variable]), variables or ("Item",), mode, qualifier, chosen, rest)
+
+
+def _check_qualifier(mode: Mode, qualifier: str, where: str) -> None:
+    if (qualifier == "table") is not (mode == "from") or mode == "in":
+        raise SubmitDescriptionError(where=where, problem=f"{qualifier!r} cannot follow {mode!r}")
+    if qualifier == "table":
+        raise SubmitDescriptionError(
+            where=where, problem="'from table' is not supported; list the variables before 'from'"
+        )
+
+
+def _as_slice(found: re.Match[str], where: str) -> slice:
+    """Return a slice; ``[n]`` begins at item n, as ``[n:]``."""
+    first, end, step = (int(part) if part else None for part in found.groups())
+    if step is not None and step < 1:
+        raise SubmitDescriptionError(where=where, problem=f"the step of a slice cannot be {step}; give 1 or more")
+    return slice(first, end, step)

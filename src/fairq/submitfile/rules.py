@@ -1,0 +1,132 @@
+"""What the rules that make a job's ad have in common: their input, and which commands each one reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fairq.errors import ExpressionError, InvalidSubmitValueError
+from fairq.records import PROC_PLACEHOLDER, Ad
+from fairq.submitfile.commands import spellings
+from fairq.submitfile.description import Statement
+from fairq.submitfile.values import value_of
+
+SENTINEL = "\x02"
+"""Stands for the job's number while macros are expanded: the placeholder itself would be expanded too."""
+
+_TRUE = frozenset({"true", "t", "yes", "y", "1"})
+_FALSE = frozenset({"false", "f", "no", "n", "0"})
+
+
+@dataclass(frozen=True)
+class Context:
+    """Who submits, and where: what a job takes over from the submitting process.
+
+    *machine* and *system* are HTCondor's names (``Arch``, ``OpSys``) of the platform jobs are meant for.
+    """
+
+    owner: str
+    directory: Path
+    machine: str
+    system: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+class Commands:
+    """The commands of one queue statement as the rules read them, macros expanded."""
+
+    def __init__(self, statement: Statement, context: Context) -> None:
+        """Read from *statement*, whose loop variables the caller sets."""
+        self._statement = statement
+        self.context = context
+        self.warnings: list[str] = []
+
+    def given(self, command: str) -> str | None:
+        """Return the name in the description of *command*, under whichever spelling it stands there."""
+        names = self._statement.names
+        return next((name for name in spellings(command) if name in names), None)
+
+    def named(self) -> Iterable[tuple[str, str]]:
+        """Return the names of all commands and macros, in lower case and as written."""
+        return self._statement.names.items()
+
+    def text(self, command: str) -> str | None:
+        """Return the value of *command*, None if it is missing or empty."""
+        name = self.given(command)
+        return None if name is None else self.raw_text(name)
+
+    def raw_text(self, name: str) -> str | None:
+        """Return the value of the command with exactly this *name*, in lower case."""
+        value = self._statement.expand(name)
+        return value.replace(SENTINEL, PROC_PLACEHOLDER) if value is not None else None
+
+    def truth(self, command: str, default: bool = False) -> bool:
+        """Return the boolean value of *command*."""
+        value = self.text(command)
+        if value is None:
+            return default
+        if value.lower() not in _TRUE | _FALSE:
+            raise self.wrong(command, value, "give true or false")
+        return value.lower() in _TRUE
+
+    def integer(self, command: str) -> int | None:
+        """Return the whole number that *command* gives."""
+        value = self.text(command)
+        if value is None:
+            return None
+        number = self.expression(command, value)
+        if isinstance(number, str):
+            from fairq.engine.classad import evaluate_scalar, expression_of
+
+            number = evaluate_scalar(expression_of(number), {}) if PROC_PLACEHOLDER not in number else None
+        if type(number) is not int:
+            raise self.wrong(command, value, "give a whole number")
+        return number
+
+    def expression(self, command: str, text: str) -> Any:
+        """Return *text*, the value of *command*, as an ad's value."""
+        try:
+            return value_of(text)
+        except ExpressionError as error:
+            near = error.fields.get("near", text)
+            raise self.wrong(
+                command, text, f"it is not a ClassAd expression (near {near!r}); a text needs double quotes"
+            ) from None
+
+    def wrong(self, command: str, value: str, expected: str) -> InvalidSubmitValueError:
+        """Return the error for a *value* of *command* that cannot be taken."""
+        name = self.given(command) or command
+        return InvalidSubmitValueError(
+            where=self._statement.where(name), command=command, value=value, expected=expected
+        )
+
+    def path(self, text: str, base: Path | str) -> str:
+        """Return *text* as an absolute path, relative ones being under *base*."""
+        import os.path
+
+        # HTCondor leaves the case of symbolic links alone: no file system is asked.
+        return os.path.normpath(os.path.join(base, text))  # noqa: PTH118 - Path would not resolve '..'
+
+    def directory(self) -> str:
+        """Return the job's initial working directory."""
+        value = self.text("initialdir")
+        return self.path(value, self.context.directory) if value else str(self.context.directory)
+
+    def warn(self, text: str) -> None:
+        """Keep *text* to be told once."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+
+class Rule(NamedTuple):
+    """A rule: the commands it *reads*, in all spellings, and how it makes attributes of them."""
+
+    reads: frozenset[str]
+    build: Callable[[Commands], Ad]
+
+
+def rule(build: Callable[[Commands], Ad], *commands: str) -> Rule:
+    """Return the rule *build*, which reads *commands*."""
+    return Rule(frozenset(name for command in commands for name in spellings(command)), build)

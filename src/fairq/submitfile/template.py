@@ -1,0 +1,30 @@
+"""Ads whose values contain the job's number: one template stands for all jobs of a range."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairq.records import PROC_PLACEHOLDER as MARK
+from fairq.records import Ad
+
+
+def has_mark(value: Any) -> bool:
+    """Say whether *value* contains the job's number."""
+    return isinstance(value, str) and MARK in value
+
+
+def filled(template: Ad, proc: int) -> Ad:
+    """Return *template* for the job number *proc*."""
+    number = str(proc)
+    return {name: value.replace(MARK, number) if has_mark(value) else value for name, value in template.items()}
+
+
+def same(one: Ad, other: Ad) -> bool:
+    """Say whether two ads mean the same, where one may hold a number as an expression."""
+    return one.keys() == other.keys() and all(_plain(one[name]) == _plain(other[name]) for name in one)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith("/Expr(") and value[6:-2].isdigit():
+        return int(value[6:-2])
+    return value

@@ -1,0 +1,43 @@
+"""The right-hand side of ``Name = value`` in HTCondor's files, as a value of an ad."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from fairq.records import PROC_PLACEHOLDER
+
+_INTEGER = re.compile(r"[-+]?\d+")
+_REAL = re.compile(r"[-+]?(?:\d+\.\d*|\.?\d+[eE][-+]?\d+|\d+\.\d*[eE][-+]?\d+|\.\d+)")
+_STRING = re.compile(r'"((?:[^"\\]|\\(?!$).)*)"', re.DOTALL)
+_LONE_BACKSLASH = re.compile(r'\\(?!")')
+_KEYWORDS = {"true": True, "false": False}
+
+
+def value_of(text: str) -> Any:
+    """Return what *text* stands for: a literal as it is, anything else as ``/Expr(...)/``.
+
+    Text follows the old ClassAd rule of HTCondor's files: a backslash stands for itself, unless a double
+    quote follows. Raises ExpressionError for what is no expression.
+    """
+    text = text.strip()
+    if _INTEGER.fullmatch(text) and -(2**63) <= int(text) < 2**63:
+        return int(text)
+    if _REAL.fullmatch(text):
+        return float(text)
+    if (keyword := _KEYWORDS.get(text.lower())) is not None:
+        return keyword
+    if (string := _STRING.fullmatch(text)) and '"' not in string[1].replace('\\"', ""):
+        return string[1].replace('\\"', '"')
+    from fairq.engine.classad import parse
+
+    escaped = _LONE_BACKSLASH.sub(r"\\\\", text)
+    parse(escaped.replace(PROC_PLACEHOLDER, "0"))
+    return f"/Expr({escaped})/"
+
+
+def expression_text(value: Any) -> str | None:
+    """Return the text of an expression value, None for a literal."""
+    if isinstance(value, str) and value.startswith("/Expr(") and value.endswith(")/"):
+        return value[6:-2]
+    return None
