@@ -32,9 +32,7 @@ class SlotCharge:
 
 def charges_of(claims: Iterable[Claim]) -> dict[Hashable, SlotCharge]:
     """Return the charges that the stored *claims* stand for, by slot id."""
-    return {
-        claim.slot_id: SlotCharge(claim.submitter, claim.slot_weight, claim.start_time) for claim in claims
-    }
+    return {claim.slot_id: SlotCharge(claim.submitter, claim.slot_weight, claim.start_time) for claim in claims}
 
 
 class SlotUse(NamedTuple):
@@ -199,8 +197,10 @@ class Accountant:
             _release(group, weight)
         for above in subtree:
             above.hier_weighted_resources_used = max(0.0, above.hier_weighted_resources_used - weight)
-        late = now - max(held.start_time, self.last_update)
-        if late > 0:
+        # Counted from the last update even if the match is younger: the part before it is taken off already.
+        # (HTCondor counts from the match, which takes that part off twice; there matches and updates coincide.)
+        late = now - self.last_update
+        if late > 0 and self.last_update > 0:
             self._correct(chain, late, weight)
 
     def _chain(self, submitter: str) -> _Chain:

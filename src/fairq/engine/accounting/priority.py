@@ -34,22 +34,21 @@ def charge(record: AccountingRecord, seconds: float, left: float, now: int) -> N
     *left* is `decay` over these seconds. The priority moves towards the weighted slots in use, each counted
     for the part of the stretch it was in use (uncharged time, in slot-seconds, corrects for matches made or
     ended within it). A group's follows the use of the whole subtree below it. Real priority never falls
-    below 0.5. Share and limit, which are those of the last cycle, start anew.
+    below 0.5, and usage never shrinks. Share and limit, which are those of the last cycle, start anew.
     """
-    recent = record.resources_used + record.uncharged_time / seconds
-    weighted = record.weighted_resources_used + record.weighted_uncharged_time / seconds
+    used = max(0.0, record.resources_used * seconds + record.uncharged_time)
+    weighted = max(0.0, record.weighted_resources_used * seconds + record.weighted_uncharged_time)
+    recent = weighted / seconds
     if record.hier_weighted_resources_used > 0:
-        weighted = record.hier_weighted_resources_used
-    record.priority = max(MINIMUM_PRIORITY, real_priority(record) * left + weighted * (1.0 - left))
-    record.accumulated_usage += record.resources_used * seconds + record.uncharged_time
-    record.weighted_accumulated_usage += (
-        record.weighted_resources_used * seconds + record.weighted_uncharged_time
-    )
+        recent = record.hier_weighted_resources_used
+    record.priority = max(MINIMUM_PRIORITY, real_priority(record) * left + recent * (1.0 - left))
+    record.accumulated_usage += used
+    record.weighted_accumulated_usage += weighted
     record.uncharged_time = 0.0
     record.weighted_uncharged_time = 0.0
     record.submitter_share = 0.0
     record.submitter_limit = 0.0
     if record.accumulated_usage > 0 and record.begin_usage_time == 0:
         record.begin_usage_time = now
-    if recent > 0:
+    if used > 0:
         record.last_usage_time = now

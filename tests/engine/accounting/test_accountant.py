@@ -1,0 +1,172 @@
+"""Usage is charged and priorities follow it, as HTCondor's accountant did up to 25.9."""
+
+import pytest
+
+from fairq.engine.accounting import Accountant, AccountingPolicy, SlotUse
+from fairq.engine.accounting.accountant import SlotCharge
+from fairq.records import AccountingRecord
+
+DAY = 86400
+START = 1_800_000_000
+
+
+def accountant(*records: AccountingRecord, **policy: object) -> Accountant:
+    return Accountant(records, AccountingPolicy(**policy), last_update=START)
+
+
+def test_a_match_is_charged_from_its_first_second_on_and_not_before():
+    """A 4-core slot, matched 5 s after an update, seen claimed three times, freed before the fourth."""
+    pool = accountant()
+    pool.add_match("ann@d", "slot1", 4.0, START + 5)
+    user = pool.records["ann@d"]
+    seen = []
+    for now in (60, 120, 180, 240):
+        pool.update(START + now)
+        pool.check_matches([SlotUse("slot1", "ann@d" if now < 240 else None, 4.0)], START + now)
+        seen.append((user.weighted_accumulated_usage, round(user.priority, 6)))
+    assert seen == [(220, 0.501524), (460, 0.503208), (700, 0.504890), (940, 0.506572)]
+    assert (user.resources_used, user.weighted_resources_used, user.accumulated_usage) == (0, 0.0, 235)
+    assert user.last_usage_time == START + 240
+
+
+def test_the_group_of_a_freed_slot_is_freed_too():
+    """No trace of the use stays behind: neither counters nor a priority that climbs while all is idle."""
+    pool = accountant(group_names=("g", "g.h"))
+    pool.add_match("g.h.ann@d", 1, 4.0, START)
+    assert [pool.records[name].hier_weighted_resources_used for name in ("g.h", "g")] == [4.0, 4.0]
+    assert "<none>" not in pool.records
+    pool.update(START + 60)
+    pool.remove_match(1, START + 60)
+    pool.update(START + 60 + 300 * DAY)
+    for name in ("g.h.ann@d", "g.h"):
+        record = pool.records[name]
+        assert (record.resources_used, record.weighted_resources_used) == (0, 0.0)
+        assert (record.priority, record.accumulated_usage) == (0.5, 60.0)
+        assert record.last_usage_time == START + 60
+    assert pool.records["g"].hier_weighted_resources_used == 0.0
+
+
+def test_a_groups_priority_follows_the_use_of_all_below_it():
+    pool = accountant(group_names=("g", "g.h"), priority_halflife=DAY)
+    pool.add_match("g.h.ann@d", 1, 100.0, START)
+    pool.update(START + DAY)
+    assert pool.records["g"].priority == pytest.approx(50.25)
+    assert pool.records["g"].accumulated_usage == 0
+
+
+def test_real_priority_follows_use_by_half_the_way_per_half_life():
+    busy = AccountingRecord("ann@d", resources_used=100, weighted_resources_used=100.0)
+    pool = accountant(busy)
+    pool.update(START + DAY)
+    assert busy.priority == pytest.approx(50.25)
+    busy.resources_used, busy.weighted_resources_used = 0, 0.0
+    pool.update(START + 2 * DAY)
+    assert busy.priority == pytest.approx(25.125)
+
+
+@pytest.mark.parametrize("steps", [1, 1440])
+def test_after_a_half_life_without_use_half_the_priority_is_left(steps):
+    idle = AccountingRecord("ann@d", priority=10.0)
+    pool = accountant(idle)
+    for step in range(1, steps + 1):
+        pool.update(START + step * DAY // steps)
+    assert idle.priority == pytest.approx(5.0, abs=1e-12)
+
+
+def test_a_clock_that_goes_back_charges_nobody():
+    pool = accountant()
+    pool.add_match("ann@d", 1, 2.0, START)
+    pool.update(START + 60)
+    user = pool.records["ann@d"]
+    before = (user.priority, user.weighted_accumulated_usage)
+    pool.update(START + 50)
+    assert (user.priority, user.weighted_accumulated_usage) == before
+    pool.update(START + 80)
+    assert user.weighted_accumulated_usage == 180
+
+
+def test_a_match_before_the_clock_went_back_is_not_paid_twice():
+    """What was still to be corrected when the clock jumped is forgotten: nobody's usage falls below 0."""
+    pool = accountant()
+    pool.add_match("ann@d", 1, 1.0, START + 500)
+    pool.update(START - 1000)
+    pool.update(START - 940)
+    assert pool.records["ann@d"].accumulated_usage == 60
+    pool.add_match("bob@d", 2, 1.0, START - 2000)
+    pool.remove_match(2, START - 3000)
+    pool.update(START - 900)
+    assert pool.records["bob@d"].accumulated_usage == 0
+
+
+def test_the_first_update_of_a_fresh_state_only_starts_the_clock():
+    record = AccountingRecord("ann@d", priority=20.0, resources_used=1, weighted_resources_used=1.0)
+    pool = Accountant([record], AccountingPolicy())
+    pool.update(START)
+    assert (record.priority, record.accumulated_usage, pool.last_update) == (20.0, 0.0, START)
+    pool.update(START + DAY)
+    assert (record.priority, record.accumulated_usage) == (10.5, DAY)
+
+
+def test_a_slot_that_changes_hands_is_charged_to_its_new_user_only():
+    pool = accountant()
+    pool.add_match("ann@d", 1, 1.0, START)
+    pool.add_match("bob@d", 1, 1.0, START + 40)
+    pool.update(START + 100)
+    usage = {name: pool.records[name].accumulated_usage for name in ("ann@d", "bob@d", "<none>")}
+    assert usage == {"ann@d": 40, "bob@d": 60, "<none>": 100}
+
+
+def test_seeing_a_claim_again_changes_nothing():
+    pool = accountant()
+    pool.add_match("ann@d", 1, 1.0, START)
+    pool.add_match("ann@d", 1, 1.0, START + 30)
+    assert pool.records["ann@d"].resources_used == 1
+    assert pool.charges[1].start_time == START
+
+
+def test_slots_that_are_gone_or_free_are_released_and_matched_ones_kept():
+    pool = accountant()
+    for slot in ("gone", "free", "matched", "other"):
+        pool.add_match("ann@d", slot, 1.0, START)
+    pool.check_matches(
+        [SlotUse("free", None), SlotUse("matched", None, matched=True), SlotUse("other", "bob@d")], START
+    )
+    assert {slot: held.submitter for slot, held in pool.charges.items()} == {
+        "matched": "ann@d",
+        "other": "bob@d",
+    }
+    assert pool.weighted_used("ann@d") == 1.0
+    assert pool.weighted_used("nobody@d") == 0.0
+
+
+def test_submitters_whose_record_was_deleted_while_they_run_are_counted_again():
+    charges = {1: SlotCharge("ann@d", 4.0, START - 10), 2: SlotCharge("bob@d", 2.0, START - 10)}
+    bob = AccountingRecord("bob@d", resources_used=1, weighted_resources_used=2.0)
+    pool = Accountant([bob], AccountingPolicy(), START, dict(charges))
+    assert (pool.weighted_used("ann@d"), pool.weighted_used("bob@d")) == (4.0, 2.0)
+    assert pool.weighted_used("<none>") == 6.0
+
+
+def test_fractions_of_slots_leave_nothing_behind():
+    pool = accountant()
+    for slot in range(10):
+        pool.add_match("ann@d", slot, 0.1, START)
+    for slot in range(10):
+        pool.remove_match(slot, START)
+    assert pool.weighted_used("ann@d") == 0.0
+
+
+def test_reading_a_priority_stores_the_factor_so_that_later_settings_do_not_change_it():
+    pool = accountant(default_prio_factor=1000.0)
+    assert pool.effective_priority("ann@d") == 500.0
+    later = Accountant(pool.records.values(), AccountingPolicy(default_prio_factor=1.0), START)
+    assert later.effective_priority("ann@d") == 500.0
+    later.forget("ann@d")
+    assert later.effective_priority("ann@d") == 0.5
+
+
+def test_every_configured_group_gets_a_record():
+    pool = accountant(group_names=("g",), group_prio_factors={"g": 2.0})
+    pool.add_groups()
+    assert {name: record.priority_factor for name, record in pool.records.items()} == {"<none>": 1000.0, "g": 2.0}
+    assert all(record.is_group for record in pool.records.values())
