@@ -1,0 +1,141 @@
+"""Times fairq's commands as whole processes: ``python benchmarks/run.py NAME...`` (names: see README.md)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pools
+from measure import Cost, fairq, middle
+
+REAL = json.loads((Path(__file__).parent / "real_negotiator.json").read_text(encoding="utf-8"))
+HEADING = f"{'':24}{'wall s':>10}{'CPU s':>10}{'peak MB':>10}   remark"
+
+Row = tuple[str, Cost, str]
+
+
+def pool(name: str, folder: Path, repeat: int) -> Iterator[Row]:
+    """Import the pool *name*, negotiate, look at the priorities."""
+    drawn = pools.make(name)
+    drawn.write(folder)
+    state, fresh = folder / "state.db", folder / "imported.db"
+    at = ("--now", pools.NOW)
+    dumps = [word for kind in ("slots", "jobs", "accounting") for word in (f"--{kind}", folder / f"{kind}.json")]
+
+    def imported() -> Cost:
+        fresh.unlink(missing_ok=True)
+        return fairq(folder, "--state", fresh, "import", *dumps, *at)
+
+    def negotiated() -> Cost:
+        shutil.copy(fresh, state)
+        return fairq(folder, "--state", state, "negotiate", *at, "--json", output=folder / "cycle.json")
+
+    fairq(folder, "--state", fresh, "config", "import", folder / "pool.conf")
+    yield "import", _median(imported, repeat), f"{len(drawn.slots)} slots, {_count(drawn)} jobs"
+    shutil.copy(f"{fresh}.toml", f"{state}.toml")
+    yield "negotiate", _median(negotiated, repeat), _compared(name, folder / "cycle.json")
+    userprio = _median(lambda: fairq(folder, "--state", state, "userprio", "--allusers"), repeat)
+    yield "userprio --allusers", userprio, ""
+
+
+def start(_: str, folder: Path, repeat: int) -> Iterator[Row]:
+    """Start and end."""
+    yield "--version", _median(lambda: fairq(folder, "--version"), repeat), ""
+    yield "--help", _median(lambda: fairq(folder, "--help"), repeat), ""
+
+
+def userprio(name: str, folder: Path, repeat: int) -> Iterator[Row]:
+    """Look at the priorities of so many submitters."""
+    count = int(name.removeprefix("userprio-"))
+    state = folder / "state.db"
+    ads = (
+        {
+            "Name": f"user{number:06d}@example.org",
+            "Priority": 1 + number % 997,
+            "WeightedAccumulatedUsage": 3600.0 * number,
+            "BeginUsageTime": pools.NOW - 86400,
+            "LastUsageTime": pools.NOW - number % 80000,
+        }
+        for number in range(count)
+    )
+    pools.write_ads(folder / "accounting.json", ads)
+    at = ("--now", pools.NOW)
+    fairq(folder, "--state", state, "import", "--accounting", folder / "accounting.json", *at)
+    for words in (("userprio",), ("userprio", "--all", "--allusers", "--json")):
+        cost = _median(lambda words=words: fairq(folder, "--state", state, *words, *at), repeat)
+        yield " ".join(words), cost, f"{count} submitters"
+
+
+def submit(_: str, folder: Path, repeat: int) -> Iterator[Row]:
+    """Submit one job, and a million of them, in one cluster."""
+    description = folder / "job.sub"
+
+    def submitted(procs: int) -> Cost:
+        state = folder / "state.db"
+        state.unlink(missing_ok=True)
+        description.write_text(
+            f"executable = /bin/sleep\narguments = $(Process)\nrequest_memory = 1G\nqueue {procs}\n"
+        )
+        return fairq(folder, "--state", state, "submit", description)
+
+    for procs in (1, 1_000_000):
+        yield f"queue {procs}", _median(lambda procs=procs: submitted(procs), repeat), ""
+
+
+def _median(once: Callable[[], Cost], repeat: int) -> Cost:
+    return middle([once() for _ in range(repeat)])
+
+
+def _count(drawn: pools.Pool) -> int:
+    return sum(len(submitter.jobs) for submitter in drawn.submitters)
+
+
+def _compared(name: str, output: Path) -> str:
+    cycle = json.loads(output.read_text(encoding="utf-8"))
+    matched = Counter(match["submitter"] for match in cycle["matches"])
+    spread = f"{min(matched.values())} to {max(matched.values())}" if matched else "none"
+    own = f"{matched.total()} matches, {spread} a submitter, {cycle['spins']} spins"
+    real = REAL.get(name)
+    if real is None:
+        return own
+    # Every submitter of the recorded pools got the same number.
+    equal = len(matched) == real["submitters"] and set(matched.values()) == {real["matched_by_each"]}
+    verdict = "same counts" if equal else f"NOT the real counts: {real['matched_by_each']} each"
+    return f"{own}: {verdict}; real negotiator {real['wall']} s, CPU {real['cpu']} s, {real['memory']} MB"
+
+
+def _benchmark(name: str) -> Callable[[str, Path, int], Iterator[Row]] | None:
+    if name in ("start", "submit"):
+        return {"start": start, "submit": submit}[name]
+    if name.startswith("userprio-") and name.removeprefix("userprio-").isdecimal():
+        return userprio
+    return pool if pools.NAME.fullmatch(name) else None
+
+
+def main() -> int:
+    """Run the benchmarks named on the command line; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="+", metavar="NAME")
+    parser.add_argument("--repeat", type=int, default=3, help="time each command so often (3); medians are shown")
+    options = parser.parse_args()
+    for name in options.names:
+        if _benchmark(name) is None:
+            parser.error(f"{name} is neither a pool (a1000-1000-10) nor start, submit or userprio-10000")
+    for name in options.names:
+        benchmark = _benchmark(name)
+        assert benchmark is not None
+        print(f"{name}\n{HEADING}")
+        with tempfile.TemporaryDirectory(prefix="fairq-benchmark-") as folder:
+            for what, cost, remark in benchmark(name, Path(folder), options.repeat):
+                print(f"  {what:22}{cost.wall:10.3f}{cost.cpu:10.3f}{cost.memory:10.0f}   {remark}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
