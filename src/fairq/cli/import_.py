@@ -63,7 +63,7 @@ def import_(
     a running job of the queue is taken as claimed for it. Jobs that have ended, and those of the grid (unless
     WantMatching), scheduler and local universe, are left out.
 
-    A DOCUMENT replaces the whole state, its history excepted.
+    A DOCUMENT replaces the whole state, its history included: an export of it is the same document again.
     """
     given = [name for name in (document, slots, jobs, accounting) if name is not None]
     if not given:
@@ -72,11 +72,10 @@ def import_(
         raise UsageError(message="the standard input can be read only once; give - for one of the files")
     if document is not None and len(given) > 1:
         raise UsageError(message="a state document has it all; give it without --slots, --jobs, --accounting")
-    actor = invocation.actor(invocation.now(now))
     if document is not None:
         from fairq.steps.import_document import import_document
 
-        counts = import_document(invocation.state_path, document, actor, dry_run=dry_run)
+        counts = import_document(invocation.state_path, document, dry_run=dry_run)
         emit(View(document=counts, text=_sentence(counts, dry_run)), output)
         return
     import socket
@@ -87,7 +86,7 @@ def import_(
         invocation.state_path,
         Dumps(slots, jobs, accounting),
         invocation.settings,
-        actor,
+        invocation.actor(invocation.now(now)),
         host=socket.gethostname(),
         dry_run=dry_run,
     )

@@ -1,0 +1,106 @@
+"""``fairq export``: the pool out."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated
+
+import typer
+
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import Now
+from fairq.errors import UnwritableExportError, UsageError
+
+if TYPE_CHECKING:
+    from fairq.steps.export import Subject
+
+app = App()
+
+
+@app.command(
+    examples="""
+        fairq export --output pool.json         # the whole state, for fairq import
+        fairq export --slots                    # as condor_status -json
+        fairq export --jobs --long              # as condor_q -long
+    """
+)
+def export(
+    invocation: Invocation,
+    slots: Annotated[bool, typer.Option("--slots", help="Write the slot ads, as condor_status.")] = False,
+    jobs: Annotated[bool, typer.Option("--jobs", help="Write the job ads, as condor_q.")] = False,
+    accounting: Annotated[
+        bool, typer.Option("--accounting", help="Write the accounting ads, with real priorities.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Write JSON (so it is without this, too).")] = False,
+    long: Annotated[
+        bool, typer.Option("--long", help="Write ads as 'Name = value' lines, a blank line after each.")
+    ] = False,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to FILE; - is stdout.")
+    ] = None,
+    now: Now = None,
+) -> None:
+    """Write the whole state as one JSON document, or a part of it as HTCondor's own dumps.
+
+    What is written can be given to fairq import, which brings back what was there. A FILE that exists is
+    replaced when all is written, not before. A slot that runs a job is shown with the attributes that a
+    claimed slot advertises (State, RemoteUser, JobId and so on).
+    """
+    chosen: list[Subject] = []
+    if slots:
+        chosen.append("slots")
+    if jobs:
+        chosen.append("jobs")
+    if accounting:
+        chosen.append("accounting")
+    if len(chosen) > 1:
+        raise UsageError(message=f"--{chosen[0]} and --{chosen[1]} are dumps of their own; give one of them")
+    if json and long:
+        raise UsageError(message="--json and --long exclude each other; give one of them")
+    if long and not chosen:
+        raise UsageError(message="--long goes with --slots, --jobs or --accounting; the whole state is JSON")
+    with _target(output) as stream:
+        if chosen:
+            from fairq.steps.export import export_dump
+
+            time = invocation.now(now)
+            export_dump(invocation.state_path, chosen[0], stream, long=long, now=time)
+        else:
+            from fairq.steps.export_document import export_document
+
+            export_document(invocation.state_path, stream)
+
+
+@contextlib.contextmanager
+def _target(name: str | None) -> Iterator[IO[str]]:
+    """Open where to write to; a file takes its place only once it is complete."""
+    if name is None or name == "-":
+        yield sys.stdout
+        return
+    if not name:
+        raise UsageError(message="--output is empty; give a file, or - for stdout")
+    try:
+        target = Path(name).resolve()
+        if target.exists() and not target.is_file():
+            with target.open("w", encoding="utf-8") as stream:
+                yield stream
+            return
+        draft = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            with draft.open("w", encoding="utf-8") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            draft.replace(target)
+        finally:
+            draft.unlink(missing_ok=True)
+    except (OSError, ValueError) as failure:
+        reason = getattr(failure, "strerror", None) or str(failure)
+        raise UnwritableExportError(
+            target=name, reason=reason[0].lower() + reason[1:], cure="name another file with --output"
+        ) from None

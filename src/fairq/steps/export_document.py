@@ -1,0 +1,18 @@
+"""Write the whole state as one JSON document."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import IO
+
+from fairq.state import document
+from fairq.state.connection import reading
+
+
+def export_document(path: Path, stream: IO[str]) -> None:
+    """Write the state at *path*, as of one moment, to *stream*; what `import_document` brings back."""
+    with reading(path) as state:
+        whole = document.export(state)
+    json.dump(whole, stream, ensure_ascii=False, indent=1)
+    stream.write("\n")
