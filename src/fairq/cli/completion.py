@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-KINDS = ("submitter", "group", "slot", "job")
+from fairq.cli.invocation import Invocation
 
 
 def complete(words: Sequence[str]) -> None:
@@ -23,24 +23,35 @@ def complete(words: Sequence[str]) -> None:
 
 
 def _names(words: list[str]) -> list[str]:
-    from fairq.cli.invocation import Invocation
-    from fairq.state.connection import reading
-
-    state = None
+    invocation = Invocation()
     if "--state" in words:
         at = words.index("--state")
-        state = words[at + 1]
+        invocation.state = words[at + 1]
         del words[at : at + 2]
     kind, prefix = words[0], words[1] if len(words) > 1 else ""
-    with reading(Invocation(state=state).state_path) as opened:
+    if kind == "setting":
+        from fairq.settings.keys import SINGLE
+
+        return [name for name in SINGLE if name.startswith(prefix)]
+    if kind == "group":
+        return [name for name in invocation.settings.groups if name.startswith(prefix)]
+    return _names_of_state(invocation, kind, prefix)
+
+
+def _names_of_state(invocation: Invocation, kind: str, prefix: str) -> list[str]:
+    from fairq.state.connection import reading
+
+    with reading(invocation.state_path) as state:
         if kind == "slot":
             from fairq.state import slots
 
-            return slots.names_starting(opened, prefix)
-        if kind == "job":
-            from fairq.state import jobs
+            return slots.names_starting(state, prefix)
+        if kind == "submitter":
+            from fairq.state import submitters
 
-            return jobs.names_starting(opened, prefix)
-        from fairq.state import submitters
+            return submitters.names_starting(state, prefix)
+        from fairq.state import jobs
 
-        return submitters.names_starting(opened, prefix)
+        if kind == "owner":
+            return jobs.owners_starting(state, prefix)
+        return [str(cluster) for cluster in jobs.clusters_starting(state, prefix)]

@@ -1,0 +1,93 @@
+"""The completion for bash."""
+
+from __future__ import annotations
+
+from fairq.cli.manual.walk import Documented, global_options
+from fairq.cli.manual.words import Place, kind, places
+
+_HEAD = """\
+# bash completion for fairq; written by python -m fairq.cli.manual, do not edit
+
+# Sets children, options, values (option=kind of its value) and argument (its kind) for a command's name.
+_fairq_place() {
+    children= options= values= argument=
+    case $1 in
+"""
+
+_TAIL = r"""    esac
+}
+
+_fairq() {
+    local line=${COMP_LINE:0:COMP_POINT} children options values argument
+    local -a words
+    read -ra words <<<"$line"
+    [[ $line == *[[:space:]] ]] && words+=("")
+    local current=${words[-1]} previous=${words[-2]} place="" expected="" state=() i word
+    _fairq_place ""
+    for ((i = 1; i < ${#words[@]} - 1; i++)); do
+        word=${words[i]}
+        if [[ $word == -- ]]; then
+            COMPREPLY=($(compgen -o default -- "$current"))
+            return
+        elif [[ " $values " == *" $word="* ]]; then
+            [[ $word == --state ]] && state=(--state "${words[i + 1]}")
+            ((i++))
+        elif [[ $word == --state=* ]]; then
+            state=(--state "${word#*=}")
+        elif [[ $word != -* && " $children " == *" $word "* ]]; then
+            place="${place:+$place }$word"
+            _fairq_place "$place"
+        fi
+    done
+    if [[ " $values " == *" $previous="* ]]; then
+        expected=${values##*"$previous="}
+        expected=${expected%% *}
+    elif [[ $current == -* ]]; then
+        COMPREPLY=($(compgen -W "$options" -- "$current"))
+        return
+    elif [[ -n $children ]]; then
+        COMPREPLY=($(compgen -W "$children" -- "$current"))
+        return
+    else
+        expected=$argument
+    fi
+    case $expected in
+        "" | none) COMPREPLY=() ;;
+        file)
+            compopt -o filenames
+            mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            ;;
+        *)
+            mapfile -t COMPREPLY < <(fairq _complete "$expected" "$current" "${state[@]}" 2>/dev/null)
+            # Readline takes what stands before a word break, as the @ of a submitter, for done.
+            local done=${current%"${current##*[@:=]}"}
+            COMPREPLY=("${COMPREPLY[@]#"$done"}")
+            ;;
+    esac
+}
+
+complete -F _fairq fairq
+"""
+
+
+def bash_script(commands: list[Documented]) -> str:
+    """Return the script that bash-completion loads as ``fairq``."""
+    return _HEAD + "".join(map(_case, places(commands, global_options()))) + _TAIL
+
+
+def _case(place: Place) -> str:
+    lines = [f'        "{place.name}")']
+    if place.children:
+        lines.append(f'            children="{" ".join(name for name, _ in place.children)}"')
+    names = [name for option in place.options for name in option.spellings]
+    lines.append(f'            options="{" ".join(names)}"')
+    values = [
+        f"{name}={kind(option) or 'none'}"
+        for option in place.options
+        if option.metavar
+        for name in option.spellings
+    ]
+    lines.append(f'            values="{" ".join(values)}"')
+    if place.argument:
+        lines.append(f"            argument={place.argument}")
+    return "\n".join([*lines, "            ;;", ""])

@@ -1,0 +1,87 @@
+"""fairq.toml(5): every setting, from the table of keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairq.cli.manual.roff import bold, examples, header, listed, page, paragraphs, section, text
+from fairq.settings.key import Key
+from fairq.settings.keys import KEYS, SECTIONS
+
+DESCRIPTION = (
+    "The settings of fairq are TOML. The names are those of HTCondor's configuration macros in lower case, so "
+    "that whoever knows these knows them; fairq config import reads an HTCondor configuration as it is.",
+    "Several files are read, each later one wins, key by key: the site's, the user's and, if the state file was "
+    "named by --state or FAIRQ_STATE, the one beside it (its name with .toml). With --config or FAIRQ_CONFIG that "
+    "file alone is read. Environment variables win over all files. fairq config show --origin tells where each "
+    "value came from, fairq config check whether all is well.",
+    "Where HTCondor's manuals and the program differ, negotiator.rules decides: under documented the manuals are "
+    "right, under htcondor today's negotiator, so that a pool can be compared with a live one. Each such point "
+    "has a key of its own besides, which wins; its two defaults are given below.",
+)
+
+ABOUT = {
+    "groups": "Accounting groups, each a table of its own: [groups.group_physics] or, with its parent's name "
+    'before a dot, [groups."group_physics.higgs"]. The parent must be there too.',
+    "limits": "Concurrency limits: how many jobs that name a limit may run at once.",
+}
+
+EXAMPLE = """\
+[accounting]
+priority_halflife = 43200          # half a day
+default_prio_factor = 1000.0
+
+[negotiator]
+rules = "documented"
+negotiator_pre_job_rank = "-TARGET.Memory"
+
+[groups.group_physics]
+quota = 20
+prio_factor = 100.0
+""".splitlines()
+
+FILES = (
+    ("/etc/xdg/fairq/fairq.toml", "The site's settings."),
+    ("~/.config/fairq/fairq.toml", "The user's settings."),
+    ("STATE.toml", "The settings beside the state file STATE."),
+)
+
+
+def settings_page() -> str:
+    """Return fairq.toml(5)."""
+    sections: list[str] = []
+    for name in SECTIONS:
+        keys = [key for key in KEYS if key.section == name]
+        sections += [f".SS {text(f'[{name}]')}", *paragraphs([ABOUT[name]] if name in ABOUT else [])]
+        sections += listed((bold(key.name), _details(key)) for key in keys)
+    return page(
+        header("fairq.toml", 5),
+        section("NAME", [text("fairq.toml - the settings of fairq")]),
+        section("DESCRIPTION", paragraphs(DESCRIPTION)),
+        section("SETTINGS", sections),
+        section("EXAMPLE", examples(EXAMPLE)),
+        section("FILES", listed((f"\\fI{text(name)}\\fR", [meaning]) for name, meaning in FILES)),
+        section("SEE ALSO", ["\\fBfairq\\fR(1), \\fBfairq\\-config\\fR(1)"]),
+    )
+
+
+def _details(key: Key) -> list[str]:
+    facts = [f"Give {key.expected}{f' ({key.unit})' if key.unit else ''}."]
+    facts.append(f"Default: {_value(key.default)}{'.' if not key.point else ' under the rules documented,'}")
+    if key.point:
+        facts.append(f"{_value(key.htcondor)} under htcondor.")
+    if key.macros:
+        facts.append(f"Macro: {', '.join(key.macros)}.")
+    if not key.is_pattern:
+        facts.append(f"Variable: {key.variable}.")
+    return [key.help, " ".join(facts)]
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "unset"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (tuple, list)):
+        return "[" + ", ".join(_value(item) for item in value) + "]"
+    return f'"{value}"' if isinstance(value, str) else repr(value)

@@ -1,0 +1,115 @@
+"""A walk over the tree of commands: what each takes, in plain data."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any, Literal
+
+import typer
+
+from fairq.cli.options import OUTPUT_OPTIONS
+from fairq.cli.tree import REGISTRY, Root
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An argument (its *spellings* are empty) or an option; a flag has no *metavar*.
+
+    *shared* tells whether it is one of the output options or of the options that every command has.
+    """
+
+    spellings: tuple[str, ...]
+    metavar: str
+    help: str
+    required: bool
+    shared: Literal["", "output", "global"]
+
+
+@dataclass(slots=True)
+class Documented:
+    """A command: its full name's words, its help as paragraphs, what it takes and the commands within it."""
+
+    words: tuple[str, ...]
+    summary: str
+    description: list[str]
+    arguments: list[Parameter]
+    options: list[Parameter]
+    examples: list[str]
+    children: list[Documented] = field(default_factory=list)
+    default: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The last word of the name."""
+        return self.words[-1]
+
+    def options_of(self, shared: str) -> list[Parameter]:
+        """Return the options of one kind (see `Parameter`)."""
+        return [option for option in self.options if option.shared == shared]
+
+
+def walk() -> list[Documented]:
+    """Return every command of ``fairq``, in the order of its help."""
+    root = Root()
+    context = typer.Context(root, info_name="fairq", help_option_names=["-h", "--help"])
+    return [
+        _documented((name,), root.get_command(context, name), context)
+        for name, entry in REGISTRY.items()
+        if find_spec(entry.module)
+    ]
+
+
+def global_options() -> list[Parameter]:
+    """Return the options that every command has."""
+    root = Root()
+    context = typer.Context(root, info_name="fairq", help_option_names=["-h", "--help"])
+    return [_parameter(parameter, context) for parameter in root.get_params(context)]
+
+
+def _documented(words: tuple[str, ...], command: Any, parent: Any) -> Documented:
+    context = typer.Context(command, info_name=words[-1], parent=parent)
+    paragraphs = [
+        paragraph.strip("\n") for paragraph in inspect.cleandoc(command.help or "").split("\n\n") if paragraph
+    ]
+    parameters = [
+        _parameter(parameter, context)
+        for parameter in command.get_params(context)
+        if not getattr(parameter, "hidden", False)
+    ]
+    result = Documented(
+        words=words,
+        summary=" ".join(paragraphs[0].split()) if paragraphs else "",
+        description=paragraphs[1:],
+        arguments=[parameter for parameter in parameters if not parameter.spellings],
+        options=[parameter for parameter in parameters if parameter.spellings],
+        examples=(command.epilog or "").replace("\b\nExamples:\n", "").splitlines(),
+        default=getattr(command, "default", None),
+    )
+    for name, child in getattr(command, "commands", {}).items():
+        result.children.append(_documented((*words, name), child, context))
+    return result
+
+
+def _parameter(parameter: Any, context: Any) -> Parameter:
+    if parameter.param_type_name == "argument":
+        metavar = parameter.make_metavar(ctx=context).strip("[]")
+        return Parameter((), metavar, " ".join((parameter.help or "").split()), parameter.required, "")
+    flag = parameter.is_flag or parameter.count
+    shared: Literal["", "output", "global"] = ""
+    if parameter.name in OUTPUT_OPTIONS:
+        shared = "output"
+    elif not parameter.expose_value:
+        shared = "global"
+    return Parameter(
+        spellings=tuple(sorted([*parameter.opts, *parameter.secondary_opts], key=_length_of_dashes)),
+        metavar="" if flag else parameter.make_metavar(ctx=context),
+        help=" ".join((parameter.help or "").split()),
+        required=parameter.required,
+        shared=shared,
+    )
+
+
+def _length_of_dashes(spelling: str) -> int:
+    return len(spelling) - len(spelling.lstrip("-"))

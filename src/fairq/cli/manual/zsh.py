@@ -1,0 +1,94 @@
+"""The completion for zsh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fairq.cli.manual.walk import Documented, global_options
+from fairq.cli.manual.words import Place, kind, places
+
+_HEAD = """\
+#compdef fairq
+# zsh completion for fairq; written by python -m fairq.cli.manual, do not edit
+
+# Sets children, options (each name:meaning), values (kind by option) and argument (its kind) for a command's name.
+_fairq_place() {
+    children=() options=() values=() argument=
+    case $1 in
+"""
+
+_TAIL = r"""    esac
+}
+
+_fairq_value() {
+    case $1 in
+        (''|none) return 1 ;;
+        (file) _files ;;
+        (*) compadd -- ${(f)"$(fairq _complete $1 "$PREFIX" $state 2>/dev/null)"} ;;
+    esac
+}
+
+_fairq() {
+    local -a children options state
+    local -A values
+    local argument place= word i
+    _fairq_place ''
+    for ((i = 2; i < CURRENT; i++)); do
+        word=${(Q)words[i]}
+        if [[ $word == -- ]]; then
+            _files
+            return
+        elif (( ${+values[$word]} )); then
+            [[ $word == --state ]] && state=(--state ${(Q)words[i + 1]})
+            (( i + 1 == CURRENT )) && { _fairq_value $values[$word]; return }
+            (( i++ ))
+        elif [[ $word == --state=* ]]; then
+            state=(--state ${word#*=})
+        elif [[ $word != -* && -n ${(M)children:#$word:*} ]]; then
+            place="${place:+$place }$word"
+            _fairq_place $place
+        fi
+    done
+    if [[ $PREFIX == -* ]]; then
+        _describe -o option options
+    elif (( $#children )); then
+        _describe command children
+    else
+        _fairq_value $argument
+    fi
+}
+
+if [[ $funcstack[1] == _fairq ]]; then
+    _fairq "$@"
+else
+    compdef _fairq fairq
+fi
+"""
+
+
+def zsh_script(commands: list[Documented]) -> str:
+    """Return the script that zsh finds as ``_fairq`` on its ``fpath``."""
+    return _HEAD + "".join(map(_case, places(commands, global_options()))) + _TAIL
+
+
+def _case(place: Place) -> str:
+    lines = [f"        ('{place.name}')"]
+    if place.children:
+        lines += _array("children", place.children)
+    lines += _array("options", [(name, one.help) for one in place.options for name in one.spellings])
+    pairs = [
+        f"{name} {kind(one) or 'none'}" for one in place.options if one.metavar for name in one.spellings
+    ]
+    lines.append(f"            values=({' '.join(pairs)})")
+    if place.argument:
+        lines.append(f"            argument={place.argument}")
+    return "\n".join([*lines, "            ;;", ""])
+
+
+def _array(name: str, entries: Iterable[tuple[str, str]]) -> list[str]:
+    quoted = [_quoted(f"{word}:{meaning}") for word, meaning in entries]
+    return [f"            {name}=(", *(f"                {entry}" for entry in quoted), "            )"]
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"

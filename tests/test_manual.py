@@ -1,0 +1,168 @@
+"""The manual and the completions say what the commands, the settings and the errors say, and shells take them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairq.cli.manual import generated
+from fairq.cli.manual.overview import exit_codes
+from fairq.cli.manual.walk import walk
+from fairq.cli.tree import REGISTRY
+from fairq.records import AccountingRecord
+from fairq.settings.keys import KEYS
+from fairq.state import submitters
+from fairq.state.connection import writing
+
+ROOT = Path(__file__).parent.parent
+FILES = generated()
+COMMANDS = walk()
+EVERY = [one for command in COMMANDS for one in (command, *command.children)]
+
+
+def plain(page: str) -> str:
+    """Return a page's text without its marks."""
+    return re.sub(r"\\f.|\\&", "", page).replace("\\-", "-").replace("\\(aq", "'").replace("\\e", "\\")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_committed_file_is_what_the_tree_says(name):
+    path = ROOT / name
+    assert path.exists(), "run python -m fairq.cli.manual"
+    assert path.read_text() == FILES[name], f"{name} is out of date: run python -m fairq.cli.manual"
+
+
+def test_no_page_is_left_of_a_command_that_is_no_more():
+    assert {f"man/{path.name}" for path in (ROOT / "man").iterdir()} <= FILES.keys()
+
+
+def test_generating_twice_gives_the_same():
+    assert generated() == FILES
+
+
+@pytest.mark.parametrize("command", EVERY, ids=lambda one: " ".join(one.words))
+def test_every_command_has_a_summary_and_explains_each_thing_it_takes(command):
+    page = plain(FILES[f"man/fairq-{command.words[0]}.1"])
+    assert command.summary
+    assert " ".join(("fairq", *command.words)) in page
+    for parameter in (*command.arguments, *command.options):
+        assert parameter.help, f"{parameter.spellings or parameter.metavar} has no help"
+        for spelling in parameter.spellings:
+            assert spelling in page
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one.name)
+def test_every_command_has_examples_whose_options_exist(command):
+    examples = [line for one in (command, *command.children) for line in one.examples if line.strip()]
+    assert examples
+    for line in examples:
+        words = shlex.split(line, comments=True)
+        for at in [number for number, word in enumerate(words) if word == "fairq"]:
+            call = words[at + 1 : words.index("|", at) if "|" in words[at:] else None]
+            named = next(word for word in call if not word.startswith("-"))
+            assert named in REGISTRY, line
+
+
+def test_the_overview_lists_every_command_and_every_exit_code():
+    page = plain(FILES["man/fairq.1"])
+    for name in REGISTRY:
+        assert f"fairq-{name}(1)" in page
+    for code, meaning in exit_codes():
+        assert f"\n{code}\n" in page
+        assert meaning in page
+
+
+def test_the_settings_page_lists_every_key_with_its_macro():
+    page = plain(FILES["man/fairq.toml.5"])
+    for key in KEYS:
+        assert key.name in page
+        for macro in key.macros:
+            assert macro in page
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name.startswith("man/")])
+def test_the_pages_are_sound(name, tmp_path):
+    page = tmp_path / Path(name).name
+    page.write_text(FILES[name])
+    checks = [["man", "--warnings", "-l", page], ["mandoc", "-T", "lint", "-W", "warning", page]]
+    available = [check for check in checks if shutil.which(str(check[0]))]
+    if not available:
+        pytest.skip("neither man nor mandoc is here")
+    for check in available:
+        ended = subprocess.run(check, capture_output=True, text=True, check=False)
+        # Debian's small images replace man by a script that knows no options.
+        if "has been minimized" not in ended.stdout:
+            assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout[:500]
+
+
+@pytest.mark.parametrize(
+    ("shell", "name"), [("bash", "bash/fairq"), ("zsh", "zsh/_fairq"), ("fish", "fish/fairq.fish")]
+)
+def test_the_shell_takes_its_completion(shell, name):
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not here")
+    subprocess.run([shell, "-n", ROOT / "completions" / name], check=True)
+
+
+@pytest.fixture
+def complete(tmp_path):
+    """Complete a command line in bash, against a state with a few submitters."""
+    state = tmp_path / "state.db"
+    with writing(state) as opened:
+        submitters.store(opened, [AccountingRecord(name) for name in ("anna@hep", "anna@bio", "bert@hep")])
+    (tmp_path / "fairq").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m fairq "$@"\n')
+    (tmp_path / "fairq").chmod(0o755)
+
+    def complete(line: str, chosen: Path | None = state) -> list[str]:
+        script = (
+            f"source {ROOT}/completions/bash/fairq; compopt() {{ :; }}; COMP_LINE=$1 COMP_POINT=${{#1}};"
+            '_fairq; [[ ${#COMPREPLY[@]} == 0 ]] || printf "%s\\n" "${COMPREPLY[@]}"'
+        )
+        environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+        if chosen is not None:
+            environment["FAIRQ_STATE"] = str(chosen)
+        ended = subprocess.run(
+            ["bash", "-c", script, "bash", line], env=environment, capture_output=True, text=True, check=True
+        )
+        assert ended.stderr == ""
+        return ended.stdout.splitlines()
+
+    return complete
+
+
+class TestBash:
+    def test_commands_are_completed(self, complete):
+        assert complete("fairq neg") == ["negotiate"]
+        assert complete("fairq ") == list(REGISTRY)
+        assert complete("fairq -q --state /x neg") == ["negotiate"]
+
+    def test_options_are_those_of_the_command(self, complete):
+        assert complete("fairq negotiate --dry") == ["--dry-run"]
+        assert complete("fairq --dry") == []
+
+    def test_submitters_come_from_the_state_past_the_word_break_at_the_at_sign(self, complete):
+        assert complete("fairq userprio an") == ["anna@bio", "anna@hep"]
+        assert complete("fairq userprio anna@h") == ["hep"]
+
+    def test_the_state_may_be_named_on_the_line(self, complete, tmp_path):
+        state = tmp_path / "state.db"
+        assert complete(f"fairq --state {state} userprio b", chosen=None) == ["bert@hep"]
+        assert complete(f"fairq userprio --state={state} b", chosen=None) == ["bert@hep"]
+
+    def test_a_state_that_cannot_be_read_completes_nothing_and_says_nothing(self, complete, tmp_path):
+        damaged = tmp_path / "damaged"
+        damaged.write_text("this is no state file")
+        assert complete("fairq userprio a", chosen=damaged) == []
+        assert complete("fairq userprio a", chosen=tmp_path / "none") == []
+        assert not (tmp_path / "none").exists()
+
+    def test_files_are_completed_where_a_file_is_due(self, complete, tmp_path):
+        (tmp_path / "slots.json").touch()
+        assert complete(f"fairq import --slots {tmp_path}/slo") == [f"{tmp_path}/slots.json"]
