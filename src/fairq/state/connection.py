@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
@@ -30,6 +30,13 @@ WAIT = 60.0
 _NAP = 0.5
 """Seconds SQLite sleeps for a lock at a stretch; between two of them Ctrl-C is heard."""
 
+_BEHAVIOUR = (
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -65536",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class State:
@@ -49,16 +56,14 @@ def reading(path: Path, wait: float = WAIT) -> Iterator[State]:
         StateError and its kin (exit codes 3 to 10): the file cannot be used; it is untouched.
     """
     path = resolve(path)
-    with mapped(path, wait):
-        connection = _connect(path) if exists(path) else _in_memory()
-        try:
-            version = _begin_reading(connection, path, wait)
-            if version < len(MIGRATIONS):
-                connection = _upgraded_copy(connection, version)
-            connection.execute("PRAGMA query_only = ON")
-            yield State(connection, path)
-        finally:
-            connection.close()
+    patience = _Patience(wait)
+    with mapped(path, wait), ExitStack() as open_files:
+        connection = open_files.enter_context(_connected(path, patience) if exists(path) else _in_memory())
+        version = _begin_reading(connection, path, patience)
+        if version < len(MIGRATIONS):
+            connection = open_files.enter_context(_upgraded_copy(connection, version))
+        connection.execute("PRAGMA query_only = ON")
+        yield State(connection, path)
 
 
 @contextmanager
@@ -74,80 +79,24 @@ def writing(path: Path, wait: float = WAIT) -> Iterator[State]:
     """
     path = resolve(path)
     prepare_for_writing(path)
-    with mapped(path, wait):
-        connection = _connect(path, create=True)
+    patience = _Patience(wait)
+    with mapped(path, wait), _connected(path, patience, create=True) as connection:
+        patience.execute(connection, "BEGIN IMMEDIATE")
         try:
-            identify(connection, path)
-            _patiently(connection, "BEGIN IMMEDIATE", wait)
             version = identify(connection, path)
             if 0 < version < len(MIGRATIONS):
-                _keep_copy(path, version)
+                _keep_copy(path, version, patience)
             migrate(connection, version)
             # A step whose changes outgrow SQLite's cache locks readers out before its end: wait for them.
             connection.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
             yield State(connection, path)
-            _patiently(connection, "COMMIT", wait)
+            connection.execute(f"PRAGMA busy_timeout = {int(_NAP * 1000)}")
+            _Patience(wait).execute(connection, "COMMIT")
         except BaseException:
             # SQLite has rolled back by itself after some errors, as a full disk.
             if connection.in_transaction:
                 connection.rollback()
             raise
-        finally:
-            connection.close()
-
-
-def _connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
-    # Mode rw even for reading: what a killed writer left half-done must be undone before it is read.
-    # SQLite opens a file that may not be written for reading by itself.
-    uri = f"{path.as_uri()}?mode={'rwc' if create else 'rw'}"
-    connection = sqlite3.connect(uri, uri=True, timeout=_NAP, isolation_level=None)
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA temp_store = MEMORY")
-    connection.execute("PRAGMA cache_size = -65536")
-    return connection
-
-
-def _in_memory() -> sqlite3.Connection:
-    return sqlite3.connect(":memory:", isolation_level=None)
-
-
-def _begin_reading(connection: sqlite3.Connection, path: Path, wait: float) -> int:
-    """Take a snapshot and return its schema number."""
-    connection.execute("BEGIN")
-    # The transaction's snapshot is that of its first read.
-    _patiently(connection, "SELECT 1 FROM sqlite_master LIMIT 1", wait)
-    return identify(connection, path)
-
-
-def _patiently(connection: sqlite3.Connection, statement: str, wait: float) -> None:
-    deadline = time.monotonic() + wait
-    while True:
-        try:
-            connection.execute(statement).fetchone()
-            return
-        except sqlite3.Error as error:
-            if primary_code(error) not in BUSY_CODES or time.monotonic() >= deadline:
-                raise
-
-
-def _upgraded_copy(connection: sqlite3.Connection, version: int) -> sqlite3.Connection:
-    """Return a copy in memory at today's schema, so that an older file is read without being changed."""
-    copy = _in_memory()
-    if version:
-        connection.backup(copy)
-    connection.close()
-    copy.execute("BEGIN")
-    migrate(copy, version)
-    return copy
-
-
-def _keep_copy(path: Path, version: int) -> None:
-    """Leave a copy of an older file beside it, under a name that is free."""
-    names = chain([f"{path.name}.schema{version}"], (f"{path.name}.schema{version}-{n}" for n in count(2)))
-    target = next(place for place in map(path.with_name, names) if not place.exists())
-    with closing(_connect(path)) as source:
-        write_copy(source, target)
 
 
 def backup(path: Path, target: Path, wait: float = WAIT) -> None:
@@ -162,6 +111,66 @@ def backup(path: Path, target: Path, wait: float = WAIT) -> None:
     path = resolve(path)
     if not exists(path):
         raise BackupError(target=target, reason=f"the state file {path} does not exist")
-    with mapped(path, wait), closing(_connect(path)) as connection:
-        _begin_reading(connection, path, wait)
+    patience = _Patience(wait)
+    with mapped(path, wait), _connected(path, patience) as connection:
+        _begin_reading(connection, path, patience)
         write_copy(connection, target)
+
+
+class _Patience:
+    """Executes statements that others' locks may hold up, until the time is over."""
+
+    def __init__(self, wait: float) -> None:
+        self._deadline = time.monotonic() + wait
+
+    def execute(self, connection: sqlite3.Connection, statement: str) -> None:
+        while True:
+            try:
+                connection.execute(statement).fetchone()
+                return
+            except sqlite3.Error as error:
+                if primary_code(error) not in BUSY_CODES or time.monotonic() >= self._deadline:
+                    raise
+
+
+@contextmanager
+def _connected(path: Path, patience: _Patience, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+    # Mode rw even for reading: what a killed writer left half-done must be undone before it is read.
+    # SQLite opens a file that may not be written for reading by itself.
+    uri = f"{path.as_uri()}?mode={'rwc' if create else 'rw'}"
+    with closing(sqlite3.connect(uri, uri=True, timeout=_NAP, isolation_level=None)) as connection:
+        for pragma in _BEHAVIOUR:
+            patience.execute(connection, pragma)
+        yield connection
+
+
+def _in_memory() -> closing[sqlite3.Connection]:
+    return closing(sqlite3.connect(":memory:", isolation_level=None))
+
+
+def _begin_reading(connection: sqlite3.Connection, path: Path, patience: _Patience) -> int:
+    """Take a snapshot and return its schema number."""
+    connection.execute("BEGIN")
+    # The transaction's snapshot is that of its first read.
+    patience.execute(connection, "SELECT 1 FROM sqlite_master LIMIT 1")
+    return identify(connection, path)
+
+
+@contextmanager
+def _upgraded_copy(connection: sqlite3.Connection, version: int) -> Iterator[sqlite3.Connection]:
+    """Open a copy in memory at today's schema, so that an older file is read without being changed."""
+    with _in_memory() as copy:
+        if version:
+            connection.backup(copy)
+        connection.rollback()
+        copy.execute("BEGIN")
+        migrate(copy, version)
+        yield copy
+
+
+def _keep_copy(path: Path, version: int, patience: _Patience) -> None:
+    """Leave a copy of an older file beside it, under a name that is free."""
+    names = chain([f"{path.name}.schema{version}"], (f"{path.name}.schema{version}-{n}" for n in count(2)))
+    target = next(place for place in map(path.with_name, names) if not place.exists())
+    with _connected(path, patience) as source:
+        write_copy(source, target)

@@ -53,10 +53,16 @@ def from_sqlite(error: sqlite3.Error, path: Path, wait: float) -> FairqError:
         case sqlite3.SQLITE_FULL:
             result = StateFullError(state=path)
         case sqlite3.SQLITE_READONLY:
-            result = StateReadOnlyError(state=path, reason=error)
+            result = StateReadOnlyError(state=path, reason=_why_read_only(error))
         case _:
             result = StateError(state=path, reason=error)
     return result
+
+
+def _why_read_only(error: sqlite3.Error) -> str:
+    if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_ROLLBACK:
+        return "a write to it was interrupted, and must be undone by somebody who may write it"
+    return str(error)
 
 
 def from_os(error: OSError, path: Path, action: str) -> FairqError:

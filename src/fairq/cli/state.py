@@ -1,0 +1,160 @@
+"""``fairq state``: the state file itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.output import Column, Output, Record, Table, View, emit
+from fairq.errors import FairqError
+
+app = App(help="The state file: where it is, whether it is sound, copies, and what was changed.")
+
+
+@app.command(
+    "path",
+    examples="""
+    fairq state path            # which file is used
+    fairq state path --json     # with its size
+""",
+)
+def path(invocation: Invocation, output: Output) -> None:
+    """Print the path of the state file, symbolic links followed.
+
+    The file is chosen by --state, else FAIRQ_STATE, else it is your own (XDG) state directory's
+    fairq/state.db. It need not exist: the first command that changes something creates it.
+
+    The record has the attributes Path, Exists and Size (in bytes).
+    """
+    from fairq.steps.state import locate
+
+    place = locate(invocation.state_path)
+    record = {"Path": str(place.path), "Exists": place.size is not None, "Size": place.size}
+    emit(View(text=str(place.path), document=record), output)
+
+
+@app.command(
+    "check",
+    examples="""
+    fairq state check && fairq state backup /backups/fairq-$(date +%F).db
+""",
+)
+def check(invocation: Invocation, output: Output) -> None:
+    """Look for damage in the state file, and for records that contradict each other.
+
+    Prints one line for every fault and ends with 1 if there is any. Looked at are the file as SQLite sees
+    it, references to records that are not there, jobs that are there twice, claims on slots for jobs that do
+    not run, running jobs without a slot, and the use that the accounting has recorded beside the claims.
+    """
+    from fairq.steps.state import check_state, locate
+
+    place = locate(invocation.state_path)
+    found = check_state(place.path)
+    table = Table(
+        columns=[Column("Finding", "Finding")],
+        records=[{"Finding": finding} for finding in found],
+        plain=_as_lines,
+    )
+    emit(View(tables=[table]), output)
+    if found:
+        faults = "1 fault" if len(found) == 1 else f"{len(found)} faults"
+        raise FairqError(message=f"{faults} found in {place.path}; see them above, or put a backup in its place")
+    invocation.note(f"{place.path} " + ("does not exist yet" if place.size is None else "is sound"))
+
+
+@app.command(
+    "backup",
+    examples="""
+    fairq state backup /backups/fairq-$(date +%F).db   # others may go on working meanwhile
+""",
+)
+def backup(
+    invocation: Invocation,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The copy; it must not exist yet.")],
+) -> None:
+    """Copy the state to a new file while others go on working with it.
+
+    The copy is the state at one instant, is complete as soon as it is there under its name, and is itself a
+    state file: put it in the place of the state, or look at it with --state.
+    """
+    from fairq.steps.state import back_up
+
+    target = back_up(invocation.state_path, file)
+    invocation.note(f"copied to {target}")
+
+
+@app.command(
+    "history",
+    examples="""
+    fairq state history --limit 10                 # the last ten changes
+    fairq state history --subject alice@cs.wisc.edu  # what happened to one submitter
+    fairq state history --json --limit 0           # everything
+""",
+)
+def history(
+    invocation: Invocation,
+    output: Output,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=0, help="Show the last N changes; 0 shows all.")
+    ] = 100,
+    subject: Annotated[
+        str | None, typer.Option("--subject", metavar="NAME", help="Only what was changed of NAME.")
+    ] = None,
+    user: Annotated[
+        str | None, typer.Option("--user", metavar="NAME", help="Only what this user of the system changed.")
+    ] = None,
+) -> None:
+    """Show what was changed, when, by whom and by which command; the newest change comes last.
+
+    The history only grows: nothing in it can be changed or deleted.
+
+    A record has the attributes Number, Time (seconds since 1970), User (of the operating system), Command,
+    Subject, Before and After.
+    """
+    from fairq.steps.state import changes
+
+    records = [
+        {
+            "Number": entry.number,
+            "Time": entry.time,
+            "User": entry.user,
+            "Command": entry.command,
+            "Subject": entry.subject,
+            "Before": entry.before,
+            "After": entry.after,
+        }
+        for entry in changes(invocation.state_path, limit or None, subject=subject, user=user)
+    ]
+    columns = [
+        Column("Time", "Time", _time, align="left"),
+        Column("User", "User"),
+        Column("Command", "Command"),
+        Column("Subject", "Subject"),
+        Column("Before", "Before", _value, align="left"),
+        Column("After", "After", _value, align="left"),
+    ]
+    fields = ("Number", "Time", "User", "Command", "Subject", "Before", "After")
+    emit(View(tables=[Table(columns, records, empty="no changes")], fields=fields), output)
+
+
+def _as_lines(records: Sequence[Record]) -> str:
+    return "".join(f"{record['Finding']}\n" for record in records)
+
+
+def _time(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds).isoformat(" ")
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_value(item)}" for name, item in value.items())
+    return "-" if value is None else json.dumps(value)

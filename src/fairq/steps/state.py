@@ -1,0 +1,52 @@
+"""The state file itself: where it is, whether it is sound, a copy of it, and what was changed in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairq.errors import BackupError
+from fairq.state import check, history
+from fairq.state.connection import backup, reading
+from fairq.state.history import Entry
+from fairq.state.location import exists, resolve
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the state file is, symbolic links followed, and its size in bytes; None: it does not exist."""
+
+    path: Path
+    size: int | None
+
+
+def locate(path: Path) -> Place:
+    """Return where the state file is; it is not opened, so that a damaged one is found too."""
+    path = resolve(path)
+    return Place(path, path.stat().st_size if exists(path) else None)
+
+
+def check_state(path: Path) -> list[str]:
+    """Return the faults of the state file, one line each; none in a sound one or if there is no file."""
+    with reading(path) as state:
+        return check.findings(state)
+
+
+def back_up(path: Path, target: Path) -> Path:
+    """Copy the state to the new file *target* and return its absolute path.
+
+    Raises:
+        BackupError: there is no state, *target* exists already or cannot be written.
+    """
+    if target.is_dir():
+        raise BackupError(target=target, reason="it is a directory; give the name of the file too")
+    backup(path, target)
+    return target.absolute()
+
+
+def changes(
+    path: Path, limit: int | None = None, *, subject: str | None = None, user: str | None = None
+) -> list[Entry]:
+    """Return the last *limit* changes (None: all), of a subject and by a user if given, newest last."""
+    with reading(path) as state:
+        return history.load(state, limit, subject=subject, user=user)
