@@ -17,13 +17,14 @@ from fairq.errors import (
     UnknownSettingError,
 )
 from fairq.settings import names
-from fairq.settings.groups import NONE_GROUP
 from fairq.settings.key import Key
 from fairq.settings.keys import GROUP_KEYS, LIMIT_KEY, SECTIONS, SINGLE
 from fairq.settings.origin import Origin
 from fairq.settings.values import BadValueError, from_text, from_toml, to_text
 
 Report = Callable[[FairqError], None]
+
+LONGEST_SHOWN = 80
 
 
 @dataclass(slots=True)
@@ -142,15 +143,10 @@ class Collection:
             pending += [(f"{name}.{child}", child, inner, (*path, child)) for child, inner in children]
 
     def _add_group(self, name: str, table: Mapping[str, Any], origin: Origin) -> None:
-        if name != NONE_GROUP:
-            declared = self.groups.setdefault(name.lower(), Declaration(name, origin))
-            name = declared.name
+        name = self.groups.setdefault(name.lower(), Declaration(name, origin)).name
         for word, value in table.items():
             at = Origin(file=origin.file, path=(*origin.path, word))
-            if word in GROUP_KEYS and name == NONE_GROUP and word != "prio_factor":
-                problem = "holds those in no group; only its prio_factor can be set"
-                self._report(SettingsGroupError(where=at, group=name, problem=problem))
-            elif word in GROUP_KEYS:
+            if word in GROUP_KEYS:
                 self._set(("groups", name, word), GROUP_KEYS[word], value, at)
             elif not isinstance(value, dict):
                 self._report(names.unknown(f"groups.{name}.{word}", str(at)))
@@ -181,7 +177,9 @@ class Collection:
 def bad_value(name: str, key: Key, value: Any, where: object) -> SettingValueError:
     """Return the error for *value*, which *key* cannot have."""
     default = to_text(key, key.default) or "unset"
-    return SettingValueError(where=where, key=name, value=repr(value), expected=key.expected, default=default)
+    shown = repr(value)
+    shown = shown if len(shown) <= LONGEST_SHOWN else shown[:LONGEST_SHOWN] + "..."
+    return SettingValueError(where=where, key=name, value=shown, expected=key.expected, default=default)
 
 
 def read_document(file: Path) -> dict[str, Any]:
@@ -189,15 +187,19 @@ def read_document(file: Path) -> dict[str, Any]:
 
     Raises FileNotFoundError, SettingsFileError if it cannot be read, SettingsSyntaxError if it is no TOML.
     """
+    return parse_document(read_text(file), file)
+
+
+def read_text(file: Path) -> str:
+    """Return the text of *file*; raises FileNotFoundError, SettingsFileError if it cannot be read."""
     try:
-        text = file.read_text("utf-8")
+        return file.read_text("utf-8")
     except FileNotFoundError:
         raise
     except UnicodeDecodeError:
         raise SettingsFileError(file=file, problem="not a text file in UTF-8") from None
     except OSError as error:
         raise SettingsFileError(file=file, problem=error.strerror or str(error)) from None
-    return parse_document(text, file)
 
 
 def parse_document(text: str, file: Path) -> dict[str, Any]:
@@ -215,13 +217,13 @@ def parse_document(text: str, file: Path) -> dict[str, Any]:
             file=file, line=line or len(lines), column=column or len(lines[-1]) + 1, problem=problem
         ) from None
     except RecursionError:
-        raise SettingsFileError(file=file, problem="tables are nested too deep") from None
+        raise SettingsFileError(file=file, problem="its values are nested too deep") from None
+    except ValueError:
+        raise SettingsFileError(file=file, problem="it holds a number of thousands of digits") from None
 
 
 def _group_problem(name: str) -> str:
-    if name == NONE_GROUP:
-        return ""
-    if not all(name.split(".")) or re.search(r"[\s,@]", name):
+    if not all(name.split(".")) or re.search(r"[\s,@<>]", name):
         return "cannot be called so; use words joined by dots, as physics.hep"
     return ""
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NONE_GROUP = "<none>"
-"""Where submitters of no group are; of its settings only prio_factor has a meaning."""
-
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings:

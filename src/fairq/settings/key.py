@@ -27,6 +27,7 @@ class Key:
         htcondor: the default under the rules ``htcondor``; only a *point* has one.
         point: whether the rules decide the default: here the manuals and today's negotiator differ.
         unset: the word that means None for a value which cannot be the empty text.
+        optional: whether the empty text unsets it although it has a default.
         spaces: whether a string may hold white space.
     """
 
@@ -43,6 +44,7 @@ class Key:
     htcondor: Any = None
     point: bool = False
     unset: str = ""
+    optional: bool = False
     spaces: bool = False
 
     @property
@@ -85,5 +87,5 @@ class Key:
             "list": "a list of names",
             "choice": " or ".join(f'"{choice}"' for choice in self.choices),
         }
-        words = " ".join(part for part in (nouns[self.type], self.range) if part)
+        words = ", ".join(part for part in (nouns[self.type], self.range) if part)
         return f'{words}, or "{self.unset}"' if self.unset else words

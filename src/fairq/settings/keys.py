@@ -119,7 +119,7 @@ _NEGOTIATOR = (
     _macro("negotiator", "negotiator_consider_early_preemption", "boolean", False,
         "Also at slots whose job has retirement time left."),
     _macro("negotiator", "preemption_requirements", "expression", "False",
-        "Must be true for priority preemption; unset, no test."),
+        "Must be true for priority preemption; unset, no test.", optional=True),
     _own("negotiator", "preempt_prio_delta", "real", 0.5,
         "By how much the holder's effective priority must be worse for priority preemption; off: not asked.",
         minimum=0, unset="off", htcondor=None),
@@ -189,7 +189,7 @@ _SCHEDD = (
         ("CpusUsage", "DiskUsage", "GPUsUsage", "MemoryUsage", "ResidentSetSize"),
         "Attributes that do not tell autoclusters apart."),
     _macro("schedd", "remove_significant_attributes_regex", "string", "^Slot[0-9]*_",
-        "Attributes whose name matches this do not tell autoclusters apart.", spaces=True),
+        "Attributes whose name matches this do not tell autoclusters apart.", optional=True, spaces=True),
 )
 
 _GROUPS = (

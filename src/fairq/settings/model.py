@@ -8,7 +8,7 @@ from typing import Any
 
 from fairq.errors import FairqError
 from fairq.settings.collect import Collection, Entry, Report
-from fairq.settings.groups import NONE_GROUP, GroupSettings
+from fairq.settings.groups import GroupSettings
 from fairq.settings.keys import CONCURRENCY_LIMIT_DEFAULT, LIMIT_KEY, SINGLE
 from fairq.settings.layers import Layer, layers
 from fairq.settings.origin import DEFAULT, Origin
@@ -43,15 +43,6 @@ class Settings:
     def limits(self) -> dict[str, float]:
         """Maximum by lower-case limit name; ``default`` is always there, ``default_<prefix>`` may be."""
         return {entry.path[1]: entry.value for entry in self if entry.path[0] == "limits"}
-
-    @property
-    def group_prio_factors(self) -> dict[str, float]:
-        """Configured factor by lower-case group name, ``<none>`` included."""
-        return {
-            entry.path[1].lower(): entry.value
-            for entry in self
-            if entry.path[0] == "groups" and entry.key.name == "prio_factor" and entry.value
-        }
 
 
 def load(config: Path | None, state: Path | None, environ: Mapping[str, str]) -> Settings:
@@ -108,7 +99,7 @@ def settle(collection: Collection) -> Settings:
 def _groups(collection: Collection) -> dict[str, GroupSettings]:
     values: dict[str, dict[str, Any]] = {}
     for path, entry in collection.entries.items():
-        if path[0] == "groups" and path[1] != NONE_GROUP:
+        if path[0] == "groups":
             values.setdefault(path[1].lower(), {})[entry.key.name] = entry.value
     return {
         declared.name: GroupSettings(declared.name, **values.get(lower, {}))

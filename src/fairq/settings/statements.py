@@ -6,6 +6,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+KEY_PATTERN = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
+"""One part of a key."""
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:
@@ -60,19 +63,18 @@ def _path_of(chunk: str) -> tuple[str, ...] | None:
 
 def _dots(chunk: str) -> int:
     """Return of how many parts the key before the ``=`` consists."""
-    key = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
-    found = re.match(rf"\s*{key}(?:\s*\.\s*{key})*", chunk)
-    return len(re.findall(key, found.group())) if found else 1
+    found = re.match(rf"\s*{KEY_PATTERN}(?:\s*\.\s*{KEY_PATTERN})*", chunk)
+    return len(re.findall(KEY_PATTERN, found.group())) if found else 1
 
 
 def line_of(file: Path, path: tuple[str, ...]) -> int | None:
-    """Return the line, from 1, where *file* sets *path*, or the nearest table around it; None if nowhere."""
+    """Return the line, from 1, where *file* sets *path* (a table: begins it); None if it does not."""
     try:
         found = statements(file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError):
         return None
-    for length in range(len(path), 0, -1):
-        for statement in found:
-            if statement.path[:length] == path[:length]:
-                return statement.first + 1
+    for statement in found:
+        is_inline = not statement.is_header and path[: len(statement.path)] == statement.path
+        if is_inline or statement.path[: len(path)] == path:
+            return statement.first + 1
     return None

@@ -9,6 +9,8 @@ from typing import Any
 
 from fairq.settings.key import Key
 
+LARGEST_INTEGER = 2**63 - 1
+
 
 class BadValueError(ValueError):
     """The value is none the key can have; who knows where it stands turns this into a SettingValueError."""
@@ -21,7 +23,7 @@ def from_toml(key: Key, value: Any) -> Any:
     """
     if key.unset and (value is False or (isinstance(value, str) and value.lower() == key.unset)):
         return None
-    if value == "" and isinstance(value, str) and key.type in ("expression", "string"):
+    if value == "" and isinstance(value, str) and may_be_unset(key):
         return None
     return _READERS[key.type](key, value)
 
@@ -30,8 +32,8 @@ def from_text(key: Key, text: str) -> Any:
     """Return what someone typed for *key* (on the command line, in a variable); raises BadValueError."""
     text = text.strip()
     match key.type:
-        case "integer" if re.fullmatch(r"[+-]?\d+", text, re.ASCII):
-            return from_toml(key, int(text))
+        case "integer":
+            return from_toml(key, read_integer(text))
         case "real" if not key.unset or text.lower() != key.unset:
             return from_toml(key, read_real(text))
         case "boolean" if text.lower() in ("true", "false"):
@@ -40,17 +42,33 @@ def from_text(key: Key, text: str) -> Any:
             return from_toml(key, text)
 
 
+def read_integer(text: str) -> int:
+    """Return a whole number of 64 bits; raises BadValueError."""
+    if not re.fullmatch(r"[+-]?\d{1,19}", text, re.ASCII) or abs(int(text)) > LARGEST_INTEGER:
+        raise BadValueError
+    return int(text)
+
+
 def read_real(text: str) -> float:
-    """Return a number written as C reads it, without words as ``nan``; raises BadValueError."""
+    """Return a finite number written as C reads it, without words as ``nan``; raises BadValueError."""
     if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text, re.ASCII):
         raise BadValueError
-    return float(text)
+    if not math.isfinite(value := float(text)):
+        raise BadValueError
+    return value
+
+
+def may_be_unset(key: Key) -> bool:
+    """Return whether the empty text is a value of *key*, namely none."""
+    return key.type in ("expression", "string") and (key.optional or key.default is None)
 
 
 def to_toml(key: Key, value: Any) -> Any:
     """Return *value* of *key* as TOML can hold it; the inverse of `from_toml`."""
     if value is None:
         return key.unset
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return int(value)  # as people write it: quota = 20
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -66,7 +84,7 @@ def to_text(key: Key, value: Any) -> str:
 def _number(key: Key, value: Any) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int if key.type == "integer" else (int, float)):
         raise BadValueError
-    if not math.isfinite(value):
+    if abs(value) > LARGEST_INTEGER if isinstance(value, int) else not math.isfinite(value):
         raise BadValueError
     if key.minimum is not None and value < key.minimum:
         raise BadValueError
@@ -96,7 +114,7 @@ def _choice(key: Key, value: Any) -> str:
 def _expression(key: Key, value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (int, float)) and math.isfinite(value):
+    if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return repr(value)
     if not isinstance(value, str) or not value.strip():
         raise BadValueError

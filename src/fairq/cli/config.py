@@ -1,0 +1,256 @@
+"""``fairq config``: look at the settings, change them, take them over from HTCondor."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import DryRun
+from fairq.cli.output import Column, Output, Table, View, emit, write_text
+
+if TYPE_CHECKING:
+    from fairq.settings.collect import Entry
+    from fairq.steps.config import ImportedConfig, Place
+
+app = App(help="The settings: show, get, set, check, path, import.", default="show")
+
+
+def _place(invocation: Invocation) -> Place:
+    from fairq.steps.config import Place
+
+    state = invocation.state_path if invocation.state_is_explicit else None
+    return Place(invocation.config_path, state, invocation.environment)
+
+
+@app.command(
+    "show",
+    examples="""
+        fairq config show                               # every setting
+        fairq config show negotiator --origin           # one table of it, and where each value comes from
+        fairq config show preempt_prio_delta --json
+    """,
+)
+def show(
+    invocation: Invocation,
+    output: Output,
+    keys: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEY]...", help="A setting, a table, or a group.")
+    ] = None,
+    origin: Annotated[bool, typer.Option("--origin", help="Say where each value comes from.")] = False,
+) -> None:
+    """Show the settings in force.
+
+    A KEY is a setting's name, with its table or without (negotiator.rules, rules, PRIORITY_HALFLIFE), or
+    a whole table (negotiator, groups.physics). Without one, all settings are shown, and beneath them the points
+    that negotiator.rules decides, with both defaults.
+
+    An origin is *default*, *rules* (the default of the chosen rules), the file and line, or the variable.
+    """
+    settings = invocation.settings
+    chosen = list(settings) if not keys else [entry for key in keys for entry in _named(invocation, key)]
+    columns = [Column("Setting", "Name"), Column("Value", "Text", _shown)]
+    if origin:
+        columns.append(Column("Origin", "Origin"))
+    records = [_record(entry, origin) for entry in chosen]
+    tables = [Table(columns=columns, records=records, empty="nothing of that kind is set")]
+    if not keys:
+        points = [
+            Column("Setting", "Name"),
+            Column("documented", "Documented"),
+            Column("htcondor", "Htcondor"),
+            Column("in force", "Text"),
+        ]
+        title = f"What the rules decide (now: {settings['negotiator.rules']}), unless the setting itself is given"
+        decided = [record for record in records if "Documented" in record]
+        tables.append(Table(columns=points, records=decided, title=title))
+    fields = ["Name", "Value", *(["Origin"] if origin else [])]
+    emit(View(tables=tables, fields=fields), output)
+
+
+@app.command("get", examples="fairq config get priority_halflife   # the bare value, for scripts")
+def get(
+    invocation: Invocation,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="A setting's name, with its table or without.")],
+) -> None:
+    """Print the value of one setting and nothing else; an empty line if it is unset."""
+    from fairq.settings.values import to_text
+
+    (entry,) = _named(invocation, key, single=True)
+    write_text(to_text(entry.key, entry.value) or "\n")
+
+
+@app.command(
+    "set",
+    examples="""
+        fairq config set priority_halflife 43200
+        fairq config set groups.physics.quota 20
+        fairq config set negotiator_slot_constraint ''        # unset it
+    """,
+)
+def set_(
+    invocation: Invocation,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="A setting's name, with its table or without.")],
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="Its new value; '' unsets a text or expression.")],
+) -> None:
+    """Change one setting in its file.
+
+    The file is that of --config or FAIRQ_CONFIG, else the one beside the state chosen by --state or FAIRQ_STATE,
+    else your own (see fairq config path). The rest of the file stays as it is, comments included; nothing is
+    written unless the settings are right afterwards.
+    """
+    from fairq.steps.config import set_setting
+
+    file, kept = set_setting(_place(invocation), key, value)
+    if not kept:
+        invocation.note(f"{file} was written anew: its comments could not be kept")
+    invocation.detail(f"changed {file}")
+
+
+@app.command("check", examples="fairq config check pool.toml")
+def check(
+    invocation: Invocation,
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="Check this file alone, not the settings in force.")
+    ] = None,
+) -> None:
+    """Tell everything that is wrong with the settings, a line for each, expressions included.
+
+    The exit code is that of the last problem told; 0 if there is none.
+    """
+    from fairq.cli.output.text import escape
+    from fairq.steps.config import check as step
+
+    place = _place(invocation)
+    problems = step(place, Path(file) if file is not None else None)
+    for problem in problems[:-1]:
+        sys.stderr.write(f"fairq: {escape(' '.join(str(problem).split()))}\n")
+    if problems:
+        raise problems[-1]
+    files = [file] if file is not None else [str(layer.path) for layer in place.layers if layer.path.exists()]
+    invocation.note(f"all is well in {', '.join(files)}" if files else "all is well: there is no settings file")
+
+
+@app.command("path", examples="fairq config path   # which file do my changes go to?")
+def path(invocation: Invocation, output: Output) -> None:
+    """Show the files that are looked for, the later winning, and which one changes go to."""
+    place = _place(invocation)
+    records = [
+        {
+            "Layer": layer.role,
+            "Path": str(layer.path),
+            "Exists": layer.path.exists(),
+            "Changes": layer.path == place.destination,
+        }
+        for layer in place.layers
+    ]
+    columns = [
+        Column("Layer", "Layer"),
+        Column("File", "Path"),
+        Column("Exists", "Exists", _yes_no, "left"),
+        Column("Changes go there", "Changes", _yes_no, "left"),
+    ]
+    emit(View(tables=[Table(columns=columns, records=records)]), output)
+
+
+@app.command(
+    "import",
+    examples="""
+        fairq config import /etc/condor/condor_config.local --dry-run
+        condor_config_val -dump | fairq config import -
+    """,
+)
+def import_(
+    invocation: Invocation,
+    output: Output,
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="HTCondor configuration, in order; - is stdin.")
+    ],
+    dry_run: DryRun = False,
+) -> None:
+    """Take the settings over from HTCondor's configuration.
+
+    The settings file is replaced (see fairq config set for which); the former one is kept with .bak behind its
+    name. The rules become htcondor: what today's negotiator does. Macros, continued lines, conditions and
+    $ENV are read as HTCondor reads them. Every line that has no place among the settings is told on stderr
+    with the reason; includes are not followed, give those files too.
+    """
+    from fairq.steps.config import import_config
+
+    imported = import_config(_place(invocation), files, dry_run=dry_run)
+    for entry in imported.not_taken:
+        invocation.note(f"{entry.where}: {entry.name} is not taken over: {entry.why}")
+    emit(View(document=_summary(imported), text=_sentence(imported, dry_run)), output)
+
+
+def _named(invocation: Invocation, text: str, single: bool = False) -> list[Entry]:
+    """Return what is set under *text*: one setting, or (unless *single*) all of a table."""
+    from fairq.settings.collect import Entry
+    from fairq.settings.names import resolve, unknown
+    from fairq.settings.origin import DEFAULT
+
+    settings = invocation.settings
+    if not single:
+        inside = [entry for entry in settings if entry.name.lower().startswith(text.lower() + ".")]
+        if inside or text.lower() in ("groups", "limits"):
+            return inside
+    key, path = resolve(text, "config")
+    name = ".".join(path)
+    for entry in settings:
+        if entry.name.lower() == name.lower():
+            return [entry]
+    if key.section == "groups" and path[1].lower() in (group.lower() for group in settings.groups):
+        return [Entry(path, key, key.default, DEFAULT)]
+    raise unknown(text, "config")
+
+
+def _record(entry: Entry, origin: bool) -> dict[str, Any]:
+    from fairq.settings.values import to_text
+
+    key = entry.key
+    value = list(entry.value) if isinstance(entry.value, tuple) else entry.value
+    record: dict[str, Any] = {"Name": entry.name, "Value": value, "Text": to_text(key, entry.value)}
+    if origin:
+        record["Origin"] = str(entry.origin)
+    if key.point:
+        record |= {"Documented": to_text(key, key.default), "Htcondor": to_text(key, key.htcondor)}
+    return record
+
+
+def _shown(text: str) -> str:
+    return text or "unset"
+
+
+def _yes_no(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _summary(imported: ImportedConfig) -> dict[str, Any]:
+    tables = imported.document
+    return {
+        "File": str(imported.file),
+        "Former": str(imported.former) if imported.former else None,
+        "Settings": sum(len(table) for name, table in tables.items() if name not in ("groups", "limits")),
+        "Groups": len(tables.get("groups", ())),
+        "Limits": len(tables.get("limits", ())),
+        "Lines": imported.taken,
+        "NotTaken": [
+            {"Where": entry.where, "Name": entry.name, "Reason": entry.why} for entry in imported.not_taken
+        ],
+        "Document": imported.text,
+    }
+
+
+def _sentence(imported: ImportedConfig, dry_run: bool) -> str:
+    summary = _summary(imported)
+    counts = ", ".join(f"{summary[name]} {name.lower()}" for name in ("Settings", "Groups", "Limits"))
+    left = len(imported.not_taken)
+    sentence = f"{counts} from {imported.taken} lines; {left} not taken over"
+    if dry_run:
+        return f"{imported.text}\n# would write this to {imported.file}: {sentence}"
+    kept = f" (the former one is {imported.former})" if imported.former else ""
+    return f"wrote {imported.file}{kept}: {sentence}"

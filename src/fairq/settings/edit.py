@@ -1,0 +1,114 @@
+"""Changing one value in a TOML document and leaving the rest of its text as people wrote it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from fairq.settings.statements import KEY_PATTERN, statements
+
+Path = tuple[str, ...]
+
+
+def set_value(text: str, path: Path, value: Any) -> tuple[str, bool]:
+    """Return the valid document *text* with *value* at *path*, and whether comments and order were kept.
+
+    Group and limit names are found in any case. Where the value cannot be put in place, as inside an inline
+    table, the document is written anew.
+    """
+    import tomllib
+
+    import tomli_w
+
+    document = tomllib.loads(text)
+    path = _as_spelled(document, path)
+    _put(document, path, value)
+    edited = _edited(text, path, value)
+    try:
+        if tomllib.loads(edited) == document:
+            return edited, True
+    except tomllib.TOMLDecodeError:
+        pass
+    return tomli_w.dumps(document), False
+
+
+def _as_spelled(document: dict[str, Any], path: Path) -> Path:
+    """Return *path* in the spelling of *document*, where names may be split at their dots."""
+    wanted = ".".join(path).lower()
+    pending: list[tuple[Path, Any]] = [((), document)]
+    deepest: Path = ()
+    while pending:
+        at, value = pending.pop()
+        name = ".".join(at).lower()
+        if name == wanted:
+            return at
+        if isinstance(value, dict) and (not at or wanted.startswith(name + ".")):
+            deepest = max(deepest, at, key=lambda keys: len(".".join(keys)))
+            pending += [((*at, key), inner) for key, inner in value.items()]
+    if path[0] == "groups" and ".".join(deepest).lower() == ".".join(path[:-1]).lower():
+        return (*deepest, path[-1])
+    return path
+
+
+def _put(document: dict[str, Any], path: Path, value: Any) -> None:
+    for key in path[:-1]:
+        document = document.setdefault(key, {})
+    document[path[-1]] = value
+
+
+def _edited(text: str, path: Path, value: Any) -> str:
+    found = statements(text)
+    lines = text.split("\n")
+    for statement in found:
+        if not statement.is_header and statement.path == path:
+            old = lines[statement.first : statement.last + 1]
+            lines[statement.first : statement.last + 1] = [_replaced(old, value)]
+            return "\n".join(lines)
+    last: int | None = None
+    table: Path | None = None
+    for statement in found:
+        if statement.is_header:
+            table = statement.path
+        if table == path[:-1]:
+            last = statement.last
+    line = f"{_key(path[-1])} = {_value(value)}"
+    if last is not None:
+        lines.insert(last + 1, line)
+        return "\n".join(lines)
+    header = f"[{'.'.join(_key(key) for key in path[:-1])}]"
+    before = text.rstrip("\n")
+    return f"{before}\n\n{header}\n{line}\n" if before else f"{header}\n{line}\n"
+
+
+def _replaced(lines: list[str], value: Any) -> str:
+    """Return a line in place of the statement in *lines*: same key, new value, same comment behind it."""
+    import tomllib
+
+    head = re.match(rf"\s*{KEY_PATTERN}(?:\s*\.\s*{KEY_PATTERN})*\s*=\s*", lines[0])
+    assert head is not None  # the statement was found by its key
+    comment = ""
+    if len(lines) == 1:
+        whole = tomllib.loads(lines[0])
+        for found in re.finditer(r"\s*#", lines[0][head.end() :]):
+            at = head.end() + found.start()
+            try:
+                if tomllib.loads(lines[0][:at]) == whole:
+                    comment = lines[0][at:]
+                    break
+            except tomllib.TOMLDecodeError:
+                continue
+    return head.group() + _value(value) + comment
+
+
+def _key(name: str) -> str:
+    import tomli_w
+
+    return tomli_w.dumps({name: 0}).rpartition(" = ")[0]
+
+
+def _value(value: Any) -> str:
+    import tomli_w
+
+    if isinstance(value, list):
+        return f"[{', '.join(_value(item) for item in value)}]"
+    return tomli_w.dumps({"x": value}).removeprefix("x = ").rstrip("\n")

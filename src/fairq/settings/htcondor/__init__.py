@@ -1,0 +1,1 @@
+"""Reading HTCondor's configuration language, and saying in fairq's settings what it says."""

@@ -1,0 +1,30 @@
+"""Physical lines to logical ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+
+def logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines that say something, trimmed, each with the number of its first physical line.
+
+    A backslash at the end continues a line, but not a comment. A comment among continued lines is left out;
+    it ends them unless it ends with a backslash, too. Source: HTCondor's ``getline_implementation``.
+    """
+    first: int | None = None
+    parts: list[str] = []
+    for number, physical in enumerate(text.split("\n"), 1):
+        piece = physical.strip()
+        if piece.startswith("#"):
+            if first is None:
+                continue
+            piece = "\\" if piece.endswith("\\") else ""
+        if piece.endswith("\\"):
+            first = first or number
+            parts.append(piece[:-1])
+            continue
+        if line := "".join([*parts, piece]).strip():
+            yield first or number, line
+        first, parts = None, []
+    if line := "".join(parts).strip():
+        yield first or 1, line

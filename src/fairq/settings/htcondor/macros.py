@@ -1,0 +1,169 @@
+"""The macros that configuration files define, and their expansion."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fairq.errors import HTCondorConfigError
+from fairq.settings.keys import BY_MACRO
+from fairq.settings.values import to_text
+
+NAME = re.compile(r"[A-Za-z0-9_./]+")
+LONGEST_VALUE = 1_000_000
+
+_DEFAULTS = {
+    macro: to_text(key, default)
+    for macro, key in BY_MACRO.items()
+    if (default := key.default_under("htcondor")) is not None
+} | {
+    "DOLLAR": "$",
+    "MINUTE": "60",
+    "HOUR": "3600",
+    "STATETIMER": "(time() - EnteredCurrentState)",
+    "ACTIVITYTIMER": "(time() - EnteredCurrentActivity)",
+}
+"""What HTCondor itself defines, as far as negotiation policies refer to it."""
+
+
+@dataclass(slots=True)
+class Assignment:
+    """One definition: the *name* as written, the unexpanded *value*, *where* as ``file:line``.
+
+    *used* is set once something was made of it.
+    """
+
+    name: str
+    value: str
+    where: str
+    used: bool = False
+
+
+@dataclass(slots=True)
+class Expansion:
+    """An expanded text; *blanks* are the references in it that could not be resolved (they became empty)."""
+
+    text: str
+    blanks: list[str] = field(default_factory=list)
+
+
+class Macros:
+    """The definitions in force, by name in any case.
+
+    Args:
+        environ: the environment, for ``$ENV(NAME)``.
+    """
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.assigned: dict[str, Assignment] = {}
+        self._environ = environ
+        self._known: dict[tuple[str, str], Expansion] = {}
+
+    def find(self, name: str, prefix: str = "") -> Assignment | None:
+        """Return the definition of *name*; one for the daemon *prefix* alone (``NEGOTIATOR``) comes first."""
+        own = self.assigned.get(f"{prefix}.{name}".upper()) if prefix else None
+        return own or self.assigned.get(name.upper())
+
+    def assign(self, name: str, value: str, where: str) -> Assignment | None:
+        """Define *name*, with references to itself replaced at once; return a definition that this undoes."""
+        former = self.assigned.get(name.upper())
+        text = self._with_former(name, value)
+        self.assigned[name.upper()] = Assignment(name, text, where)
+        self._known.clear()
+        return former if text == value else None
+
+    def value(self, assignment: Assignment, prefix: str = "") -> Expansion:
+        """Return the expanded value of *assignment*, as the daemon *prefix* sees it, and count it as used."""
+        assignment.used = True
+        return self.expand(assignment.value, assignment.where, prefix, (assignment.name.upper(),))
+
+    def expand(
+        self, text: str, where: str, prefix: str = "", within: tuple[str, ...] = ()
+    ) -> Expansion:
+        """Return *text*, standing at *where*, with ``$(NAME)``, ``$(NAME:default)`` and ``$ENV`` replaced.
+
+        Raises HTCondorConfigError if a macro refers to itself in a circle (*within*: those being expanded).
+        """
+        try:
+            return self._expand(text, prefix, within)
+        except RecursionError:
+            raise HTCondorConfigError(where=where, problem="macros are nested too deep here") from None
+        except OverflowError:
+            problem = f"macros expand to more than {LONGEST_VALUE} letters here"
+            raise HTCondorConfigError(where=where, problem=problem) from None
+
+    def _expand(self, text: str, prefix: str, within: tuple[str, ...]) -> Expansion:
+        result = Expansion("")
+        rest = 0
+        while (reference := _next_reference(text, rest)) is not None:
+            start, function, body, end = reference
+            result.text += text[rest:start]
+            rest = end
+            found = self._resolve(function, body, prefix, within)
+            if found is None:
+                result.text += text[start:end]
+                continue
+            result.text += found.text
+            result.blanks += found.blanks
+            if len(result.text) > LONGEST_VALUE:
+                raise OverflowError
+        result.text += text[rest:]
+        return result
+
+    def _resolve(self, function: str, body: str, prefix: str, within: tuple[str, ...]) -> Expansion | None:
+        """Return what one reference stands for, None if it is none after all."""
+        name, colon, default = body.partition(":")
+        if function == "ENV":
+            fallback = self._expand(default, prefix, within).text if colon else "UNDEFINED"
+            return Expansion(self._environ.get(name.strip(), fallback))
+        if function:
+            return Expansion("", [f"${function}(...)"])
+        if not NAME.fullmatch(name):
+            return None
+        value = self._value(name, prefix, within)
+        if colon and (value is None or not value.text):
+            return self._expand(default, prefix, within)
+        return value if value is not None else Expansion("", [f"$({name})"])
+
+    def _value(self, name: str, prefix: str, within: tuple[str, ...]) -> Expansion | None:
+        found = self.find(name, prefix)
+        if found is not None and prefix and found.name.upper() in within:  # NEGOTIATOR.X = $(X)
+            found = self.find(name)
+        if found is None:
+            default = _DEFAULTS.get(name.upper())
+            return None if default is None else Expansion(default)
+        own = found.name.upper()
+        if own in within:
+            raise HTCondorConfigError(where=found.where, problem=f"{found.name} refers to itself in a circle")
+        found.used = True
+        if (own, prefix) not in self._known:
+            self._known[own, prefix] = self._expand(found.value, prefix, (*within, own))
+        return self._known[own, prefix]
+
+    def _with_former(self, name: str, value: str) -> str:
+        """Return *value* with references to *name* replaced by what it has been so far, unexpanded."""
+        former = self.assigned.get(name.upper())
+        text = former.value if former else _DEFAULTS.get(name.upper(), "")
+        result, rest = "", 0
+        while (reference := _next_reference(value, rest)) is not None:
+            start, function, body, end = reference
+            referred, _, default = body.partition(":")
+            is_self = not function and referred.upper() == name.upper()
+            result += value[rest:start] + ((text or default) if is_self else value[start:end])
+            rest = end
+        return result + value[rest:]
+
+
+def _next_reference(text: str, start: int) -> tuple[int, str, str, int] | None:
+    """Return the next reference's beginning, function, body and end; ``$$(...)`` is none."""
+    for found in re.compile(r"\$\$|\$(\w*)\(").finditer(text, start):
+        if found.group() == "$$":
+            continue
+        depth = 1
+        for index in range(found.end(), len(text)):
+            depth += {"(": 1, ")": -1}.get(text[index], 0)
+            if depth == 0:
+                return found.start(), found.group(1), text[found.end() : index], index + 1
+        return None
+    return None

@@ -1,0 +1,143 @@
+"""Reading configuration files: assignments, conditional blocks, and what fairq leaves to people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from fairq.errors import HTCondorConfigError
+from fairq.settings.htcondor.conditions import holds
+from fairq.settings.htcondor.lines import logical_lines
+from fairq.settings.htcondor.macros import NAME, Macros
+
+_KEYWORD = re.compile(r"@?(use|include|error|warning)\b([^=:]*):(.*)", re.IGNORECASE | re.DOTALL)
+_CONDITIONAL = re.compile(r":?(if|elif|else|endif)(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
+_ASSIGNMENT = re.compile(r"([^\s=:]+)\s*(@=|\+[,;|&*]{0,2}=|=|:)\s*(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class NotTaken:
+    """A line of the configuration that the settings do not hold: *where* it is, what it is about, *why*."""
+
+    where: str
+    name: str
+    why: str
+
+
+@dataclass(slots=True)
+class _Block:
+    """An open ``if``: whether its present part counts, one part did already, ``else`` was seen."""
+
+    where: str
+    active: bool
+    done: bool
+    in_else: bool = False
+
+
+class Reader:
+    """Takes in files in their order, as HTCondor does, into one set of macros.
+
+    Args:
+        environ: the environment, for ``$ENV(NAME)``.
+    """
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.macros = Macros(environ)
+        self.not_taken: list[NotTaken] = []
+        self._blocks: list[_Block] = []
+
+    def read(self, text: str, file: str) -> None:
+        """Take in the configuration *text*; *file* names it. Raises HTCondorConfigError."""
+        lines = ((f"{file}:{number}", line) for number, line in logical_lines(text))
+        for where, line in lines:
+            if conditional := _CONDITIONAL.fullmatch(line):
+                self._conditional(conditional.group(1).lower(), (conditional.group(2) or "").strip(), where)
+            elif all(block.active for block in self._blocks):
+                self._statement(line.removeprefix(":") if self._blocks else line, where, lines)
+        if self._blocks:
+            raise HTCondorConfigError(where=self._blocks[-1].where, problem="this if has no endif")
+
+    def _statement(self, line: str, where: str, lines: Iterator[tuple[str, str]]) -> None:
+        if keyword := _KEYWORD.fullmatch(line):
+            word, words, value = (part.strip() for part in keyword.groups())
+            self._keyword(word, words, value, where)
+            return
+        found = _ASSIGNMENT.fullmatch(line)
+        if found is None:
+            if line.startswith("["):  # HTCondor takes such lines for comments
+                return
+            raise HTCondorConfigError(where=where, problem=f"this is not NAME = value: {line[:60]!r}")
+        written, operator, value = found.groups()
+        name = self.macros.expand(written, where).text
+        if not NAME.fullmatch(name):
+            problem = f"{name[:60]!r} cannot be a macro's name; letters, digits, _ and . can"
+            raise HTCondorConfigError(where=where, problem=problem)
+        if operator == "@=":
+            value = _here_document(value, where, lines)
+        elif operator.startswith("+"):
+            value = _appended(name, operator[1:-1], value, self.macros)
+        former = self.macros.assign(name, value, where)
+        if former is not None and not former.used:
+            self.not_taken.append(NotTaken(former.where, former.name, f"set again at {where}"))
+
+    def _keyword(self, keyword: str, words: str, value: str, where: str) -> None:
+        text = f"{keyword.lower()} {words}".strip() + f" : {value}"
+        match keyword.lower():
+            case "error":
+                message = self.macros.expand(value, where).text
+                raise HTCondorConfigError(where=where, problem=f"the file stops here by itself: {message}")
+            case "use":
+                why = "metaknobs are not expanded; set what it stands for"
+            case "include":
+                why = "includes are not followed; give that file to the import too"
+            case _:
+                why = "a warning of the file"
+        self.not_taken.append(NotTaken(where, text, why))
+
+    def _conditional(self, word: str, condition: str, where: str) -> None:
+        if word == "if":
+            outer = all(block.active for block in self._blocks)
+            value = self._test("if", condition, where) if outer else False
+            self._blocks.append(_Block(where, active=bool(value), done=value is not False))
+            return
+        if not self._blocks:
+            raise HTCondorConfigError(where=where, problem=f"{word} without an if")
+        block = self._blocks[-1]
+        if word == "endif":
+            self._blocks.pop()
+            return
+        if block.in_else:
+            raise HTCondorConfigError(where=where, problem=f"{word} after else")
+        block.in_else = word == "else"
+        block.active = False
+        if not block.done and all(outer.active for outer in self._blocks[:-1]):
+            value = True if word == "else" else self._test(word, condition, where)
+            block.active = bool(value)
+            block.done = value is not False
+
+    def _test(self, word: str, condition: str, where: str) -> bool | None:
+        value = holds(condition, self.macros, where)
+        if value is None:
+            why = "condition not understood; skipped up to its endif"
+            self.not_taken.append(NotTaken(where, f"{word} {condition}".strip(), why))
+        return value
+
+
+def _here_document(tag: str, where: str, lines: Iterator[tuple[str, str]]) -> str:
+    """Return the lines up to ``@tag``."""
+    parts: list[str] = []
+    for _, line in lines:
+        if line == f"@{tag}":
+            return "\n".join(parts)
+        parts.append(line)
+    raise HTCondorConfigError(where=where, problem=f"the end of this value, a line @{tag}, is missing")
+
+
+def _appended(name: str, separator: str, value: str, macros: Macros) -> str:
+    """Return the value of ``NAME += value``; a separator between + and = joins the parts."""
+    former = macros.find(name)
+    if former is None or not former.value:
+        return value
+    between = {0: " ", 1: separator, 2: f" {separator} "}[len(separator)]
+    return f"$({name}){between}{value}"

@@ -1,0 +1,58 @@
+"""Why a macro has no place among the settings."""
+
+from __future__ import annotations
+
+import re
+
+from fairq.settings.keys import BY_MACRO
+
+_TIMING = "no daemon: whoever calls fairq negotiate decides when a cycle runs"
+_NETWORK = "no daemon: no network, and nobody there to tell"
+_REPORTING = "no daemon: fairq userprio and fairq negotiate report"
+_STATE = "no daemon: the state file holds what is stored"
+_STARTD = "no daemon: the slots' ads say what a startd decides"
+
+_REASONS: tuple[tuple[str, str], ...] = (
+    (r"NEGOTIATOR_(INTERVAL|MIN_INTERVAL|CYCLE_DELAY)|NEGOTIATOR_READ_CONFIG_BEFORE_CYCLE", _TIMING),
+    (r"NEGOTIATOR_(UPDATE_.*|ADVERTISE_ACCOUNTING)|NEGOTIATION_CYCLE_STATS_LENGTH|STATISTICS_.*", _REPORTING),
+    (r"USERPRIO_USE_NEGOTIATOR_MODULAR_QUERY|NEGOTIATOR_NAME", _REPORTING),
+    (r"(MAX_)?ACCOUNTANT_DATABASE_(FILE|SIZE)|NEGOTIATOR_STATE_FILE|SPOOL|LOCK|EXECUTE|.*HISTORY.*", _STATE),
+    (r"NEGOTIATOR_(PREFETCH_REQUESTS.*|NUM_THREADS|TIMEOUT|SOCKET_CACHE_SIZE)", _NETWORK),
+    (r"NEGOTIATOR_INFORM_STARTD|STARTD_AD_REEVAL_EXPR|NEGOTIATOR_USE_NONBLOCKING_.*", _NETWORK),
+    (r"CONSUMPTION_.*|CLAIM_PARTITIONABLE_LEFTOVERS|NUM_SLOTS.*|SLOT_TYPE_.*|NUM_CPUS|MEMORY|DISK", _STARTD),
+    (r"START|SUSPEND|CONTINUE|PREEMPT|KILL|WANT_(SUSPEND|VACATE|HOLD)|RANK|MAXJOBRETIREMENTTIME", _STARTD),
+    (r"NEGOTIATOR_MATCH_EXPRS", "fairq adds no macros to the ads of a match"),
+    (r"NEGOTIATOR_CLASSAD_USER_MAP_NAMES|CLASSAD_USER_MAP.*", "fairq has no user maps"),
+    (r"(DETECTED_CPUS|ARC_GAHP_COMMAND)_LIMIT", "no daemon"),
+    (
+        r"(NEGOTIATOR|SCHEDD|STARTD|COLLECTOR|MASTER|SHADOW|STARTER|GRIDMANAGER|DAEMON|SEC|ALLOW|DENY|HOSTALLOW"
+        r"|AUTH|SSL|GSI|SCITOKENS|CCB|PROCD|JOB_ROUTER|CREDD|DAGMAN|TOOL|SUBMIT|MAX|ALL|DEFAULT|CONDOR)(_.*)?"
+        r"|.*_(LOG|DEBUG|HOST|ADDRESS|ADDRESS_FILE|TIMEOUT|INTERVAL|ATTRS|EXPRS|DIR|DIRECTORY|PORT|ARGS)"
+        r"|LOCAL_DIR|LOG|BIN|SBIN|LIB|RELEASE_DIR|LOCAL_CONFIG_.*|REQUIRE_LOCAL_CONFIG_FILE|FILESYSTEM_DOMAIN"
+        r"|USE_.*|ENABLE_.*|SYSTEM_.*|JOB_DEFAULT_.*",
+        "no daemon: no part of fairq reads it",
+    ),
+)
+_PATTERNS = [(re.compile(pattern, re.IGNORECASE), reason) for pattern, reason in _REASONS]
+
+_DAEMONS = frozenset(
+    ("STARTD", "COLLECTOR", "MASTER", "SHADOW", "STARTER", "TOOL", "SUBMIT", "GRIDMANAGER", "SCHEDD", "NEGOTIATOR")
+)
+
+
+def reason(name: str) -> str:
+    """Return why the macro *name*, which nothing was made of, is not taken over."""
+    prefix, _, bare = name.upper().rpartition(".")
+    if prefix in _DAEMONS and bare in BY_MACRO:
+        return f"it holds for the {prefix.lower()} alone"
+    if prefix and bare in BY_MACRO:
+        return f"it holds for the daemon called {prefix} alone"
+    import difflib
+
+    for pattern, words in _PATTERNS[:-1]:
+        if pattern.fullmatch(bare):
+            return words
+    if close := difflib.get_close_matches(bare, (*BY_MACRO, "GROUP_NAMES"), 1, 0.88):
+        return f"unknown macro; did you mean {close[0]}?"
+    pattern, words = _PATTERNS[-1]
+    return words if pattern.fullmatch(bare) else "unknown macro"

@@ -1,0 +1,248 @@
+"""From HTCondor's macros to a document of fairq's settings."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairq.errors import SettingValueError
+from fairq.settings.collect import bad_value
+from fairq.settings.htcondor.macros import Assignment, Macros
+from fairq.settings.htcondor.reader import NotTaken, Reader
+from fairq.settings.htcondor.reasons import reason
+from fairq.settings.key import Key
+from fairq.settings.keys import GROUP_KEYS, LIMIT_KEY, SINGLE
+from fairq.settings.values import BadValueError, from_toml, may_be_unset, read_integer, read_real, to_toml
+
+
+@dataclass(frozen=True, slots=True)
+class Expressions:
+    """The ClassAd language, as far as the import needs it; both raise BadValueError for what is none.
+
+    Args:
+        check: takes the text of an expression.
+        evaluate: returns the value of an expression that needs no ad.
+    """
+
+    check: Callable[[str], None]
+    evaluate: Callable[[str], Any]
+
+
+_PREFIXES = {
+    "accounting": ("NEGOTIATOR", "SCHEDD"),
+    "negotiator": ("NEGOTIATOR",),
+    "schedd": ("SCHEDD",),
+}
+"""The daemons whose own macros (``NEGOTIATOR.NAME``) count for the settings of a section."""
+
+_RANKS = ("negotiator_pre_job_rank", "negotiator_post_job_rank", "preemption_rank")
+_GROUP_MACRO = re.compile(
+    r"(?:NEGOTIATOR\.)?GROUP_(?:QUOTA_DYNAMIC|QUOTA|PRIO_FACTOR|ACCEPT_SURPLUS|AUTOREGROUP)_(.+)", re.IGNORECASE
+)
+_LIMIT_MACRO = re.compile(
+    r"(?:NEGOTIATOR\.)?(?:(?P<name>.+)_LIMIT|CONCURRENCY_LIMIT_(?P<default>DEFAULT(?:_.+)?))", re.IGNORECASE
+)
+
+
+@dataclass(slots=True)
+class Imported:
+    """What became of a configuration.
+
+    Args:
+        document: the settings as a TOML document.
+        taken: from how many lines they came.
+        known: how many of the macros HTCondor has, taken or not.
+        not_taken: the lines that are no part of it.
+    """
+
+    document: dict[str, Any]
+    taken: int = 0
+    known: int = 0
+    not_taken: list[NotTaken] = field(default_factory=list)
+
+
+def translate(reader: Reader, expressions: Expressions) -> Imported:
+    """Return the settings that the macros *reader* has read in stand for.
+
+    Raises SettingValueError for a value HTCondor would refuse: junk, or a number out of its range.
+    """
+    return _Translation(reader, expressions).run()
+
+
+class _Translation:
+    def __init__(self, reader: Reader, expressions: Expressions) -> None:
+        self._macros: Macros = reader.macros
+        self._expressions = expressions
+        self._not_taken = list(reader.not_taken)
+        self._taken: set[str] = set()
+        self._document: dict[str, Any] = {"negotiator": {"rules": "htcondor"}}
+
+    def run(self) -> Imported:
+        for key in SINGLE.values():
+            if key.macros and (found := self._first(key)) is not None:
+                assignment, prefix = found
+                value = self._read(key, assignment, prefix)
+                if value is not None:
+                    self._document.setdefault(key.section, {})[key.name] = value[0]
+        groups = self._groups()
+        limits = self._limits()
+        for name, table in (("groups", groups), ("limits", limits)):
+            if table:
+                self._document[name] = table
+        self._leftovers(groups)
+        known = len(self._taken) + sum("unknown" not in entry.why for entry in self._not_taken)
+        return Imported(self._document, len(self._taken), known, sorted(self._not_taken, key=_place))
+
+    def _first(self, key: Key) -> tuple[Assignment, str] | None:
+        """Return the definition that counts for *key*; the others that would do are reported."""
+        found: tuple[Assignment, str] | None = None
+        for macro in key.macros:
+            for prefix in (*_PREFIXES[key.section], ""):
+                assignment = self._macros.assigned.get(f"{prefix}.{macro}" if prefix else macro)
+                if assignment is None:
+                    continue
+                if found is None:
+                    found = (assignment, prefix)
+                elif not assignment.used:
+                    self._skip(assignment, f"{found[0].name} wins")
+        return found
+
+    def _read(self, key: Key, assignment: Assignment, prefix: str = "NEGOTIATOR") -> tuple[Any] | None:
+        """Return the value of *assignment* for *key* as TOML, in a tuple, or None if it is not taken over."""
+        expansion = self._macros.value(assignment, prefix)
+        if expansion.blanks:
+            references = ", ".join(dict.fromkeys(expansion.blanks))
+            self._skip(assignment, f"it needs {references}, which is not known here")
+            return None
+        text = expansion.text.strip()
+        if not text and key.name in _RANKS:
+            text = "0"
+        if not text and not may_be_unset(key) and key.type != "list":
+            self._skip(assignment, "it is empty, so the default holds")
+            return None
+        try:
+            value = from_toml(key, self._typed(key, text))
+        except BadValueError:
+            raise self._refused(assignment, key, text) from None
+        self._taken.add(assignment.where)
+        return (to_toml(key, value),)
+
+    def _typed(self, key: Key, text: str) -> Any:
+        """Return *text* as HTCondor reads it for a setting of this type; raises BadValueError."""
+        match key.type:
+            case "boolean":
+                return self._boolean(text)
+            case "integer":
+                return int(self._number(text))
+            case "real":
+                return self._number(text)
+            case "expression" if text:
+                self._expressions.check(text)
+                return text
+            case _:
+                return text
+
+    def _boolean(self, text: str) -> bool:
+        """Source: ``string_is_boolean_param``: true, false, 1, 0, or an expression of such a value."""
+        if text.lower() in ("true", "false", "1", "0"):
+            return text.lower() in ("true", "1")
+        return bool(self._number(text))
+
+    def _number(self, text: str) -> float | int:
+        """Source: ``param_double``: a number, or an expression whose value is one."""
+        try:
+            return read_integer(text)
+        except BadValueError:
+            pass
+        try:
+            return read_real(text)
+        except BadValueError:
+            value = self._expressions.evaluate(text)
+        if not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise BadValueError
+        return value
+
+    def _is_number(self, assignment: Assignment) -> bool:
+        try:
+            self._number(self._macros.value(assignment, "NEGOTIATOR").text.strip())
+        except BadValueError:
+            return False
+        return True
+
+    def _groups(self) -> dict[str, dict[str, Any]]:
+        """Return the tables of the groups in GROUP_NAMES (source: ``hgq_construct_tree``)."""
+        declared = self._macros.find("GROUP_NAMES", "NEGOTIATOR")
+        if declared is None:
+            return {}
+        expansion = self._macros.value(declared, "NEGOTIATOR")
+        if expansion.blanks:
+            self._skip(declared, f"it needs {', '.join(expansion.blanks)}, which is not known here")
+        self._taken.add(declared.where)
+        groups: dict[str, dict[str, Any]] = {}
+        known: set[str] = set()
+        for name in sorted(re.split(r"[,\s]+", expansion.text.strip()), key=str.lower):
+            parent = name.rpartition(".")[0].lower()
+            if not name:
+                continue
+            if name.lower() in known:
+                self._not_taken.append(NotTaken(declared.where, f"group {name}", "it is named twice"))
+            elif not all(name.split(".")) or re.search(r"[@<>]", name):
+                self._not_taken.append(NotTaken(declared.where, f"group {name}", "no group can be called so"))
+            elif parent and parent not in known:
+                self._not_taken.append(NotTaken(declared.where, f"group {name}", f"it has no parent {parent}"))
+            else:
+                known.add(name.lower())
+                groups[name] = self._group(name)
+        return groups
+
+    def _group(self, name: str) -> dict[str, Any]:
+        table = {}
+        for key in GROUP_KEYS.values():
+            assignment = self._macros.find(key.macros[0].replace("<NAME>", name), "NEGOTIATOR")
+            if assignment is not None and (value := self._read(key, assignment)) is not None:
+                table[key.name] = value[0]
+        return table
+
+    def _limits(self) -> dict[str, Any]:
+        table: dict[str, Any] = {}
+        for assignment in list(self._macros.assigned.values()):
+            found = _LIMIT_MACRO.fullmatch(assignment.name)
+            if found is None or reason(assignment.name) == "no daemon":
+                continue
+            name = (found["name"] or found["default"]).lower()
+            if found["name"] and name.split("_")[0] == "default":
+                continue
+            if found["name"] and not self._is_number(assignment):
+                self._skip(assignment, "its value is no number, so it is no concurrency limit")
+                continue
+            value = self._read(LIMIT_KEY, assignment)
+            if value is not None:
+                table[name] = value[0]
+        return table
+
+    def _leftovers(self, groups: Mapping[str, Any]) -> None:
+        """Report every definition that nothing was made of."""
+        known = {name.lower() for name in groups}
+        for assignment in self._macros.assigned.values():
+            if assignment.used:
+                continue
+            group = _GROUP_MACRO.fullmatch(assignment.name)
+            if group and group.group(1).lower() not in known:
+                self._skip(assignment, f"{group.group(1)} is none of the groups of GROUP_NAMES")
+            else:
+                self._skip(assignment, reason(assignment.name))
+
+    def _skip(self, assignment: Assignment, why: str) -> None:
+        assignment.used = True
+        self._not_taken.append(NotTaken(assignment.where, assignment.name, why))
+
+    def _refused(self, assignment: Assignment, key: Key, text: str) -> SettingValueError:
+        return bad_value(assignment.name, key, text, assignment.where)
+
+
+def _place(entry: NotTaken) -> tuple[str, int]:
+    file, _, line = entry.where.rpartition(":")
+    return file, int(line)

@@ -1,0 +1,174 @@
+"""Checking and changing the settings' files, and reading HTCondor's configuration into them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairq.errors import ExpressionError, FairqError, HTCondorConfigError, SettingsFileError
+from fairq.settings.collect import Collection, Entry, Report, bad_value, parse_document, read_text
+from fairq.settings.htcondor.reader import NotTaken, Reader
+from fairq.settings.htcondor.translate import Expressions, translate
+from fairq.settings.layers import Layer, destination, layers
+from fairq.settings.model import Settings, gather, settle
+from fairq.settings.names import resolve
+from fairq.settings.origin import DEFAULT
+from fairq.settings.values import BadValueError, from_text, to_toml
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What decides which settings' files are meant: ``--config``, the state if chosen, the environment."""
+
+    config: Path | None
+    state: Path | None
+    environ: Mapping[str, str]
+
+    @property
+    def destination(self) -> Path:
+        """The file that changes go to."""
+        return destination(self.config, self.state, self.environ)
+
+    @property
+    def layers(self) -> list[Layer]:
+        """The files that are read."""
+        return layers(self.config, self.state, self.environ)
+
+
+def check(place: Place, file: Path | None) -> list[FairqError]:
+    """Return all that is wrong with the settings in force, or with *file* alone, expressions included."""
+    problems: list[FairqError] = []
+    if file is None:
+        settings = gather(place.layers, place.environ, problems.append)
+    else:
+        settings = gather([Layer("file", file, required=True)], {}, problems.append)
+    _check_expressions(settings, problems.append)
+    return problems
+
+
+def set_setting(place: Place, name: str, text: str) -> tuple[Path, bool]:
+    """Give the setting *name* the value that *text* says, in the file for changes.
+
+    Returns that file, and whether its comments and order could be kept. Raises the errors of the settings if
+    the name, the value, or what the settings would become is wrong; the file is then as before.
+    """
+    from fairq.settings.edit import set_value
+    from fairq.settings.writing import replace
+
+    key, path = resolve(name, "config set")
+    file = place.destination
+    try:
+        value = from_text(key, text)
+        if key.type == "expression" and value is not None:
+            _check(value)
+    except BadValueError:
+        raise bad_value(".".join(path), key, text, file) from None
+    try:
+        former = read_text(file)
+    except FileNotFoundError:
+        former = ""
+    parse_document(former, file)
+    edited, kept = set_value(former, path, to_toml(key, value))
+    _as_if(place, file, edited)
+    replace(file, edited)
+    return file, kept
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedConfig:
+    """What an import wrote: the *text* of *file*, the settings from *taken* lines, what was *not_taken*.
+
+    *former* is where the file's former self was kept.
+    """
+
+    file: Path
+    text: str
+    document: Mapping[str, Any]
+    taken: int
+    not_taken: Sequence[NotTaken]
+    former: Path | None
+
+
+def import_config(place: Place, files: Sequence[str], *, dry_run: bool = False) -> ImportedConfig:
+    """Replace the file for changes by what the HTCondor configuration in *files* says (``-`` is stdin).
+
+    Raises HTCondorConfigError if a file is no such configuration, SettingValueError for a value HTCondor
+    would refuse, SettingsFileError if a file cannot be read or written; nothing is then changed.
+    """
+    import tomli_w
+
+    from fairq.settings.writing import replace
+
+    reader = Reader(place.environ)
+    for name in files:
+        reader.read(_configuration(name), "stdin" if name == "-" else name)
+    imported = translate(reader, Expressions(_check, _evaluate))
+    if reader.macros.assigned and not imported.known:
+        problem = "holds nothing that HTCondor's negotiator reads; is it HTCondor configuration?"
+        raise HTCondorConfigError(where=", ".join(files), problem=problem)
+    file = place.destination
+    sources = ", ".join(Path(name).name if name != "-" else "stdin" for name in files)
+    comment = "".join(letter if letter.isprintable() else "?" for letter in sources)
+    text = f"# From HTCondor's configuration ({comment}) by fairq config import.\n"
+    text += tomli_w.dumps(imported.document)
+    _as_if(place, file, text)
+    former = None if dry_run else replace(file, text, keep_former=True)
+    return ImportedConfig(file, text, imported.document, imported.taken, imported.not_taken, former)
+
+
+def _as_if(place: Place, file: Path, text: str) -> Settings:
+    """Return the settings as they would be if *text* stood in *file*; raises what would be wrong with them."""
+    collection = Collection(_raise)
+    for layer in place.layers:
+        if layer.path == file:
+            collection.add_document(parse_document(text, file), file)
+        else:
+            collection.add_file(layer.path, layer.required)
+    collection.add_environment(place.environ)
+    collection.check_parents()
+    return settle(collection)
+
+
+def _check_expressions(entries: Iterable[Entry], report: Report) -> None:
+    """Report every expression somebody set that is none; the defaults are known to be."""
+    for entry in entries:
+        if entry.key.type == "expression" and entry.value is not None and entry.origin is not DEFAULT:
+            try:
+                _check(entry.value)
+            except BadValueError:
+                report(bad_value(entry.name, entry.key, entry.value, entry.origin))
+
+
+def _configuration(name: str) -> str:
+    try:
+        content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise SettingsFileError(file=name, problem=error.strerror or str(error)) from None
+    if b"\0" in content:
+        raise SettingsFileError(file=name, problem="is not a text file; give HTCondor configuration")
+    return content.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def _check(text: str) -> None:
+    from fairq.engine.classad import parse
+
+    try:
+        parse(text)
+    except ExpressionError:
+        raise BadValueError from None
+
+
+def _evaluate(text: str) -> Any:
+    from fairq.engine.classad import evaluate_scalar, parse
+
+    try:
+        return evaluate_scalar(parse(text), {})
+    except ExpressionError:
+        raise BadValueError from None
+
+
+def _raise(error: FairqError) -> None:
+    raise error
