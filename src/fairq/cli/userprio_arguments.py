@@ -93,8 +93,8 @@ def find(word: str) -> Spelling | None:
 def rewrite(arguments: list[str]) -> list[str]:
     """Return *arguments* with every single-dash option in its double-dash form, values untouched.
 
-    ``-v`` stays fairq's own. Raises UsageError for what condor_userprio has and fairq has not, and for an
-    option without its values.
+    ``-v`` stays fairq's own. Raises UsageError for an option that there is not, for one that only
+    condor_userprio can have, and for one without its values.
     """
     result: list[str] = []
     waiting = list(reversed(arguments))
@@ -106,6 +106,8 @@ def rewrite(arguments: list[str]) -> list[str]:
             spelling = _BY_NAME.get(word[2:])
         elif word.startswith("-") and word.strip("-v") and word != "-help":
             spelling = find(word[1:].partition(":")[0])
+            if spelling is None:
+                raise UsageError(message=f"no such option: {word}; try 'fairq userprio --help'")
         else:
             result.append("--help" if word == "-help" else word)
             continue
