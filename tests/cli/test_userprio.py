@@ -94,6 +94,12 @@ def test_which_records_are_shown(userprio, words, names):
     assert [ad["Name"] for ad in json.loads(userprio(*words, "--json").out)] == names
 
 
+def test_a_name_without_a_record_is_told(userprio):
+    ended = userprio("bob", "nobody@pool")
+    assert "bob@pool" in ended.out
+    assert (ended.code, ended.err) == (0, "fairq: nobody named nobody@pool has an accounting record\n")
+
+
 def test_json_has_htcondors_attributes_at_full_precision(userprio):
     (bob,) = json.loads(userprio("bob@pool", "--json").out)
     assert bob == {
@@ -259,7 +265,7 @@ def test_pruning_deletes_whoever_was_idle_for_so_long(userprio, pool: Path):
     assert [change["Name"] for change in json.loads(ended.out)["Changes"]] == ["old@pool"]
     assert record(pool, "old@pool") is None
     assert record(pool, "bob@pool") is not None
-    assert userprio("--prune", "90d").out.startswith("0 accountant records")
+    assert userprio("--prune", "90d").out == "0 accountant records idle for 90 days deleted\n"
 
 
 def test_of_two_edits_the_first_in_condor_userprios_order_is_done(userprio, pool: Path):

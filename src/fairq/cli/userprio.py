@@ -46,9 +46,7 @@ def userprio(
     output: Output,
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="NAME...", help="Show only these: user@domain, what stands before @, or a group."
-        ),
+        typer.Argument(metavar="NAME...", help="Show only these: user@domain, what stands before @, or a group."),
     ] = None,
     all_: Annotated[bool, _view("all", "Show all columns.")] = False,
     most: Annotated[bool, _view("most", "Show the most useful columns (the default).")] = False,
@@ -62,9 +60,7 @@ def userprio(
     hierarchical: Annotated[bool, _view("hierarchical", "Show users below their groups.", "-h")] = False,
     flat: Annotated[bool, _view("flat", "Show users and groups in one list.")] = False,
     grouporder: Annotated[bool, _view("grouporder", "Show the groups first, then the users.")] = False,
-    grouprollup: Annotated[
-        bool, _view("grouprollup", "Let a group's usage be that of all below it.")
-    ] = False,
+    grouprollup: Annotated[bool, _view("grouprollup", "Let a group's usage be that of all below it.")] = False,
     allusers: Annotated[bool, _view("allusers", "Show everybody, not just who was active lately.")] = False,
     activefrom: Annotated[
         _Date | None, _edit("activefrom", "MONTH DAY YEAR", "Show who used something since that day.")
@@ -86,27 +82,15 @@ def userprio(
     duration: Annotated[
         str | None, _edit("duration", "SECONDS", "Set factor, floor or ceiling for so long only (a lease).")
     ] = None,
-    cancelceilinglease: Annotated[
-        str | None, _edit("cancelceilinglease", "NAME", "End a ceiling's lease now.")
-    ] = None,
-    cancelfloorlease: Annotated[
-        str | None, _edit("cancelfloorlease", "NAME", "End a floor's lease now.")
-    ] = None,
-    cancelfactorlease: Annotated[
-        str | None, _edit("cancelfactorlease", "NAME", "End a factor's lease now.")
-    ] = None,
+    cancelceilinglease: Annotated[str | None, _edit("cancelceilinglease", "NAME", "End a ceiling's lease now.")] = None,
+    cancelfloorlease: Annotated[str | None, _edit("cancelfloorlease", "NAME", "End a floor's lease now.")] = None,
+    cancelfactorlease: Annotated[str | None, _edit("cancelfactorlease", "NAME", "End a factor's lease now.")] = None,
     setaccum: Annotated[
         _NameAndValue | None, _edit("setaccum", "NAME SECONDS", "Set the accumulated usage, weighted.")
     ] = None,
-    setbegin: Annotated[
-        _NameAndValue | None, _edit("setbegin", "NAME TIME", "Set the time of the first use.")
-    ] = None,
-    setlast: Annotated[
-        _NameAndValue | None, _edit("setlast", "NAME TIME", "Set the time of the last use.")
-    ] = None,
-    resetusage: Annotated[
-        str | None, _edit("resetusage", "NAME", "Forget the accumulated usage of NAME.")
-    ] = None,
+    setbegin: Annotated[_NameAndValue | None, _edit("setbegin", "NAME TIME", "Set the time of the first use.")] = None,
+    setlast: Annotated[_NameAndValue | None, _edit("setlast", "NAME TIME", "Set the time of the last use.")] = None,
+    resetusage: Annotated[str | None, _edit("resetusage", "NAME", "Forget the accumulated usage of NAME.")] = None,
     resetall: Annotated[bool, _view("resetall", "Forget everybody's accumulated usage.")] = False,
     delete: Annotated[str | None, _edit("delete", "NAME", "Delete the record of NAME.")] = None,
     force: Annotated[bool, _view("force", "Delete it though its jobs hold slots.")] = False,
@@ -177,6 +161,8 @@ def userprio(
         cutoff=cutoff,
     )
     ads = accounting_report(invocation.state_path, invocation.settings, roll_up=grouprollup)
+    for name in views.missing(ads, names or ()):
+        invocation.note(f"fairq: nobody named {name} has an accounting record")
     ads = views.selected(ads, names or (), output.constraint)
     if output.format != "table":
         emit(views.records_view(ads, cutoff), output)

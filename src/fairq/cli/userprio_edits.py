@@ -83,9 +83,7 @@ def run_edit(invocation: Invocation, output: Output, edits: Edits, now: int, *, 
 
     chosen, *others = edits.given
     if edits.duration is not None and chosen not in _LEASABLE:
-        raise UsageError(
-            message=f"--duration does not go with --{chosen}, only with a factor, floor or ceiling"
-        )
+        raise UsageError(message=f"--duration does not go with --{chosen}, only with a factor, floor or ceiling")
     if edits.force and chosen != "delete":
         raise UsageError(message=f"--force does not go with --{chosen}, only with --delete")
     editor = Editor(invocation.state_path, invocation.settings, invocation.actor(now), dry_run=dry_run)

@@ -16,27 +16,28 @@ _NO_SORT_KEY = 3.40282001e38
 class _Column(NamedTuple):
     width: int
     heads: tuple[str, str]
+    title: str
 
 
 _COLUMNS = {
-    "group_id": _Column(5, ("Group", "Id")),
-    "order": _Column(9, ("Group", "Order")),
-    "sort_key": _Column(9, ("Group", "Sort Key")),
-    "effective_quota": _Column(9, ("Effective", "Quota")),
-    "config_quota": _Column(9, ("Config", "Quota")),
-    "surplus": _Column(7, ("Use", "Surplus")),
-    "subtree_quota": _Column(9, ("Subtree", "Quota")),
-    "priority": _Column(12, ("Effective", "Priority")),
-    "real_priority": _Column(8, ("Real", "Priority")),
-    "factor": _Column(9, ("Priority", "Factor")),
-    "in_use": _Column(6, ("Wghted", "In Use")),
-    "usage": _Column(12, ("Total Usage", "(wghted-hrs)")),
-    "begin": _Column(16, ("Usage", "Start Time")),
-    "last": _Column(16, ("Last", "Usage Time")),
-    "since": _Column(10, ("Time Since", "Last Usage")),
-    "requested": _Column(10, ("Weighted", "Requested")),
-    "floor": _Column(9, ("Submitter", "Floor")),
-    "ceiling": _Column(9, ("Submitter", "Ceiling")),
+    "group_id": _Column(5, ("Group", "Id"), "Id"),
+    "order": _Column(9, ("Group", "Order"), "Order"),
+    "sort_key": _Column(9, ("Group", "Sort Key"), "Sort Key"),
+    "effective_quota": _Column(9, ("Effective", "Quota"), "Quota"),
+    "config_quota": _Column(9, ("Config", "Quota"), "Config"),
+    "surplus": _Column(7, ("Use", "Surplus"), "Surplus"),
+    "subtree_quota": _Column(9, ("Subtree", "Quota"), "Subtree"),
+    "priority": _Column(12, ("Effective", "Priority"), "Priority"),
+    "real_priority": _Column(8, ("Real", "Priority"), "Real"),
+    "factor": _Column(9, ("Priority", "Factor"), "Factor"),
+    "in_use": _Column(6, ("Wghted", "In Use"), "In Use"),
+    "usage": _Column(12, ("Total Usage", "(wghted-hrs)"), "Usage (h)"),
+    "begin": _Column(16, ("Usage", "Start Time"), "First Use"),
+    "last": _Column(16, ("Last", "Usage Time"), "Last Use"),
+    "since": _Column(10, ("Time Since", "Last Usage"), "Idle"),
+    "requested": _Column(10, ("Weighted", "Requested"), "Requested"),
+    "floor": _Column(9, ("Submitter", "Floor"), "Floor"),
+    "ceiling": _Column(9, ("Submitter", "Ceiling"), "Ceiling"),
 }
 
 _NO_DATA = "n/d"
@@ -45,9 +46,9 @@ _OF_GROUPS = QUOTAS | {"sort_key"}
 """Columns in which a group without data says so."""
 
 
-def column_heads(name: str) -> str:
-    """Return the heading of column *name* as one line."""
-    return " ".join(_COLUMNS[name].heads)
+def column_title(name: str) -> str:
+    """Return the heading of column *name* on a terminal: one line, and short."""
+    return _COLUMNS[name].title
 
 
 def lay_out(listing: Listing) -> Iterator[str]:
@@ -200,7 +201,5 @@ _CELLS: dict[str, Callable[[Row, Listing], str]] = {
     "since": _since,
     "requested": lambda row, _: number(row.requested, 10, 0),
     "floor": lambda row, _: number(row.floor, 9, 2) if row.floor is not None and row.floor > 0 else "",
-    "ceiling": lambda row, _: (
-        number(row.ceiling, 9, 2) if row.ceiling is not None and row.ceiling > -1 else ""
-    ),
+    "ceiling": lambda row, _: number(row.ceiling, 9, 2) if row.ceiling is not None and row.ceiling > -1 else "",
 }

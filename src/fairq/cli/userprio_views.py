@@ -10,7 +10,7 @@ from typing import Literal
 from fairq.cli.output import Column, Table, View
 from fairq.cli.userprio_layout import (
     cell_text,
-    column_heads,
+    column_title,
     lay_out,
     name_of,
     short_time,
@@ -55,6 +55,11 @@ def selected(ads: Sequence[Ad], names: Sequence[str], constraint: str | None) ->
 
         return [dict(ad) for ad in matching(ads, constraint)]
     return list(ads)
+
+
+def missing(ads: Sequence[Ad], names: Sequence[str]) -> list[str]:
+    """Return those of the *names* that no ad has."""
+    return [name for name in names if not any(map(named([name]), (ad["Name"] for ad in ads)))]
 
 
 def active(ads: Sequence[Ad], cutoff: int | None) -> list[Ad]:
@@ -149,7 +154,7 @@ def _terminal_columns(found: Listing) -> list[Column]:
     def column(heading: str, name: str) -> Column:
         return Column(heading, "Row", lambda row: _cell(name, row, found), _side(name))
 
-    return [column("Name", "name"), *(column(column_heads(name), name) for name in found.columns)]
+    return [column("Name", "name"), *(column(column_title(name), name) for name in found.columns)]
 
 
 def _side(name: str) -> Literal["left", "right"]:

@@ -33,6 +33,5 @@ def resources_of(path: Path, name: str) -> list[Ad]:
         held = [claim for claim in claims.load_all(state) if claim.submitter == name]
         names = dict(zip(slots.load_ids(state), slots.load_names(state), strict=True)) if held else {}
     return [
-        {"Name": names[claim.slot_id], "StartTime": claim.start_time, "SlotWeight": claim.slot_weight}
-        for claim in held
+        {"Name": names[claim.slot_id], "StartTime": claim.start_time, "SlotWeight": claim.slot_weight} for claim in held
     ]

@@ -162,7 +162,9 @@ class Editor:
             changes = [Change(name, self._ad(records[name]), None) for name in names]
             self._remove(state, names, changes)
         count = f"{len(names)} accountant record{'' if len(names) == 1 else 's'}"
-        return Edited(f"{count} idle for {seconds} seconds deleted", changes)
+        days, rest = divmod(seconds, 86400)
+        age = f"{seconds} seconds" if rest or not days else f"{days} day{'' if days == 1 else 's'}"
+        return Edited(f"{count} idle for {age} deleted", changes)
 
     def _change(
         self, name: str, change: Callable[[AccountingRecord], None], message: str, *, create: bool = True
@@ -227,9 +229,7 @@ class Editor:
     @staticmethod
     def _check_name(name: str) -> None:
         if not name or not name.isprintable() or " " in name:
-            raise InvalidNameError(
-                what="the submitter", value=name, expected="give user@domain, without blanks"
-            )
+            raise InvalidNameError(what="the submitter", value=name, expected="give user@domain, without blanks")
 
     def _check_new_name(self, name: str) -> None:
         local, _, domain = name.rpartition("@")

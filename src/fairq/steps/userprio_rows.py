@@ -25,8 +25,7 @@ PRIORITIES = frozenset({"priority", "real_priority", "factor"})
 QUOTAS = frozenset({"effective_quota", "config_quota", "subtree_quota", "surplus", "requested"})
 USAGE = frozenset({"in_use", "usage", "begin", "last"})
 MOST = frozenset(
-    {"priority", "factor", "in_use", "usage", "since", "floor", "ceiling"}
-    | {"config_quota", "surplus", "requested"}
+    {"priority", "factor", "in_use", "usage", "since", "floor", "ceiling"} | {"config_quota", "surplus", "requested"}
 )
 ALL = MOST | QUOTAS | PRIORITIES | USAGE
 
@@ -232,9 +231,7 @@ def _number_groups(rows: list[Row], columns: frozenset[str]) -> None:
             row.order = by_name[row.group].order
 
 
-def _sort(
-    rows: list[Row], columns: frozenset[str], hierarchical: bool, groups_first: bool, none_last: bool
-) -> None:
+def _sort(rows: list[Row], columns: frozenset[str], hierarchical: bool, groups_first: bool, none_last: bool) -> None:
     member_key: Callable[[Row], Any]
     if "priority" in columns:
         member_key = _by_priority
@@ -265,9 +262,7 @@ def _by_name(row: Row) -> str:
     return row.name
 
 
-def _shown(
-    rows: list[Row], hierarchical: bool, hide_groups: bool, groups_only: bool, hide_root: bool
-) -> list[Row]:
+def _shown(rows: list[Row], hierarchical: bool, hide_groups: bool, groups_only: bool, hide_root: bool) -> list[Row]:
     """Return the rows to print: ``<none>`` is left out of a flat table as long as no other group showed."""
     shown = []
     for row in rows:
