@@ -36,7 +36,8 @@ def plain(page: str) -> str:
 def test_the_committed_file_is_what_the_tree_says(name):
     path = ROOT / name
     assert path.exists(), "run python -m fairq.cli.manual"
-    assert path.read_text() == FILES[name], f"{name} is out of date: run python -m fairq.cli.manual"
+    current = path.read_text() == FILES[name]
+    assert current, f"{name} is out of date: run python -m fairq.cli.manual"
 
 
 def test_no_page_is_left_of_a_command_that_is_no_more():

@@ -10,7 +10,7 @@ import typer
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Constraint, DryRun, Now, joined
-from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.output import Column, Output, Report, Table, View, emit
 from fairq.errors import InvalidNameError
 
 app = App(help="A sample.", default="show")
@@ -75,3 +75,9 @@ def fail(kind: Annotated[str, typer.Argument(metavar="KIND")]) -> None:
 
 def deep(level: int) -> int:
     return deep(level + 1) + 1
+
+
+@app.command("report")
+def report(output: Report) -> None:
+    """Report one thing."""
+    emit(View(text="one thing", document={"things": 1}), output)

@@ -115,6 +115,13 @@ class TestGlobalOptions:
         assert run("-q", "sample", "-q", "--csv").out == "Name,Priority,Jobs\n"
 
 
+class TestReports:
+    def test_a_command_that_reports_one_thing_has_every_format_but_no_constraint(self, run):
+        assert run("sample", "report").out == "one thing\n"
+        assert words_of(run("sample", "report", "--json")) == {"things": 1}
+        assert run("sample", "report", "--constraint", "true").code == 2
+
+
 class TestErrors:
     @pytest.mark.parametrize(
         ("line", "code", "message"),

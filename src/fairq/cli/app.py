@@ -32,7 +32,8 @@ module defines ``app``::
   ``detail(text)`` for stderr.
 - A parameter annotated `Output` stands for all output options; hand it to ``emit(View, output)``.
   ``output.constraint`` is the joined ``--constraint``; a step that applies it itself says so by
-  ``Table(constrained=True)``. ``View(text=..., document={...})`` is for a command that reports one thing.
+  ``Table(constrained=True)``. A command that reports one thing takes `Report` instead, which has no
+  ``--constraint``, and emits ``View(text=..., document={...})``.
 - Everything else is declared as Typer does: ``Annotated[T, typer.Option(...)]`` or ``typer.Argument``. Shared
   types are in ``fairq.cli.options``: ``now: Now = None``, ``dry_run: DryRun = False``, ``constraint:
   Constraint = None`` (for commands that change things; see ``joined``), ``time_of("--at")`` and

@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import AF_SEPARATOR, OUTPUT_OPTIONS, read_output
-from fairq.cli.output.selection import Output
+from fairq.cli.output.selection import Output, Report
 from fairq.errors import UsageError
 
 _FLAGS = frozenset({"-q", "--quiet", "-v", "--verbose", "--version"})
@@ -183,35 +183,39 @@ class App:
 def expand(function: Callable[..., None]) -> Callable[..., None]:
     """Return *function* in the form Typer reads.
 
-    A parameter annotated `Invocation` is filled from the context; one annotated `Output` becomes the output
-    options. All others stay as declared.
+    A parameter annotated `Invocation` is filled from the context; one annotated `Output` or `Report` becomes the
+    output options. All others stay as declared.
     """
     signature = inspect.signature(function, eval_str=True)
     parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
     invocation_name = output_name = None
+    output_kind = Output
+    output_options: dict[str, tuple[Any, Any]] = {}
     for parameter in signature.parameters.values():
         if parameter.annotation is Invocation:
             invocation_name = parameter.name
-        elif parameter.annotation is Output:
-            output_name = parameter.name
+        elif parameter.annotation in (Output, Report):
+            output_name, output_kind = parameter.name, parameter.annotation
+            output_options = dict(OUTPUT_OPTIONS)
+            if parameter.annotation is Report:
+                del output_options["output_constraint"]
         else:
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-    if output_name is not None:
-        for name, (kind, option) in OUTPUT_OPTIONS.items():
-            parameters.append(
-                inspect.Parameter(
-                    name,
-                    inspect.Parameter.KEYWORD_ONLY,
-                    annotation=Annotated[kind, option],
-                    default=False if kind is bool else None,
-                )
+    for name, (kind, option) in output_options.items():
+        parameters.append(
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                annotation=Annotated[kind, option],
+                default=False if kind is bool else None,
             )
+        )
 
     def command(**values: Any) -> None:
         invocation: Invocation = values.pop("context").obj
         if output_name is not None:
-            output_values = {name: values.pop(name) for name in OUTPUT_OPTIONS}
-            values[output_name] = read_output(output_values, invocation.quiet)
+            output_values = {name: values.pop(name) for name in output_options}
+            values[output_name] = read_output(output_values, invocation.quiet, output_kind)
         if invocation_name is not None:
             values[invocation_name] = invocation
         function(**values)

@@ -138,8 +138,8 @@ AF_SEPARATOR = "\x1f"
 _AF_MODIFIERS = frozenset("jlhVro,tng")
 
 
-def read_output(values: dict[str, Any], quiet: bool) -> Output:
-    """Return the `Output` that values of `OUTPUT_OPTIONS` describe; raises UsageError if formats clash."""
+def read_output(values: dict[str, Any], quiet: bool, kind: type[Output] = Output) -> Output:
+    """Return the output that values of `OUTPUT_OPTIONS` describe; raises UsageError if formats clash."""
     formats: list[Format] = [name for name in ("json", "ndjson", "csv", "tsv") if values[f"output_{name}"]]
     attributes: list[str] = []
     modifiers = ""
@@ -154,11 +154,11 @@ def read_output(values: dict[str, Any], quiet: bool) -> Output:
     for modifier in modifiers:
         if modifier not in _AF_MODIFIERS:
             raise UsageError(message=f"--af: {modifier!r} is not a modifier; known are jlhVr,tng")
-    return Output(
+    return kind(
         format=formats[0] if formats else "table",
         header=not values["output_no_header"],
         attributes=tuple(attributes),
         modifiers=modifiers,
-        constraint=joined(values["output_constraint"]),
+        constraint=joined(values.get("output_constraint")),
         quiet=quiet,
     )

@@ -23,3 +23,7 @@ class Output:
     modifiers: str = ""
     constraint: str | None = None
     quiet: bool = False
+
+
+class Report(Output):
+    """The output of a command that reports one thing, so that there is nothing to select by a constraint."""
