@@ -52,6 +52,4 @@ def _names_of_state(invocation: Invocation, kind: str, prefix: str) -> list[str]
             return submitters.names_starting(state, prefix)
         from fairq.state import jobs
 
-        if kind == "owner":
-            return jobs.owners_starting(state, prefix)
-        return [str(cluster) for cluster in jobs.clusters_starting(state, prefix)]
+        return (jobs.owners_starting if kind == "owner" else jobs.names_starting)(state, prefix)
