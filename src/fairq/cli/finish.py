@@ -1,0 +1,52 @@
+"""``fairq finish``: running jobs have ended."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import Now, time_of
+from fairq.cli.output import Output, emit
+from fairq.cli.queue_options import All, AsJson, Constraints, Jobs, report, selected
+
+app = App()
+
+
+@app.command(
+    examples="""
+        fairq finish 7.3                       # it ended just now
+        fairq finish 7.3 --exit-code 1         # with an exit code
+        fairq finish 7 --at 2026-11-20T14:00   # all running jobs of a cluster, some time ago
+    """
+)
+def finish(
+    invocation: Invocation,
+    jobs: Jobs = None,
+    exit_code: Annotated[
+        int | None, typer.Option("--exit-code", metavar="N", min=-255, max=255, help="What the program returned.")
+    ] = None,
+    at: Annotated[
+        int | None,
+        typer.Option("--at", metavar="TIME", parser=time_of("--at"), help="When it ended, if not now."),
+    ] = None,
+    constraint: Constraints = None,
+    everything: All = False,
+    now: Now = None,
+    json: AsJson = False,
+) -> None:
+    """Record that running jobs have ended.
+
+    Their slots become free, their use is charged up to the end, and they leave the queue; what ran where and
+    how long is kept. A run that ended before the last cycle is charged up to that cycle, for that much is
+    charged already. Jobs are named as for remove; of a cluster, an owner or a constraint, the running ones end.
+    """
+    from fairq.steps.finish import finish as step
+
+    selection = selected(jobs, constraint, everything)
+    actor = invocation.actor(invocation.now(now))
+    finished = step(invocation.state_path, invocation.settings, selection, actor, end=at, exit_code=exit_code)
+    view = report(finished.targets, selection, "finished", False)
+    emit(view, Output(format="json" if json else "table", quiet=invocation.quiet))

@@ -1,0 +1,44 @@
+"""``fairq hold``: jobs held back."""
+
+from __future__ import annotations
+
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import DryRun, Now
+from fairq.cli.output import Output, emit
+from fairq.cli.queue_options import All, AsJson, Constraints, Jobs, Reason, report, selected
+
+app = App()
+
+
+@app.command(
+    examples="""
+        fairq hold 7.3                            # one job
+        fairq hold 7 --reason "input is wrong"    # a cluster, saying why
+        fairq hold --constraint 'RequestMemory > 8000'
+    """
+)
+def hold(
+    invocation: Invocation,
+    jobs: Jobs = None,
+    constraint: Constraints = None,
+    everything: All = False,
+    reason: Reason = None,
+    now: Now = None,
+    dry_run: DryRun = False,
+    json: AsJson = False,
+) -> None:
+    """Hold jobs back.
+
+    Held jobs stay in the queue and get no slot until they are released. A running job ends, its slot becomes
+    free, and its use is charged up to now. Jobs are named as for remove; of a cluster, an owner or a
+    constraint, those that can be held are.
+    """
+    from fairq.steps.jobs_change import JobEditor
+
+    selection = selected(jobs, constraint, everything)
+    actor = invocation.actor(invocation.now(now))
+    editor = JobEditor(invocation.state_path, invocation.settings, actor, dry_run=dry_run)
+    changed = editor.hold(selection, reason)
+    view = report(changed.targets, selection, "held", dry_run)
+    emit(view, Output(format="json" if json else "table", quiet=invocation.quiet))

@@ -1,0 +1,83 @@
+"""``fairq prio``: the order of a submitter's own jobs."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+import typer
+
+from fairq.cli.command import App, Command
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import DryRun, Now
+from fairq.cli.output import Output, emit
+from fairq.cli.queue_options import All, AsJson, Constraints, Jobs, report, selected
+from fairq.errors import InvalidNumberError, UsageError
+
+_CHANGE = re.compile(r"[-+]\d+", re.ASCII)
+
+
+class PrioCommand(Command):
+    """A command that takes ``-5`` and ``+5`` as numbers."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Turn the first bare ``+N`` or ``-N`` into ``--by=N``, then parse as usual."""
+        for at, word in enumerate(args):
+            if word == "--":
+                break
+            if _CHANGE.fullmatch(word) and (at == 0 or args[at - 1] not in ("-p", "--priority", "--by")):
+                args = [*args[:at], f"--by={word}", *args[at + 1 :]]
+                break
+        return super().parse_args(ctx, args)
+
+
+app = App()
+
+
+@app.command(
+    cls=PrioCommand,
+    examples="""
+        fairq prio 10 7.3              # set one job's priority
+        fairq prio +5 7                # raise a whole cluster's
+        fairq prio -5 alice            # lower all jobs of an owner
+        fairq prio -p -3 7.0           # set to a negative one, as condor_prio
+    """,
+)
+def prio(
+    invocation: Invocation,
+    words: Jobs = None,
+    priority: Annotated[str | None, typer.Option("-p", "--priority", metavar="N", help="The priority to set.")] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="N", help="Raise the priority by N (lower it by -N); as +N, -N.")
+    ] = None,
+    constraint: Constraints = None,
+    everything: All = False,
+    now: Now = None,
+    dry_run: DryRun = False,
+    json: AsJson = False,
+) -> None:
+    """Change the priority of jobs among those of the same submitter.
+
+    Of one submitter's jobs those with the higher number go first; other submitters are not concerned. A bare
+    number before the jobs is set, one with a sign is added. Jobs are named as for remove.
+    """
+    from fairq.steps.jobs_change import JobEditor
+
+    words = list(words or [])
+    if priority is None and by is None and words:
+        priority = words.pop(0)
+    if (priority is None) is (by is None):
+        raise UsageError(message="which priority? give N to set it, or +N or -N to change it, once")
+    value = _number(priority if priority is not None else by or "")
+    selection = selected(words, constraint, everything)
+    actor = invocation.actor(invocation.now(now))
+    editor = JobEditor(invocation.state_path, invocation.settings, actor, dry_run=dry_run)
+    changed = editor.prioritise(selection, value, relative=by is not None)
+    done = f"changed by {value:+d}" if by is not None else f"set to priority {value}"
+    emit(report(changed.targets, selection, done, dry_run), Output(format="json" if json else "table"))
+
+
+def _number(text: str) -> int:
+    if not re.fullmatch(r"[-+]?\d{1,12}", text, re.ASCII):
+        raise InvalidNumberError(what="the priority", value=text, expected="give a whole number, then the jobs")
+    return int(text)

@@ -1,0 +1,121 @@
+"""``fairq queue``: the jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import Now
+from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.queue_options import Jobs
+
+if TYPE_CHECKING:
+    from fairq.steps.jobs_view import Queue
+
+app = App()
+
+_LETTERS = {1: "I", 2: "R", 3: "X", 4: "C", 5: "H", 6: ">", 7: "S"}
+
+
+@app.command(
+    examples="""
+        fairq queue                                # all jobs, alike ones on one line
+        fairq queue alice --held                   # the held jobs of an owner
+        fairq queue 7.0-99 --procs                 # each of a hundred jobs on its own line
+        fairq queue --constraint 'RequestCpus > 8' --af ClusterId ProcId Owner
+    """
+)
+def queue(
+    invocation: Invocation,
+    output: Output,
+    jobs: Jobs = None,
+    idle: Annotated[bool, typer.Option("--idle", help="Only jobs that wait for a slot.")] = False,
+    running: Annotated[bool, typer.Option("--running", help="Only jobs that run.")] = False,
+    held: Annotated[bool, typer.Option("--held", help="Only jobs that are held.")] = False,
+    procs: Annotated[bool, typer.Option("--procs", help="A line for every job.")] = False,
+    now: Now = None,
+) -> None:
+    """Show the jobs.
+
+    Jobs of a cluster that are alike but for their number share a line. ST is the status: I waits for a slot
+    (idle), R runs, H is held. RUN_TIME is that of the present run. JSON, CSV, TSV and --af give the whole ad
+    of every job.
+    """
+    from fairq.steps.jobs_selection import Selection, parse_targets
+    from fairq.steps.jobs_view import look
+
+    statuses = {status for status, wanted in ((1, idle), (2, running), (5, held)) if wanted}
+    selection = Selection(parse_targets(jobs or ()), output.constraint)
+    found = look(invocation.state_path, selection, invocation.now(now), statuses or None)
+    emit(_view(found, output, procs), output)
+
+
+def _view(found: Queue, output: Output, procs: bool) -> View:
+    if output.format != "table":
+        return View(tables=[Table(columns=_COLUMNS, records=found.ads(), constrained=True)], fields=_FIELDS)
+    records = found.each() if procs else found.rows()
+    return View(tables=[Table(columns=_COLUMNS, records=records, constrained=True), _summary(found)])
+
+
+def _summary(found: Queue) -> Table:
+    counts = found.counts()
+    named = ((4, "completed"), (3, "removed"), (1, "idle"), (2, "running"), (5, "held"), (7, "suspended"))
+    total = sum(counts.values())
+    text = f"{total} job{'' if total == 1 else 's'}; " + ", ".join(f"{counts.get(s, 0)} {name}" for s, name in named)
+    return Table(columns=[], records=[{}], plain=lambda _: text + "\n", constrained=True)
+
+
+def _submitted(time: Any) -> str:
+    from datetime import datetime
+
+    return f"{datetime.fromtimestamp(time):%m/%d %H:%M}" if isinstance(time, int) else str(time)
+
+
+def _duration(seconds: Any) -> str:
+    minutes, second = divmod(int(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours // 24}+{hours % 24:02}:{minute:02}:{second:02}"
+
+
+def _letter(status: Any) -> str:
+    return _LETTERS.get(status, "?")
+
+
+def _plain(value: Any) -> str:
+    """Return an amount; a request that is computed is shown as the expression it is."""
+    text = str(value)
+    return text.removeprefix("/Expr(").removesuffix(")/") if text.startswith("/Expr(") else text
+
+
+_COLUMNS = [
+    Column("ID", "Jobs"),
+    Column("SUBMITTER", "Submitter"),
+    Column("SUBMITTED", "QDate", _submitted, "right"),
+    Column("RUN_TIME", "RunTime", _duration, "right"),
+    Column("ST", "JobStatus", _letter, "left"),
+    Column("PRI", "JobPrio"),
+    Column("CPUS", "RequestCpus", _plain, "right"),
+    Column("MEMORY", "RequestMemory", _plain, "right"),
+    Column("CMD", "Command"),
+]
+
+_FIELDS = [
+    "ClusterId",
+    "ProcId",
+    "Owner",
+    "User",
+    "QDate",
+    "JobStatus",
+    "JobPrio",
+    "RequestCpus",
+    "RequestMemory",
+    "RequestDisk",
+    "AccountingGroup",
+    "RemoteHost",
+    "Cmd",
+    "Args",
+    "Arguments",
+]

@@ -1,0 +1,83 @@
+"""What the commands on jobs share: how jobs are named, and how is told what was done to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fairq.cli.output import View
+from fairq.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fairq.steps.jobs_selection import Selection, Target
+
+Jobs = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="JOB...",
+        help="A job (7.0), jobs (7.0-99), a cluster (7), an owner, or a submitter (with its @domain).",
+    ),
+]
+
+Constraints = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--constraint",
+        metavar="EXPR",
+        help="Only jobs that satisfy this ClassAd expression; may be repeated, all must be true.",
+    ),
+]
+
+All = Annotated[bool, typer.Option("--all", help="All jobs of the queue.")]
+
+Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; kept with the job or its history.")]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+def selected(words: Sequence[str] | None, constraints: list[str] | None, everything: bool) -> Selection:
+    """Return the selection that a command line describes; raises UsageError if it says nothing, or too much."""
+    from fairq.cli.options import joined
+    from fairq.steps.jobs_selection import Selection, parse_targets
+
+    constraint = joined(constraints)
+    if words and everything:
+        raise UsageError(message="--all and single jobs exclude each other; give one of them")
+    if not words and constraint is None and not everything:
+        raise UsageError(message="which jobs? name jobs, clusters or owners, or give --constraint or --all")
+    return Selection(parse_targets(words or ()), constraint)
+
+
+def report(targets: Sequence[tuple[Target, int]], selection: Selection, done: str, dry_run: bool) -> View:
+    """Return what to show after *done* (``removed``) happened to the jobs of *targets*."""
+    what = f"would be {done}" if dry_run else done
+    if not selection.targets:
+        count = sum(jobs for _, jobs in targets)
+        condition = "" if selection.constraint is None else f" matching constraint {selection.constraint}"
+        lines = [f"All jobs{condition} {_have(what)} ({_jobs(count)})"]
+    else:
+        lines = [_line(target, count, selection, what) for target, count in targets if count]
+    document = {
+        "Action": done,
+        "Jobs": sum(count for _, count in targets),
+        "Targets": [{"Target": target.text, "Jobs": count} for target, count in targets],
+    }
+    return View(document=document, text="\n".join(lines))
+
+
+def _line(target: Target, count: int, selection: Selection, what: str) -> str:
+    if target.is_one_job:
+        return f"{target.described()} {what}"
+    condition = "" if selection.constraint is None else f" matching constraint {selection.constraint}"
+    return f"{target.described()}{condition} {_have(what)} ({_jobs(count)})"
+
+
+def _have(what: str) -> str:
+    return what if what.startswith("would") else f"have been {what}"
+
+
+def _jobs(count: int) -> str:
+    return f"{count} job{'' if count == 1 else 's'}"

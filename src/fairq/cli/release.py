@@ -1,0 +1,43 @@
+"""``fairq release``: held jobs wait again."""
+
+from __future__ import annotations
+
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import DryRun, Now
+from fairq.cli.output import Output, emit
+from fairq.cli.queue_options import All, AsJson, Constraints, Jobs, Reason, report, selected
+
+app = App()
+
+
+@app.command(
+    examples="""
+        fairq release 7.3                         # one job
+        fairq release alice                       # all held jobs of an owner
+        fairq release --all                       # every held job
+    """
+)
+def release(
+    invocation: Invocation,
+    jobs: Jobs = None,
+    constraint: Constraints = None,
+    everything: All = False,
+    reason: Reason = None,
+    now: Now = None,
+    dry_run: DryRun = False,
+    json: AsJson = False,
+) -> None:
+    """Release held jobs.
+
+    They wait for a slot again. Jobs are named as for remove; of a cluster, an owner or a constraint, those
+    that are held are released.
+    """
+    from fairq.steps.jobs_change import JobEditor
+
+    selection = selected(jobs, constraint, everything)
+    actor = invocation.actor(invocation.now(now))
+    editor = JobEditor(invocation.state_path, invocation.settings, actor, dry_run=dry_run)
+    changed = editor.release(selection, reason)
+    view = report(changed.targets, selection, "released", dry_run)
+    emit(view, Output(format="json" if json else "table", quiet=invocation.quiet))

@@ -1,0 +1,45 @@
+"""``fairq remove``: jobs out of the queue."""
+
+from __future__ import annotations
+
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import DryRun, Now
+from fairq.cli.output import Output, emit
+from fairq.cli.queue_options import All, AsJson, Constraints, Jobs, Reason, report, selected
+
+app = App()
+
+
+@app.command(
+    examples="""
+        fairq remove 7.3                          # one job
+        fairq remove 7 8.0-99                     # a cluster, and a hundred jobs of another
+        fairq remove alice                        # all jobs of an owner
+        fairq remove --constraint 'JobPrio < 0'   # whatever satisfies an expression
+    """
+)
+def remove(
+    invocation: Invocation,
+    jobs: Jobs = None,
+    constraint: Constraints = None,
+    everything: All = False,
+    reason: Reason = None,
+    now: Now = None,
+    dry_run: DryRun = False,
+    json: AsJson = False,
+) -> None:
+    """Remove jobs from the queue.
+
+    A running job ends: its slot becomes free, and its use is charged up to now. Jobs are named by id, range,
+    cluster, owner or submitter; --constraint takes of those, or of all jobs, the ones that satisfy it. If one
+    of the names has no job, nothing is changed.
+    """
+    from fairq.steps.jobs_change import JobEditor
+
+    selection = selected(jobs, constraint, everything)
+    actor = invocation.actor(invocation.now(now))
+    editor = JobEditor(invocation.state_path, invocation.settings, actor, dry_run=dry_run)
+    changed = editor.remove(selection, reason)
+    view = report(changed.targets, selection, "removed", dry_run)
+    emit(view, Output(format="json" if json else "table", quiet=invocation.quiet))

@@ -1,0 +1,275 @@
+"""``fairq slots``: the machines of the pool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import DryRun, Now
+from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.errors import InvalidNameError, InvalidNumberError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fairq.records import SlotRecord
+
+app = App(help="The slots of the pool: add, detect, list, remove and drain them.", default="list")
+
+Names = Annotated[
+    list[str], typer.Argument(metavar="SLOT...", help="A slot's name, or its machine's for all slots of it.")
+]
+
+_MEMORY_PER_CORE = 1024
+_DISK = 10 * 1024 * 1024
+_LARGEST_COUNT = 1_000_000
+
+
+@app.command(
+    "add",
+    examples="""
+        fairq slots add node1 --cpus 8 --memory 32GB                  # one slot called node1
+        fairq slots add node2 --count 4 --attribute 'Site="CERN"'     # slot1@node2 to slot4@node2
+        condor_status -json | fairq slots add --file -                # slots of a live pool
+    """,
+)
+def add(
+    invocation: Invocation,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="The slot's, or with --count the machine's name.")
+    ] = None,
+    count: Annotated[
+        int,
+        typer.Option("--count", metavar="N", min=1, max=_LARGEST_COUNT, help="So many equal slots, numbered from 1."),
+    ] = 1,
+    cpus: Annotated[int, typer.Option("--cpus", metavar="N", min=1, max=1_000_000, help="Cores of each slot.")] = 1,
+    memory: Annotated[
+        str | None, typer.Option("--memory", metavar="SIZE", help="Memory of each: MB, or as 32GB; else 1 GB per core.")
+    ] = None,
+    disk: Annotated[
+        str | None, typer.Option("--disk", metavar="SIZE", help="Disk of each: KB, or as 100GB; else 10 GB.")
+    ] = None,
+    gpus: Annotated[int | None, typer.Option("--gpus", metavar="N", min=0, help="GPUs of each slot.")] = None,
+    attribute: Annotated[
+        list[str] | None,
+        typer.Option("--attribute", metavar="NAME=EXPR", help="A further attribute of the ads; may be repeated."),
+    ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option("--file", metavar="ADS", help="Slot ads as condor_status -json or -long prints them; - is stdin."),
+    ] = None,
+    now: Now = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Add slots to the pool.
+
+    A slot takes jobs that ask for no more than it has. Its weight, for usage and shares, is its number of
+    cores, unless an attribute SlotWeight says otherwise. Platform and everything else can be set by
+    --attribute.
+    """
+    from fairq.hardware import architecture, operating_system
+    from fairq.steps import slots as step
+    from fairq.steps.slot_ads import Platform, Shape, parse_attribute, slot_ad
+
+    time = invocation.now(now)
+    new: Sequence[SlotRecord]
+    if (name is None) is (file is None):
+        raise UsageError(message="which slots? give either a NAME or --file ADS")
+    if file is not None:
+        new = step.read_file(file)
+    else:
+        name = _checked(name or "")
+        attributes = dict(parse_attribute(text, name) for text in attribute or [])
+        shape = Shape(
+            cpus,
+            _amount("--memory", memory, 1024**2, _MEMORY_PER_CORE * cpus),
+            _amount("--disk", disk, 1024, _DISK),
+            gpus,
+        )
+        machine = name.partition("@")[2] or name
+        platform = Platform(machine, architecture(), operating_system(), attributes)
+        names = [name] if count == 1 else [f"slot{number}@{machine}" for number in range(1, count + 1)]
+        new = step.records([slot_ad(one, i, shape, platform, time) for i, one in enumerate(names, 1)])
+    step.add(invocation.state_path, new, invocation.actor(time), dry_run=dry_run)
+    _said(invocation, f"{len(new)} slot{'' if len(new) == 1 else 's'} {'would be ' if dry_run else ''}added")
+
+
+@app.command(
+    "detect",
+    examples="""
+        fairq slots detect                    # show what this machine would offer
+        fairq slots detect --add              # one slot per core, into the pool
+        fairq slots detect --slots 2 --add    # two slots that share the machine
+    """,
+)
+def detect(
+    invocation: Invocation,
+    output: Output,
+    slots: Annotated[
+        int | None,
+        typer.Option("--slots", metavar="N", min=1, help="Share the machine out to N slots; else one per core."),
+    ] = None,
+    store: Annotated[bool, typer.Option("--add", help="Add the slots to the pool.")] = False,
+    now: Now = None,
+) -> None:
+    """Describe this machine: its cores, memory, disk and GPUs, as slots.
+
+    Counted is what this process may use: cores of its affinity, memory of its control group, and the disk free
+    beside the state file. GPUs are those nvidia-smi names. Nothing is stored without --add.
+    """
+    from fairq import hardware
+    from fairq.steps import slots as step
+    from fairq.steps.slot_ads import machine_slots
+
+    time = invocation.now(now)
+    machine = hardware.detect(invocation.state_path.absolute().parent)
+    ads = machine_slots(machine, slots if slots is not None else machine.cpus, time)
+    if store:
+        step.add(invocation.state_path, step.records(ads), invocation.actor(time))
+        invocation.note(f"{len(ads)} slot{'' if len(ads) == 1 else 's'} added")
+    columns = [
+        Column("Name", "Name"),
+        Column("OpSys", "OpSys"),
+        Column("Arch", "Arch"),
+        Column("Cpus", "Cpus"),
+        Column("Memory", "Memory"),
+        Column("Disk", "Disk"),
+    ]
+    if machine.gpus:
+        columns.append(Column("GPUs", "GPUs"))
+    emit(View(tables=[Table(columns=columns, records=ads)]), output)
+
+
+@app.command(
+    "list",
+    examples="""
+        fairq slots                                      # as condor_status
+        fairq slots list node2                           # the slots of one machine
+        fairq slots list --constraint 'State == "Unclaimed"' --af Name Cpus
+    """,
+)
+def list_(
+    invocation: Invocation,
+    output: Output,
+    names: Annotated[list[str] | None, typer.Argument(metavar="SLOT...", help="Only these slots or machines.")] = None,
+    now: Now = None,
+) -> None:
+    """Show the slots of the pool, in its order, and who uses them.
+
+    Below the table, the slots are counted by platform and state. JSON, CSV, TSV and --af give the ads as
+    advertised, with the claim that fairq made on a slot: State, Activity, RemoteUser, AccountingGroup, JobId.
+    """
+    from fairq.steps.slots import look
+
+    ads = look(invocation.state_path, names or [], invocation.now(now))
+    emit(_view(ads, output), output)
+
+
+@app.command(
+    "remove",
+    examples="""
+        fairq slots remove slot1@node2           # one slot
+        fairq slots remove node2 --force         # a machine, returning its jobs to the queue
+    """,
+)
+def remove(
+    invocation: Invocation,
+    names: Names,
+    force: Annotated[bool, typer.Option("--force", help="Slots in use too: their jobs wait again.")] = False,
+    now: Now = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Take slots out of the pool.
+
+    A slot in use is refused, and then none is removed; with --force its use is charged up to now and its job
+    returns to the queue.
+    """
+    from fairq.steps.slots import remove as step
+
+    actor = invocation.actor(invocation.now(now))
+    gone = step(invocation.state_path, invocation.settings, names, actor, force=force, dry_run=dry_run)
+    for name in gone:
+        _said(invocation, f"slot {name} {'would be ' if dry_run else ''}removed")
+
+
+@app.command(
+    "drain",
+    examples="""
+        fairq slots drain node2             # no new jobs on this machine
+        fairq slots drain node2 --cancel    # take jobs again
+    """,
+)
+def drain(
+    invocation: Invocation,
+    names: Names,
+    cancel: Annotated[bool, typer.Option("--cancel", help="End the draining.")] = False,
+    now: Now = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Drain slots: what runs there goes on, but no new job comes."""
+    from fairq.steps.slots import drain as step
+
+    actor = invocation.actor(invocation.now(now))
+    changed = step(invocation.state_path, names, not cancel, actor, dry_run=dry_run)
+    what = "takes jobs again" if cancel else "is being drained"
+    for name in changed:
+        _said(invocation, f"slot {name} {what}")
+    if not changed:
+        invocation.note("nothing to do: " + ("none of them is being drained" if cancel else "all are drained already"))
+
+
+def _view(ads: Sequence[dict[str, Any]], output: Output) -> View:
+    from fairq.cli.output.constraint import matching
+    from fairq.steps.slots import totals
+
+    if output.constraint is not None:
+        ads = list(matching(ads, output.constraint))  # type: ignore[arg-type]  # what comes out are the ads
+    columns = [
+        Column("Name", "Name"),
+        Column("OpSys", "OpSys"),
+        Column("Arch", "Arch"),
+        Column("State", "State"),
+        Column("Activity", "Activity"),
+        Column("LoadAv", "LoadAvg", lambda load: f"{load:.3f}" if isinstance(load, float) else str(load), "right"),
+        Column("Cpus", "Cpus"),
+        Column("Mem", "Memory"),
+        Column("User", "RemoteUser"),
+        Column("Job", "JobId"),
+    ]
+    counted = [
+        Column("", "Platform", align="right"),
+        *(Column(name, name, str) for name in ("Total", "Owner", "Claimed", "Unclaimed", "Matched", "Drained")),
+    ]
+    names = [column.attribute for column in counted[1:]]
+    rows = [{**dict.fromkeys(names, 0), **row} for row in totals(ads)]
+    tables = [Table(columns=columns, records=ads, constrained=True, empty="the pool has no slots; see fairq slots add")]
+    if rows:
+        tables.append(Table(columns=counted, records=rows, constrained=True))
+    return View(tables=tables)
+
+
+def _said(invocation: Invocation, text: str) -> None:
+    if not invocation.quiet:
+        from fairq.cli.output.emit import write_text
+
+        write_text(text)
+
+
+def _checked(name: str) -> str:
+    if not name or not name.isprintable() or any(character.isspace() for character in name) or name.endswith("@"):
+        raise InvalidNameError(what="the slot", value=name, expected="give a name without blanks, as slot1@node1")
+    return name
+
+
+def _amount(option: str, text: str | None, unit: int, default: int) -> int:
+    if text is None:
+        return default
+    from fairq.steps.slot_ads import amount
+
+    value = amount(text, unit)
+    if value is None or value <= 0 or value >= 2**62:
+        raise InvalidNumberError(what=option, value=text, expected="give a positive size, as 512M or 32GB")
+    return value

@@ -1,0 +1,234 @@
+"""``fairq submit``: jobs into the queue."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairq.cli.command import App, Command
+from fairq.cli.invocation import Invocation, operating_system_user
+from fairq.cli.options import DryRun, Now
+from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.errors import InvalidSubmitValueError, UnreadableDescriptionError, UsageError
+
+if TYPE_CHECKING:
+    from fairq.steps.submit import Description, Program, Submitted
+
+_STANDARD_INPUT = "-"
+_LARGEST_COUNT = 2**31 - 1
+_SEPARATOR = "\0"
+
+
+class SubmitCommand(Command):
+    """A command whose words behind ``--`` are a program and its arguments, whatever they look like."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Hand the words behind ``--`` past the parser, as one."""
+        if "--" in args:
+            at = args.index("--")
+            # No word of a command line can hold the separator.
+            args = [*args[:at], "--program=" + _SEPARATOR.join(args[at + 1 :])]
+        return super().parse_args(ctx, args)
+
+
+app = App()
+
+
+def _option(name: str, meaning: str, metavar: str = "VALUE") -> Any:
+    return typer.Option(name, metavar=metavar, help=meaning)
+
+
+Text = str | None
+
+
+@app.command(
+    cls=SubmitCommand,
+    examples="""
+        fairq submit analysis.sub                             # an HTCondor submit description
+        sed s/2024/2025/ analysis.sub | fairq submit -        # one from standard input
+        fairq submit --request-memory 2GB -- ./run.sh 'a b'   # one command, its arguments as they are
+        fairq submit --count 1000000 --output 'out.$(Process)' -- /bin/sleep 60
+        fairq submit --dry-run --json analysis.sub            # only show the job ads
+    """,
+)
+def submit(
+    invocation: Invocation,
+    output: Output,
+    file: Annotated[
+        Text, typer.Argument(metavar="[FILE | -- PROGRAM ARGS...]", help="A submit description; - is stdin.")
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option("--count", metavar="N", min=1, max=_LARGEST_COUNT, help="Queue PROGRAM N times.")
+    ] = None,
+    request_cpus: Annotated[Text, _option("--request-cpus", "Cores the job needs.")] = None,
+    request_memory: Annotated[Text, _option("--request-memory", "Memory it needs: MB, or with a unit, as 2GB.")] = None,
+    request_disk: Annotated[Text, _option("--request-disk", "Disk it needs: KB, or with a unit, as 10GB.")] = None,
+    request_gpus: Annotated[Text, _option("--request-gpus", "GPUs it needs.")] = None,
+    requirements: Annotated[Text, _option("--requirements", "What its slot must satisfy.", "EXPR")] = None,
+    rank: Annotated[Text, _option("--rank", "Which slots it likes: the higher the more.", "EXPR")] = None,
+    priority: Annotated[
+        Text, _option("--priority", "Its place among its submitter's jobs: higher ones first.", "N")
+    ] = None,
+    accounting_group: Annotated[Text, _option("--accounting-group", "The group it counts for.", "GROUP")] = None,
+    accounting_group_user: Annotated[
+        Text, _option("--accounting-group-user", "The user of the group it counts for.", "USER")
+    ] = None,
+    nice_user: Annotated[bool, typer.Option("--nice-user", help="Run only where nobody else wants to.")] = False,
+    concurrency_limits: Annotated[
+        Text, _option("--concurrency-limits", "Limits it counts against, as LICENSE:2,DISK.", "NAMES")
+    ] = None,
+    attribute: Annotated[
+        list[str] | None,
+        typer.Option("--attribute", metavar="NAME=EXPR", help="A further attribute of its ad; may be repeated."),
+    ] = None,
+    input_file: Annotated[Text, _option("--input", "Its standard input.", "FILE")] = None,
+    output_file: Annotated[Text, _option("--output", "Where its standard output goes.", "FILE")] = None,
+    error: Annotated[Text, _option("--error", "Where its standard error goes.", "FILE")] = None,
+    log: Annotated[Text, _option("--log", "Where its events are logged.", "FILE")] = None,
+    initialdir: Annotated[Text, _option("--initialdir", "The directory it starts in.", "DIR")] = None,
+    environment: Annotated[
+        Text, _option("--environment", 'Its environment, as "A=1;B=2" or in the new syntax.', "VARS")
+    ] = None,
+    program: Annotated[Text, typer.Option("--program", hidden=True)] = None,
+    now: Now = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Queue jobs, from an HTCondor submit description or as one command.
+
+    FILE is what condor_submit takes, read by HTCondor's own library: macros, if and include, and every form of
+    queue. Several queue statements continue one cluster. As condor_submit, fairq joins the requirements with
+    clauses for platform, disk, memory and cores (and further request_ resources) that they do not speak of; it
+    leaves out those for file transfer, which its slots do not advertise. Where nothing is requested it is 1
+    core, 128 MB and the disk of the executable. The executable must be there, unless transfer_executable is
+    false; a relative path is under the directory fairq was called in.
+
+    Behind -- stand a program and its arguments. The words go to the job as they are: blanks, quotes and
+    dollars survive. A program without a slash is looked for on PATH. The values of the options are those of
+    the submit commands of the same name, macros as $(Process) included.
+
+    Jobs that differ in their number only are kept together: a million cost what one costs.
+    """
+    from fairq.hardware import architecture, host_name, operating_system
+    from fairq.steps.submit import Context
+    from fairq.steps.submit import submit as step
+
+    commands = {
+        "request_cpus": request_cpus,
+        "request_memory": request_memory,
+        "request_disk": request_disk,
+        "request_gpus": request_gpus,
+        "requirements": requirements,
+        "rank": rank,
+        "priority": priority,
+        "accounting_group": accounting_group,
+        "accounting_group_user": accounting_group_user,
+        "nice_user": "true" if nice_user else None,
+        "concurrency_limits": concurrency_limits,
+        "input": input_file,
+        "output": output_file,
+        "error": error,
+        "log": log,
+        "initialdir": initialdir,
+        "environment": environment,
+    }
+    given = {name: value for name, value in commands.items() if value is not None}
+    for text in attribute or []:
+        given.update([_attribute(text)])
+    if program is None:
+        source: Description | Program = _description(file, given, count)
+    else:
+        source = _program(file, program.split(_SEPARATOR), given, count or 1)
+    time = invocation.now(now)
+    submitted = step(
+        invocation.state_path,
+        invocation.settings,
+        source,
+        Context(
+            owner=operating_system_user(),
+            directory=Path.cwd(),
+            machine=architecture(),
+            system=operating_system(),
+            environment=os.environ,
+        ),
+        invocation.actor(time),
+        host=host_name(),
+        dry_run=dry_run,
+    )
+    for warning in submitted.submission.warnings:
+        invocation.note(f"WARNING: {warning.removeprefix('WARNING: ')}")
+    emit(_view(submitted, output, dry_run), output)
+
+
+def _description(file: str | None, given: dict[str, str], count: int | None) -> Description:
+    from fairq.steps.submit import Description
+
+    if file is None:
+        raise UsageError(message="nothing to submit; name a submit description, or write -- PROGRAM ARGS...")
+    if given or count is not None:
+        name = next(iter(given), "count").replace("_", "-")
+        raise UsageError(message=f"--{name} is for -- PROGRAM; in a submit description write it there")
+    name = "standard input" if file == _STANDARD_INPUT else file
+    try:
+        content = sys.stdin.buffer.read() if file == _STANDARD_INPUT else Path(file).read_bytes()
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UnreadableDescriptionError(source=name, reason="it is not UTF-8 text") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UnreadableDescriptionError(source=name, reason=reason) from None
+    return Description(text.replace("\r\n", "\n"), name)
+
+
+def _program(file: str | None, words: list[str], given: dict[str, str], count: int) -> Program:
+    import shutil
+
+    from fairq.steps.submit import Program
+
+    if file is not None:
+        raise UsageError(message=f"both a submit description ({file}) and a program; give one of them")
+    if not words or not words[0]:
+        raise UsageError(message="no program stands behind --")
+    program = words[0]
+    if "/" not in program:
+        found = shutil.which(program)
+        if found is None:
+            raise InvalidSubmitValueError(
+                where="the command line",
+                command="program",
+                value=program,
+                expected="it is not on PATH; write its path, as ./" + program,
+            )
+        program = str(Path(found).absolute())
+    return Program([program, *words[1:]], given, count)
+
+
+def _attribute(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    name = name.strip()
+    if not equals or not name.isidentifier() or not name.isascii() or not value.strip():
+        raise UsageError(message=f"--attribute {text}: give NAME=EXPR, as --attribute 'Site=\"CERN\"'")
+    return f"MY.{name}", value.strip()
+
+
+def _view(submitted: Submitted, output: Output, dry_run: bool) -> View:
+    made = len(submitted.submission)
+    if dry_run and output.format != "table":
+        return View(tables=[Table(columns=[Column("Job", "ProcId")], records=submitted.ads())])
+    if dry_run:
+        first = next(submitted.ads())
+        records = [{"Name": name, "Value": value} for name, value in sorted(first.items())]
+        columns = [Column("Attribute", "Name"), Column("Value", "Value", align="left")]
+        text = f"{made} job(s) would be submitted to cluster {submitted.cluster}. The ad of the first one:"
+        return View(tables=[Table(columns=columns, records=records)], text=text)
+    document = {
+        "ClusterId": submitted.cluster,
+        "Jobs": made,
+        "FirstProc": 0,
+        "LastProc": made - 1,
+        "Submitters": sorted({job.submitter for job in submitted.ranges}),
+    }
+    return View(document=document, text=f"{made} job(s) submitted to cluster {submitted.cluster}.")

@@ -1,0 +1,149 @@
+"""This machine as a startd describes it: platform, cores, memory, disk and GPUs.
+
+Reads the operating system, no state and no settings. Units as in slot ads: memory in MB, disk in KB.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import socket
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+_MACHINES = {"x86_64": "X86_64", "amd64": "X86_64", "i386": "INTEL", "i586": "INTEL", "i686": "INTEL"}
+_NVIDIA_FIELDS = "uuid,name,memory.total,compute_cap,driver_version"
+_NVIDIA_WAIT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU; the properties are HTCondor's (``Capability``, ``GlobalMemoryMb``, …), as far as known."""
+
+    name: str
+    properties: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What this machine has to offer to the process that asks: *memory* in MB, *disk* in KB."""
+
+    name: str
+    arch: str
+    system: str
+    cpus: int
+    memory: int
+    disk: int
+    gpus: tuple[Gpu, ...] = ()
+    load: float = 0.0
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+
+def architecture() -> str:
+    """Return HTCondor's name of this machine's architecture (``Arch``)."""
+    machine = platform.machine()
+    return _MACHINES.get(machine.lower(), machine)
+
+
+def operating_system() -> str:
+    """Return HTCondor's name of this operating system (``OpSys``)."""
+    return platform.system().upper()
+
+
+def host_name() -> str:
+    """Return the name of this host."""
+    return socket.gethostname()
+
+
+def detect(directory: Path) -> Machine:
+    """Describe this machine; the disk is what is free at *directory*.
+
+    Cores and memory are those this process may use: its affinity, and the limits of its control group.
+    """
+    return Machine(
+        name=host_name(),
+        arch=architecture(),
+        system=operating_system(),
+        cpus=_cores(),
+        memory=_memory(),
+        disk=_free_disk(directory),
+        gpus=_gpus(),
+        load=round(os.getloadavg()[0], 2),
+        attributes=_release(),
+    )
+
+
+def _cores() -> int:
+    cores = len(os.sched_getaffinity(0))
+    quota, _, period = _control("cpu.max").partition(" ")
+    if quota.isdigit() and period.isdigit():
+        cores = min(cores, max(1, int(quota) // int(period)))
+    return cores
+
+
+def _memory() -> int:
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = _control("memory.max")
+    return (min(total, int(limit)) if limit.isdigit() else total) // 1024**2
+
+
+def _control(name: str) -> str:
+    """Return the limit *name* of this process's control group (version 2), empty if there is none."""
+    try:
+        group = Path("/proc/self/cgroup").read_text(encoding="ascii").rpartition("0::")[2].strip()
+        return Path(f"/sys/fs/cgroup{group}", name).read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _free_disk(directory: Path) -> int:
+    while not directory.exists():
+        directory = directory.parent
+    return shutil.disk_usage(directory).free // 1024
+
+
+def _gpus() -> tuple[Gpu, ...]:
+    tool = shutil.which("nvidia-smi")
+    if tool is not None:
+        try:
+            output = subprocess.run(
+                [tool, f"--query-gpu={_NVIDIA_FIELDS}", "--format=csv,noheader,nounits"],
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=_NVIDIA_WAIT,
+            ).stdout
+            return tuple(gpu_of(line) for line in output.splitlines() if line.count(",") >= 4)
+        except (OSError, subprocess.SubprocessError):
+            pass
+    devices = sorted(Path("/dev").glob("nvidia[0-9]*"))
+    return tuple(Gpu(f"CUDA{number}") for number in range(len(devices)))
+
+
+def gpu_of(line: str) -> Gpu:
+    """Return the GPU that one line of ``nvidia-smi --query-gpu`` describes."""
+    uuid, name, memory, capability, driver = (part.strip() for part in line.split(",", 4))
+    properties: dict[str, Any] = {"DeviceName": name, "DeviceUuid": uuid.removeprefix("GPU-")}
+    if memory.isdigit():
+        properties["GlobalMemoryMb"] = int(memory)
+    if capability.replace(".", "", 1).isdigit():
+        properties["Capability"] = float(capability)
+    properties["DriverVersionText"] = driver
+    return Gpu(f"GPU-{uuid.removeprefix('GPU-')[:8]}", properties)
+
+
+def _release() -> dict[str, Any]:
+    try:
+        release = platform.freedesktop_os_release()
+    except OSError:
+        return {}
+    name = release.get("NAME", "").split(" ")[0]
+    version = release.get("VERSION_ID", "").partition(".")[0]
+    attributes: dict[str, Any] = {"OpSysName": name, "OpSysLongName": release.get("PRETTY_NAME", "")}
+    attributes |= {"OpSysShortName": name, "OpSysAndVer": name + version}
+    if version.isdigit():
+        attributes["OpSysMajorVer"] = int(version)
+    return {key: value for key, value in attributes.items() if value != ""}

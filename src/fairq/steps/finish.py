@@ -1,0 +1,69 @@
+"""Record that running jobs have ended: their slots are free, their use is charged, they leave the queue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.errors import InvalidEndTimeError
+from fairq.records import Actor, Change, JobStatus, Run
+from fairq.state import claims, history, jobs
+from fairq.state.connection import reading, writing
+from fairq.steps.jobs_change import choose, procs
+from fairq.steps.jobs_end import end_runs
+from fairq.steps.jobs_selection import Selection, Target
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+@dataclass(slots=True)
+class Finished:
+    """What ended: for every target how many jobs, and the runs."""
+
+    targets: list[tuple[Target, int]]
+    runs: list[Run]
+
+
+def finish(
+    path: Path,
+    settings: Settings,
+    selection: Selection,
+    actor: Actor,
+    *,
+    end: int | None = None,
+    exit_code: int | None = None,
+) -> Finished:
+    """End the running jobs of *selection* at *end* (seconds since 1970; else the actor's time).
+
+    Raises:
+        UnknownJobError, NoMatchingJobError, JobStateError: see `fairq.steps.jobs_change.choose`.
+        InvalidEndTimeError: *end* is after the actor's time, or before a job began.
+    """
+    when = actor.time if end is None else end
+    with writing(path) if path.exists() else reading(path) as state:
+        chosen = choose(state, selection, (JobStatus.RUNNING,))
+        held = claims.of_procs(state, map(procs, chosen.jobs))
+        for claim in held:
+            job = f"{claim.cluster}.{claim.proc}"
+            if when < claim.start_time:
+                raise InvalidEndTimeError(job=job, end=when, reason=f"it began at {claim.start_time}")
+            if when > actor.time:
+                raise InvalidEndTimeError(job=job, end=when, reason=f"now it is {actor.time}")
+        codes = {(claim.cluster or 0, claim.proc or 0): exit_code for claim in held} if exit_code is not None else {}
+        ended = end_runs(state, settings, held, when, "finished", codes)
+        jobs.remove_many(state, map(procs, chosen.jobs))
+        history.record(
+            state,
+            actor,
+            (
+                Change(
+                    f"job {run.cluster}.{run.proc}",
+                    {"JobStatus": int(JobStatus.RUNNING), "RemoteHost": run.slot},
+                    {"JobStatus": int(JobStatus.COMPLETED), "ExitCode": exit_code, "CompletionDate": when},
+                )
+                for run in ended
+            ),
+        )
+    return Finished(chosen.targets, ended)
