@@ -23,15 +23,18 @@ def exists(path: Path) -> bool:
         StatePermissionError, StateError: the operating system does not let it be seen.
     """
     try:
-        mode = path.stat().st_mode
+        found = path.stat()
     except FileNotFoundError:
         return False
     except OSError as error:
         raise from_os(error, path, "reach") from error
-    if stat.S_ISDIR(mode):
+    if stat.S_ISDIR(found.st_mode):
         raise StateForeignError(state=path, found="it is a directory")
-    if not stat.S_ISREG(mode):
+    if not stat.S_ISREG(found.st_mode):
         raise StateForeignError(state=path, found="it is not a regular file")
+    if found.st_size == 1:
+        # SQLite takes a file of one byte for an empty one, and would write over it.
+        raise StateForeignError(state=path, found="it is not an SQLite file")
     if not os.access(path, os.R_OK):
         raise StatePermissionError(action="read", state=path, reason="the file may not be read")
     return True
@@ -42,12 +45,12 @@ def prepare_for_writing(path: Path) -> None:
 
     SQLite opens a file it may not write for reading only, without a word; so fairq looks first.
     """
+    if exists(path):
+        _require_writable(path, path, "the file may not be written")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise from_os(error, path, "create") from error
-    if exists(path):
-        _require_writable(path, path, "the file may not be written")
     _require_writable(path.parent, path, "its directory may not be written, which the journal needs")
 
 

@@ -1,0 +1,110 @@
+"""Records for the tests of the state, short to write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairq.records import (
+    AccountingRecord,
+    Actor,
+    Change,
+    Claim,
+    CycleRecord,
+    JobRange,
+    JobStatus,
+    Lease,
+    MatchRecord,
+    Run,
+    SlotRecord,
+)
+from fairq.state import claims, cycles, history, jobs, meta, runs, slots, submitters
+from fairq.state.connection import State
+
+ACTOR = Actor("root", "fairq userprio --setfactor alice@x 10", 1000)
+
+
+def procs(cluster: int, first: int, last: int, **columns: Any) -> JobRange:
+    """Jobs of alice's, idle since 100."""
+    values: dict[str, Any] = {
+        "ad_id": 1,
+        "submitter": "alice@x",
+        "owner": "alice",
+        "status": JobStatus.IDLE,
+        "queue_date": 100,
+        "status_date": 100,
+    }
+    return JobRange(cluster, first, last, **values | columns)
+
+
+def queued(state: State, *ranges: JobRange) -> None:
+    """Queue jobs whose shared ad, the only one, has the number 1."""
+    assert jobs.ad_id(state, {"Cmd": "/bin/sleep"}) == 1
+    jobs.add(state, ranges)
+
+
+def layout(state: State) -> list[tuple[int, int, int, int]]:
+    """The queue as (cluster, first proc, last proc, status)."""
+    return [(job.cluster, job.first_proc, job.last_proc, job.status) for job in jobs.select(state)]
+
+
+def fill(state: State) -> None:
+    """A state with something of every kind, and every optional value both there and not."""
+    shared = jobs.ad_ids(state, [{"Cmd": "/bin/sleep", "Requirements": "/Expr(TARGET.Memory > 1)/"}, {"Cmd": "b"}])
+    jobs.add(
+        state,
+        [
+            procs(1, 0, 999_999, ad_id=shared[0], template={"Args": "$(ProcId)"}, reason="why"),
+            procs(2, 0, 0, ad_id=shared[1], own={"Env": {"A": [1, 2.5, None, True]}}, schedd="far", submitter="bob@y"),
+        ],
+    )
+    jobs.mark_running(state, [("", 1, 5)], 200)
+    slots.replace_all(state, [SlotRecord(0, f"slot{n}", {"Memory": n}, f"<{n}>") for n in (1, 2, 3)])
+    slots.set_draining(state, ["slot3"], True)
+    slots.remove(state, ["slot1"])
+    claims.store(
+        state,
+        [
+            Claim(2, "alice@x", 200, 1.5, "", 1, 5, 0.25, "licence:2"),
+            Claim(3, "carol@z", 150, 1.0),
+        ],
+    )
+    submitters.store(
+        state,
+        [
+            AccountingRecord("<none>", is_group=True),
+            AccountingRecord(
+                "alice@x",
+                priority=0.1 + 0.2,
+                priority_factor=1000.0,
+                resources_used=1,
+                weighted_resources_used=1.5,
+                hier_weighted_resources_used=1.5,
+                uncharged_time=-3.0,
+                weighted_accumulated_usage=1e300,
+                begin_usage_time=1,
+                ceiling=7,
+                ceiling_lease=Lease(5, -1.0),
+                floor_lease=Lease(6, 0.0),
+                factor_lease=Lease(7, 1e10),
+                submitter_share=1 / 3,
+                submitter_limit=2.0,
+            ),
+            AccountingRecord("carol@z", resources_used=1, weighted_resources_used=1.0),
+        ],
+    )
+    runs.add(
+        state,
+        [
+            Run(1, 3, "alice@x", "slot1", 1.0, 5, 6, "finished", 0),
+            Run(2, 0, "bob@y", "s", 0.5, 5, 9, "lost", schedd="far"),
+        ],
+    )
+    matches = [
+        MatchRecord(0, "", 1, 5, "alice@x", "slot2", "no-preemption"),
+        MatchRecord(1, "", 1, 6, "alice@x", "slot3", "priority", "bob@y"),
+    ]
+    cycles.add(state, CycleRecord(1, 200, "documented", {"pie": 2.5, "spins": [1]}, matches))
+    cycles.add(state, CycleRecord(2, 300, "htcondor", {}))
+    history.record(state, ACTOR, [Change("alice@x", {"Factor": 1.0}, {"Factor": 10.0}), Change("slots", None, 3)])
+    meta.set(state, "last_update", "200")
+    meta.set(state, "schedd_name", "here")
