@@ -19,6 +19,9 @@ _FLAGS = frozenset({"-q", "--quiet", "-v", "--verbose", "--version"})
 
 Function = TypeVar("Function", bound=Callable[..., None])
 
+_CONTEXT = "fairq_context"
+"""The parameter by which Typer hands over the context; no command's own parameter is called so."""
+
 _AF = re.compile(r"--?(?:af|autoformat)(?::(.*))?", re.DOTALL)
 
 
@@ -82,9 +85,14 @@ class Command(TyperCommand):
         pieces = ["[OPTIONS]"]
         for parameter in self.params:
             if parameter.param_type_name == "argument":
-                word = parameter.make_metavar(ctx=ctx)
+                word = bare(parameter.make_metavar(ctx=ctx))
                 pieces.append(word if parameter.required else f"[{word}]")
         return pieces
+
+
+def bare(metavar: str) -> str:
+    """Return the metavar of an argument without brackets of its own."""
+    return metavar.replace("[", "").replace("]", "")
 
 
 def join_autoformat(arguments: list[str]) -> list[str]:
@@ -183,25 +191,23 @@ class App:
 def expand(function: Callable[..., None]) -> Callable[..., None]:
     """Return *function* in the form Typer reads.
 
-    A parameter annotated `Invocation` is filled from the context; one annotated `Output` or `Report` becomes the
-    output options. All others stay as declared.
+    A parameter annotated `Invocation` or ``typer.Context`` is handed over; one annotated `Output` or `Report`
+    becomes the output options. All others stay as declared.
     """
     signature = inspect.signature(function, eval_str=True)
-    parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
-    invocation_name = output_name = None
-    output_kind = Output
-    output_options: dict[str, tuple[Any, Any]] = {}
+    parameters = [inspect.Parameter(_CONTEXT, inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+    handed: dict[str, Any] = {}
+    options: dict[str, tuple[Any, Any]] = {}
     for parameter in signature.parameters.values():
-        if parameter.annotation is Invocation:
-            invocation_name = parameter.name
-        elif parameter.annotation in (Output, Report):
-            output_name, output_kind = parameter.name, parameter.annotation
-            output_options = dict(OUTPUT_OPTIONS)
-            if parameter.annotation is Report:
-                del output_options["output_constraint"]
+        if parameter.annotation in (Invocation, typer.Context, Output, Report):
+            handed[parameter.name] = parameter.annotation
         else:
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-    for name, (kind, option) in output_options.items():
+    if Output in handed.values() or Report in handed.values():
+        options = dict(OUTPUT_OPTIONS)
+        if Report in handed.values():
+            del options["output_constraint"]
+    for name, (kind, option) in options.items():
         parameters.append(
             inspect.Parameter(
                 name,
@@ -212,12 +218,16 @@ def expand(function: Callable[..., None]) -> Callable[..., None]:
         )
 
     def command(**values: Any) -> None:
-        invocation: Invocation = values.pop("context").obj
-        if output_name is not None:
-            output_values = {name: values.pop(name) for name in output_options}
-            values[output_name] = read_output(output_values, invocation.quiet, output_kind)
-        if invocation_name is not None:
-            values[invocation_name] = invocation
+        context: typer.Context = values.pop(_CONTEXT)
+        invocation: Invocation = context.obj
+        output_values = {name: values.pop(name) for name in options}
+        for name, kind in handed.items():
+            if kind is Invocation:
+                values[name] = invocation
+            elif kind is typer.Context:
+                values[name] = context
+            else:
+                values[name] = read_output(output_values, invocation.quiet, kind)
         function(**values)
 
     command.__name__ = function.__name__

@@ -41,7 +41,7 @@ def _names(words: list[str]) -> list[str]:
 def _names_of_state(invocation: Invocation, kind: str, prefix: str) -> list[str]:
     from fairq.state.connection import reading
 
-    with reading(invocation.state_path) as state:
+    with reading(invocation.state_path, wait=0.5) as state:
         if kind == "slot":
             from fairq.state import slots
 

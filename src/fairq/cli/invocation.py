@@ -58,22 +58,18 @@ class Invocation:
 
     @property
     def config_path(self) -> Path | None:
-        """The settings file of ``--config``, else of ``FAIRQ_CONFIG``, else None."""
-        if self.config is not None and not self.config:
+        """The settings file of ``--config``; without it the layers of settings decide, `None`."""
+        if self.config == "":
             raise UsageError(message="--config is empty; give the path of a settings file")
-        chosen = self.config if self.config is not None else self.environment.get("FAIRQ_CONFIG")
-        return Path(chosen) if chosen else None
+        return None if self.config is None else Path(self.config)
 
     @cached_property
     def settings(self) -> Settings:
         """The settings in force; raises the errors of the settings' files."""
         from fairq.settings import load
 
-        return load(
-            Path(self.config) if self.config else None,
-            self.state_path if self.state_is_explicit else None,
-            self.environment,
-        )
+        state = self.state_path if self.state_is_explicit else None
+        return load(self.config_path, state, self.environment)
 
     @property
     def command_line(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import typer
 
+from fairq.cli.command import bare
 from fairq.cli.options import OUTPUT_OPTIONS
 from fairq.cli.tree import REGISTRY, Root
 
@@ -94,7 +95,7 @@ def _documented(words: tuple[str, ...], command: Any, parent: Any) -> Documented
 
 def _parameter(parameter: Any, context: Any) -> Parameter:
     if parameter.param_type_name == "argument":
-        metavar = parameter.make_metavar(ctx=context).strip("[]")
+        metavar = bare(parameter.make_metavar(ctx=context))
         return Parameter((), metavar, " ".join((parameter.help or "").split()), parameter.required, "")
     flag = parameter.is_flag or parameter.count
     shared: Literal["", "output", "global"] = ""
