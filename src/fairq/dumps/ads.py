@@ -38,7 +38,7 @@ def read_ads(source: Source) -> Iterator[Ad]:
 
 def _unknown_form(source: Source, start: str) -> InvalidDumpError:
     if not start:
-        problem, cure = "it is empty", "give the dump; a JSON array without ads is []"
+        problem, cure = "it is empty", "give the dump; one without ads is []"
     elif start.startswith("{"):
         problem, cure = "one object instead of an array of ads", "put [ and ] around it, as -json prints"
     elif start.startswith("<"):

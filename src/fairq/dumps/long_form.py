@@ -133,8 +133,11 @@ def _doubled_backslashes(text: str) -> str:
 def write(ads: Iterable[Ad], stream: IO[str], describe: Callable[[Ad], str]) -> None:
     """Write *ads* as ``-long`` prints them; *describe* names an ad for messages.
 
+    Where there are none a comment says so: an empty file would be taken for a dump that failed.
+
     Raises UnwritableExportError for a text with a line break, which this form cannot hold.
     """
+    ad: Ad | None = None
     for ad in ads:
         for name, value in ad.items():
             text = _old_text(value)
@@ -146,6 +149,8 @@ def write(ads: Iterable[Ad], stream: IO[str], describe: Callable[[Ad], str]) -> 
                 )
             stream.write(f"{name} = {text}\n")
         stream.write("\n")
+    if ad is None:
+        stream.write("# no ads\n")
 
 
 def _old_text(value: Any) -> str:

@@ -219,6 +219,8 @@ def _charge(accountant: Accountant, dump: AccountingDump | None, plan: ClaimPlan
             accountant.records[record.name] = record
     accountant.charges = charges_of(plan.kept)
     for claim in plan.linked:
-        accountant.add_match(claim.submitter, claim.slot_id, claim.slot_weight, now)
+        # Charged from the job's start on, as far as that is not in the records already.
+        since = min(now, max(claim.start_time, accountant.last_update))
+        accountant.add_match(claim.submitter, claim.slot_id, claim.slot_weight, since)
     # The dump's own counts are those of slots that may not be here.
     accountant.recount()
