@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairq.errors import (
     FairqError,
@@ -42,8 +42,7 @@ class Entry:
         return ".".join(self.path)
 
 
-@dataclass(slots=True)
-class Declaration:
+class Declaration(NamedTuple):
     """A group's table: the *name* as first spelled, and where it stands."""
 
     name: str
@@ -177,9 +176,13 @@ class Collection:
 def bad_value(name: str, key: Key, value: Any, where: object) -> SettingValueError:
     """Return the error for *value*, which *key* cannot have."""
     default = to_text(key, key.default) or "unset"
-    shown = repr(value)
-    shown = shown if len(shown) <= LONGEST_SHOWN else shown[:LONGEST_SHOWN] + "..."
-    return SettingValueError(where=where, key=name, value=shown, expected=key.expected, default=default)
+    return SettingValueError(
+        where=where, key=name, value=_short(repr(value)), expected=key.expected, default=_short(default)
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "..."
 
 
 def read_document(file: Path) -> dict[str, Any]:

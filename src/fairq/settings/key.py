@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Type = Literal["integer", "real", "boolean", "string", "expression", "list", "choice"]
 
 RULES = ("documented", "htcondor")
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """One setting, as the manual, the checks and the commands all need it.
 
     Args:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 FILE_NAME = "fairq.toml"
 CONFIG_VARIABLE = "FAIRQ_CONFIG"
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(NamedTuple):
     """One file that is looked for; a *required* one must exist. *role* says in words why it is read."""
 
     role: str

@@ -145,6 +145,8 @@ def _check_expressions(entries: Iterable[Entry], report: Report) -> None:
 def _configuration(name: str) -> str:
     try:
         content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except FileNotFoundError:
+        raise SettingsFileError(file=name, problem="there is no such file") from None
     except OSError as error:
         raise SettingsFileError(file=name, problem=error.strerror or str(error)) from None
     if b"\0" in content:

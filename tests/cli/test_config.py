@@ -1,0 +1,281 @@
+"""``fairq config``: looking at settings, changing them, checking them, taking them over."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def config(run: Run, tmp_path: Path) -> Run:
+    """Run ``fairq --config FILE config ...``."""
+    return lambda *words: run("--config", tmp_path / "c.toml", "config", *words)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The settings file of the `config` fixture, with a setting of its own."""
+    path = tmp_path / "c.toml"
+    path.write_text("[accounting]\npriority_halflife = 60 # a minute\n")
+    return path
+
+
+def test_show_says_what_is_set_and_where(config: Run, file: Path) -> None:
+    """With --origin: the file and line, the rules, or the default."""
+    ended = config("show", "priority_halflife", "tie_break", "default_prio_factor", "--origin", "--csv")
+    assert ended.out.splitlines() == [
+        "Name,Value,Origin",
+        f"accounting.priority_halflife,60.0,{file}:2",
+        "negotiator.tie_break,slot_name,rules documented",
+        "accounting.default_prio_factor,1000.0,default",
+    ]
+
+
+def test_show_says_what_the_rules_decide(run: Run) -> None:
+    """Under the table of all settings stand the points, with both defaults."""
+    out = run("config", "show").out
+    decided = out[out.index("What the rules decide (now: documented)") :].splitlines()
+    assert decided[1].split() == ["Setting", "documented", "htcondor", "in", "force"]
+    assert ["negotiator.preempt_prio_delta", "0.5", "off", "0.5"] in [line.split() for line in decided]
+
+
+def test_show_is_what_plain_config_does(run: Run) -> None:
+    """``fairq config`` alone shows."""
+    assert run("config").out == run("config", "show").out
+
+
+def test_show_takes_whole_tables_and_groups(config: Run, file: Path) -> None:
+    """A table's name stands for all that is in it."""
+    file.write_text("[groups.a]\nquota = 3\n[groups.'a.b']\nquota_dynamic = 0.5\n[limits]\nx = 1\n")
+    assert [record["Name"] for record in json.loads(config("show", "groups.A", "limits", "--json").out)] == [
+        "groups.a.quota",
+        "groups.a.b.quota_dynamic",
+        "limits.x",
+        "limits.default",
+    ]
+
+
+def test_show_json_has_values_of_their_types(config: Run, file: Path) -> None:
+    """Numbers are numbers, unset is null, and a point tells both defaults."""
+    first, second = json.loads(config("show", "priority_halflife", "uid_domain", "--json").out)
+    assert (first["Value"], second["Value"]) == (60.0, None)
+    (point,) = json.loads(config("show", "negotiator.floor_counts_usage", "--json").out)
+    assert (point["Value"], point["Documented"], point["Htcondor"]) == (True, "true", "false")
+
+
+GOT = {
+    "by its full name": ("accounting.priority_halflife", "60.0\n"),
+    "by its bare name": ("priority_halflife", "60.0\n"),
+    "by the macro's name": ("PRIORITY_HALFLIFE", "60.0\n"),
+    "a boolean": ("group_autoregroup", "false\n"),
+    "a list": ("remove_significant_attributes", "CpusUsage, DiskUsage, GPUsUsage, MemoryUsage, ResidentSetSize\n"),
+    "an unset one": ("uid_domain", "\n"),
+    "an unset one of a group": ("groups.A.autoregroup", "\n"),
+    "a group's": ("groups.a.quota", "3.0\n"),
+}
+
+
+@pytest.mark.parametrize(("name", "want"), GOT.values(), ids=GOT)
+def test_get_prints_the_bare_value(config: Run, file: Path, name: str, want: str) -> None:
+    """For scripts: the value and an end of line."""
+    file.write_text(file.read_text() + "[groups.a]\nquota = 3\n")
+    assert config("get", name).out == want
+
+
+@pytest.mark.parametrize("name", ["nothing", "groups.a.quota", "groups.a", "limits.x", "accounting", ""])
+def test_get_refuses_what_is_no_setting(config: Run, file: Path, name: str) -> None:
+    """Also a group or a limit that nobody declared."""
+    ended = config("get", name)
+    assert (ended.code, ended.out) == (15, "")
+    assert "is not a setting" in ended.err
+
+
+def test_set_keeps_the_rest_of_the_file(config: Run, file: Path) -> None:
+    """Comment and permissions stay; no other file is left behind."""
+    file.chmod(0o640)
+    assert config("set", "priority_halflife", "3600").code == 0
+    assert config("set", "groups.physics.quota", "20").code == 0
+
+    assert file.read_text() == (
+        "[accounting]\npriority_halflife = 3600 # a minute\n\n[groups.physics]\nquota = 20\n"
+    )
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert [path.name for path in file.parent.iterdir()] == ["c.toml"]
+
+
+def test_set_goes_to_the_chosen_states_own_file(run: Run, tmp_path: Path) -> None:
+    """--state pool.db: the settings lie in pool.db.toml, and count only with that state."""
+    assert run("--state", tmp_path / "pool.db", "config", "set", "rules", "htcondor").code == 0
+
+    assert (tmp_path / "pool.db.toml").read_text() == '[negotiator]\nrules = "htcondor"\n'
+    assert run("--state", tmp_path / "pool.db", "config", "get", "tie_break").out == "std_sort\n"
+    assert run("config", "get", "tie_break").out == "slot_name\n"
+
+
+def test_set_without_a_chosen_state_goes_to_the_users_file(run: Run) -> None:
+    """The folder is made if need be."""
+    assert run("config", "set", "priority_halflife", "7").code == 0
+    assert run("config", "get", "priority_halflife").out == "7.0\n"
+    assert (Path(os.environ["XDG_CONFIG_HOME"]) / "fairq" / "fairq.toml").exists()
+
+
+def test_set_follows_a_symbolic_link(config: Run, file: Path) -> None:
+    """The link stays a link; the file behind it changes."""
+    real = file.with_name("real.toml")
+    file.rename(real)
+    file.symlink_to(real)
+    config("set", "priority_halflife", "5")
+    assert file.is_symlink()
+    assert "priority_halflife = 5" in real.read_text()
+
+
+WRONG_SETS = {
+    "an unknown key": (("prioritty_halflife", "3"), 15, "did you mean accounting.priority_halflife?"),
+    "junk for a number": (("priority_halflife", "1d"), 16, "give a number, at least 1e-05 (default 86400.0)"),
+    "a number out of range": (("priority_halflife", "-1"), 16, "at least 1e-05"),
+    "a word that is no boolean": (("group_autoregroup", "yes"), 16, "give true or false"),
+    "no expression": (("preemption_requirements", "(a"), 16, "give a ClassAd expression"),
+    "a group without a parent": (("groups.a.b.quota", "3"), 17, "add [groups.a]"),
+    "a group's key that is none": (("groups.a.qouta", "3"), 15, "a group has quota"),
+    "a missing value": (("priority_halflife",), 2, "missing argument"),
+}
+
+
+@pytest.mark.parametrize(("words", "code", "message"), WRONG_SETS.values(), ids=WRONG_SETS)
+def test_a_wrong_set_changes_nothing(
+    config: Run, file: Path, words: tuple[str, ...], code: int, message: str
+) -> None:
+    """One line on stderr, the exit code of the error, the file as before."""
+    before = file.read_bytes()
+    ended = config("set", "--", *words)
+    assert (ended.code, ended.out, len(ended.err.splitlines())) == (code, "", 1)
+    assert message in ended.err.lower() if code == 2 else message in ended.err
+    assert file.read_bytes() == before
+
+
+def test_set_mends_a_wrong_value(config: Run, file: Path) -> None:
+    """The file need only be right afterwards."""
+    file.write_text("[negotiator]\nrules = 'new'\n")
+    assert config("get", "rules").code == 16
+    assert config("set", "rules", "htcondor").code == 0
+    assert config("get", "rules").out == "htcondor\n"
+
+
+def test_set_refuses_what_is_no_file(run: Run, tmp_path: Path) -> None:
+    """A device or a folder is never replaced."""
+    ended = run("--config", "/dev/null", "config", "set", "rules", "htcondor")
+    assert ended.code == 13
+    assert "no ordinary file" in ended.err
+    assert not Path("/dev/null").is_file()
+
+
+def test_check_tells_every_problem(config: Run, file: Path) -> None:
+    """A line for each, expressions included, and the exit code of the last."""
+    file.write_text(
+        "[accounting]\npriority_halflife = 0\nnonsense = 1\n"
+        "[negotiator]\npreemption_rank = '(a'\n[groups.'a.b']\nquota = 1\n"
+    )
+    ended = config("check")
+    assert ended.out == ""
+    assert [line.split(" ")[1] for line in ended.err.splitlines()] == [
+        f"{file}:2:",
+        f"{file}:3:",
+        f"{file}:6:",
+        f"{file}:5:",
+    ]
+    assert ended.code == 16
+
+
+def test_check_can_look_at_one_file(run: Run, file: Path) -> None:
+    """Without using it."""
+    assert run("config", "check", file).code == 0
+    file.write_text("x")
+    ended = run("config", "check", file)
+    assert (ended.code, len(ended.err.splitlines())) == (14, 1)
+
+
+def test_check_of_sound_settings_is_content(config: Run, file: Path) -> None:
+    """It names what it looked at, as a note."""
+    ended = config("check")
+    assert (ended.code, ended.out, ended.err) == (0, "", f"all is well in {file}\n")
+    assert config("check", "-q").err == ""
+
+
+def test_path_shows_the_layers(run: Run, tmp_path: Path) -> None:
+    """Which files are looked for, which exist, and where changes go."""
+    state = tmp_path / "s.db"
+    (tmp_path / "s.db.toml").touch()
+    records = json.loads(run("--state", state, "config", "path", "--json").out)
+    assert [(r["Layer"], r["Exists"], r["Changes"]) for r in records] == [
+        ("site", False, False),
+        ("user", False, False),
+        ("state", True, True),
+    ]
+    assert json.loads(run("--config", tmp_path / "x", "config", "path", "--json").out) == [
+        {"Layer": "--config", "Path": str(tmp_path / "x"), "Exists": False, "Changes": True}
+    ]
+
+
+POOL = "GROUP_NAMES = a\nGROUP_QUOTA_a = 3\nUID_DOMAIN = x\nNEGOTIATOR_INTERVAL = 60\nX_LIMIT = 2\n"
+
+
+def test_import_replaces_the_file_and_keeps_the_former(config: Run, file: Path, tmp_path: Path) -> None:
+    """The rules are HTCondor's from then on; what was not taken over is told on stderr."""
+    former = file.read_text()
+    pool = tmp_path / "pool.conf"
+    pool.write_text(POOL)
+
+    ended = config("import", pool)
+
+    assert ended.code == 0
+    assert ended.out == (
+        f"wrote {file} (the former one is {file}.bak): 2 settings, 1 groups, 1 limits from 4 lines; 1 not taken over\n"
+    )
+    assert ended.err == (
+        f"{pool}:4: NEGOTIATOR_INTERVAL is not taken over: no daemon: whoever calls fairq negotiate decides when "
+        "a cycle runs\n"
+    )
+    assert Path(f"{file}.bak").read_text() == former
+    assert config("get", "rules").out == "htcondor\n"
+    assert config("get", "priority_halflife").out == "86400.0\n"
+
+
+def test_import_says_as_json_what_it_did(config: Run, tmp_path: Path) -> None:
+    """Counts, the document, and every line not taken over with its reason."""
+    (tmp_path / "pool.conf").write_text(POOL)
+    summary = json.loads(config("import", tmp_path / "pool.conf", "--json").out)
+    assert (summary["Settings"], summary["Groups"], summary["Limits"], summary["Lines"]) == (2, 1, 1, 4)
+    assert [entry["Name"] for entry in summary["NotTaken"]] == ["NEGOTIATOR_INTERVAL"]
+
+
+def test_import_dry_run_only_shows(config: Run, file: Path, tmp_path: Path) -> None:
+    """The document that it would write, and nothing written."""
+    (tmp_path / "pool.conf").write_text(POOL)
+    before = file.read_bytes()
+    ended = config("import", tmp_path / "pool.conf", "--dry-run")
+    assert '[negotiator]\nrules = "htcondor"\n' in ended.out
+    assert (file.read_bytes(), Path(f"{file}.bak").exists()) == (before, False)
+
+
+def test_import_reads_stdin(fairq: Run, tmp_path: Path) -> None:
+    """``condor_config_val -dump | fairq config import -``."""
+    ended = fairq("--config", tmp_path / "c.toml", "config", "import", "-", stdin="PRIORITY_HALFLIFE = 9\n")
+    assert ended.code == 0
+    assert "priority_halflife = 9\n" in (tmp_path / "c.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"), [("missing", 13, "there is no such file"), (".", 13, "Is a directory")]
+)
+def test_import_of_no_file_is_refused(config: Run, tmp_path: Path, name: str, code: int, words: str) -> None:
+    """The line names the file."""
+    ended = config("import", tmp_path / name)
+    assert (ended.code, ended.out) == (code, "")
+    assert words in ended.err
