@@ -6,14 +6,24 @@ preemption policy gives away are shared by all submitters whose jobs agree in wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.classad import attributes_read, evaluate_in_ad, evaluate_in_columns, expression_of, parse
-from fairq.engine.negotiation.matchlist import NONE, PRIO, RANK, FreeSlots, Lane, Limits, MatchList
+from fairq.engine.negotiation.matchlist import (
+    NONE,
+    PRIO,
+    RANK,
+    FreeSlots,
+    Lane,
+    LaneList,
+    Limits,
+    MatchList,
+    SortedList,
+)
 from fairq.engine.negotiation.ordering import Ordering, order_slots
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.shared_work import Asker, SharedWork
@@ -40,16 +50,19 @@ class Holders:
 
 
 class Kind:
-    """The candidates of one kind of job: who may, in which order, by reason of the claim."""
+    """The candidates of one kind of job: who may, in which order, in lanes of one state and weight each."""
 
-    def __init__(self, suitable: NDArray[np.bool_], ordering: Ordering) -> None:
+    def __init__(self, suitable: NDArray[np.bool_], ordering: Ordering, cost: NDArray[np.float64]) -> None:
         self.suitable = suitable
         self.ordering = ordering
+        self.place = ordering.place
         order = ordering.order[(suitable & ~ordering.outranked)[ordering.order]]
-        state = ordering.state[order]
-        self.lanes = {reason: Lane(order[state == reason]) for reason in (NONE, RANK, PRIO)}
-        self.place = np.empty(len(suitable), dtype=np.int64)
-        self.place[ordering.order] = np.arange(len(ordering.order))
+        states, costs = ordering.state[order], cost[order]
+        self.lanes = [
+            Lane(order[(states == state) & (costs == weight)], int(state), float(weight))
+            for state in np.unique(states)
+            for weight in np.unique(costs[states == state])
+        ]
 
 
 class Candidates:
@@ -106,7 +119,6 @@ class Candidates:
         With *only_rank* only slots whose machine prefers the job to the one it runs are candidates.
         """
         kind = self._kind(asker)
-        state = kind.ordering.state
         reasons: tuple[int, ...] = (RANK,) if only_rank else (NONE, RANK)
         if not self._any_held:
             reasons = () if only_rank else (NONE,)
@@ -114,11 +126,10 @@ class Candidates:
             reasons = (NONE, RANK, PRIO)
         admits = self._admits(asker, kind)
 
-        lanes = [kind.lanes[reason] for reason in reasons if len(kind.lanes[reason].order)]
+        lanes = [lane for lane in kind.lanes if lane.state in reasons]
         if kind.ordering.ties and self._policy.tie_break == "std_sort":
-            return self._std_list(kind, lanes, admits, limits)
-        slots = lanes[0].walk(self._free) if len(lanes) == 1 else self._merge(kind, lanes)
-        return MatchList(slots, state, self._cost, admits, limits)
+            return self._sorted_list(kind, lanes, admits, limits)
+        return LaneList(lanes, kind.place, self._free, admits, limits)
 
     def _admits(self, asker: Asker, kind: Kind) -> Callable[[int], bool]:
         """The test whether a slot with a holder may be taken from it, other than for the limits."""
@@ -142,40 +153,32 @@ class Candidates:
         refused &= self._free.mask()
         return any(self._holders.names[slot] != asker.submitter for slot in np.flatnonzero(refused).tolist())
 
-    def _merge(self, kind: Kind, lanes: list[Lane]) -> Iterator[int]:
-        """Walk several lanes as one, best slot first."""
-        walks = [lane.walk(self._free) for lane in lanes]
-        heads = [next(walk, -1) for walk in walks]
-        while any(head >= 0 for head in heads):
-            lane = min((i for i, head in enumerate(heads) if head >= 0), key=lambda i: kind.place[heads[i]])
-            yield heads[lane]
-            heads[lane] = next(walks[lane], -1)
-
-    def _std_list(
+    def _sorted_list(
         self, kind: Kind, lanes: list[Lane], admits: Callable[[int], bool], limits: Limits
-    ) -> MatchList:
+    ) -> SortedList:
         """The candidates as the negotiator's sort leaves them, which hangs on all that are on the list."""
-        state = kind.ordering.state
-        orders = [lane.order for lane in lanes] or [np.empty(0, np.int32)]
-        listed = np.sort(np.concatenate(orders))
-        listed = listed[self._free.mask()[listed]]
-        if self._any_held:
-            listed = listed[[state[slot] == NONE or admits(slot) for slot in listed]]
-        permitted = limits.permitted(self._costs[listed], state[listed] == NONE) | (state[listed] == RANK)
-        slots = self._std_walk(kind, listed[permitted])
-        return MatchList(slots, state, self._cost, admits, limits, not permitted.all())
-
-    @staticmethod
-    def _std_walk(kind: Kind, listed: NDArray[np.int32]) -> Iterator[int]:
-        for position in std_sorted(kind.ordering.dense[listed]):
-            yield int(listed[position])
+        free = self._free.mask()
+        listed, refused = [np.empty(0, np.int32)], False
+        for lane in lanes:
+            slots = lane.order[free[lane.order]]
+            if lane.state != NONE:
+                slots = slots[[admits(slot) for slot in slots.tolist()]]
+            if limits.permit_on_list(lane.cost, lane.state):
+                listed.append(slots)
+            elif len(slots):
+                refused = True
+        entries = np.sort(np.concatenate(listed))
+        dense = kind.ordering.dense[entries]
+        best_first = (int(entries[position]) for position in std_sorted(dense))
+        least = min((lane.cost for lane in lanes), default=0.0)
+        return SortedList(best_first, kind.ordering.state, self._cost, least, limits, refused)
 
     def _kind(self, asker: Asker) -> Kind:
         suitable, ordering = self._suitable.get(asker), self._ordering.get(asker)
         key = (id(suitable), id(ordering))
         kind = self._kinds.get(key)
         if kind is None:
-            kind = self._kinds[key] = Kind(suitable, ordering)
+            kind = self._kinds[key] = Kind(suitable, ordering, self._costs)
         return kind
 
     def _find_suitable(self, asker: Asker) -> NDArray[np.bool_]:

@@ -1,13 +1,16 @@
 """The list of candidate slots for one request, best first, taken from one by one.
 
 The negotiator builds the list once per kind of request of a turn and then pops it; a slot that the limits
-refuse at its pop is gone for the life of the list (matchmaker.cpp, MatchListType; reference 3.8).
+refuse at its pop is gone for the life of the list (matchmaker.cpp, MatchListType; reference 3.8). Limits look
+at nothing but a slot's weight and preempt state, and are only ever used up: where they refuse one slot, they
+refuse all alike.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,14 +50,13 @@ class Limits:
         used, limit = self.used_unclaimed, self.unclaimed_limit
         return used + cost <= limit or used <= 0 < limit
 
-    def permitted(self, cost: NDArray[np.float64], unclaimed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """`permit_unclaimed` where *unclaimed*, else `permit`, for many slots at once."""
-        alike = (self.used + cost <= self.limit) | (self.used <= 0 < self.limit)
-        free = (self.used_unclaimed + cost <= self.unclaimed_limit) | (
-            self.used_unclaimed <= 0 < self.unclaimed_limit
-        )
-        permitted: NDArray[np.bool_] = np.where(unclaimed, free, alike)
-        return permitted
+    def permit_on_list(self, cost: float, state: int) -> bool:
+        """The test when the list is built; preemption by machine rank is not limited there."""
+        return state == RANK or (self.permit_unclaimed(cost) if state == NONE else self.permit(cost))
+
+    def permit_popped(self, cost: float) -> bool:
+        """The test when a slot is taken off the list; either limit will do."""
+        return self.permit_unclaimed(cost) or self.permit(cost)
 
 
 class FreeSlots:
@@ -98,69 +100,149 @@ class FreeSlots:
         return size
 
 
+@dataclass(slots=True)
 class Lane:
-    """A fixed order of slots shared by many lists, with the place up to which all are taken."""
+    """Slots of one preempt state and one weight in a fixed order, shared by many lists.
 
-    __slots__ = ("head", "order")
-
-    def __init__(self, order: NDArray[np.int32]) -> None:
-        self.order = order
-        self.head = 0
-
-    def walk(self, free: FreeSlots) -> Iterator[int]:
-        """Yield the slots still free when their turn comes, in order."""
-        self.head = position = free.next_free(self.order, self.head)
-        size = len(self.order)
-        while position < size:
-            yield int(self.order[position])
-            position = free.next_free(self.order, position + 1)
-
-
-class MatchList:
-    """Candidates for one kind of request, with the tests that are made when one is popped.
-
-    Args:
-        slots: the candidates, best first.
-        state: the preempt state of every slot of the pool for this request.
-        cost: the weight of every slot.
-        admits: whether a preempting candidate passes the tests that hang on who asks (holder, policy,
-            priority); asked lazily, when such a candidate comes up.
-        limits: the limits as they stand when the list is built, followed as they are used up.
-        refused_by_limit: whether the limits have kept some slot out already.
+    *head* is the place up to which all are taken; slots are never given back within a cycle.
     """
 
-    __slots__ = ("_admits", "_built", "_cost", "_limits", "_slots", "_state", "refused_by_limit")
+    order: NDArray[np.int32]
+    state: int
+    cost: float
+    head: int = 0
+
+    def start(self, free: FreeSlots) -> int:
+        """The place of the first slot still free."""
+        self.head = free.next_free(self.order, self.head)
+        return self.head
+
+
+class MatchList(Protocol):
+    """Candidates for one kind of request, best first."""
+
+    refused_by_limit: bool
+    """Whether the limits have kept any slot from the request."""
+
+    def pop(self) -> tuple[int, int] | None:
+        """Take the best candidate that the limits permit: the slot and its preempt state; None at the end."""
+
+
+@dataclass(slots=True)
+class _Walk:
+    """How far a list has come in a lane."""
+
+    lane: Lane
+    at: int
+
+
+class LaneList:
+    """A list made of lanes: always the best of the lanes' first free slots.
+
+    Args:
+        lanes: the candidates.
+        place: the place of every slot in the common order of all lanes.
+        free: the slots still to be had.
+        admits: whether a slot with a holder may be taken for reasons that hang on who asks (holder, policy,
+            priority); asked when such a slot comes up.
+        limits: the limits as they stand when the list is built, followed as they are used up.
+    """
+
+    __slots__ = ("_admits", "_built", "_free", "_limits", "_open", "_place", "refused_by_limit")
+
+    def __init__(
+        self,
+        lanes: Sequence[Lane],
+        place: NDArray[np.int64],
+        free: FreeSlots,
+        admits: Callable[[int], bool],
+        limits: Limits,
+    ) -> None:
+        self._open = [_Walk(lane, lane.start(free)) for lane in lanes]
+        self._place = place
+        self._free = free
+        self._admits = admits
+        self._limits = limits
+        self._built = replace(limits)
+        self.refused_by_limit = False
+
+    def pop(self) -> tuple[int, int] | None:
+        """Take the best candidate that the limits permit."""
+        while self._open:
+            best = self._best()
+            if best is None:
+                return None
+            lane, slot = best
+            if self._built.permit_on_list(lane.cost, lane.state) and self._limits.permit_popped(lane.cost):
+                return slot, lane.state
+            self.refused_by_limit = True
+            self._open = [walk for walk in self._open if walk.lane is not lane]
+        return None
+
+    def _best(self) -> tuple[Lane, int] | None:
+        """The best first free slot of all open lanes, with its lane; lanes that are used up are closed."""
+        best: tuple[Lane, int] | None = None
+        used_up = False
+        for walk in self._open:
+            lane = walk.lane
+            at = walk.at = self._first(lane, walk.at)
+            if at == len(lane.order):
+                used_up = True
+                continue
+            slot = int(lane.order[at])
+            if best is None or self._place[slot] < self._place[best[1]]:
+                best = lane, slot
+        if used_up:
+            self._open = [walk for walk in self._open if walk.at < len(walk.lane.order)]
+        return best
+
+    def _first(self, lane: Lane, start: int) -> int:
+        """The place of the lane's first slot from *start* on that is free and may be taken."""
+        at = self._free.next_free(lane.order, start)
+        if lane.state == NONE:
+            return at
+        while at < len(lane.order) and not self._admits(int(lane.order[at])):
+            at = self._free.next_free(lane.order, at + 1)
+        return at
+
+
+class SortedList:
+    """A list sorted as a whole when it is built.
+
+    Args:
+        slots: the candidates that the limits let onto the list, best first.
+        state: the preempt state of every slot of the pool.
+        cost: the weight of every slot.
+        least: the smallest weight of any slot on the list.
+        limits: the limits, followed as they are used up.
+        refused_by_limit: whether the limits have kept some slot off the list.
+    """
+
+    __slots__ = ("_cost", "_least", "_limits", "_slots", "_state", "refused_by_limit")
 
     def __init__(
         self,
         slots: Iterator[int],
-        state: Sequence[int] | NDArray[np.int8],
+        state: NDArray[np.int8],
         cost: Sequence[float],
-        admits: Callable[[int], bool],
+        least: float,
         limits: Limits,
-        refused_by_limit: bool = False,
+        refused_by_limit: bool,
     ) -> None:
         self._slots = slots
         self._state = state
         self._cost = cost
-        self._admits = admits
+        self._least = least
         self._limits = limits
-        self._built = replace(limits)
         self.refused_by_limit = refused_by_limit
 
     def pop(self) -> tuple[int, int] | None:
-        """Take the best candidate that the limits permit: the slot and its preempt state; None at the end."""
-        limits, built = self._limits, self._built
+        """Take the best candidate that the limits permit."""
         for slot in self._slots:
-            state = int(self._state[slot])
             cost = self._cost[slot]
-            if state == NONE:
-                listed = built.permit_unclaimed(cost)
-            else:
-                if not self._admits(slot):
-                    continue
-                listed = state == RANK or built.permit(cost)
-            if listed and (limits.permit_unclaimed(cost) or limits.permit(cost)):
-                return slot, state
+            if self._limits.permit_popped(cost):
+                return slot, int(self._state[slot])
             self.refused_by_limit = True
+            if cost <= self._least:
+                self._slots = iter(())
         return None

@@ -26,7 +26,8 @@ class Ordering:
 
     Args:
         order: slot indices, best first, ties in the pool's tie-break order.
-        dense: per slot its place in that order, the same for slots that rank equally.
+        place: per slot its place in that order.
+        dense: the same, but equal for slots that rank equally.
         ties: whether any two slots rank equally.
         state: per slot NONE, RANK or PRIO; a slot with a holder is PRIO where the machine does not rank the
             job below the one it runs.
@@ -34,6 +35,7 @@ class Ordering:
     """
 
     order: NDArray[np.int32]
+    place: NDArray[np.int64]
     dense: NDArray[np.int64]
     ties: bool
     state: NDArray[np.int8]
@@ -89,8 +91,8 @@ def _ordering(
     descending = [-key for key in keys if len(key) and (key != key[0]).any()]
     by_tie = np.argsort(tie_order, kind="stable")
     if not descending:
-        dense = np.zeros(len(state), dtype=np.int64)
-        return Ordering(by_tie.astype(np.int32), dense, len(state) > 1, state, outranked)
+        equal = np.zeros(len(state), dtype=np.int64)
+        return Ordering(by_tie.astype(np.int32), tie_order, equal, len(state) > 1, state, outranked)
     if len(descending) == 1:
         order = by_tie[np.argsort(descending[0][by_tie], kind="stable")]
     else:
@@ -99,7 +101,7 @@ def _ordering(
     for key in descending:
         ordered = key[order]
         changes[1:] |= ordered[1:] != ordered[:-1]
-    dense = np.empty(len(order), dtype=np.int64)
-    places = np.cumsum(changes)
-    dense[order] = places
-    return Ordering(order.astype(np.int32), dense, bool(places[-1] + 1 < len(order)), state, outranked)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    dense: NDArray[np.int64] = np.cumsum(changes, dtype=np.int64)[place]
+    return Ordering(order.astype(np.int32), place, dense, not bool(changes[1:].all()), state, outranked)
