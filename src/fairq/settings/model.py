@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fairq.errors import FairqError
-from fairq.settings.collect import Collection, Entry, Report
+from fairq.errors import FairqError, SettingValueError
+from fairq.settings.collect import Collection, Entry, Report, bad_value
 from fairq.settings.groups import GroupSettings
 from fairq.settings.keys import CONCURRENCY_LIMIT_DEFAULT, LIMIT_KEY, SINGLE
 from fairq.settings.layers import Layer, layers
@@ -31,13 +31,14 @@ class Settings:
         """Go through all settings in the order of the key table, then groups and limits."""
         return iter(self._entries.values())
 
-    def get(self, name: str) -> Entry | None:
-        """Return the setting called *name*, None if there is none: a group's or a limit's may be missing."""
-        return self._entries.get(name)
-
     def origin(self, name: str) -> Origin:
         """Return where the value of *name* came from."""
         return self._entries[name].origin
+
+    def refusal(self, name: str) -> SettingValueError:
+        """Return the error for a value of *name* that turns out wrong in use, as an expression may."""
+        entry = self._entries[name]
+        return bad_value(entry.name, entry.key, entry.value, entry.origin)
 
     @property
     def limits(self) -> dict[str, float]:

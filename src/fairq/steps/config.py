@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fairq.errors import ExpressionError, FairqError, HTCondorConfigError, SettingsFileError
-from fairq.settings.collect import Collection, Entry, Report, bad_value, parse_document, read_text
+from fairq.settings.collect import Collection, Report, bad_value, parse_document, read_text
 from fairq.settings.htcondor.reader import NotTaken, Reader
 from fairq.settings.htcondor.translate import Expressions, translate
 from fairq.settings.layers import Layer, destination, layers
@@ -132,14 +132,14 @@ def _as_if(place: Place, file: Path, text: str) -> Settings:
     return settle(collection)
 
 
-def _check_expressions(entries: Iterable[Entry], report: Report) -> None:
+def _check_expressions(settings: Settings, report: Report) -> None:
     """Report every expression somebody set that is none; the defaults are known to be."""
-    for entry in entries:
+    for entry in settings:
         if entry.key.type == "expression" and entry.value is not None and entry.origin is not DEFAULT:
             try:
                 _check(entry.value)
             except BadValueError:
-                report(bad_value(entry.name, entry.key, entry.value, entry.origin))
+                report(settings.refusal(entry.name))
 
 
 def _configuration(name: str) -> str:
