@@ -48,9 +48,8 @@ def negotiate(invocation: Invocation, output: Output, now: Now = None, dry_run: 
 
 
 def _view(cycle: Cycle) -> View:
-    from fairq.steps.store_cycle import decision_document, match_document
+    from fairq.steps.store_cycle import match_document
 
-    document = decision_document(cycle)
     matches: list[dict[str, Any]] = [match_document(cycle, match) for match in cycle.decision.matches]
     entitled = Table(
         columns=[
@@ -64,7 +63,7 @@ def _view(cycle: Cycle) -> View:
             Column("Weight", "matched_weight", _short),
             Column("Stopped by", "stopped"),
         ],
-        records=document["submitters"] if _worth_telling(cycle) else [],
+        records=cycle.document["submitters"] if _worth_telling(cycle) else [],
         title=f"Cycle {cycle.number}: {len(matches)} matches in {cycle.decision.spins} spins "
         f"over {cycle.decision.slots} slots, rules {cycle.decision.rules}",
     )
@@ -80,7 +79,7 @@ def _view(cycle: Cycle) -> View:
         title="Matches",
         key="matches",
     )
-    return View(tables=[entitled, made], document=document, main=1)
+    return View(tables=[entitled, made], document=cycle.document, main=1)
 
 
 def _worth_telling(cycle: Cycle) -> bool:

@@ -20,7 +20,7 @@ from fairq.steps.jobs_selection import Selection, Target, find
 if TYPE_CHECKING:
     from fairq.settings import Settings
 
-_NAMES = {status: status.name.lower() for status in JobStatus}
+_NAMES = {int(status): status.name.lower() for status in JobStatus}
 _LARGEST_PRIORITY = 2**31 - 1
 
 
@@ -47,13 +47,13 @@ class JobEditor:
 
     def remove(self, selection: Selection, reason: str | None = None) -> Changed:
         """Take jobs out of the queue; running ones end, and their slots become free."""
-        statuses = (JobStatus.IDLE, JobStatus.RUNNING, JobStatus.HELD, JobStatus.COMPLETED, JobStatus.REMOVED)
 
         def change(state: State, found: Sequence[JobRange]) -> None:
             self._end(state, found, "removed")
             jobs.remove_many(state, map(procs, found))
 
-        return self._change(selection, statuses, change, lambda _: {"JobStatus": 3, **_because("Remove", reason)})
+        after = {"JobStatus": int(JobStatus.REMOVED), **_because("Remove", reason)}
+        return self._change(selection, None, change, lambda _: after)
 
     def hold(self, selection: Selection, reason: str | None = None) -> Changed:
         """Hold idle and running jobs; running ones end, and their slots become free."""
@@ -94,7 +94,7 @@ class JobEditor:
     def _change(
         self,
         selection: Selection,
-        statuses: Sequence[JobStatus],
+        statuses: Sequence[JobStatus] | None,
         change: Callable[[State, Sequence[JobRange]], None],
         after: Callable[[JobRange], dict[str, Any]],
     ) -> Changed:
@@ -115,21 +115,21 @@ class JobEditor:
         end_runs(state, self._settings, claims.of_procs(state, running), self._actor.time, how)
 
 
-def choose(state: State, selection: Selection, statuses: Sequence[JobStatus]) -> Changed:
-    """Return the jobs of *selection* that are in one of *statuses*.
+def choose(state: State, selection: Selection, statuses: Sequence[JobStatus] | None) -> Changed:
+    """Return the jobs of *selection* that are in one of *statuses* (None: in any).
 
     Raises:
         UnknownJobError, NoMatchingJobError: a target has no job, or none in those statuses.
         JobStateError: a job named by itself is in another status.
     """
     changed = Changed()
-    needed = " or ".join(_NAMES[status] for status in statuses)
+    needed = "there" if statuses is None else " or ".join(_NAMES[status] for status in statuses)
     for target, found in find(state, selection):
-        fit = [job for job in found if job.status in statuses]
+        fit = [job for job in found if statuses is None or job.status in statuses]
         if found and not fit:
             if target.is_one_job:
-                name = _NAMES.get(JobStatus(found[0].status), str(found[0].status))
-                raise JobStateError(job=target.text, found=name, needed=needed)
+                status = _NAMES.get(found[0].status, f"in status {found[0].status}")
+                raise JobStateError(job=target.text, found=status, needed=needed)
             if selection.targets:
                 raise NoMatchingJobError(condition=f"of {target.text} is {needed}")
         changed.targets.append((target, sum(map(len, fit))))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from fairq.errors import InvalidJobIdError, NoMatchingJobError, UnknownJobError
-from fairq.records import Ad, JobRange
+from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import jobs
 from fairq.state.connection import State
+from fairq.steps.jobs_overlay import RUNNING_ATTRIBUTES, Overlay
 
 _ID = re.compile(r"(\d{1,9})(?:\.(\d{1,10})(?:-(?:(\d{1,9})\.)?(\d{1,10}))?|\.?)")
 
@@ -110,8 +111,8 @@ def _of_target(state: State, target: Target) -> list[JobRange]:
     found = jobs.select(state, cluster=target.cluster)
     if target.first_proc is None or target.last_proc is None:
         return found
-    cut = [_cut(job, target.first_proc, target.last_proc) for job in found]
-    return [job for job in cut if len(job) > 0]
+    first, last = target.first_proc, target.last_proc
+    return [_cut(job, first, last) for job in found if job.first_proc <= last and job.last_proc >= first]
 
 
 def _cut(job: JobRange, first: int, last: int) -> JobRange:
@@ -145,21 +146,25 @@ class _Matcher:
         self._evaluate = evaluate_tree
         self._to_ad = to_ad
         self._to_library = to_library
+        self._overlay = Overlay(state)
         self._shared: dict[int, Ad] = {}
 
     def parts(self, job: JobRange) -> list[JobRange]:
         """Return the parts of *job* that satisfy the constraint."""
         if job.ad_id not in self._shared:
             self._shared |= jobs.ads(self._state, [job.ad_id])
-        ad = job.ad_of(self._shared[job.ad_id], job.first_proc)
+        ad = {
+            **job.ad_of(self._shared[job.ad_id], job.first_proc),
+            **self._overlay.of(job, job.first_proc),
+        }
         library_ad = self._to_ad(ad)
         if len(job) == 1 or not self._sees_proc(job, ad):
             return [job] if self._is_true(library_ad) else []
-        varying = ["ProcId", *(job.template or {})]
+        varying = self._varying(job)
         result: list[JobRange] = []
         for proc in range(job.first_proc, job.last_proc + 1):
-            peculiar = {**job.peculiar(proc), "ProcId": proc}
-            for name in varying:
+            peculiar = {**job.peculiar(proc), **self._overlay.of(job, proc), "ProcId": proc}
+            for name in varying & peculiar.keys():
                 library_ad[name] = self._to_library(peculiar[name])
             if self._is_true(library_ad):
                 if result and result[-1].last_proc == proc - 1:
@@ -170,9 +175,15 @@ class _Matcher:
 
     def _sees_proc(self, job: JobRange, ad: Ad) -> bool:
         """Say whether the constraint can tell the jobs of a range apart, itself or by way of an attribute."""
-        varying: Collection[str] = {"procid", *(name.lower() for name in job.template or ())}
+        varying = {name.lower() for name in self._varying(job)}
         texts = [self._text, *(v.lower() for v in ad.values() if isinstance(v, str) and v.startswith("/Expr("))]
         return any(name in text for name in varying for text in texts)
+
+    @staticmethod
+    def _varying(job: JobRange) -> set[str]:
+        """Return the attributes that can differ within *job*."""
+        running = RUNNING_ATTRIBUTES if job.status == JobStatus.RUNNING else ()
+        return {"ProcId", *(job.template or ()), *running}
 
     def _is_true(self, ad: Any) -> bool:
         value = self._evaluate(self._tree, ad, None)

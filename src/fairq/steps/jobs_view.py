@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from fairq.records import Ad, Claim, JobRange, JobStatus
-from fairq.state import claims, jobs, slots
+from fairq.records import Ad, JobRange, JobStatus
+from fairq.state import jobs
 from fairq.state.connection import reading
-from fairq.steps.jobs_change import job_name, procs
+from fairq.steps.jobs_change import job_name
+from fairq.steps.jobs_overlay import Overlay
 from fairq.steps.jobs_selection import Selection, find
 
 
@@ -19,9 +20,8 @@ class Queue:
 
     ranges: list[JobRange]
     shared: dict[int, Ad]
+    overlay: Overlay
     now: int
-    claims: dict[tuple[str, int, int], Claim] = field(default_factory=dict)
-    slot_names: dict[int, str] = field(default_factory=dict)
 
     def counts(self) -> dict[int, int]:
         """Return how many jobs there are by status."""
@@ -50,14 +50,7 @@ class Queue:
                 yield self._ad(job, proc)
 
     def _ad(self, job: JobRange, proc: int) -> Ad:
-        ad = job.ad_of(self.shared[job.ad_id], proc)
-        if job.reason is not None and job.status == JobStatus.HELD:
-            ad["HoldReason"] = job.reason
-        claim = self.claims.get((job.schedd, job.cluster, proc))
-        if claim is not None:
-            ad["RemoteHost"] = self.slot_names.get(claim.slot_id, "")
-            ad["JobStartDate"] = ad["JobCurrentStartDate"] = claim.start_time
-        return ad
+        return {**job.ad_of(self.shared[job.ad_id], proc), **self.overlay.of(job, proc)}
 
     def _shown(self, job: JobRange, ad: Ad) -> Ad:
         start = ad.get("JobCurrentStartDate")
@@ -83,10 +76,7 @@ def look(path: Path, selection: Selection, now: int, statuses: Collection[int] |
             if statuses is None or job.status in statuses
         ]
         found.sort(key=lambda job: (job.schedd, job.cluster, job.first_proc))
-        queue = Queue(found, jobs.ads(state, (job.ad_id for job in found)), now)
-        running = [procs(job) for job in found if job.status == JobStatus.RUNNING]
-        for claim in claims.of_procs(state, running):
-            queue.claims[claim.schedd or "", claim.cluster or 0, claim.proc or 0] = claim
-        if running:
-            queue.slot_names = dict(zip(slots.load_ids(state), slots.load_names(state), strict=True))
-    return queue
+        overlay = Overlay(state)
+        if any(job.status == JobStatus.RUNNING for job in found):
+            overlay.load()
+        return Queue(found, jobs.ads(state, (job.ad_id for job in found)), overlay, now)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairq.engine.accounting.accountant import Accountant, charges_of
 from fairq.engine.accounting.leases import ExpiredLease, expire_leases
@@ -22,7 +22,7 @@ from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.accounting_policy import accounting_policy
 from fairq.steps.claimed_ads import with_claim
 from fairq.steps.negotiation_policy import negotiation_policy
-from fairq.steps.store_cycle import store_cycle
+from fairq.steps.store_cycle import decision_document, store_cycle
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -35,6 +35,7 @@ class Cycle:
     Args:
         number: of the cycle, counted from 1; a dry run shows the number that the cycle would have.
         decision: what was decided.
+        document: the same as plain data, without the matches.
         policy: the rules in force.
         slot_names: names of the slots by the index that matches use.
         victims: which of fairq's own jobs had the slots of preempting matches, by slot index.
@@ -43,6 +44,7 @@ class Cycle:
 
     number: int
     decision: CycleDecision
+    document: dict[str, Any]
     policy: NegotiationPolicy
     slot_names: Sequence[str]
     victims: dict[int, Claim]
@@ -91,7 +93,8 @@ def _decide(pool: LoadedPool, state: State, policy: NegotiationPolicy, now: int)
         and (claim := pool.claims.get(pool.slots.keys[match.slot])) is not None
         and claim.cluster is not None
     }
-    return Cycle(number, decision, policy, pool.slots.names, victims, pool.expired)
+    document = decision_document(number, decision)
+    return Cycle(number, decision, document, policy, pool.slots.names, victims, pool.expired)
 
 
 def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:

@@ -45,7 +45,7 @@ def add(path: Path, new: Sequence[SlotRecord], actor: Actor, *, dry_run: bool = 
                 raise DuplicateSlotError(name=slot.name, problem="is in the pool already; remove it first")
         if not dry_run:
             slots.add(state, new)
-            history.record(state, actor, [Change(f"slot {slot.name}", None, slot.ad) for slot in new])
+            history.record(state, actor, [Change(f"slot {slot.name}", None, _size(slot)) for slot in new])
 
 
 def remove(
@@ -75,7 +75,7 @@ def remove(
             procs = [(run.schedd, run.cluster, run.proc, run.proc) for run in runs]
             jobs.set_status(state, procs, JobStatus.IDLE, actor.time)
             slots.remove(state, [slot.name for slot in found])
-            history.record(state, actor, [Change(f"slot {slot.name}", slot.ad, None) for slot in found])
+            history.record(state, actor, [Change(f"slot {slot.name}", _size(slot), None) for slot in found])
     return [slot.name for slot in found]
 
 
@@ -134,6 +134,10 @@ def totals(ads: Sequence[Ad]) -> Iterator[Ad]:
         yield {"Platform": platform, **by_platform[platform]}
     if every is not None:
         yield {"Platform": "Total", **every}
+
+
+def _size(slot: SlotRecord) -> Ad:
+    return {name: slot.ad[name] for name in ("Cpus", "Memory", "Disk", "GPUs") if name in slot.ad}
 
 
 def _open(path: Path, read_only: bool) -> AbstractContextManager[State]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.leases import ExpiredLease
-from fairq.engine.negotiation.decision import Match
+from fairq.engine.negotiation.decision import CycleDecision, Match
 from fairq.records import Actor, Change, Claim, CycleRecord, JobStatus, MatchRecord, Run, SlotRecord
 from fairq.state import claims, cycles, history, job_changes, meta, runs, slots, submitters
 from fairq.state.connection import State
@@ -34,11 +34,10 @@ def store_cycle(state: State, cycle: Cycle, pool: LoadedPool, known: set[str], a
     history.record(state, actor, changes)
 
 
-def decision_document(cycle: Cycle) -> dict[str, Any]:
+def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
     """The cycle without its matches, as it is stored and printed as JSON (see the manual of negotiate)."""
-    decision = cycle.decision
     return {
-        "cycle": cycle.number,
+        "cycle": number,
         "time": decision.time,
         "rules": decision.rules,
         "pie": decision.pie,
@@ -49,7 +48,7 @@ def decision_document(cycle: Cycle) -> dict[str, Any]:
         "submitters": [asdict(of) for of in decision.submitters],
         "groups": [],
         "rejections": [
-            {"job": _job(*r.request), "submitter": r.submitter, "reason": r.reason.value}
+            {"job": _job(*r.request), "submitter": r.submitter, "reason": r.reason}
             for r in decision.rejections
         ],
     }
@@ -73,7 +72,7 @@ def match_document(cycle: Cycle, match: Match) -> dict[str, Any]:
         "submitter": match.submitter,
         "slot": cycle.slot_names[match.slot],
         "group": match.group,
-        "reason": match.reason.value,
+        "reason": match.reason,
         "preempted": preempted,
         "dynamic_slot": None,
     }
@@ -154,7 +153,7 @@ def _record(cycle: Cycle) -> CycleRecord:
         cycle.number,
         decision.time,
         decision.rules,
-        decision_document(cycle),
+        cycle.document,
         [
             MatchRecord(
                 sequence,
@@ -163,7 +162,7 @@ def _record(cycle: Cycle) -> CycleRecord:
                 match.proc,
                 match.submitter,
                 cycle.slot_names[match.slot],
-                match.reason.value,
+                match.reason,
                 match.preempted,
             )
             for sequence, match in enumerate(decision.matches)
