@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from fairq.engine.classad.kinds import UNDEFINED
 from fairq.engine.classad.nodes import (
     Binary,
@@ -13,7 +15,17 @@ from fairq.engine.classad.nodes import (
     Node,
     Reference,
     Unary,
+    children,
 )
+
+_READINGS: Final = frozenset({"time", "currenttime", "abstime", "formattime", "daytime"})
+
+
+def reads_clock(node: Node) -> bool:
+    """Tell whether a function in *node* would read the clock."""
+    if isinstance(node, Call) and not node.arguments and node.name.lower() in _READINGS:
+        return True
+    return any(map(reads_clock, children(node)))
 
 
 def at_time(node: Node, now: int | None) -> Node:

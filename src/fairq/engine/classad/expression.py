@@ -11,7 +11,7 @@ from fairq.engine.classad.grammar import Unreadable, read
 from fairq.engine.classad.kinds import UNDEFINED, Absent
 from fairq.engine.classad.lexer import wrapped_integer
 from fairq.engine.classad.library import expression_text, library, tree
-from fairq.engine.classad.nodes import ListOf, Literal, NestedAd, Node, depth
+from fairq.engine.classad.nodes import Call, ListOf, Literal, NestedAd, Node, children, depth
 from fairq.engine.classad.unparse import unparse
 from fairq.errors import ExpressionError
 
@@ -39,7 +39,18 @@ def parse(text: str) -> Expression:
         if not problem.uncertain:
             raise ExpressionError(text=text, near=near) from None
         return Expression(text, _read_by_library(text, near))
-    return Expression(text, node if depth(node) <= DEPTH else None)
+    if depth(node) > DEPTH:
+        return Expression(text, None)
+    if _has_time_literal(node):
+        _read_by_library(text, text[:20])
+    return Expression(text, node)
+
+
+def _has_time_literal(node: Node) -> bool:
+    """Tell whether *node* has a time as text, which is computed, and may be refused, while being read."""
+    if isinstance(node, Call) and node.name.lower() in ("abstime", "reltime"):
+        return True
+    return any(map(_has_time_literal, children(node)))
 
 
 def _read_by_library(text: str, near: str) -> Node | None:

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from fairq.engine.classad.clock import at_time
+from fairq.engine.classad.clock import at_time, reads_clock
+from fairq.engine.classad.columns import AdColumns
 from fairq.engine.classad.comparison import NotColumnar
 from fairq.engine.classad.convert import from_values, is_constant_value
-from fairq.engine.classad.expression import Expression, literal_node, parse
+from fairq.engine.classad.expression import Expression, expression_of, parse
 from fairq.engine.classad.identity import distinct_rows
 from fairq.engine.classad.kinds import ERROR, UNDEFINED
 from fairq.engine.classad.library import (
@@ -46,7 +47,7 @@ def part_by_library(
         raise NotColumnar
     if found.everything or not found.read.isdisjoint(active):
         raise NotColumnar(whole=True)
-    groups = _Groups(found, side, parties, rows, n)
+    groups = _Groups(node, found, side, parties, rows, n)
     values = groups.values(unparse(at_time(node, parties.columns.now)))
     if _GAVE_UP in values:
         raise NotColumnar(whole=True)
@@ -58,8 +59,8 @@ def part_by_library(
 def whole_by_library(expression: Expression, side: Side, parties: Parties, rows: Rows | None, n: int) -> Vector:
     """Return the values of an entire expression; what the library gives up on is the error value."""
     found = closure([(side, expression.node)], parties)
-    text = expression.text if expression.node is None else unparse(at_time(expression.node, parties.columns.now))
-    groups = _Groups(found, side, parties, rows, n)
+    text = _timed_text(expression.text, parties.columns.now)
+    groups = _Groups(expression.node, found, side, parties, rows, n)
     values = [ERROR if value is _GAVE_UP else value for value in groups.values(text)]
     # Python gets a length of time as a float; matching does not take it for a number
     lengths = groups.values(f"isRelTime({text})") if found.times else []
@@ -71,14 +72,18 @@ def scalar_by_library(
     expression: Expression, my: Mapping[str, Any], target: Mapping[str, Any] | None, now: int | None
 ) -> Any:
     """Return the value of *expression* for one pair of ads, or for one ad alone."""
+    if _recurses_endlessly(expression.node, Side.AD, Parties(my, AdColumns([target or {}]))):
+        return ERROR
     other = None if target is None else _library_ad(target, now, True)
-    return evaluate_tree(_timed_tree(expression.text, now), _library_ad(my, now, True), other)
+    return evaluate_tree(tree(_timed_text(expression.text, now)), _library_ad(my, now, True), other)
 
 
 class _Groups:
     """The distinct combinations of what an expression reads, each as a pair of the library's ads."""
 
-    def __init__(self, found: Closure, side: Side, parties: Parties, rows: Rows | None, n: int) -> None:
+    def __init__(
+        self, node: Node | None, found: Closure, side: Side, parties: Parties, rows: Rows | None, n: int
+    ) -> None:
         columns = parties.columns
         names = {party: parties.names(party) if found.everything else found.names(party) for party in Side}
         if found.everything:
@@ -89,16 +94,29 @@ class _Groups:
             firsts, self.combination = distinct_rows(taken, n)
         reads_time = found.everything or any(name == CURRENT_TIME for _, name in found.read)
         single = _library_ad(parties.json_ad(names[Side.AD]), columns.now, reads_time)
-        self._pairs: list[tuple[Any, Any]] = []
+        risky = found.everything or found.may_recurse_endlessly()
+        self._pairs: list[tuple[Any, Any] | None] = []
         for first in firsts.tolist():
             row = first if rows is None else int(rows[first])
-            ad = _library_ad(columns.json_ad(row, names[Side.COLUMNS]), columns.now, reads_time)
+            json_ad = columns.json_ad(row, names[Side.COLUMNS])
+            if risky and _recurses_endlessly(node, side, parties.with_one(json_ad)):
+                self._pairs.append(None)
+                continue
+            ad = _library_ad(json_ad, columns.now, reads_time)
             self._pairs.append((single, ad) if side is Side.AD else (ad, single))
 
     def values(self, text: str) -> list[Any]:
         """Return the value of *text* for each combination, _GAVE_UP where the library refuses to go on."""
         parsed = tree(text)
-        return [_value(parsed, my, target) for my, target in self._pairs]
+        return [_GAVE_UP if pair is None else _value(parsed, *pair) for pair in self._pairs]
+
+
+def _recurses_endlessly(node: Node | None, side: Side, parties: Parties) -> bool:
+    found = closure([(side, node)], parties)
+    if found.everything:
+        every = [(party, name) for party in Side for name in parties.names(party)]
+        found = closure([(side, node)], parties, every)
+    return found.may_recurse_endlessly()
 
 
 def _value(parsed: Any, my: Any, target: Any) -> Any:
@@ -113,9 +131,9 @@ def _library_ad(ad: Mapping[str, Any], now: int | None, reads_time: bool) -> Any
     for name, value in ad.items():
         text = expression_text(value)
         if text is not None:
-            result[name] = _timed_tree(text, now)
-        elif isinstance(value, list | Mapping):
-            result[name] = tree(unparse(at_time(literal_node(value), now)))
+            result[name] = tree(_timed_text(text, now))
+        elif isinstance(value, list | Mapping) and (node := expression_of(value).node) and reads_clock(node):
+            result[name] = tree(unparse(at_time(node, now)))
         else:
             result[name] = to_library(value)
     if reads_time and not any(name.lower() == CURRENT_TIME for name in ad):
@@ -124,6 +142,6 @@ def _library_ad(ad: Mapping[str, Any], now: int | None, reads_time: bool) -> Any
 
 
 @lru_cache(maxsize=20_000)
-def _timed_tree(text: str, now: int | None) -> Any:
+def _timed_text(text: str, now: int | None) -> str:
     node = parse(text).node
-    return tree(text if node is None else unparse(at_time(node, now)))
+    return text if node is None or not reads_clock(node) else unparse(at_time(node, now))

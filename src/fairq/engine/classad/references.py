@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from fairq.engine.classad.functions import TIMES, UNSCOPED
-from fairq.engine.classad.nodes import Call, Node, Reference, children
+from fairq.engine.classad.nodes import Binary, Call, ListOf, Literal, Node, Reference, children
 from fairq.engine.classad.scopes import CURRENT_TIME, RESERVED, Owner, Side, scope_side
 
 
@@ -27,13 +27,21 @@ EVERY_ATTRIBUTE: Final = "*"
 """Stands among attribute names for all of them: some expression's reach cannot be told beforehand."""
 
 
+Attribute = tuple[Side, str]
+
+
 @dataclass
 class Closure:
-    """The attributes that are read; *everything* if they cannot be told, *times* if times are computed with."""
+    """What is read: *everything* if it cannot be told; *times* tells that times are computed with.
 
-    read: set[tuple[Side, str]] = field(default_factory=set)
+    `edges` lead from each attribute (None: from the expression itself) to those its expressions read, with
+    whether that happens out of sight of the library's guard against endless recursion.
+    """
+
+    read: set[Attribute] = field(default_factory=set)
     everything: bool = False
     times: bool = False
+    edges: dict[Attribute | None, set[tuple[Attribute, bool]]] = field(default_factory=dict)
 
     def names(self, side: Side) -> frozenset[str]:
         """Return the lower-case names of the attributes read of *side*."""
@@ -43,60 +51,103 @@ class Closure:
         """Return the lower-case names read of the single ad, EVERY_ATTRIBUTE among them if there may be more."""
         return self.names(Side.AD) | ({EVERY_ATTRIBUTE} if self.everything else frozenset())
 
+    def may_recurse_endlessly(self) -> bool:
+        """Tell whether the library might not return: it notices no circle that leads through a list."""
+        return any(
+            hidden and start in self._reached(end)
+            for start, ends in self.edges.items()
+            for end, hidden in ends
+        )
 
-def closure(start: Iterable[tuple[Side, Node | None]], parties: Matching) -> Closure:
-    """Return what the expressions *start*, each from its side, and all they lead to read."""
-    result = Closure()
-    waiting = list(start)
-
-    def add(side: Side, name: str) -> None:
-        if (side, name) not in result.read:
-            result.read.add((side, name))
-            waiting.extend((side, node) for node in parties.nodes(side, name))
-
-    while waiting:
-        side, node = waiting.pop()
-        if node is None:
-            result.everything = True
-            continue
-        for found in _walk(node, result):
-            _reference(found, side, parties, add, result)
-    return result
+    def _reached(self, start: Attribute) -> set[Attribute | None]:
+        reached: set[Attribute | None] = {start}
+        waiting = [start]
+        while waiting:
+            for end, _ in self.edges.get(waiting.pop(), ()):
+                if end not in reached:
+                    reached.add(end)
+                    waiting.append(end)
+        return reached
 
 
-def _walk(node: Node, result: Closure) -> Iterator[Reference]:
-    waiting = [node]
-    while waiting:
-        current = waiting.pop()
-        if isinstance(current, Reference):
-            yield current
-            if current.scope is not None and not isinstance(current.scope, Reference):
-                waiting.append(current.scope)
-            continue
-        if isinstance(current, Call):
-            name = current.name.lower()
-            result.everything |= name in UNSCOPED
-            result.times |= name in TIMES
-        waiting.extend(children(current))
+def closure(
+    start: Iterable[tuple[Side, Node | None]], parties: Matching, attributes: Iterable[Attribute] = ()
+) -> Closure:
+    """Return what the expressions *start*, each from its side, and *attributes*, and all they lead to, read."""
+    return _Search(parties).run(start, attributes)
 
 
-def _reference(found: Reference, side: Side, parties: Matching, add: Callable[[Side, str], None], result: Closure) -> None:
-    name = found.name.lower()
-    if found.absolute:
-        result.everything = True
-    elif found.scope is None:
-        if name in RESERVED and name != CURRENT_TIME:
-            result.everything = True
-            return
-        if parties.owns(side, name) or side is Side.AD:
-            add(side, name)
-        if parties.may_lack(side, name) and name != CURRENT_TIME:
-            add(side.other, name)
-    else:
-        scope = scope_side(found.scope, side, parties)
-        if scope is not None:
-            # such a name is also sought around the ad, where only reserved names are found
-            result.everything |= name in RESERVED and name != CURRENT_TIME
-            add(scope, name)
-        elif isinstance(found.scope, Reference):
-            _reference(found.scope, side, parties, add, result)
+class _Search:
+    def __init__(self, parties: Matching) -> None:
+        self._parties = parties
+        self._found = Closure()
+        self._waiting: list[tuple[Attribute | None, Side, Node | None]] = []
+
+    def run(self, start: Iterable[tuple[Side, Node | None]], attributes: Iterable[Attribute]) -> Closure:
+        self._waiting = [(None, side, node) for side, node in start]
+        for side, name in attributes:
+            self._add(None, side, name, False)
+        while self._waiting:
+            origin, side, node = self._waiting.pop()
+            if node is None:
+                self._found.everything = True
+            else:
+                self._expression(origin, side, node)
+        return self._found
+
+    def _expression(self, origin: Attribute | None, side: Side, root: Node) -> None:
+        waiting = [(root, False)]
+        while waiting:
+            node, hidden = waiting.pop()
+            match node:
+                case Reference():
+                    self._reference(origin, side, node, hidden)
+                    if node.scope is not None and not isinstance(node.scope, Reference):
+                        waiting.append((node.scope, hidden))
+                    continue
+                case Binary("[]", scope, index) if (party := scope_side(scope, side, self._parties)) is not None:
+                    if isinstance(index, Literal) and isinstance(index.value, str):
+                        self._add(origin, party, index.value.lower(), True)
+                        continue
+                    if origin is not None:
+                        self._found.edges.setdefault(origin, set()).add((origin, True))
+                case Call(name):
+                    self._found.everything |= name.lower() in UNSCOPED
+                    self._found.times |= name.lower() in TIMES
+            hidden = hidden or _hides(node)
+            waiting.extend((part, hidden) for part in children(node))
+
+    def _add(self, origin: Attribute | None, side: Side, name: str, hidden: bool) -> None:
+        attribute = (side, name)
+        self._found.edges.setdefault(origin, set()).add((attribute, hidden))
+        if attribute not in self._found.read:
+            self._found.read.add(attribute)
+            self._waiting.extend((attribute, side, node) for node in self._parties.nodes(side, name))
+
+    def _reference(self, origin: Attribute | None, side: Side, found: Reference, hidden: bool) -> None:
+        name = found.name.lower()
+        reserved = name in RESERVED and name != CURRENT_TIME
+        if found.absolute or (found.scope is None and reserved):
+            self._found.everything = True
+        elif found.scope is None:
+            if self._parties.owns(side, name) or side is Side.AD:
+                self._add(origin, side, name, hidden)
+            if self._parties.may_lack(side, name) and name != CURRENT_TIME:
+                self._add(origin, side.other, name, hidden)
+        elif (scope := scope_side(found.scope, side, self._parties)) is not None:
+            # a reserved name is also sought around the ad
+            self._found.everything |= reserved
+            self._add(origin, scope, name, hidden)
+        else:
+            # a nested ad that lacks the name leaves it to the ad around it, which may be either party
+            self._add(origin, side, name, hidden)
+            self._add(origin, side.other, name, hidden)
+            if isinstance(found.scope, Reference):
+                self._reference(origin, side, found.scope, hidden)
+
+
+def _hides(node: Node) -> bool:
+    """Tell whether the library evaluates parts of *node* without knowing what it is evaluating already."""
+    if isinstance(node, Call):
+        return node.name.lower() in UNSCOPED
+    return isinstance(node, ListOf) or (isinstance(node, Binary) and node.operator == "[]")

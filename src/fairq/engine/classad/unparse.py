@@ -54,10 +54,10 @@ def literal_text(value: Scalar) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return str(value) if value >= 0 else f"({value})"
+        return str(value)
     if isinstance(value, float):
         if math.isfinite(value):
-            return repr(value) if value >= 0 else f"({value!r})"
+            return repr(value)
         return f'real("{value}")'
     return _quoted(value, '"')
 
