@@ -1,0 +1,158 @@
+"""``fairq state``: the command line of the state file."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.state.pools import fill
+
+from fairq.state.connection import writing
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def filled(state: Path) -> Path:
+    with writing(state) as opened:
+        fill(opened)
+    return state
+
+
+class TestPath:
+    def test_it_is_one_line_for_scripts(self, run: Run, state: Path) -> None:
+        ended = run("state", "path", "--state", state)
+        assert (ended.code, ended.out, ended.err) == (0, f"{state}\n", "")
+
+    def test_links_are_followed(self, run: Run, filled: Path) -> None:
+        link = filled.with_name("link.db")
+        link.symlink_to(filled)
+        found = json.loads(run("state", "path", "--state", link, "--json").out)
+        assert found == {"Path": str(filled), "Exists": True, "Size": filled.stat().st_size}
+
+    def test_a_damaged_file_is_found_too(self, run: Run, state: Path) -> None:
+        state.write_text("no database")
+        assert run("state", "path", "--state", state).out == f"{state}\n"
+
+    def test_without_a_choice_it_is_the_user_s_own(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("XDG_STATE_HOME", "/somewhere")
+        assert run("state", "path").out == "/somewhere/fairq/state.db\n"
+
+
+class TestCheck:
+    def test_a_sound_state_passes_in_silence(self, run: Run, filled: Path) -> None:
+        ended = run("state", "check", "--state", filled)
+        assert (ended.code, ended.out, ended.err) == (0, "", f"{filled} is sound\n")
+        assert run("-q", "state", "check", "--state", filled).err == ""
+
+    def test_a_state_that_does_not_exist_is_not_created(self, run: Run, state: Path) -> None:
+        ended = run("state", "check", "--state", state)
+        assert (ended.code, ended.err) == (0, f"{state} does not exist yet\n")
+        assert not state.exists()
+
+    def test_every_fault_is_a_line_and_the_exit_code_is_1(self, run: Run, filled: Path) -> None:
+        with writing(filled) as opened:
+            opened.connection.execute("UPDATE submitter SET resources_used = 9")
+        ended = run("state", "check", "--state", filled)
+        assert (ended.code, len(ended.out.splitlines())) == (1, 2)
+        assert ended.out.startswith("accounting: alice@x is recorded as using 9 slots")
+        assert ended.err == f"fairq: 2 faults found in {filled}; see them above, or put a backup in its place\n"
+        findings = json.loads(run("state", "check", "--state", filled, "--json").out)
+        assert [record["Finding"] for record in findings] == ended.out.splitlines()
+
+    def test_damage_that_bars_the_way_is_told_in_one_line(self, run: Run, filled: Path) -> None:
+        filled.write_bytes(filled.read_bytes()[:9000])
+        ended = run("state", "check", "--state", filled)
+        assert ended.code == 7
+        assert ended.err.startswith(f"fairq: the state file {filled} is damaged: ")
+        assert len(ended.err.splitlines()) == 1
+
+
+class TestBackup:
+    def test_the_copy_is_a_state(self, run: Run, filled: Path, tmp_path: Path) -> None:
+        ended = run("state", "backup", "--state", filled, tmp_path / "copy.db")
+        assert (ended.code, ended.out, ended.err) == (0, "", f"copied to {tmp_path}/copy.db\n")
+        histories = [run("state", "history", "--json", "--state", one).out for one in (filled, tmp_path / "copy.db")]
+        assert histories[0] == histories[1]
+
+    def test_an_older_copy_is_never_lost(self, run: Run, filled: Path, tmp_path: Path) -> None:
+        (tmp_path / "copy.db").write_text("precious")
+        ended = run("state", "backup", "--state", filled, tmp_path / "copy.db")
+        assert (ended.code, ended.out) == (11, "")
+        assert "a file of this name exists already" in ended.err
+        assert (tmp_path / "copy.db").read_text() == "precious"
+
+    def test_a_directory_needs_a_name_in_it(self, run: Run, filled: Path, tmp_path: Path) -> None:
+        ended = run("state", "backup", "--state", filled, tmp_path)
+        assert (ended.code, "give the name of the file too" in ended.err) == (11, True)
+
+    def test_without_a_state_there_is_nothing_to_copy(self, run: Run, state: Path, tmp_path: Path) -> None:
+        ended = run("state", "backup", "--state", state, tmp_path / "copy.db")
+        assert (ended.code, "does not exist" in ended.err) == (11, True)
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestHistory:
+    def test_it_shows_who_changed_what_newest_last(self, run: Run, state: Path) -> None:
+        for factor in ("5", "7"):
+            assert run("--state", state, "userprio", "--setfactor", "bob@x", factor).code == 0
+        found = json.loads(run("state", "history", "--state", state, "--json").out)
+        assert [entry["Number"] for entry in found] == [1, 2]
+        assert found[1]["Subject"] == "bob@x"
+        assert found[1]["Before"]["PriorityFactor"] == 5
+        assert found[1]["After"]["PriorityFactor"] == 7
+        assert "userprio --setfactor bob@x 7" in found[1]["Command"]
+
+    def test_the_table_is_complete_in_a_pipe(self, run: Run, filled: Path) -> None:
+        first, *rest = run("state", "history", "--state", filled).out.splitlines()
+        assert first.split() == ["Time", "User", "Command", "Subject", "Before", "After"]
+        assert [" ".join(line.split()[2:]) for line in rest] == [
+            "root fairq userprio --setfactor alice@x 10 alice@x Factor 1.0 Factor 10.0",
+            "root fairq userprio --setfactor alice@x 10 slots 3",
+        ]
+
+    @pytest.mark.parametrize(
+        ("options", "subjects"),
+        [
+            (["--limit", "1"], ["slots"]),
+            (["--limit", "0"], ["alice@x", "slots"]),
+            (["--subject", "alice@x"], ["alice@x"]),
+            (["--user", "nobody"], []),
+            (["--constraint", 'Subject == "slots"'], ["slots"]),
+        ],
+    )
+    def test_it_shows_what_is_asked_for(
+        self, run: Run, filled: Path, options: list[str], subjects: list[str]
+    ) -> None:
+        out = run("state", "history", "--state", filled, *options, "--af", "Subject").out
+        assert out.split() == subjects
+
+    def test_values_are_json_in_csv(self, run: Run, filled: Path) -> None:
+        out = run("state", "history", "--state", filled, "--csv", "--limit", "2").out
+        assert out.splitlines()[0] == "Number,Time,User,Command,Subject,Before,After"
+        assert '"{""Factor"": 1.0}"' in out
+
+    def test_a_state_without_history_says_so_aside(self, run: Run, state: Path) -> None:
+        ended = run("state", "history", "--state", state)
+        assert (ended.code, ended.out, ended.err) == (0, "", "no changes\n")
+
+    def test_a_negative_limit_is_wrong_use(self, run: Run, state: Path) -> None:
+        ended = run("state", "history", "--state", state, "--limit", "-1")
+        assert (ended.code, "--limit" in ended.err) == (2, True)
+
+
+def test_every_command_refuses_a_foreign_file_in_the_same_words(run: Run, state: Path) -> None:
+    other = sqlite3.connect(state)
+    other.execute("CREATE TABLE theirs (a)")
+    other.close()
+    for words in (["check"], ["history"], ["backup", state.with_name("copy")]):
+        ended = run("--state", state, "state", *words)
+        assert ended.code == 5
+        assert ended.err == (
+            f"fairq: {state} is not a fairq state file: it is an SQLite file of another program; "
+            "name another file with --state or FAIRQ_STATE\n"
+        )

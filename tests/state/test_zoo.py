@@ -1,0 +1,53 @@
+"""A state of any released schema is read and upgraded without loss, and so is its exported document."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.state.zoo import ZOO
+
+from fairq.state import check, document
+from fairq.state.connection import State, reading, writing
+from fairq.state.schema import MIGRATIONS
+
+FILES = sorted(ZOO.glob("schema*.db"))
+
+
+def content(opened: State) -> Any:
+    """What a state holds, whatever its schema."""
+    found = json.loads(json.dumps(document.export(opened)))
+    del found["fairq"]
+    return found
+
+
+def expected(file: Path) -> Any:
+    found = json.loads(file.with_suffix(".json").read_text())
+    del found["fairq"]
+    return found
+
+
+def test_the_zoo_has_a_state_of_every_schema() -> None:
+    assert [file.stem for file in FILES] == [f"schema{number + 1}" for number in range(len(MIGRATIONS))]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_an_old_state_is_read_and_upgraded_without_loss(file: Path, state: Path) -> None:
+    shutil.copy(file, state)
+    before = state.read_bytes()
+    with reading(state) as opened:
+        assert content(opened) == expected(file)
+    assert state.read_bytes() == before
+    with writing(state) as opened:
+        assert content(opened) == expected(file)
+        assert check.findings(opened) == []
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_an_old_document_is_still_taken(file: Path, state: Path) -> None:
+    with writing(state) as opened:
+        document.restore(opened, json.loads(file.with_suffix(".json").read_text()))
+        assert content(opened) == expected(file)
