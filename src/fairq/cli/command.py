@@ -137,6 +137,16 @@ class Group(TyperGroup):
         return super().parse_args(ctx, args)
 
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the inner commands with the whole first paragraph of their help."""
+        rows = [
+            (name, " ".join((command.help or "").partition("\n\n")[0].split()))
+            for name, command in self.commands.items()
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
 def _count_global(arguments: list[str]) -> int:
     """Return how many words at the start of *arguments* are global options and their values."""
     count = 0

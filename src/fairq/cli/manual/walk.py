@@ -98,6 +98,7 @@ def _parameter(parameter: Any, context: Any) -> Parameter:
         metavar = bare(parameter.make_metavar(ctx=context))
         return Parameter((), metavar, " ".join((parameter.help or "").split()), parameter.required, "")
     flag = parameter.is_flag or parameter.count
+    _, meaning = parameter.get_help_record(context)  # with default and range
     shared: Literal["", "output", "global"] = ""
     if parameter.name in OUTPUT_OPTIONS:
         shared = "output"
@@ -106,7 +107,7 @@ def _parameter(parameter: Any, context: Any) -> Parameter:
     return Parameter(
         spellings=tuple(sorted([*parameter.opts, *parameter.secondary_opts], key=_length_of_dashes)),
         metavar="" if flag else parameter.make_metavar(ctx=context),
-        help=" ".join((parameter.help or "").split()),
+        help=" ".join(meaning.split()),
         required=parameter.required,
         shared=shared,
     )

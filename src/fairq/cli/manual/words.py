@@ -18,6 +18,8 @@ KINDS = {
     "KEY": "setting",
     "FILE": "file",
     "DOCUMENT": "file",
+    "ADS": "file",
+    "DIR": "file",
     "DIRECTORY": "file",
 }
 """What a metavar stands for: ``file``, or a KIND of ``fairq _complete``; nothing else is completed."""
