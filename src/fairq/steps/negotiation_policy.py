@@ -6,18 +6,27 @@ from typing import TYPE_CHECKING
 
 from fairq.engine.classad import Expression, parse
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.errors import ExpressionError
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
 def negotiation_policy(settings: Settings) -> NegotiationPolicy:
-    """Return the negotiation policy that *settings* describe."""
+    """Return the negotiation policy that *settings* describe.
+
+    Raises:
+        SettingValueError: an expression does not parse.
+    """
 
     def expression(key: str) -> Expression:
-        return parse(settings[f"negotiator.{key}"])
+        name = f"negotiator.{key}"
+        try:
+            return parse(settings[name])
+        except ExpressionError:
+            raise settings.refusal(name) from None
 
-    gate = settings["negotiator.preemption_requirements"]
+    gated = settings["negotiator.preemption_requirements"] is not None
     return NegotiationPolicy(
         rules=settings["negotiator.rules"],
         consider_preemption=settings["negotiator.negotiator_consider_preemption"],
@@ -30,7 +39,7 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
         pre_job_rank=expression("negotiator_pre_job_rank"),
         post_job_rank=expression("negotiator_post_job_rank"),
         preemption_rank=expression("preemption_rank"),
-        preemption_requirements=None if gate is None else parse(gate),
+        preemption_requirements=expression("preemption_requirements") if gated else None,
         preempt_prio_delta=settings["negotiator.preempt_prio_delta"],
         match_claimed_idle=settings["negotiator.match_claimed_idle"],
         tie_break=settings["negotiator.tie_break"],

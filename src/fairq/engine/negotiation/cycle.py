@@ -20,6 +20,7 @@ from fairq.engine.negotiation.decision import (
     MatchReason,
     Rejection,
     RejectReason,
+    StopReason,
     SubmitterDecision,
 )
 from fairq.engine.negotiation.matchlist import NONE, PRIO, RANK, FreeSlots, Limits
@@ -148,7 +149,10 @@ class NegotiationCycle:
         policy = self._policy
         stop_when_limited = not policy.consider_preemption and not policy.use_slot_weights
         turn = Turn(self._candidates, asker, limits, ignore_limit, stop_when_limited)
-        return turn.run(contender.queue, take, refuse)
+        end = turn.run(contender.queue, take, refuse)
+        if not self.slots_left() and contender.decision.matched < contender.decision.idle:
+            end = TurnEnd(end.satisfied, StopReason.NO_SLOTS)
+        return end
 
     def _deal(self, contenders: Sequence[Contender], floor_round: bool = False) -> None:
         policy = self._policy
