@@ -54,30 +54,37 @@ class Soundness:
     def __init__(self, source: Source) -> None:
         """Name *source* in errors."""
         self._name = source.name
-        self._sound: set[str] = set()
+        self._expressions: dict[str, str] = {}
+        self._spellings: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def tidied(self, ad: Ad, number: int) -> Ad:
         """Return *ad*, the *number*-th of its dump, with null as undefined and one spelling per attribute.
 
-        Of two attributes that differ in letter case alone the later one counts, as in HTCondor. Raises
-        InvalidAdError for an expression that does not parse, a number out of range or damaged text.
+        Of two attributes that differ in letter case alone the later one counts, as in HTCondor. Names and
+        expressions that many ads repeat are one object in memory. Raises InvalidAdError for an expression
+        that does not parse, a number out of range or damaged text.
         """
-        nulls = False
-        for name, value in ad.items():
+        names = tuple(ad)
+        names = self._spellings.setdefault(names, names)
+        result = dict(zip(names, ad.values(), strict=True))
+        for name, value in result.items():
             kind = type(value)
             if kind is str:
-                if value not in self._sound:
+                if value.startswith("/Expr("):
+                    result[name] = self._expressions.get(value) or self._sound_expression(name, value, number)
+                elif not value.isascii():
                     self._check_text(name, value, number)
+            elif kind is int:
+                if not -_LARGEST <= value <= _LARGEST:
+                    self._check(name, value, number)
             elif value is None:
-                nulls = True
+                result[name] = UNDEFINED
             elif kind is not bool:
                 self._check(name, value, number)
-        if nulls:
-            ad = {name: UNDEFINED if value is None else value for name, value in ad.items()}
-        spellings = {name.lower(): name for name in ad}
-        if len(spellings) < len(ad):
-            ad = {name: value for name, value in ad.items() if spellings[name.lower()] == name}
-        return ad
+        spellings = {name.lower(): name for name in names}
+        if len(spellings) < len(names):
+            return {name: value for name, value in result.items() if spellings[name.lower()] == name}
+        return result
 
     def _check(self, name: str, value: Any, number: int) -> None:
         if isinstance(value, int):
@@ -97,12 +104,15 @@ class Soundness:
                 self._check(name, part, number)
 
     def _check_text(self, name: str, value: str, number: int) -> None:
-        if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
+        if any("\ud800" <= character <= "\udfff" for character in value):
             problem = f"the text of {name} is damaged (half a character)"
             raise self._error(number, problem, "write the dump anew")
         if value.startswith("/Expr("):
             self._check_expression(name, value, number)
-            self._sound.add(value)
+
+    def _sound_expression(self, name: str, value: str, number: int) -> str:
+        self._check_text(name, value, number)
+        return self._expressions.setdefault(value, value)
 
     def _check_expression(self, name: str, value: str, number: int) -> None:
         from fairq.engine.classad import parse

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from fairq.dumps.ads import Soundness, Spellings, read_ads, same, shown, whole
@@ -30,7 +31,7 @@ _WANTED = (
     "clusterid", "procid", "jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user",
     "globaljobid", "scheddname", "jobuniverse", "wantmatching", "holdreason", "accountinggroup", "niceuser",
 )  # fmt: skip
-_IN_COLUMNS = ("clusterid", "jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user")
+_IN_COLUMNS = ("jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user")
 
 
 @dataclass(slots=True)
@@ -39,13 +40,15 @@ class JobDump:
 
     Args:
         ranges: their ``ad_id`` is an index into *ads*.
-        ads: what each cluster's procs share.
+        ads: what the procs of each cluster share.
+        clusters: how many clusters there are.
         left_out: why jobs were left out, and how many.
     """
 
     ranges: list[JobRange]
     ads: list[Ad]
     left_out: Counter[str] = field(default_factory=Counter)
+    clusters: int = 0
 
     @property
     def count(self) -> int:
@@ -87,21 +90,25 @@ def read_jobs(source: Source, submitter_of: Callable[[Ad], str], now: int) -> Jo
     reader.read()
     dump = JobDump([], [], reader.left_out)
     several = len({schedd for schedd, _ in reader.clusters}) > 1
-    for (schedd, cluster), stretches in sorted(reader.clusters.items()):
+    places: dict[int, int] = {}
+    for (schedd, cluster), stretches in sorted(reader.clusters.items(), key=itemgetter(0)):
         shared, parts = _divided(source, cluster, stretches)
+        place = places.setdefault(id(shared), len(dump.ads))
+        if place == len(dump.ads):
+            dump.ads.append(shared)
         for stretch, own in parts:
             dump.ranges.append(
                 JobRange(
                     cluster=cluster,
                     first_proc=stretch.first,
                     last_proc=stretch.last,
-                    ad_id=len(dump.ads),
+                    ad_id=place,
                     schedd=schedd if several else "",
                     own=own,
                     **stretch.columns._asdict(),
                 )
             )
-        dump.ads.append(shared)
+    dump.clusters = len(reader.clusters)
     return dump
 
 
@@ -122,21 +129,25 @@ class _JobReader:
         stretch: _Stretch | None = None
         before: Ad = {}
         kinds: list[type] = []
-        schedd_before = ""
+        of = ("", 0)
         for number, found in enumerate(read_ads(self._source), 1):
             ad = found
             names = spellings.of(ad)
-            schedd = self._schedd(ad, names, number)
-            proc = ad.pop(names["procid"], None) if "procid" in names else None
-            # Without their proc number the jobs of a cluster are mostly the same ad over and over.
-            if stretch is not None and proc == stretch.last + 1 and schedd == schedd_before and ad == before:
+            schedd = self._schedd(ad, names)
+            cluster = self._id("ClusterId", ad.pop(names.get("clusterid", ""), None), 1, number)
+            proc = self._id("ProcId", ad.pop(names.get("procid", ""), None), 0, number)
+            # Without their numbers the jobs of a queue are mostly the same ad over and over.
+            if stretch is not None and ad == before:
                 these = list(map(type, ad.values()))
-                if these == kinds and type(proc) is int and proc <= LARGEST_ID and _flat(these):
-                    stretch.last = proc
+                if these == kinds and _flat(these):
+                    if of == (schedd, cluster) and proc == stretch.last + 1:
+                        stretch.last = proc
+                        continue
+                    of = (schedd, cluster)
+                    stretch = _Stretch(number, proc, proc, stretch.columns, stretch.rest)
+                    self.clusters.setdefault(of, []).append(stretch)
                     continue
-            before, kinds, schedd_before = dict(ad), list(map(type, ad.values())), schedd
-            cluster = self._checked_id("ClusterId", ad.get(names.get("clusterid", "")), 1, number)
-            proc = self._checked_id("ProcId", proc, 0, number)
+            before, kinds, of = dict(ad), list(map(type, ad.values())), (schedd, cluster)
             stretch = None
             if self._leave_out(ad, names, number):
                 continue
@@ -146,16 +157,16 @@ class _JobReader:
                 if lower in names:
                     ad.pop(names[lower], None)
             stretch = _Stretch(number, proc, proc, columns, ad)
-            self.clusters.setdefault((schedd, cluster), []).append(stretch)
+            self.clusters.setdefault(of, []).append(stretch)
 
-    def _schedd(self, ad: Ad, names: dict[str, str], number: int) -> str:
+    def _schedd(self, ad: Ad, names: dict[str, str]) -> str:
         job_id = ad.pop(names["globaljobid"], None) if "globaljobid" in names else None
         if isinstance(job_id, str) and "#" in job_id:
             return job_id.partition("#")[0]
         name = ad.get(names["scheddname"], "") if "scheddname" in names else ""
         return name if isinstance(name, str) else ""
 
-    def _checked_id(self, name: str, value: Any, lowest: int, number: int) -> int:
+    def _id(self, name: str, value: Any, lowest: int, number: int) -> int:
         if value is None:
             raise self._error(number, f"it has no {name}", "every job ad needs ClusterId and ProcId")
         if not whole(value, lowest, LARGEST_ID):
@@ -212,9 +223,11 @@ class _JobReader:
         return user.rpartition("@")[0] or user if isinstance(user, str) else ""
 
     def _submitter(self, ad: Ad, names: dict[str, str], number: int) -> str:
-        identity = tuple(
-            ad.get(names[lower]) if lower in names else None
-            for lower in ("accountinggroup", "owner", "user", "niceuser")
+        identity = (
+            ad.get(names.get("accountinggroup", "")),
+            ad.get(names.get("owner", "")),
+            ad.get(names.get("user", "")),
+            ad.get(names.get("niceuser", "")),
         )
         try:
             name = self._submitters.get(identity)

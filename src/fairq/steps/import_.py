@@ -92,7 +92,7 @@ def import_dumps(
         result.slots = len(pool.slots.slots)
         result.left_out += pool.slots.left_out
     if pool.jobs is not None:
-        result.jobs, result.clusters = pool.jobs.count, len(pool.jobs.ads)
+        result.jobs, result.clusters = pool.jobs.count, pool.jobs.clusters
         result.left_out += pool.jobs.left_out
     if pool.accounting is not None:
         result.accounting = len(pool.accounting.records)
