@@ -140,9 +140,15 @@ class TestHistory:
         ended = run("state", "history", "--state", state)
         assert (ended.code, ended.out, ended.err) == (0, "", "no changes\n")
 
-    def test_a_negative_limit_is_wrong_use(self, run: Run, state: Path) -> None:
-        ended = run("state", "history", "--state", state, "--limit", "-1")
+    @pytest.mark.parametrize("limit", ["-1", "many", "9" * 30])
+    def test_an_odd_limit_is_wrong_use(self, run: Run, state: Path, limit: str) -> None:
+        ended = run("state", "history", "--state", state, "--limit", limit)
         assert (ended.code, "--limit" in ended.err) == (2, True)
+
+    def test_a_name_that_is_no_text_is_named(self, run: Run, filled: Path) -> None:
+        ended = run("state", "history", "--state", filled, "--subject", "\udcff@x")
+        assert (ended.code, len(ended.err.splitlines())) == (26, 1)
+        assert "Unicode" in ended.err
 
 
 def test_every_command_refuses_a_foreign_file_in_the_same_words(run: Run, state: Path) -> None:

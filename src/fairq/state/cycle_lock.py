@@ -28,7 +28,7 @@ def cycle_lock(path: Path) -> Iterator[None]:
         state.parent.mkdir(parents=True, exist_ok=True)
         descriptor = _take(state, sidecar)
     except OSError as error:
-        raise from_os(error, sidecar, "lock") from error
+        raise from_os(error, state, "lock") from error
     try:
         yield
     finally:

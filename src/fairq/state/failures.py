@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fairq.errors import (
     FairqError,
+    InvalidNameError,
     StateDamagedError,
     StateError,
     StateForeignError,
@@ -32,9 +33,15 @@ def primary_code(error: sqlite3.Error) -> int:
 
 @contextmanager
 def mapped(path: Path, wait: float) -> Iterator[None]:
-    """Run the body; an error of SQLite comes out as one of fairq's, with its cause kept."""
+    """Run the body; an error of SQLite comes out as one of fairq's, with its cause kept.
+
+    So does a text that SQLite cannot hold: bytes of a command line that are no Unicode text.
+    """
     try:
         yield
+    except UnicodeEncodeError as error:
+        expected = "the state holds Unicode text only"
+        raise InvalidNameError(what="a text", value=error.object, expected=expected) from error
     except sqlite3.Error as error:
         raise from_sqlite(error, path, wait) from error
 
