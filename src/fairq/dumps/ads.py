@@ -17,6 +17,7 @@ UNDEFINED = "/Expr(undefined)/"
 
 _FIRST_LINE = re.compile(r"\s*(?:--|#|[^\s=\"{}<]+\s*=)")
 _LARGEST = 2**63 - 1
+_DEEPEST = 100
 
 
 def read_ads(source: Source) -> Iterator[Ad]:
@@ -76,17 +77,17 @@ class Soundness:
                     self._check_text(name, value, number)
             elif kind is int:
                 if not -_LARGEST <= value <= _LARGEST:
-                    self._check(name, value, number)
+                    self._check(name, value, number, _DEEPEST)
             elif value is None:
                 result[name] = UNDEFINED
             elif kind is not bool:
-                self._check(name, value, number)
+                self._check(name, value, number, _DEEPEST)
         spellings = {name.lower(): name for name in names}
         if len(spellings) < len(names):
             return {name: value for name, value in result.items() if spellings[name.lower()] == name}
         return result
 
-    def _check(self, name: str, value: Any, number: int) -> None:
+    def _check(self, name: str, value: Any, number: int, levels: int) -> None:
         if isinstance(value, int):
             if abs(value) > _LARGEST:
                 problem = f"{name} is too large a number ({str(value)[:20]}...)"
@@ -96,12 +97,14 @@ class Soundness:
                 raise self._error(number, f"{name} is not a finite number", "give it as an /Expr(...)/")
         elif isinstance(value, str):
             self._check_text(name, value, number)
+        elif not levels:
+            raise self._error(number, f"{name} is nested too deeply", f"{_DEEPEST} levels are the most")
         elif isinstance(value, Mapping):
             for inner, part in value.items():
-                self._check(f"{name}.{inner}", part, number)
+                self._check(f"{name}.{inner}", part, number, levels - 1)
         elif isinstance(value, list):
             for part in value:
-                self._check(name, part, number)
+                self._check(name, part, number, levels - 1)
 
     def _check_text(self, name: str, value: str, number: int) -> None:
         if any("\ud800" <= character <= "\udfff" for character in value):
@@ -117,14 +120,18 @@ class Soundness:
     def _check_expression(self, name: str, value: str, number: int) -> None:
         from fairq.engine.classad import parse
 
+        text = value[len("/Expr(") : -len(")/")]
+        near = value[-20:]
         try:
-            if not value.endswith(")/"):
-                raise ExpressionError(text=value, near=value[-20:])
-            parse(value[len("/Expr(") : -len(")/")])
+            if value.endswith(")/"):
+                parse(text)
+                return
         except ExpressionError as failure:
-            raise self._error(
-                number, f"{name} does not parse: {failure}", "correct the expression in the dump"
-            ) from None
+            near = failure.fields["near"]
+        except ValueError:  # a number of thousands of digits
+            pass
+        cure = f"check quotes, brackets and operators near {shown(near)}"
+        raise self._error(number, f"{name} does not parse: {shown(text)}", cure)
 
     def _error(self, number: int, problem: str, cure: str) -> InvalidAdError:
         return InvalidAdError(source=self._name, number=number, problem=problem, cure=cure)
