@@ -120,6 +120,7 @@ class TestHistory:
         [
             (["--limit", "1"], ["slots"]),
             (["--limit", "0"], ["alice@x", "slots"]),
+            (["--limit", "9" * 30], ["alice@x", "slots"]),
             (["--subject", "alice@x"], ["alice@x"]),
             (["--user", "nobody"], []),
             (["--constraint", 'Subject == "slots"'], ["slots"]),
@@ -140,7 +141,7 @@ class TestHistory:
         ended = run("state", "history", "--state", state)
         assert (ended.code, ended.out, ended.err) == (0, "", "no changes\n")
 
-    @pytest.mark.parametrize("limit", ["-1", "many", "9" * 30])
+    @pytest.mark.parametrize("limit", ["-1", "many", "1.5"])
     def test_an_odd_limit_is_wrong_use(self, run: Run, state: Path, limit: str) -> None:
         ended = run("state", "history", "--state", state, "--limit", limit)
         assert (ended.code, "--limit" in ended.err) == (2, True)

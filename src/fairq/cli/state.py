@@ -102,7 +102,7 @@ def history(
     invocation: Invocation,
     output: Output,
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", min=0, max=10**9, help="Show the last N changes; 0 shows all.")
+        int, typer.Option("--limit", metavar="N", min=0, help="Show the last N changes; 0 shows all.")
     ] = 100,
     subject: Annotated[
         str | None, typer.Option("--subject", metavar="NAME", help="Only what was changed of NAME.")

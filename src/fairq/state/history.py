@@ -11,6 +11,10 @@ from fairq.state import rows
 from fairq.state.connection import State
 
 
+_ALL = 2**63 - 1
+"""SQLite's largest number."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One change of the history; *time* in seconds since 1970, *before* and *after* as JSON holds them."""
@@ -43,7 +47,7 @@ def load(
     found = state.connection.execute(
         "SELECT id, time, user, command, subject, before, after FROM history "
         "WHERE (?1 IS NULL OR subject = ?1) AND (?2 IS NULL OR user = ?2) ORDER BY id DESC LIMIT ?3",
-        (subject, user, -1 if limit is None else limit),
+        (subject, user, _ALL if limit is None else min(limit, _ALL)),
     ).fetchall()
     found.reverse()
     values = rows.loads_all(text for row in found for text in row[5:])
