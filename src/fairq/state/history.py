@@ -10,7 +10,6 @@ from fairq.records import Actor, Change
 from fairq.state import rows
 from fairq.state.connection import State
 
-
 _ALL = 2**63 - 1
 """SQLite's largest number."""
 

@@ -7,7 +7,7 @@ are equal in everything afterwards are one row again, so that a queue does not f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Any, NamedTuple
 
 Tail = tuple[Any, ...]
@@ -86,11 +86,3 @@ def _append(pieces: list[Piece], piece: Piece) -> None:
         pieces[-1] = Piece(pieces[-1].first, piece.last, piece.tail)
     else:
         pieces.append(piece)
-
-
-def overlap(pieces: Iterable[Piece]) -> tuple[Piece, Piece] | None:
-    """Return the first two pieces of one cluster that share a proc, None if no proc is there twice."""
-    for one, other in pairwise(sorted(pieces, key=lambda piece: piece.first)):
-        if other.first <= one.last:
-            return one, other
-    return None
