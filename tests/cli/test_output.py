@@ -256,6 +256,9 @@ class TestTerminal:
         assert "User      anna@hep" in out
         assert "Priority  1234.57" in out
 
+    def test_a_table_too_long_to_be_looked_at_is_plain(self, draw):
+        assert "─" not in draw([ANNA] * 1001, 80)
+
     def test_names_cannot_carry_rich_markup(self, draw):
         assert "[red]x[/red]" in escape_free(draw([{**ANNA, "Name": "[red]x[/red]"}], 80))
 

@@ -10,6 +10,9 @@ from fairq.cli.output.selection import Output
 from fairq.cli.output.text import escape
 from fairq.cli.output.view import Record, Table, View
 
+DRAWN_AT_MOST = 1000
+"""Records up to which a table is drawn on a terminal; Rich would take seconds for ten thousand."""
+
 
 def emit(view: View, output: Output) -> None:
     """Show *view* as *output* says; raises ExpressionError if constraint or ``--af`` do not parse."""
@@ -85,7 +88,7 @@ def _people(view: View, output: Output, stream: TextIO) -> None:
         if written:
             stream.write("\n")
         written = True
-        if style is not None and exact is None:
+        if style is not None and exact is None and len(records) <= DRAWN_AT_MOST:
             from fairq.cli.output import rich_table
 
             rich_table.write(table, records, output.header, style, stream)
