@@ -302,7 +302,14 @@ class UnknownSubmitterError(FairqError):
     exit_code = 56
 
 
-# 60-63: negotiation
+# 60-63: negotiation and demo
+
+
+class DemoError(FairqError):
+    """the demo stopped: {reason}; {cure}"""
+
+    exit_code = 60
+
 
 # 75: try again later
 

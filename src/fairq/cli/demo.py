@@ -1,0 +1,72 @@
+"""``fairq demo``: a worked example on a scratch state."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.output import Output, View, emit
+from fairq.errors import DemoError
+
+app = App()
+
+
+@app.command(
+    examples="""
+    fairq demo                     # nothing of yours is touched
+    fairq demo --keep ~/fairq-demo # and look around in its state afterwards
+"""
+)
+def demo(
+    invocation: Invocation,
+    keep: Annotated[
+        Path | None,
+        typer.Option("--keep", metavar="DIR", help="Play in this new directory and leave it there."),
+    ] = None,
+) -> None:
+    """Play a day of a small pool on a scratch state.
+
+    Each step shows the command line and what the real command prints: two users at one to two, a cycle, usage
+    and the priorities that follow it, their decay after a week, a changed factor, a deleted record.
+    """
+    import tempfile
+
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="fairq-demo-") as scratch:
+            _play(invocation, Path(scratch))
+        return
+    try:
+        keep.mkdir(parents=True)
+    except OSError as error:
+        reason = f"{keep} cannot be made: {(error.strerror or str(error)).lower()}"
+        raise DemoError(reason=reason, cure="give --keep a new directory in a place you may write to") from None
+    _play(invocation, keep)
+    invocation.note(f"the scratch state is {keep / 'state.db'}: fairq --state {keep / 'state.db'} queue")
+
+
+def _play(invocation: Invocation, scratch: Path) -> None:
+    import shlex
+    import subprocess
+    import sys
+
+    from fairq.steps.demo import SCENES, SETTINGS
+
+    settings = scratch / "fairq.toml"
+    settings.write_text(SETTINGS)
+    environment = {
+        **{name: value for name, value in invocation.environment.items() if not name.startswith("FAIRQ_")},
+        "FAIRQ_STATE": str(scratch / "state.db"),
+        "FAIRQ_CONFIG": str(settings),
+    }
+    for number, scene in enumerate(SCENES):
+        lines = [scene.told, f"$ {shlex.join(['fairq', *scene.words])}"]
+        emit(View(text="\n".join([""] * bool(number) + lines)), Output())
+        sys.stdout.flush()
+        ended = subprocess.run([sys.executable, "-m", "fairq", *scene.words], env=environment, check=False)
+        if ended.returncode:
+            reason = f"'fairq {shlex.join(scene.words)}' ended with {ended.returncode}"
+            raise DemoError(reason=reason, cure="see what it said above")
