@@ -13,11 +13,12 @@ from fairq.dumps.jobs import JobDump, read_jobs
 from fairq.dumps.slots import SlotDump, read_slots
 from fairq.dumps.source import opened
 from fairq.engine.accounting import Accountant, AccountingPolicy, charges_of
-from fairq.records import Actor, Ad, Change, JobStatus, Run
-from fairq.state import claims, history, jobs, meta, runs, slots, submitters
+from fairq.records import Actor, Ad, Change, JobStatus
+from fairq.state import claims, history, jobs, meta, slots, submitters
 from fairq.state.connection import State, reading, writing
 from fairq.steps.accounting_policy import accounting_policy
 from fairq.steps.import_claims import ClaimPlan, plan_claims
+from fairq.steps.jobs_end import end_runs
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -86,7 +87,7 @@ def import_dumps(
         )
         if not dry_run:
             _weigh(plan, settings)
-            _store(state, pool, plan, accounting_policy(settings), actor)
+            _store(state, pool, plan, settings, actor)
         result = Imported(claims=len(plan.linked), lost_claims=len(plan.ended))
     if pool.slots is not None:
         result.slots = len(pool.slots.slots)
@@ -141,10 +142,9 @@ def _weigh(plan: ClaimPlan, settings: Settings) -> None:
         claim.slot_weight = weight
 
 
-def _store(state: State, pool: _Pool, plan: ClaimPlan, policy: AccountingPolicy, actor: Actor) -> None:
+def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor: Actor) -> None:
     changes: list[Change] = []
-    records = {record.name: record for record in submitters.load_all(state)}
-    last_update = int(meta.get(state, "last_update") or 0)
+    ended = end_runs(state, settings, plan.ended, actor.time, "lost")
     if pool.slots is not None:
         changes.append(Change("slots", slots.count(state), len(pool.slots.slots)))
         slots.replace_all(state, plan.pool or [])
@@ -154,22 +154,11 @@ def _store(state: State, pool: _Pool, plan: ClaimPlan, policy: AccountingPolicy,
     if pool.jobs is not None:
         changes.append(Change("jobs", _queue_length(state), pool.jobs.count))
         _replace_queue(state, pool.jobs)
-    _end(state, plan, actor.time, requeue=pool.jobs is None)
+    else:
+        lost = [(run.schedd, run.cluster, run.proc, run.proc) for run in ended]
+        jobs.set_status(state, lost, JobStatus.IDLE, actor.time)
     claims.store(state, [*plan.kept, *plan.linked])
-    if pool.accounting is not None:
-        for record in pool.accounting.records:
-            old = records.get(record.name)
-            old_ad = None if old is None else accounting_ad(old, last_update)
-            changes.append(Change(record.name, old_ad, accounting_ad(record, last_update)))
-    if not last_update:
-        known = pool.accounting.last_update if pool.accounting is not None else None
-        # Decay counts from here on: what was imported is as of now, not as of 1970.
-        last_update = min(known or actor.time, actor.time)
-        meta.set(state, "last_update", str(last_update))
-    if pool.accounting is not None or plan.former or plan.linked:
-        accountant = Accountant(records.values(), policy, last_update, charges_of(plan.former))
-        _charge(accountant, pool.accounting, plan, actor.time)
-        submitters.store(state, accountant.records.values())
+    changes += _charge(state, pool.accounting, plan, accounting_policy(settings), actor.time)
     history.record(state, actor, changes)
 
 
@@ -188,39 +177,31 @@ def _replace_queue(state: State, dump: JobDump) -> None:
     jobs.add(state, dump.ranges)
 
 
-def _end(state: State, plan: ClaimPlan, now: int, *, requeue: bool) -> None:
-    ended = [
-        Run(
-            cluster=claim.cluster,
-            proc=claim.proc,
-            submitter=claim.submitter,
-            slot=slot,
-            slot_weight=claim.slot_weight,
-            start_time=claim.start_time,
-            end_time=now,
-            how="lost",
-            schedd=claim.schedd or "",
-        )
-        for claim, slot in ((one.claim, one.slot) for one in plan.ended)
-        if claim.cluster is not None and claim.proc is not None
-    ]
-    runs.add(state, ended)
-    if requeue:
-        procs = [(run.schedd, run.cluster, run.proc, run.proc) for run in ended]
-        jobs.set_status(state, procs, JobStatus.IDLE, now)
-
-
-def _charge(accountant: Accountant, dump: AccountingDump | None, plan: ClaimPlan, now: int) -> None:
-    for ended in plan.ended:
-        accountant.remove_match(ended.claim.slot_id, now)
-    if dump is not None:
-        for record in dump.records:
-            accountant.forget(record.name)
-            accountant.records[record.name] = record
-    accountant.charges = charges_of(plan.kept)
+def _charge(
+    state: State, dump: AccountingDump | None, plan: ClaimPlan, policy: AccountingPolicy, now: int
+) -> list[Change]:
+    """Store the accounting records of *dump* and what the claims make of all records; return the changes."""
+    last_update = int(meta.get(state, "last_update") or 0)
+    if not last_update:
+        known = None if dump is None else dump.last_update
+        # Decay counts from here on: what was imported is as of now, not as of 1970.
+        last_update = min(known or now, now)
+        meta.set(state, "last_update", str(last_update))
+    if dump is None and not plan.kept and not plan.linked:
+        return []
+    accountant = Accountant(submitters.load_all(state), policy, last_update, charges_of(plan.kept))
+    changes = []
+    for record in () if dump is None else dump.records:
+        old = accountant.records.get(record.name)
+        old_ad = None if old is None else accounting_ad(old, last_update)
+        changes.append(Change(record.name, old_ad, accounting_ad(record, last_update)))
+        accountant.forget(record.name)
+        accountant.records[record.name] = record
     for claim in plan.linked:
         # Charged from the job's start on, as far as that is not in the records already.
-        since = min(now, max(claim.start_time, accountant.last_update))
+        since = min(now, max(claim.start_time, last_update))
         accountant.add_match(claim.submitter, claim.slot_id, claim.slot_weight, since)
     # The dump's own counts are those of slots that may not be here.
     accountant.recount()
+    submitters.store(state, accountant.records.values())
+    return changes

@@ -13,30 +13,20 @@ from fairq.state.connection import State
 from fairq.steps.claimed_ads import without_claim
 
 
-@dataclass(frozen=True, slots=True)
-class EndedClaim:
-    """A claim whose slot or running job is gone; *claim* has the slot's former number."""
-
-    claim: Claim
-    slot: str
-
-
 @dataclass(slots=True)
 class ClaimPlan:
     """The claims after an import.
 
     Args:
-        former: the claims before it, by the slots' former numbers.
-        kept: those of them that go on, by the slots' new numbers.
-        ended: the others.
+        kept: former claims that go on, by the slots' new numbers.
+        ended: those whose slot or running job is gone, by the slots' former numbers.
         linked: new ones, of slots whose ads say that they run a running job of the queue; weights unset.
         pool: the slots after the import, the linked ones as they would be without their claim; None if
             no slot changes.
     """
 
-    former: list[Claim]
     kept: list[Claim] = field(default_factory=list)
-    ended: list[EndedClaim] = field(default_factory=list)
+    ended: list[Claim] = field(default_factory=list)
     linked: list[Claim] = field(default_factory=list)
     pool: list[SlotRecord] | None = None
 
@@ -45,20 +35,21 @@ def plan_claims(
     state: State, new_slots: list[SlotRecord] | None, new_jobs: list[JobRange] | None
 ) -> ClaimPlan:
     """Decide about the claims of *state*, whose slots and jobs the new ones (None: the same) will replace."""
-    plan = ClaimPlan(claims.load_all(state), pool=new_slots)
+    plan = ClaimPlan(pool=new_slots)
+    former = claims.load_all(state)
     running = _Running(
         jobs.select(state, statuses=[JobStatus.RUNNING]) if new_jobs is None else new_jobs
     )
-    former_slots = slots.load_all(state) if plan.former or (new_slots is None and running) else []
+    former_slots = slots.load_all(state) if former or (new_slots is None and running) else []
     places = {slot.id: (slot.name, slot.address) for slot in former_slots}
     pool = former_slots if new_slots is None else new_slots
-    numbers = {(slot.name, slot.address): slot.id for slot in pool} if plan.former else {}
-    for claim in plan.former:
+    numbers = {(slot.name, slot.address): slot.id for slot in pool} if former else {}
+    for claim in former:
         number = numbers.get(places[claim.slot_id])
         if number is not None and (claim.cluster is None or running.has(claim)):
             plan.kept.append(replace(claim, slot_id=number))
         else:
-            plan.ended.append(EndedClaim(claim, places[claim.slot_id][0]))
+            plan.ended.append(claim)
     if running:
         _link(plan, pool, running)
     return plan
