@@ -126,8 +126,8 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("line", "code", "message"),
         [
-            (["qeue"], 2, "fairq: no such command 'qeue'. Did you mean 'queue'; try 'fairq --help'"),
-            (["sample", "shw"], 2, "fairq: no such command 'shw'. Did you mean 'show'; try 'fairq sample"),
+            (["qeue"], 2, "fairq: no such command 'qeue'; perhaps 'queue'; try 'fairq --help'"),
+            (["sample", "shw"], 2, "fairq: no such command 'shw'; perhaps 'show'; try 'fairq sample"),
             (["sample", "show", "--jsn"], 2, "fairq: no such option: --jsn"),
             (["sample", "words"], 2, "fairq: missing argument 'PROGRAM...'; try 'fairq sample words --help'"),
             (["sample", "show", "extra"], 2, "fairq: got unexpected extra argument(s) (extra)"),

@@ -54,6 +54,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -143,7 +144,9 @@ def _usage_error(error: BaseException) -> tuple[str, int] | None:
         sys.stderr.write(message + "\n")
         return "", error.exit_code
     hint = f"; try '{context.command_path} --help'" if context is not None else ""
-    return message[:1].lower() + message[1:].rstrip(".?") + hint, error.exit_code
+    message = message.rstrip(".?").replace(". Did you mean ", "; perhaps ")
+    message = re.sub(r"is not a valid (int|integer|float)\b( range)?", "is not a number that fits", message)
+    return message[:1].lower() + message[1:] + hint, error.exit_code
 
 
 def _other_error(error: BaseException) -> tuple[str, int]:
