@@ -73,7 +73,10 @@ def prio(
     actor = invocation.actor(invocation.now(now))
     editor = JobEditor(invocation.state_path, invocation.settings, actor, dry_run=dry_run)
     changed = editor.prioritise(selection, value, relative=by is not None)
-    done = f"changed by {value:+d}" if by is not None else f"set to priority {value}"
+    if by is None:
+        done = f"set to priority {value}"
+    else:
+        done = f"{'lowered' if value < 0 else 'raised'} in priority by {abs(value)}"
     emit(report(changed.targets, selection, done, dry_run), Output(format="json" if json else "table"))
 
 

@@ -133,6 +133,7 @@ class Description:
                     where=f"{source}, line {line.first}",
                     problem=f"{line.text!r} is neither NAME = VALUE nor a queue statement",
                 )
+        self._refuse_open_conditions()
         self._refuse_circles()
 
     def statements(self) -> Iterator[Statement]:
@@ -154,6 +155,19 @@ class Description:
             self._parsed(self._text(None, ""))
             raise SubmitDescriptionError(
                 where=self.source, problem="there is no queue statement; end the description with a line 'queue'"
+            )
+
+    def _refuse_open_conditions(self) -> None:
+        """Refuse an ``if`` without its end: the library, which stops at a queue statement, may not see it."""
+        waiting: list[Line] = []
+        for line in self._lines:
+            if line.word == "if":
+                waiting.append(line)
+            elif line.word == "endif" and waiting:
+                waiting.pop()
+        if waiting:
+            raise SubmitDescriptionError(
+                where=f"{self.source}, line {waiting[-1].first}", problem="this 'if' has no 'endif'"
             )
 
     def _refuse_circles(self) -> None:
@@ -200,12 +214,8 @@ class Description:
                 bad = middle
             else:
                 good = middle
-        if bad > len(lines):
-            line = next(line for line in reversed(lines) if line.text.lower().startswith("if"))
-            problem = "this 'if' has no 'endif'"
-        else:
-            line = lines[bad - 1]
-            problem = f"{line.text!r} cannot be read" + (f": {said}" if said else "")
+        line = lines[min(bad, len(lines)) - 1]
+        problem = f"{line.text!r} cannot be read" + (f": {said}" if said else "")
         return SubmitDescriptionError(where=f"{self.source}, line {line.first}", problem=problem)
 
     def _beginning(self, lines: Sequence[Line]) -> str:
@@ -213,8 +223,7 @@ class Description:
         rows: list[str] = []
         depth = 0
         for line in lines:
-            word = line.text.partition(" ")[0].lower()
-            depth += (word == "if") - (word == "endif")
+            depth += (line.word == "if") - (line.word == "endif")
             rows += self._rows[line.first - 1 : line.last]
         return "\n".join([*rows, *["endif"] * max(depth, 0), ""])
 

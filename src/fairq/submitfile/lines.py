@@ -33,6 +33,11 @@ class Line:
         return _DIRECTIVE.match(self.text) is not None
 
     @property
+    def word(self) -> str:
+        """The first word, in lower case."""
+        return self.text.partition(" ")[0].lower()
+
+    @property
     def assigned(self) -> str | None:
         """The name the line gives a value to, ``+Name`` written as ``MY.Name``; None if it assigns nothing."""
         found = None if self.is_directive else _ASSIGNMENT.match(self.text)

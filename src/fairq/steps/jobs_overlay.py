@@ -1,0 +1,45 @@
+"""What a job's ad says beyond what was submitted: where it runs, and why it is held."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from fairq.records import Ad, Claim, JobRange, JobStatus
+from fairq.state import claims, slots
+from fairq.state.connection import State
+
+RUNNING_ATTRIBUTES = ("RemoteHost", "JobStartDate", "JobCurrentStartDate")
+"""What differs between running jobs that are alike otherwise."""
+
+
+class Overlay:
+    """The claims of one state, read when first needed; usable as long as the state is open."""
+
+    def __init__(self, state: State) -> None:
+        """Read from *state*."""
+        self._state = state
+
+    def of(self, job: JobRange, proc: int) -> Ad:
+        """Return the further attributes of one proc; times in seconds since 1970."""
+        if job.status == JobStatus.HELD:
+            return {} if job.reason is None else {"HoldReason": job.reason}
+        if job.status != JobStatus.RUNNING:
+            return {}
+        claim = self._claims.get((job.schedd, job.cluster, proc))
+        if claim is None:
+            return {}
+        host = self._slot_names.get(claim.slot_id, "")
+        return dict(zip(RUNNING_ATTRIBUTES, (host, claim.start_time, claim.start_time), strict=True))
+
+    def load(self) -> None:
+        """Read the claims now, so that the state can be closed."""
+        _ = self._claims, self._slot_names
+
+    @cached_property
+    def _claims(self) -> dict[tuple[str, int, int], Claim]:
+        found = claims.load_all(self._state)
+        return {(claim.schedd or "", claim.cluster or 0, claim.proc or 0): claim for claim in found}
+
+    @cached_property
+    def _slot_names(self) -> dict[int, str]:
+        return dict(zip(slots.load_ids(self._state), slots.load_names(self._state), strict=True))

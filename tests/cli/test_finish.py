@@ -1,0 +1,83 @@
+"""``fairq finish`` through the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+T = 1_795_000_000
+
+
+@pytest.fixture
+def pool(run, state, monkeypatch):
+    """A slot of four cores, matched with job 1.0 of alice at T+5, after an update at T."""
+    monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "example.org")
+    run("slots", "--state", state, "add", "node", "--cpus", 4, "--now", T)
+    run("negotiate", "--state", state, "--now", T)
+    run("submit", "--state", state, "--now", T, "--accounting-group-user", "alice", "--", "/bin/sh")
+    run("negotiate", "--state", state, "--now", T + 5)
+
+    def fairq(*words):
+        return run(words[0], "--state", state, *words[1:])
+
+    return fairq
+
+
+def usage(pool):
+    records = json.loads(pool("userprio", "--allusers", "--json").out)
+    return {record["Name"]: record["WeightedAccumulatedUsage"] for record in records}["alice@example.org"]
+
+
+def test_the_job_leaves_the_queue_and_its_slot_is_free(pool):
+    ended = pool("finish", "1.0", "--exit-code", 3, "--now", T + 20)
+    assert (ended.code, ended.out) == (0, "Job 1.0 finished\n")
+    assert json.loads(pool("queue", "--json").out) == []
+    (slot,) = json.loads(pool("slots", "list", "--json").out)
+    assert slot["State"] == "Unclaimed"
+    assert "RemoteUser" not in slot
+
+
+def test_use_is_charged_to_the_end(pool):
+    """Matched at T+5, ended at T+20, found gone at T+60: 15 seconds of four cores."""
+    pool("finish", "1.0", "--now", T + 20)
+    pool("negotiate", "--now", T + 60)
+    assert usage(pool) == 60
+
+
+def test_an_end_in_the_past_is_charged_to_that_time(pool):
+    pool("finish", "1.0", "--at", T + 15, "--now", T + 50)
+    pool("negotiate", "--now", T + 60)
+    assert usage(pool) == 40
+
+
+def test_an_end_before_the_last_update_pays_nothing_back(pool):
+    """The update at T+60 has charged 55 seconds already."""
+    pool("negotiate", "--now", T + 60)
+    assert usage(pool) == 220
+    pool("finish", "1.0", "--at", T + 30, "--now", T + 100)
+    pool("negotiate", "--now", T + 120)
+    assert usage(pool) == 220
+
+
+def test_a_whole_cluster_finishes_where_it_runs(pool):
+    pool("submit", "--now", T + 10, "--count", 2, "--", "/bin/sh")
+    assert pool("finish", "--all", "--now", T + 20).out == "All jobs have been finished (1 job)\n"
+    assert len(json.loads(pool("queue", "--json").out)) == 2
+
+
+def test_the_freed_slot_goes_to_the_next_job(pool):
+    pool("submit", "--now", T + 10, "--", "/bin/sh")
+    pool("finish", "1.0", "--now", T + 20)
+    pool("negotiate", "--now", T + 30)
+    (job,) = json.loads(pool("queue", "--running", "--json").out)
+    assert job["ClusterId"] == 2
+    assert job["RemoteHost"] == "node"
+
+
+def test_the_end_is_in_the_history(pool):
+    pool("finish", "1.0", "--exit-code", 3, "--now", T + 20)
+    entry = json.loads(pool("state", "history", "--json").out)[-1]
+    shown = {name.lower(): value for name, value in entry.items()}
+    assert shown["subject"] == "job 1.0"
+    assert shown["after"]["ExitCode"] == 3

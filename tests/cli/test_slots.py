@@ -1,0 +1,198 @@
+"""``fairq slots`` through the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+T = 1_795_000_000
+DUMP = Path(__file__).parents[1] / "data"
+
+
+@pytest.fixture
+def slots(run, state):
+    def slots(*words):
+        return run("slots", "--state", state, *words)
+
+    return slots
+
+
+def listed(slots, *words):
+    return json.loads(slots("list", "--json", *words).out)
+
+
+def test_a_slot_has_what_was_given(slots):
+    ended = slots("add", "node1", "--cpus", 8, "--memory", "32GB", "--disk", "1TB", "--gpus", 2,
+                  "--attribute", 'Site="CERN"', "--attribute", "opsys=\"WINDOWS\"", "--now", T)  # fmt: skip
+    assert (ended.code, ended.out) == (0, "1 slot added\n")
+    (ad,) = listed(slots)
+    want = {"Name": "node1", "Machine": "node1", "Cpus": 8, "Memory": 32768, "Disk": 2**30, "GPUs": 2,
+            "Site": "CERN", "opsys": "WINDOWS", "State": "Unclaimed", "Activity": "Idle",
+            "SlotWeight": "/Expr(Cpus)/", "EnteredCurrentState": T}  # fmt: skip
+    assert {name: ad.get(name) for name in want} == want
+    assert "OpSys" not in ad
+
+
+def test_several_slots_are_numbered(slots):
+    slots("add", "node2", "--count", 3)
+    assert [(ad["Name"], ad["Machine"], ad["SlotID"]) for ad in listed(slots)] == [
+        (f"slot{number}@node2", "node2", number) for number in (1, 2, 3)
+    ]
+
+
+def test_a_slot_takes_no_job_that_asks_for_more_than_it_has(run, state, slots):
+    slots("add", "small", "--cpus", 1, "--memory", 1000)
+    run("submit", "--state", state, "--request-memory", 2000, "--requirements", "true", "--", "/bin/sh")
+    run("submit", "--state", state, "--request-memory", 1000, "--", "/bin/sh")
+    run("negotiate", "--state", state)
+    assert run("queue", "--state", state, "--running", "--af", "ClusterId").out == "2\n"
+
+
+def test_slots_come_from_a_dump(slots):
+    ended = slots("add", "--file", DUMP / "condor_status-long-8.9.ads.gz")
+    assert ended.code == 0, ended.err
+    assert len(listed(slots)) > 0
+
+
+def test_this_machine_is_described(slots, state):
+    """One slot per core this process may use; nothing is stored unless asked for."""
+    ads = json.loads(slots("detect", "--json").out)
+    assert 1 <= len(ads) <= len(os.sched_getaffinity(0))
+    assert all(ad["Cpus"] == 1 and ad["Memory"] > 0 and ad["Disk"] > 0 for ad in ads)
+    assert all(ad["Arch"] and ad["OpSys"] == "LINUX" for ad in ads)
+    assert not state.exists()
+
+
+def test_this_machine_can_join_the_pool_as_one_slot(slots):
+    ended = slots("detect", "--slots", 1, "--add")
+    assert ended.err == "1 slot added\n"
+    (ad,) = listed(slots)
+    assert ad["Cpus"] == ad["TotalCpus"]
+    assert ad["Name"] == f"slot1@{ad['Machine']}"
+
+
+def test_gpus_are_read_as_nvidia_smi_prints_them():
+    from fairq.hardware import gpu_of
+
+    gpu = gpu_of("GPU-c4a646d7-aa14-1dd1-f1b0-57288cda864d, NVIDIA A100, 40536, 8.0, 535.129")
+    assert gpu.name == "GPU-c4a646d7"
+    assert gpu.properties["Capability"] == 8.0
+    assert gpu.properties["GlobalMemoryMb"] == 40536
+
+
+def test_gpus_are_shared_out():
+    from fairq.hardware import Gpu, Machine
+    from fairq.steps.slot_ads import machine_slots
+
+    machine = Machine(
+        "m", "X86_64", "LINUX", 5, 1000, 900, tuple(Gpu(f"GPU-{n}", {"Capability": 7.5}) for n in range(3))
+    )
+    first, second = machine_slots(machine, 2, T)
+    assert [(ad["Cpus"], ad["GPUs"], ad["Memory"]) for ad in (first, second)] == [(3, 2, 500), (2, 1, 500)]
+    assert second["AvailableGPUs"] == ["/Expr(GPUs_GPU_1)/"]
+    assert second["GPUs_GPU_1"]["Capability"] == 7.5
+
+
+def test_the_list_shows_states_users_and_totals(run, state, slots):
+    slots("add", "node", "--count", 2, "--cpus", 2)
+    run("submit", "--state", state, "--accounting-group-user", "alice", "--", "/bin/sh")
+    run("negotiate", "--state", state)
+    lines = slots().out.splitlines()
+    assert lines[0].split() == ["Name", "OpSys", "Arch", "State", "Activity", "LoadAv", "Cpus", "Mem", "User", "Job"]
+    assert sum("Claimed    Busy" in line and "alice@" in line for line in lines) == 1
+    assert sum("Unclaimed  Idle" in line for line in lines) == 1
+    assert lines[-1].split() == ["Total", "2", "0", "1", "1", "0", "0"]
+    claimed = [ad for ad in listed(slots) if ad["State"] == "Claimed"]
+    assert claimed[0]["JobId"] == "1.0"
+    assert claimed[0]["AccountingGroup"].startswith("alice@")
+
+
+def test_the_list_can_be_limited(slots):
+    slots("add", "a", "--count", 2)
+    slots("add", "b", "--cpus", 2)
+    assert [ad["Name"] for ad in listed(slots, "a")] == ["slot1@a", "slot2@a"]
+    assert slots("list", "--constraint", "Cpus > 1", "--af", "Name").out == "b\n"
+    assert slots("list", "--constraint", "Cpus > 1").out.splitlines()[-1].split()[1] == "1"
+
+
+def test_a_draining_slot_finishes_its_job_and_takes_no_other(run, state, slots):
+    slots("add", "node")
+    run("submit", "--state", state, "--count", 2, "--", "/bin/sh")
+    run("negotiate", "--state", state, "--now", T)
+    assert slots("drain", "node").out == "slot node is being drained\n"
+    assert [(ad["State"], ad["Activity"]) for ad in listed(slots)] == [("Claimed", "Retiring")]
+
+    run("finish", "--state", state, "--all", "--now", T + 10)
+    run("negotiate", "--state", state, "--now", T + 20)
+    assert [ad["State"] for ad in listed(slots)] == ["Drained"]
+    assert run("queue", "--state", state, "--running", "--json").out == "[]\n"
+
+    slots("drain", "node", "--cancel")
+    run("negotiate", "--state", state, "--now", T + 30)
+    assert [ad["State"] for ad in listed(slots)] == ["Claimed"]
+
+
+def test_a_slot_in_use_is_removed_by_force_and_its_job_waits_again(run, state, slots):
+    slots("add", "node", "--count", 2)
+    run("submit", "--state", state, "--", "/bin/sh")
+    run("negotiate", "--state", state, "--now", T)
+    refused = slots("remove", "node")
+    assert refused.code == 41
+    assert "for job 1.0" in refused.err
+    assert len(listed(slots)) == 2
+
+    assert slots("remove", "node", "--force", "--now", T + 10).out.count("removed") == 2
+    assert listed(slots) == []
+    assert run("queue", "--state", state, "--idle", "--af", "ProcId").out == "0\n"
+
+
+def test_changes_of_the_pool_are_in_the_history(run, state, slots):
+    slots("add", "node")
+    slots("drain", "node")
+    slots("remove", "node")
+    entries = json.loads(run("state", "--state", state, "history", "--json").out)
+    assert len(entries) == 3
+    assert "slot node" in str(entries[0])
+
+
+WRONG = [
+    (["add"], 2, "either a NAME or --file"),
+    (["add", "x", "--file", "y"], 2, "either a NAME or --file"),
+    (["add", "--file", "/no/such/dump"], 46, "/no/such/dump cannot be read"),
+    (["add", "a b"], 26, "'a b'"),
+    (["add", ""], 26, "not a valid name"),
+    (["add", "x", "--cpus", "0"], 2, "--cpus"),
+    (["add", "x", "--cpus", "many"], 2, "--cpus"),
+    (["add", "x", "--memory", "lots"], 25, "--memory"),
+    (["add", "x", "--memory", "-5"], 25, "--memory"),
+    (["add", "x", "--disk", "0"], 25, "--disk"),
+    (["add", "x", "--gpus", "-1"], 2, "--gpus"),
+    (["add", "x", "--count", "0"], 2, "--count"),
+    (["add", "x", "--attribute", "Site"], 43, "'Site' is no attribute"),
+    (["add", "x", "--attribute", "a-b=1"], 43, "is no attribute"),
+    (["add", "x", "--attribute", "Site=a b"], 43, "not a ClassAd expression"),
+    (["add", "node"], 42, "'node' is in the pool already"),
+    (["detect", "--slots", "100000"], 43, "cannot share"),
+    (["detect", "--slots", "0"], 2, "--slots"),
+    (["remove"], 2, "SLOT"),
+    (["remove", "nodee"], 40, "did you mean 'node'?"),
+    (["remove", "node", "other"], 40, "'other'"),
+    (["drain", "other"], 40, "no slot 'other'"),
+    (["list", "other"], 40, "no slot 'other'"),
+    (["list", "--constraint", "(("], 21, "not a ClassAd expression"),
+    (["lst"], 2, "lst"),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "message"), WRONG, ids=[" ".join(words) for words, _, _ in WRONG])
+def test_wrong_use_ends_in_one_line_and_an_unchanged_state(slots, state, words, code, message):
+    slots("add", "node")
+    before = state.read_bytes()
+    ended = slots(*words)
+    assert (ended.code, ended.out) == (code, "")
+    assert message in ended.err
+    assert ended.err.count("\n") == 1
+    assert state.read_bytes() == before
