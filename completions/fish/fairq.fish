@@ -62,6 +62,7 @@ complete -c fairq -n '__fairq_at end' -a config -d 'The settings: show, get, set
 complete -c fairq -n '__fairq_at end' -a import -d 'Bring a pool in: HTCondor\'s dumps, or a whole state.'
 complete -c fairq -n '__fairq_at end' -a export -d 'Write the whole state as one JSON document, or a part of it as HTCondor\'s own dumps.'
 complete -c fairq -n '__fairq_at end' -a state -d 'The state file: where it is, whether it is sound, copies, and what was changed.'
+complete -c fairq -n '__fairq_at end' -a demo -d 'Play a day of a small pool on a scratch state.'
 complete -c fairq -n '__fairq_at submit' -l count -x -d 'Queue PROGRAM N times. [1<=x<=2147483647]'
 complete -c fairq -n '__fairq_at submit' -l request-cpus -x -d 'Cores the job needs.'
 complete -c fairq -n '__fairq_at submit' -l request-memory -x -d 'Memory it needs: MB, or with a unit, as 2GB.'
@@ -337,3 +338,4 @@ complete -c fairq -n '__fairq_at state history' -l tsv -d 'Print tab-separated v
 complete -c fairq -n '__fairq_at state history' -l af -x -d 'Print these attributes or expressions only, as HTCondor\'s autoformat does; --af:jlhVr,tng.'
 complete -c fairq -n '__fairq_at state history' -l no-header -d 'Leave the headings out.'
 complete -c fairq -n '__fairq_at state history' -l constraint -x -d 'Show only what satisfies this ClassAd expression; may be repeated, all must be true.'
+complete -c fairq -n '__fairq_at demo' -l keep -rF -d 'Play in this new directory and leave it there.'

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import Any, Literal
 
 import typer
@@ -55,11 +54,7 @@ def walk() -> list[Documented]:
     """Return every command of ``fairq``, in the order of its help."""
     root = Root()
     context = typer.Context(root, info_name="fairq", help_option_names=["-h", "--help"])
-    return [
-        _documented((name,), root.get_command(context, name), context)
-        for name, entry in REGISTRY.items()
-        if find_spec(entry.module)
-    ]
+    return [_documented((name,), root.get_command(context, name), context) for name in REGISTRY]
 
 
 def global_options() -> list[Parameter]:
