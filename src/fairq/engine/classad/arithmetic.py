@@ -47,7 +47,7 @@ def error_where(wrong: Array, vector: Vector) -> Vector:
     return merge(n, [(bad, ERROR_VECTOR), (good, vector.take(good))])
 
 
-def arithmetic(operator: str, left: Vector, right: Vector) -> Vector:
+def arithmetic(operator: str, left: Vector, right: Vector) -> Vector:  # noqa: PLR0911 - one per case
     """``+ - * / %``: 64-bit integers wrap around, a division by integer zero and a real +infinity are errors."""
     strict = exceptional(left, right)
     if strict is not None:
@@ -108,7 +108,8 @@ def bitwise(operator: str, left: Vector, right: Vector) -> Vector:
 
 def _shift_right(first: Array, second: Array) -> Array:
     negative = first >> np.clip(second, 0, 63)
-    return np.where(first >= 0, first >> (second & 63), negative)
+    result: Array = np.where(first >= 0, first >> (second & 63), negative)
+    return result
 
 
 def _shift_unsigned(first: Array, second: Array) -> Array:
@@ -126,7 +127,7 @@ _BITS: Final[dict[str, Any]] = {
 }
 
 
-def unary(operator: str, operand: Vector) -> Vector:
+def unary(operator: str, operand: Vector) -> Vector:  # noqa: PLR0911 - one per case
     """``+ - ~ !`` before one operand; only ``!`` accepts booleans."""
     strict = exceptional(operand)
     if strict is not None:

@@ -28,7 +28,7 @@ def reads_clock(node: Node) -> bool:
     return any(map(reads_clock, children(node)))
 
 
-def at_time(node: Node, now: int | None) -> Node:
+def at_time(node: Node, now: int | None) -> Node:  # noqa: PLR0911 - one per case
     """Return *node* with every function that reads the clock speaking of *now*; None makes time undefined."""
     match node:
         case Call(name, ()):

@@ -124,7 +124,10 @@ class _Builder:
         rows: dict[Any, list[int]] = {}
         for row, value in enumerate(values):
             rows.setdefault(type(value), []).append(row)
-        parts = [(np.array(where, np.intp), self._part(kind, [values[r] for r in where])) for kind, where in rows.items()]
+        parts = [
+            (np.array(where, np.intp), self._part(kind, [values[row] for row in where]))
+            for kind, where in rows.items()
+        ]
         return merge(len(values), parts)
 
     def _part(self, kind: type, values: list[Any]) -> Vector:

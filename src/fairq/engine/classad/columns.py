@@ -67,7 +67,8 @@ class AdColumns:
             spelling = spellings[0]
             return [ad.get(spelling, ABSENT) for ad in self._ads]
         return [
-            next((value for name, value in reversed(ad.items()) if name in spellings), ABSENT)  # the last one counts
+            # of two spellings in one ad the last one counts
+            next((value for name, value in reversed(list(ad.items())) if name in spellings), ABSENT)
             for ad in self._ads
         ]
 

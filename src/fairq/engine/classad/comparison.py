@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from fairq.engine.classad.arithmetic import as_integers, as_reals, exceptional
+from fairq.engine.classad.columnar import NotColumnar
 from fairq.engine.classad.kinds import BOOLEAN, ERROR_KIND, INTEGER, LIST, REAL, STRING, UNDEFINED_KIND
 from fairq.engine.classad.pools import Pool
 from fairq.engine.classad.vectors import ERROR_VECTOR, FALSE_VECTOR, TRUE_VECTOR, Vector
@@ -27,14 +28,6 @@ COMPARISON: Final = frozenset(_COMPARE)
 IDENTITY: Final = frozenset({"is", "isnt"})
 
 
-class NotColumnar(Exception):  # noqa: N818 - a change of method, not an error
-    """Columns cannot tell; HTCondor's library is to evaluate, *whole*: the entire expression at once."""
-
-    def __init__(self, whole: bool = False) -> None:
-        super().__init__(whole)
-        self.whole = whole
-
-
 def compare(operator: str, left: Vector, right: Vector, pool: Pool) -> Vector:
     """``== != < <= > >=`` of two uniform vectors."""
     strict = exceptional(left, right)
@@ -45,8 +38,6 @@ def compare(operator: str, left: Vector, right: Vector, pool: Pool) -> Vector:
     if kinds == {STRING}:
         meaning = pool.strings.folded() if operator in ("==", "!=") else pool.strings.ranks()
         return Vector(BOOLEAN, function(meaning[left.data], meaning[right.data]))
-    if kinds == {BOOLEAN} or kinds == {INTEGER}:
-        return Vector(BOOLEAN, function(left.data, right.data))
     if not kinds <= {BOOLEAN, INTEGER, REAL}:
         return ERROR_VECTOR
     if REAL in kinds:
@@ -63,7 +54,6 @@ def identical(operator: str, left: Vector, right: Vector) -> Vector:
         return same
     if left.kind == LIST:
         raise NotColumnar
-    function = np.equal if operator == "is" else np.not_equal
-    return Vector(BOOLEAN, function(left.data, right.data))
+    return Vector(BOOLEAN, _COMPARE["==" if operator == "is" else "!="](left.data, right.data))
 
 

@@ -42,7 +42,7 @@ def is_constant_value(value: Any) -> bool:
     return is_scalar(value) or (isinstance(value, list | tuple) and all(map(is_scalar, value)))
 
 
-def constant(value: Any, pool: Pool) -> Vector:
+def constant(value: Any, pool: Pool) -> Vector:  # noqa: PLR0911 - one per case
     """Return the vector of a Python value in all rows; a list must hold scalars only."""
     if value is True:
         return TRUE_VECTOR
@@ -67,7 +67,7 @@ def _other(value: Any, pool: Pool) -> Vector:
     return Vector(OTHER, np.array([pool.others.code(value)], np.int64))
 
 
-def python_value(kind: int, code: Any, pool: Pool) -> Any:
+def python_value(kind: int, code: Any, pool: Pool) -> Any:  # noqa: PLR0911 - one per case
     """Return one value; *code* is its number, or its code in *pool*."""
     match int(kind):
         case 0:

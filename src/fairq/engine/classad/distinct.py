@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fairq.engine.classad.comparison import NotColumnar
+from fairq.engine.classad.columnar import NotColumnar
 from fairq.engine.classad.convert import from_values, is_constant_value, item
 from fairq.engine.classad.identity import distinct_rows
 from fairq.engine.classad.library import evaluate_or_raise, gave_up, library, to_library, tree

@@ -9,7 +9,8 @@ import numpy as np
 
 from fairq.engine.classad import logic
 from fairq.engine.classad.arithmetic import ARITHMETIC, BITWISE, arithmetic, bitwise, unary
-from fairq.engine.classad.comparison import COMPARISON, IDENTITY, NotColumnar, compare, identical
+from fairq.engine.classad.columnar import NotColumnar
+from fairq.engine.classad.comparison import COMPARISON, IDENTITY, compare, identical
 from fairq.engine.classad.convert import constant
 from fairq.engine.classad.distinct import Arguments, by_arguments
 from fairq.engine.classad.expression import Expression
@@ -72,7 +73,9 @@ class Evaluator:
                 raise
             return part_by_library(node, side, self._parties, rows, n, self._active)
 
-    def _columnar(self, node: Node, side: Side, rows: Rows | None, n: int) -> Vector:
+    def _columnar(  # noqa: PLR0911 - one per case
+        self, node: Node, side: Side, rows: Rows | None, n: int
+    ) -> Vector:
         match node:
             case Literal(value):
                 return constant(value, self._pool)

@@ -15,6 +15,7 @@ from fairq.engine.classad.nodes import Call, ListOf, Literal, NestedAd, Node, ch
 from fairq.engine.classad.unparse import unparse
 from fairq.errors import ExpressionError
 
+SHOWN = 100  # characters of a wrong expression that a message repeats
 DEPTH = 150  # deeper trees are left to the library, which gives up at 400 levels
 
 
@@ -37,13 +38,17 @@ def parse(text: str) -> Expression:
     except Unreadable as problem:
         near = text[max(0, problem.position - 5) : problem.position + 15].strip() or text[-20:]
         if not problem.uncertain:
-            raise ExpressionError(text=text, near=near) from None
+            raise _refusal(text, near) from None
         return Expression(text, _read_by_library(text, near))
     if depth(node) > DEPTH:
         return Expression(text, None)
     if _has_time_literal(node):
         _read_by_library(text, text[:20])
     return Expression(text, node)
+
+
+def _refusal(text: str, near: str) -> ExpressionError:
+    return ExpressionError(text=text if len(text) <= SHOWN else f"{text[:SHOWN]}...", near=near)
 
 
 def _has_time_literal(node: Node) -> bool:
@@ -59,7 +64,7 @@ def _read_by_library(text: str, near: str) -> Node | None:
     try:
         canonical = str(tree(f"({text}\n)"))
     except (exception, UnicodeError, ValueError):
-        raise ExpressionError(text=text, near=near) from None
+        raise _refusal(text, near) from None
     try:
         node = read(canonical)
     except Unreadable:

@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from fairq.engine.classad.clock import at_time, reads_clock
+from fairq.engine.classad.columnar import NotColumnar
 from fairq.engine.classad.columns import AdColumns
-from fairq.engine.classad.comparison import NotColumnar
 from fairq.engine.classad.convert import from_values, is_constant_value
 from fairq.engine.classad.expression import Expression, expression_of, parse
 from fairq.engine.classad.identity import distinct_rows

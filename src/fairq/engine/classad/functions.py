@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from fairq.engine.classad.comparison import NotColumnar
+from fairq.engine.classad.columnar import NotColumnar
 from fairq.engine.classad.kinds import (
     BOOLEAN,
     ERROR_KIND,
@@ -104,12 +104,13 @@ KERNELS: Final[dict[str, Callable[[Vector], Vector]]] = {
 """Functions of one argument as kernels over uniform vectors; strings are left to the distinct-value path."""
 
 TIMES: Final = frozenset(
-    "currenttime timezoneoffset daytime getyear getmonth getdayofyear getdayofmonth getdayofweek getdays "
-    "gethours getminutes getseconds splittime formattime abstime reltime isabstime isreltime".split()
+    {"abstime", "reltime", "isabstime", "isreltime", "currenttime", "daytime"}
+    | {"timezoneoffset", "formattime", "splittime", "getyear", "getmonth", "getdayofyear"}
+    | {"getdayofmonth", "getdayofweek", "getdays", "gethours", "getminutes", "getseconds"}
 )
 """Functions that know times, which Python cannot tell from numbers: only the library passes them on."""
 
 UNSCOPED: Final = frozenset(
-    "eval unparse unresolved evalineachcontext countmatches debug random usermap userhome".split()
+    ["eval", "unparse", "unresolved", "evalineachcontext", "countmatches", "debug", "random", "usermap", "userhome"]
 )
 """Functions that look at the unevaluated argument or at what is not in it at all."""

@@ -125,7 +125,7 @@ class _Stream:
                 case _:
                     return node
 
-    def _primary(self) -> Node:
+    def _primary(self) -> Node:  # noqa: PLR0911 - one per case
         token = self._take()
         match token.type:
             case "literal":

@@ -28,6 +28,8 @@ class Absent(Enum):
     def __repr__(self) -> str:
         return self.name
 
+    __str__ = __repr__
+
 
 UNDEFINED: Final = Absent.UNDEFINED
 ERROR: Final = Absent.ERROR

@@ -66,7 +66,7 @@ def tokens(text: str) -> list[Token]:
         if position > start and (found is None or found.lastgroup != "number"):
             position = start
             found = _PATTERN.match(text, position)
-        if found is None or text.startswith(("//", "/*", "=?", "=!"), found.start()) and len(found.group()) == 1:
+        if found is None or (text.startswith(("//", "/*", "=?", "=!"), found.start()) and len(found.group()) == 1):
             raise LexicalError(position)
         position = found.end()
         if found.lastgroup != "space":

@@ -20,7 +20,8 @@ def library() -> ModuleType:
     import htcondor2  # noqa: F401 - it registers stringListMember and others, and bare names' second look-up
     import classad2  # isort: skip
 
-    return classad2
+    loaded: ModuleType = classad2
+    return loaded
 
 
 def expression_text(value: Any) -> str | None:

@@ -40,11 +40,9 @@ def truths(vector: Vector, n: int) -> Array:
     """Return FALSE, TRUE, UNDEFINED_TRUTH or ERROR_TRUTH per row, or one of them for all rows."""
     data: Any = vector.data
     if vector.kind == BOOLEAN:
-        result: Array = data.view(np.uint8)
-        return result
+        return np.asarray(data).view(np.uint8)
     if vector.kind in (INTEGER, REAL):
-        result = (data != 0).view(np.uint8)
-        return result
+        return np.asarray(data != 0).view(np.uint8)
     if vector.kind == MIXED:
         assert vector.kinds is not None and vector.codes is not None
         result = np.full(n, ERROR_TRUTH, np.uint8)
@@ -73,7 +71,5 @@ def from_truths(truth: Array) -> Vector:
 def combine(operator: str, left: Array, right: Array) -> Array:
     """Return ``left && right`` or ``left || right`` of truths."""
     if max(left.max(), right.max()) <= TRUE:
-        result: Array = left & right if operator == "&&" else left | right
-        return result
-    result = _TABLES[operator][left, right]
-    return result
+        return np.asarray(left & right if operator == "&&" else left | right)
+    return np.asarray(_TABLES[operator][left, right])

@@ -76,7 +76,7 @@ class NestedAd:
 Node = Literal | Reference | Unary | Binary | Conditional | Call | ListOf | NestedAd
 
 
-def children(node: Node) -> tuple[Node, ...]:
+def children(node: Node) -> tuple[Node, ...]:  # noqa: PLR0911 - one per case
     """Return the direct parts of *node*."""
     match node:
         case Literal():

@@ -19,7 +19,7 @@ from fairq.engine.classad.nodes import (
 )
 
 
-def unparse(node: Node) -> str:
+def unparse(node: Node) -> str:  # noqa: PLR0911 - one per case
     """Return *node* as text, every operation in parentheses."""
     match node:
         case Literal(value):
