@@ -2,57 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 from fairq.cli.tree import REGISTRY
+from tests import readme
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text()
-
-
-def session() -> list[tuple[str, str]]:
-    """Return the commands of the README's console blocks, each with what it prints."""
-    steps: list[tuple[str, str]] = []
-    for block in re.findall(r"^```console\n(.*?)^```$", README, re.DOTALL | re.MULTILINE):
-        for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, _, printed = step.partition("\n")
-            if "<<" in command:
-                body, end, printed = printed.partition("END\n")
-                command += f"\n{body}{end}"
-            steps.append((command, printed))
-    return steps
+README = readme.FILE.read_text()
 
 
 def test_the_session_prints_what_the_readme_shows(tmp_path):
-    (tmp_path / "bin").mkdir()
-    program = tmp_path / "bin" / "fairq"
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m fairq "$@"\n')
-    program.chmod(0o755)
-    mark = "-- the next command --"
-    script = "".join(f"{command}\necho '{mark}'\n" for command, _ in session())
-    ended = subprocess.run(
-        ["bash", "-c", script],
-        cwd=tmp_path,
-        env={**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "TZ": "UTC"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert ended.stderr == ""
-    printed = ended.stdout.split(f"{mark}\n")[:-1]
-    assert [
-        (command, _trimmed(text)) for (command, _), text in zip(session(), printed, strict=True)
-    ] == session()
-
-
-def _trimmed(text: str) -> str:
-    """Return *text* without blanks at the ends of its lines, which an editor would not keep."""
-    return "".join(line.rstrip() + "\n" for line in text.splitlines())
+    for now, then in zip(readme.printed(tmp_path), readme.shown(), strict=True):
+        assert now == then, "run python -m tests.readme, and read what it changed"
 
 
 def test_every_command_named_there_exists():
