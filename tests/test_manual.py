@@ -97,7 +97,8 @@ def test_the_pages_are_sound(name, tmp_path):
     if not available:
         pytest.skip("neither man nor mandoc is here")
     for check in available:
-        ended = subprocess.run(check, capture_output=True, text=True, check=False)
+        environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+        ended = subprocess.run(check, env=environment, capture_output=True, text=True, check=False)
         # Debian's small images replace man by a script that knows no options.
         if "has been minimized" not in ended.stdout:
             assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout[:500]

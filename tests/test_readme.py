@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from fairq.cli.tree import REGISTRY
 from tests import readme
+
+from fairq.cli.tree import REGISTRY
 
 ROOT = Path(__file__).parent.parent
 README = readme.FILE.read_text()

@@ -16,6 +16,7 @@ _ESCAPES = str.maketrans({"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "
 def text(plain: str) -> str:
     """Return *plain* such that it is set as it stands."""
     escaped = plain.translate(_ESCAPES)
+    escaped = "".join(one if one.isascii() else f"\\[u{ord(one):04X}]" for one in escaped)
     return "\\&" + escaped if escaped.startswith(".") else escaped
 
 
@@ -70,7 +71,7 @@ def listed(items: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
 
 def options(parameters: Iterable[Parameter]) -> list[str]:
     """Return a list of options or arguments."""
-    return listed((_term(parameter), [parameter.help or "\u2014"]) for parameter in parameters)
+    return listed((_term(parameter), [parameter.help]) for parameter in parameters)
 
 
 def _term(parameter: Parameter) -> str:
