@@ -2,29 +2,31 @@
 
 The meaning of every expression is that of HTCondor's own ClassAd library, which also evaluates whatever the
 columns cannot. Pure: the time comes from the caller, as ``AdColumns(ads, now=...)``.
+
+Names are loaded when first used, so that who only parses or evaluates one expression does not load NumPy.
 """
 
-from fairq.engine.classad.api import (
-    attributes_read,
-    evaluate_in_ad,
-    evaluate_in_columns,
-    evaluate_scalar,
-)
-from fairq.engine.classad.columns import AdColumns
-from fairq.engine.classad.expression import Expression, expression_of, parse
-from fairq.engine.classad.kinds import (
-    BOOLEAN,
-    ERROR,
-    ERROR_KIND,
-    INTEGER,
-    OTHER,
-    REAL,
-    STRING,
-    UNDEFINED,
-    UNDEFINED_KIND,
-)
-from fairq.engine.classad.references import EVERY_ATTRIBUTE
-from fairq.engine.classad.values import Values
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fairq.engine.classad.api import attributes_read, evaluate_in_ad, evaluate_in_columns
+    from fairq.engine.classad.columns import AdColumns
+    from fairq.engine.classad.expression import Expression, expression_of, parse
+    from fairq.engine.classad.kinds import (
+        BOOLEAN,
+        ERROR,
+        ERROR_KIND,
+        INTEGER,
+        OTHER,
+        REAL,
+        STRING,
+        UNDEFINED,
+        UNDEFINED_KIND,
+    )
+    from fairq.engine.classad.references import EVERY_ATTRIBUTE
+    from fairq.engine.classad.scalar import evaluate_scalar
+    from fairq.engine.classad.values import Values
 
 __all__ = [
     "BOOLEAN",
@@ -47,3 +49,21 @@ __all__ = [
     "expression_of",
     "parse",
 ]
+
+_HOMES = {
+    "api": ("attributes_read", "evaluate_in_ad", "evaluate_in_columns"),
+    "columns": ("AdColumns",),
+    "expression": ("Expression", "expression_of", "parse"),
+    "references": ("EVERY_ATTRIBUTE",),
+    "scalar": ("evaluate_scalar",),
+    "values": ("Values",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME.get(name, 'kinds')}"), name)
+    globals()[name] = value
+    return value

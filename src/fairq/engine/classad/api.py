@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from fairq.engine.classad.columns import AdColumns
 from fairq.engine.classad.evaluator import evaluate
 from fairq.engine.classad.expression import Expression
-from fairq.engine.classad.fallback import scalar_by_library
 from fairq.engine.classad.nodes import Node, Reference
 from fairq.engine.classad.parties import Parties
 from fairq.engine.classad.references import closure
@@ -47,16 +46,6 @@ def _evaluate(
     numbers = None if rows is None else np.asarray(rows, np.intp)
     vector = evaluate(expression, side, Parties(ad, columns), numbers)
     return Values(vector, len(columns) if numbers is None else len(numbers), columns.pool)
-
-
-def evaluate_scalar(
-    expression: Expression,
-    my: Mapping[str, Any],
-    target: Mapping[str, Any] | None = None,
-    now: int | None = None,
-) -> Any:
-    """Evaluate once, by HTCondor's library; ``time()`` is *now* (seconds since 1970), undefined without it."""
-    return scalar_by_library(expression, my, target, now)
 
 
 def attributes_read(

@@ -15,7 +15,8 @@ from fairq.engine.classad.convert import constant
 from fairq.engine.classad.distinct import Arguments, by_arguments
 from fairq.engine.classad.expression import Expression
 from fairq.engine.classad.fallback import part_by_library, whole_by_library
-from fairq.engine.classad.functions import KERNELS, KIND_TESTS, TIMES, UNSCOPED, kind_test
+from fairq.engine.classad.function_names import TIMES, UNSCOPED
+from fairq.engine.classad.functions import KERNELS, KIND_TESTS, kind_test
 from fairq.engine.classad.kinds import (
     ERROR_KIND,
     EXPRESSION,

@@ -102,15 +102,3 @@ KERNELS: Final[dict[str, Callable[[Vector], Vector]]] = {
     "round": _rounding(np.rint),
 }
 """Functions of one argument as kernels over uniform vectors; strings are left to the distinct-value path."""
-
-TIMES: Final = frozenset(
-    {"abstime", "reltime", "isabstime", "isreltime", "currenttime", "daytime"}
-    | {"timezoneoffset", "formattime", "splittime", "getyear", "getmonth", "getdayofyear"}
-    | {"getdayofmonth", "getdayofweek", "getdays", "gethours", "getminutes", "getseconds"}
-)
-"""Functions that know times, which Python cannot tell from numbers: only the library passes them on."""
-
-UNSCOPED: Final = frozenset(
-    ["eval", "unparse", "unresolved", "evalineachcontext", "countmatches", "debug", "random", "usermap", "userhome"]
-)
-"""Functions that look at the unevaluated argument or at what is not in it at all."""

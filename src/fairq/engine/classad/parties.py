@@ -22,10 +22,6 @@ class Parties:
         self.columns = columns
         self._attributes = {name.lower(): value for name, value in ad.items()}
 
-    def with_one(self, ad: Mapping[str, Any]) -> Parties:
-        """Return the single ad together with *ad* alone in place of the columns."""
-        return Parties(self._attributes, AdColumns([ad]))
-
     def owns(self, side: Side, name: str) -> bool:
         """Tell whether any ad of *side* has the attribute *name* (lower case)."""
         if side is Side.AD:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from fairq.engine.classad.functions import TIMES, UNSCOPED
+from fairq.engine.classad.function_names import TIMES, UNSCOPED
 from fairq.engine.classad.nodes import Binary, Call, ListOf, Literal, Node, Reference, children
 from fairq.engine.classad.scopes import CURRENT_TIME, RESERVED, Owner, Side, scope_side
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from fairq.engine.classad.column import Column
 from fairq.engine.classad.expression import expression_of
 from fairq.engine.classad.nodes import Node
+from fairq.engine.classad.pair import may_read
 from fairq.engine.classad.scopes import Side
 
 
@@ -25,7 +26,7 @@ class UnknownAd:
         self._nodes: dict[str, dict[str, Node | None]] = {}
         for ad in ads:
             for name, value in ad.items():
-                if isinstance(value, list | tuple | Mapping | str) and not _is_plain(value):
+                if may_read(value):
                     expression = expression_of(value)
                     self._nodes.setdefault(name.lower(), {})[expression.text] = expression.node
 
@@ -44,7 +45,3 @@ class UnknownAd:
         if side is Side.AD:
             return list(self._nodes.get(name, {}).values())
         return self._columns.nodes(name)
-
-
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, str) and not value.startswith("/Expr(")

@@ -1,0 +1,43 @@
+"""Two ads in JSON form as the parties of a match, for telling what an expression would read of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fairq.engine.classad.expression import expression_of
+from fairq.engine.classad.library import EXPR_OPEN
+from fairq.engine.classad.nodes import Node
+from fairq.engine.classad.scopes import Side
+
+
+class Pair:
+    """Two single ads, the one whose expressions are evaluated as AD."""
+
+    def __init__(self, my: Mapping[str, Any], target: Mapping[str, Any]) -> None:
+        self._ads = {
+            Side.AD: {name.lower(): value for name, value in my.items()},
+            Side.COLUMNS: {name.lower(): value for name, value in target.items()},
+        }
+
+    def owns(self, side: Side, name: str) -> bool:
+        """Tell whether the ad of *side* has the attribute *name* (lower case)."""
+        return name in self._ads[side]
+
+    def may_lack(self, side: Side, name: str) -> bool:
+        """Tell whether the ad of *side* lacks the attribute *name* (lower case)."""
+        return name not in self._ads[side]
+
+    def nodes(self, side: Side, name: str) -> list[Node | None]:
+        """Return the tree of the attribute *name* of *side* if it is more than a constant."""
+        value = self._ads[side].get(name)
+        return [expression_of(value).node] if may_read(value) else []
+
+    def attributes(self) -> Iterator[tuple[Side, str]]:
+        """Return all attributes of both ads."""
+        return ((side, name) for side, ad in self._ads.items() for name in ad)
+
+
+def may_read(value: Any) -> bool:
+    """Tell whether an ad's value in JSON form is an expression, a list or a nested ad."""
+    return value.startswith(EXPR_OPEN) if isinstance(value, str) else isinstance(value, list | tuple | Mapping)
