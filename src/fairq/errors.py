@@ -202,7 +202,7 @@ class InvalidJobIdError(FairqError):
 
 
 class InvalidEndTimeError(FairqError):
-    """job {job} cannot have ended at {end}: {reason} (seconds since 1970)"""
+    """job {job} cannot have ended at {end}: {reason} (seconds since 1970); give a time from its start to now"""
 
     exit_code = 37
 
