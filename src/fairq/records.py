@@ -95,6 +95,10 @@ class Claim:
     concurrency_limits: str | None = None
 
 
+SLOT_ELSEWHERE = "its slot is not in the pool"
+"""The reason of an imported job that runs where this state cannot see it."""
+
+
 @dataclass(slots=True)
 class JobRange:
     """Procs *first_proc* to *last_proc* of one cluster that are alike.

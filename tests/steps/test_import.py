@@ -272,6 +272,25 @@ def test_priorities_do_not_decay_for_the_past(bring: Run, run: Run, state: Path,
     assert {ad["Name"]: ad["RealPriority"] for ad in ads}["alice@example.org"] == 10.0
 
 
+def test_a_job_that_runs_on_a_slot_that_was_not_imported_is_no_fault(
+    run: Any, bring: Run, state: Path, tmp_path: Path
+) -> None:
+    """A queue imported without its pool keeps its running jobs, and the state is sound."""
+    bring("--jobs", dump(tmp_path, "jobs", job(7, 0, JobStatus=2), job(7, 1)))
+
+    assert run("--state", state, "state", "check").code == 0
+    assert run("--state", state, "queue", "--af:j", "JobStatus").out == "7.0 2\n7.1 1\n"
+
+
+def test_ads_of_condor_userprio_have_the_effective_priority(bring: Run, state: Path, tmp_path: Path) -> None:
+    """Its ads name what kind of record they are, and their Priority is the real one times the factor."""
+    ad = {"Name": "a@x", "IsAccountingGroup": False, "Priority": 5000.0, "PriorityFactor": 1000.0}
+    bring("--accounting", dump(tmp_path, "accounting", ad))
+
+    with reading(state) as opened:
+        assert [(record.name, record.priority) for record in submitters.load_all(opened)] == [("a@x", 5.0)]
+
+
 def test_import_is_in_the_history(bring: Run, state: Path, tmp_path: Path) -> None:
     """Who imported what, and what stood there before."""
     bring("--slots", dump(tmp_path, "slots", slot("a"), slot("b")))
@@ -281,4 +300,4 @@ def test_import_is_in_the_history(bring: Run, state: Path, tmp_path: Path) -> No
         entries = history.load(opened)
     assert [(one.subject, one.before) for one in entries] == [("slots", 0), ("slots", 2), ("alice@example.org", None)]
     assert entries[1].after == 1
-    assert entries[2].after["Priority"] == 10.0
+    assert entries[2].after["RealPriority"] == 10.0

@@ -1,7 +1,8 @@
 """Accounting ads: the accountant's records by HTCondor's attribute names, in and out.
 
-``Priority`` is the real priority here, as the accountant stores it; condor_userprio prints the effective one
-under that name. Where an ad has ``RealPriority`` too, as those of ``fairq userprio``, that is the real one.
+An ad of the accountant's own has the real priority as ``Priority``. condor_userprio prints the effective one under
+that name; its ads are told by ``IsAccountingGroup``, which all of them have. Where an ad has ``RealPriority``, as those
+of ``fairq userprio`` and ``fairq export``, that is the real one.
 """
 
 from __future__ import annotations
@@ -113,8 +114,6 @@ def _record(fields: _Fields) -> AccountingRecord:
     for attribute, field in _REALS.items():
         if attribute in fields:
             setattr(record, field, fields.real(attribute))
-    if "RealPriority" in fields:
-        record.priority = fields.real("RealPriority")
     for attribute, field in _SIGNED_REALS.items():
         if attribute in fields:
             setattr(record, field, fields.real(attribute, -math.inf))
@@ -124,6 +123,10 @@ def _record(fields: _Fields) -> AccountingRecord:
         factor = fields.real("PriorityFactor")
         # The accountant takes a factor below 1 for one that was never set.
         record.priority_factor = factor if factor >= 1 else None
+    if "RealPriority" in fields:
+        record.priority = fields.real("RealPriority")
+    elif "IsAccountingGroup" in fields and record.priority_factor is not None:
+        record.priority /= record.priority_factor
     if "AccumulatedUsage" in fields and "WeightedAccumulatedUsage" not in fields:
         record.weighted_accumulated_usage = record.accumulated_usage
     record.ceiling = max(-1, fields.whole("Ceiling", -1, -_LARGEST_LIMIT, _LARGEST_LIMIT))
@@ -140,6 +143,7 @@ def _record(fields: _Fields) -> AccountingRecord:
 def accounting_ad(record: AccountingRecord, last_update: int) -> Ad:
     """Return *record* as the ad that `read_accounting` reads back; all is charged up to *last_update*."""
     ad: dict[str, Any] = {"Name": record.name, "IsAccountingGroup": record.is_group}
+    ad["RealPriority"] = record.priority
     for names in (_REALS, _SIGNED_REALS, _WHOLE):
         for attribute, field in names.items():
             value = getattr(record, field)
@@ -147,6 +151,7 @@ def accounting_ad(record: AccountingRecord, last_update: int) -> Ad:
                 ad[attribute] = value
     if record.priority_factor is not None:
         ad["PriorityFactor"] = record.priority_factor
+        ad["Priority"] *= record.priority_factor
     ad["Ceiling"], ad["Floor"] = record.ceiling, record.floor
     for limit, field in _LEASES.items():
         lease: Lease | None = getattr(record, field)

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import groupby
 
-from fairq.records import JobStatus
+from fairq.records import SLOT_ELSEWHERE, JobStatus
 from fairq.state.connection import State
 
 _TOLERANCE = 1e-6
@@ -78,9 +78,9 @@ def _claims_against_jobs(state: State) -> Iterator[str]:
     ).fetchall()
     running: Iterator[_Running] = iter(
         state.connection.execute(
-            "SELECT cluster, schedd, first_proc, last_proc, submitter FROM job WHERE status = ? "
+            "SELECT cluster, schedd, first_proc, last_proc, submitter FROM job WHERE status = ? AND reason IS NOT ? "
             "ORDER BY cluster, schedd, first_proc",
-            (JobStatus.RUNNING,),
+            (JobStatus.RUNNING, SLOT_ELSEWHERE),
         )
     )
     job = next(running, None)

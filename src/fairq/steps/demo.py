@@ -84,7 +84,10 @@ SCENES = (
     _scene("Bob's jobs end, and he leaves the lab:", f"remove bob@lab.example --now {_NEXT_MONDAY}21:00"),
     _scene("his record is deleted,", f"userprio -delete bob@lab.example --now {_NEXT_MONDAY}21:01"),
     _scene("and Alice is the only one left.", f"userprio -allusers --now {_NEXT_MONDAY}21:02"),
-    _scene("Every change is on record: when, by whom, of what (and by which command, with what stood there before).", "state history --limit 4 --af Time User Subject"),
+    _scene(
+        "Every change is on record: when, by whom, of what, by which command, and what stood there before.",
+        "state history --limit 4 --af Time User Subject",
+    ),
 )
 """A day of a small pool, and a day a week later. Times are local."""
 

@@ -13,11 +13,11 @@ from fairq.dumps.jobs import JobDump, read_jobs
 from fairq.dumps.slots import SlotDump, read_slots
 from fairq.dumps.source import opened
 from fairq.engine.accounting import Accountant, AccountingPolicy, charges_of
-from fairq.records import Actor, Ad, Change, JobStatus
+from fairq.records import SLOT_ELSEWHERE, Actor, Ad, Change, JobStatus
 from fairq.state import claims, history, jobs, meta, slots, submitters
 from fairq.state.connection import State, reading, writing
 from fairq.steps.accounting_policy import accounting_policy
-from fairq.steps.import_claims import ClaimPlan, plan_claims
+from fairq.steps.import_claims import ClaimPlan, plan_claims, running_elsewhere
 from fairq.steps.jobs_end import end_runs
 
 if TYPE_CHECKING:
@@ -158,6 +158,8 @@ def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor
         lost = [(run.schedd, run.cluster, run.proc, run.proc) for run in ended]
         jobs.set_status(state, lost, JobStatus.IDLE, actor.time)
     claims.store(state, [*plan.kept, *plan.linked])
+    if pool.jobs is not None:
+        jobs.change_many(state, running_elsewhere(state), reason=SLOT_ELSEWHERE)
     changes += _charge(state, pool.accounting, plan, accounting_policy(settings), actor.time)
     history.record(state, actor, changes)
 

@@ -95,6 +95,20 @@ def _link(plan: ClaimPlan, pool: list[SlotRecord], running: _Running) -> None:
         plan.pool = [replace(slot, ad=freed[slot.id]) if slot.id in freed else slot for slot in pool]
 
 
+def running_elsewhere(state: State) -> list[jobs.Procs]:
+    """The running jobs whose slot is not in the pool, as where only a part of a pool was imported."""
+    held: dict[tuple[str, int], set[int]] = {}
+    for claim in claims.load_all(state):
+        if claim.cluster is not None and claim.proc is not None:
+            held.setdefault((claim.schedd or "", claim.cluster), set()).add(claim.proc)
+    return [
+        jobs.Procs(job.schedd, job.cluster, proc, proc)
+        for job in jobs.select(state, statuses=[JobStatus.RUNNING])
+        for proc in range(job.first_proc, job.last_proc + 1)
+        if proc not in held.get((job.schedd, job.cluster), ())
+    ]
+
+
 class _Running:
     """The running jobs of a queue."""
 
