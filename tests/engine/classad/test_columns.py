@@ -266,3 +266,32 @@ def test_all_attributes_of_real_slots_agree_with_the_library() -> None:
     for name in slots[0]:
         want = [repr(evaluate_scalar(parse(name), slot, {}, now=1615757000)) for slot in slots]
         assert want == list(map(repr, python(evaluate_in_columns(name, columns, {}))))
+
+
+class TestRandom:
+    SLOTS = ({"Cpus": 4}, {"Cpus": 4}, {"Cpus": 4})
+
+    def draw(self, text: str, now: int, rows: list[int] | None = None) -> list[Any]:
+        return python(evaluate_in_ad(parse(text), {}, AdColumns(self.SLOTS, now=now), rows))
+
+    def test_rows_draw_different_numbers_the_same_ones_at_the_same_time(self) -> None:
+        """
+        A rank of random() spreads jobs over equal slots, yet a cycle can be repeated.
+        """
+        first = self.draw("random()", 1)
+
+        assert len(set(first)) == 3
+        assert all(0 <= number < 1 for number in first)
+        assert first == self.draw("random()", 1)
+        assert first[2:] == self.draw("random()", 1, [2])
+        assert first != self.draw("random()", 2)
+        assert set(attributes_read([parse("random()")], "my", AdColumns(self.SLOTS))) == set()
+
+    def test_the_argument_gives_range_and_kind(self) -> None:
+        """
+        Integers below an integer, reals below a real; nothing can be drawn below zero or a string.
+        """
+        assert all(isinstance(number, int) and 0 <= number < 4 for number in self.draw("random(Cpus)", 1))
+        assert all(isinstance(number, float) for number in self.draw("random(2.5)", 1))
+        assert self.draw("random(0)", 1) == [ERROR] * 3
+        assert self.draw('random("a")', 1) == [ERROR] * 3

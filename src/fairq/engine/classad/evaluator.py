@@ -15,8 +15,8 @@ from fairq.engine.classad.convert import constant
 from fairq.engine.classad.distinct import Arguments, by_arguments
 from fairq.engine.classad.expression import Expression
 from fairq.engine.classad.fallback import part_by_library, whole_by_library
-from fairq.engine.classad.function_names import TIMES, UNSCOPED
-from fairq.engine.classad.functions import KERNELS, KIND_TESTS, kind_test
+from fairq.engine.classad.function_names import RANDOM, TIMES, UNSCOPED
+from fairq.engine.classad.functions import KERNELS, KIND_TESTS, drawn, kind_test
 from fairq.engine.classad.kinds import (
     ERROR_KIND,
     EXPRESSION,
@@ -64,6 +64,7 @@ class Evaluator:
         self._parties = parties
         self._pool = parties.columns.pool
         self._active: list[tuple[Side, str]] = []
+        self._draws = 0
 
     def value(self, node: Node, side: Side, rows: Rows | None, n: int) -> Vector:
         """Return the values of *node* seen from *side*; raises NotColumnar."""
@@ -195,6 +196,8 @@ class Evaluator:
             return self._conditional(*node.arguments, side, rows, n)
         if name == "time" and not node.arguments:
             return self._now()
+        if name == RANDOM and len(node.arguments) < 2:
+            return self._drawn(node.arguments, side, rows, n)
         if name in TIMES or name in UNSCOPED:
             raise NotColumnar
         arguments = self._arguments(node.arguments, side, rows, n)
@@ -219,6 +222,18 @@ class Evaluator:
     def _now(self) -> Vector:
         now = self._parties.columns.now
         return constant(UNDEFINED if now is None else now, self._pool)
+
+    def _drawn(self, arguments: tuple[Node, ...], side: Side, rows: Rows | None, n: int) -> Vector:
+        """Return ``random()``: another number per row, but the same ones for the same time of the caller."""
+        self._draws += 1
+        generator = np.random.default_rng([abs(self._parties.columns.now or 0), self._draws])
+        fractions = generator.random(len(self._parties.columns))
+        fractions = fractions if rows is None else fractions[rows]
+        limit = self.value(arguments[0], side, rows, n) if arguments else constant(1.0, self._pool)
+        parts = [
+            (some, drawn(part, fractions if some is None else fractions[some])) for some, (part,) in pieces([limit], n)
+        ]
+        return merge(n, parts)
 
     # names
 

@@ -71,7 +71,7 @@ class _Groups:
     ) -> None:
         columns = parties.columns
         names = {party: parties.names(party) if found.everything else found.names(party) for party in Side}
-        if found.everything:
+        if found.everything or found.draws:
             firsts, self.combination = np.arange(n), np.arange(n)
         else:
             vectors = [columns.column(name).vector for name in sorted(names[Side.COLUMNS])]
@@ -80,7 +80,9 @@ class _Groups:
         reads_time = found.everything or any(name == CURRENT_TIME for _, name in found.read)
         single = parties.json_ad(names[Side.AD])
         single_ad = library_ad(single, columns.now, reads_time)
-        risky = found.everything or found.may_recurse_endlessly()
+        if found.everything:
+            found = closure([(side, node)], parties, [(party, name) for party in Side for name in names[party]])
+        risky = found.may_recurse_endlessly()
         self._pairs: list[tuple[Any, Any] | None] = []
         for first in firsts.tolist():
             row = first if rows is None else int(rows[first])

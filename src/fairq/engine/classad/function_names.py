@@ -12,6 +12,9 @@ TIMES: Final = frozenset(
 """Functions that know times, which Python cannot tell from numbers: only the library passes them on."""
 
 UNSCOPED: Final = frozenset(
-    ["eval", "unparse", "unresolved", "evalineachcontext", "countmatches", "debug", "random", "usermap", "userhome"]
+    ["eval", "unparse", "unresolved", "evalineachcontext", "countmatches", "debug", "usermap", "userhome"]
 )
 """Functions that look at the unevaluated argument or at what is not in it at all."""
+
+RANDOM: Final = "random"
+"""Differs from row to row although nothing is read."""

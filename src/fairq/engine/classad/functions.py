@@ -102,3 +102,14 @@ KERNELS: Final[dict[str, Callable[[Vector], Vector]]] = {
     "round": _rounding(np.rint),
 }
 """Functions of one argument as kernels over uniform vectors; strings are left to the distinct-value path."""
+
+
+def drawn(limit: Vector, fractions: Array) -> Vector:
+    """Return random numbers below a uniform *limit*, of its kind, from *fractions* in [0, 1)."""
+    data: Any = limit.data
+    if limit.kind not in (INTEGER, REAL):
+        return ERROR_VECTOR
+    if not (data > 0).all() or (data >= 2**31).any():
+        raise NotColumnar(whole=True)
+    numbers = fractions * data
+    return Vector(limit.kind, numbers.astype(np.int64) if limit.kind == INTEGER else numbers)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from fairq.engine.classad.function_names import TIMES, UNSCOPED
+from fairq.engine.classad.function_names import RANDOM, TIMES, UNSCOPED
 from fairq.engine.classad.nodes import Binary, Call, ListOf, Literal, Node, Reference, children
 from fairq.engine.classad.scopes import CURRENT_TIME, RESERVED, Owner, Side, scope_side
 
@@ -32,7 +32,8 @@ Attribute = tuple[Side, str]
 
 @dataclass
 class Closure:
-    """What is read: *everything* if it cannot be told; *times* tells that times are computed with.
+    """What is read: *everything* if it cannot be told; *times* tells that times are computed with, *draws* that
+    numbers are drawn at random.
 
     `edges` lead from each attribute (None: from the expression itself) to those its expressions read, with
     whether that happens out of sight of the library's guard against endless recursion.
@@ -41,6 +42,7 @@ class Closure:
     read: set[Attribute] = field(default_factory=set)
     everything: bool = False
     times: bool = False
+    draws: bool = False
     edges: dict[Attribute | None, set[tuple[Attribute, bool]]] = field(default_factory=dict)
 
     def names(self, side: Side) -> frozenset[str]:
@@ -114,6 +116,7 @@ class _Search:
                 case Call(name):
                     self._found.everything |= name.lower() in UNSCOPED
                     self._found.times |= name.lower() in TIMES
+                    self._found.draws |= name.lower() == RANDOM
             hidden = hidden or _hides(node)
             waiting.extend((part, hidden) for part in children(node))
 
