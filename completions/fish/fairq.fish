@@ -287,7 +287,6 @@ complete -c fairq -n '__fairq_at config import' -l csv -d 'Print comma-separated
 complete -c fairq -n '__fairq_at config import' -l tsv -d 'Print tab-separated values.'
 complete -c fairq -n '__fairq_at config import' -l af -x -d 'Print these attributes or expressions only, as HTCondor\'s autoformat does; --af:jlhVr,tng.'
 complete -c fairq -n '__fairq_at config import' -l no-header -d 'Leave the headings out.'
-complete -c fairq -n '__fairq_at config import' -l constraint -x -d 'Show only what satisfies this ClassAd expression; may be repeated, all must be true.'
 complete -c fairq -n '__fairq_at config import' -F
 complete -c fairq -n '__fairq_at import' -l slots -rF -d 'Slot ads, which replace the pool\'s slots; - is stdin.'
 complete -c fairq -n '__fairq_at import' -l jobs -rF -d 'Job ads, which replace the queue; - is stdin.'
@@ -300,7 +299,6 @@ complete -c fairq -n '__fairq_at import' -l csv -d 'Print comma-separated values
 complete -c fairq -n '__fairq_at import' -l tsv -d 'Print tab-separated values.'
 complete -c fairq -n '__fairq_at import' -l af -x -d 'Print these attributes or expressions only, as HTCondor\'s autoformat does; --af:jlhVr,tng.'
 complete -c fairq -n '__fairq_at import' -l no-header -d 'Leave the headings out.'
-complete -c fairq -n '__fairq_at import' -l constraint -x -d 'Show only what satisfies this ClassAd expression; may be repeated, all must be true.'
 complete -c fairq -n '__fairq_at import' -F
 complete -c fairq -n '__fairq_at export' -l slots -d 'Write the slot ads, as condor_status.'
 complete -c fairq -n '__fairq_at export' -l jobs -d 'Write the job ads, as condor_q.'
@@ -319,7 +317,6 @@ complete -c fairq -n '__fairq_at state path' -l csv -d 'Print comma-separated va
 complete -c fairq -n '__fairq_at state path' -l tsv -d 'Print tab-separated values.'
 complete -c fairq -n '__fairq_at state path' -l af -x -d 'Print these attributes or expressions only, as HTCondor\'s autoformat does; --af:jlhVr,tng.'
 complete -c fairq -n '__fairq_at state path' -l no-header -d 'Leave the headings out.'
-complete -c fairq -n '__fairq_at state path' -l constraint -x -d 'Show only what satisfies this ClassAd expression; may be repeated, all must be true.'
 complete -c fairq -n '__fairq_at state check' -l json -d 'Print one JSON document, numbers at full precision.'
 complete -c fairq -n '__fairq_at state check' -l ndjson -d 'Print one JSON object per line.'
 complete -c fairq -n '__fairq_at state check' -l csv -d 'Print comma-separated values.'
@@ -330,7 +327,7 @@ complete -c fairq -n '__fairq_at state check' -l constraint -x -d 'Show only wha
 complete -c fairq -n '__fairq_at state backup' -F
 complete -c fairq -n '__fairq_at state history' -l limit -x -d 'Show the last N changes; 0 shows all. [default: 100; x>=0]'
 complete -c fairq -n '__fairq_at state history' -l subject -x -a '(__fairq_names submitter)' -d 'Only what was changed of NAME.'
-complete -c fairq -n '__fairq_at state history' -l user -x -a '(__fairq_names submitter)' -d 'Only what this user of the system changed.'
+complete -c fairq -n '__fairq_at state history' -l user -x -a '(__fairq_names owner)' -d 'Only what this user of the system changed.'
 complete -c fairq -n '__fairq_at state history' -l json -d 'Print one JSON document, numbers at full precision.'
 complete -c fairq -n '__fairq_at state history' -l ndjson -d 'Print one JSON object per line.'
 complete -c fairq -n '__fairq_at state history' -l csv -d 'Print comma-separated values.'

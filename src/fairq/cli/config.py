@@ -11,7 +11,7 @@ import typer
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun
-from fairq.cli.output import Column, Output, Table, View, emit, write_text
+from fairq.cli.output import Column, Output, Report, Table, View, emit, write_text
 
 if TYPE_CHECKING:
     from fairq.settings.collect import Entry
@@ -166,7 +166,7 @@ def path(invocation: Invocation, output: Output) -> None:
 )
 def import_(
     invocation: Invocation,
-    output: Output,
+    output: Report,
     files: Annotated[
         list[str], typer.Argument(metavar="FILE...", help="HTCondor configuration, in order; - is stdin.")
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,7 +11,7 @@ import typer
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
-from fairq.cli.output import Output, View, emit
+from fairq.cli.output import Report, View, emit, progress
 from fairq.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ app = App()
 )
 def import_(
     invocation: Invocation,
-    output: Output,
+    output: Report,
     document: Annotated[
         str | None,
         typer.Argument(metavar="[DOCUMENT]", help="The whole state, as fairq export writes it; - is stdin."),
@@ -82,18 +84,29 @@ def import_(
 
     from fairq.steps.import_ import Dumps, import_dumps
 
-    imported = import_dumps(
-        invocation.state_path,
-        Dumps(slots, jobs, accounting),
-        invocation.settings,
-        invocation.actor(invocation.now(now)),
-        host=socket.gethostname(),
-        dry_run=dry_run,
-    )
+    with progress("Importing", _size(given), invocation.quiet) as advance:
+        imported = import_dumps(
+            invocation.state_path,
+            Dumps(slots, jobs, accounting),
+            invocation.settings,
+            invocation.actor(invocation.now(now)),
+            host=socket.gethostname(),
+            dry_run=dry_run,
+            advance=advance,
+        )
     for reason, count in imported.left_out.items():
         invocation.note(f"left out: {count} ({reason})")
     summary = _summary(imported)
     emit(View(document=summary, text=_sentence(summary, dry_run)), output)
+
+
+def _size(names: list[str]) -> int:
+    """The bytes there are to read; a file that cannot be looked at counts nothing here."""
+    total = 0
+    for name in names:
+        with suppress(OSError, ValueError):
+            total += Path(name).stat().st_size
+    return total
 
 
 def _summary(imported: Imported) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import typer
 
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
-from fairq.cli.output import Column, Output, Record, Table, View, emit
+from fairq.cli.output import Column, Output, Record, Report, Table, View, emit
 from fairq.errors import FairqError
 
 app = App(help="The state file: where it is, whether it is sound, copies, and what was changed.")
@@ -25,7 +25,7 @@ app = App(help="The state file: where it is, whether it is sound, copies, and wh
     fairq state path --json     # with its size
 """,
 )
-def path(invocation: Invocation, output: Output) -> None:
+def path(invocation: Invocation, output: Report) -> None:
     """Print the path of the state file, symbolic links followed.
 
     The file is chosen by --state, else FAIRQ_STATE, else it is your own (XDG) state directory's
@@ -108,7 +108,7 @@ def history(
         str | None, typer.Option("--subject", metavar="NAME", help="Only what was changed of NAME.")
     ] = None,
     user: Annotated[
-        str | None, typer.Option("--user", metavar="NAME", help="Only what this user of the system changed.")
+        str | None, typer.Option("--user", metavar="USER", help="Only what this user of the system changed.")
     ] = None,
 ) -> None:
     """Show what was changed, when, by whom and by which command; the newest change comes last.

@@ -6,7 +6,7 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -20,12 +20,19 @@ CHUNK = 1 << 22
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
+Advance = Callable[[int], None]
+"""Told how much more of a long work is done."""
+
+
 class Source:
     """A dump being read: its *name* for messages, and its text piece by piece."""
 
-    def __init__(self, name: str, stream: BinaryIO) -> None:
+    def __init__(self, name: str, stream: BinaryIO, advance: Advance | None = None) -> None:
         """Read *stream*, which may be gzip's, as UTF-8."""
         self.name = name
+        self._raw = stream
+        self._advance = advance
+        self._seen = 0
         peekable = io.BufferedReader(cast(io.RawIOBase, stream))
         compressed = peekable.peek(2)[:2] == _GZIP_MAGIC
         plain = cast(BinaryIO, gzip.GzipFile(fileobj=peekable)) if compressed else peekable
@@ -48,6 +55,10 @@ class Source:
             raise _unreadable(self.name, failure) from None
         if "\0" in piece:
             raise self.not_text()
+        if self._advance is not None:
+            seen = self._raw.tell()
+            self._advance(seen - self._seen)
+            self._seen = seen
         return piece
 
     def not_text(self) -> InvalidDumpError:
@@ -61,8 +72,10 @@ class Source:
 
 
 @contextmanager
-def opened(name: str) -> Iterator[Source]:
+def opened(name: str, advance: Advance | None = None) -> Iterator[Source]:
     """Open the dump *name*, a path or ``-`` for the standard input; gzip is recognised by its content.
+
+    *advance* is told how many more bytes of a file are read.
 
     Raises UnreadableDumpError for what is missing, a directory or forbidden.
     """
@@ -74,12 +87,12 @@ def opened(name: str) -> Iterator[Source]:
     except (OSError, ValueError) as failure:
         raise _unreadable(name, failure) from None
     with stream:
-        yield _started(name, cast(BinaryIO, stream))
+        yield _started(name, cast(BinaryIO, stream), advance)
 
 
-def _started(name: str, stream: BinaryIO) -> Source:
+def _started(name: str, stream: BinaryIO, advance: Advance | None = None) -> Source:
     try:
-        return Source(name, stream)
+        return Source(name, stream, advance)
     except OSError as failure:
         raise _unreadable(name, failure) from None
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fairq.dumps.accounting import AccountingDump, accounting_ad, read_accounting
 from fairq.dumps.jobs import JobDump, read_jobs
 from fairq.dumps.slots import SlotDump, read_slots
-from fairq.dumps.source import opened
+from fairq.dumps.source import Advance, opened
 from fairq.engine.accounting import Accountant, AccountingPolicy, charges_of
 from fairq.records import SLOT_ELSEWHERE, Actor, Ad, Change, JobStatus
 from fairq.state import claims, history, jobs, meta, slots, submitters
@@ -68,17 +68,19 @@ def import_dumps(
     *,
     host: str,
     dry_run: bool = False,
+    advance: Advance | None = None,
 ) -> Imported:
     """Take *dumps* over into the state at *path*, in one transaction; anything wrong, and nothing is changed.
 
     The slots replace the pool, the jobs the queue, the accounting ads the records that they name. Submitters
     are of the configured domain, else of that in a job's ``User``, else of *host*. A claim goes on where its
     slot and its running job are still there; a slot that says it runs a running job of the queue is claimed
-    for it. With *dry_run* all is read and checked, and nothing stored.
+    for it. With *dry_run* all is read and checked, and nothing stored. *advance* is told how many more bytes of the
+    files are read.
 
     Raises UnreadableDumpError, InvalidDumpError, InvalidAdError, DuplicateAdError, or the state's errors.
     """
-    pool = _read(dumps, _submitter_of(settings, host), actor.time)
+    pool = _read(dumps, _submitter_of(settings, host), actor.time, advance)
     with reading(path) if dry_run else writing(path) as state:
         plan = plan_claims(
             state,
@@ -100,16 +102,16 @@ def import_dumps(
     return result
 
 
-def _read(dumps: Dumps, submitter_of: Callable[[Ad], str], now: int) -> _Pool:
+def _read(dumps: Dumps, submitter_of: Callable[[Ad], str], now: int, advance: Advance | None) -> _Pool:
     slot_dump = job_dump = accounting_dump = None
     if dumps.slots is not None:
-        with opened(dumps.slots) as source:
+        with opened(dumps.slots, advance) as source:
             slot_dump = read_slots(source)
     if dumps.jobs is not None:
-        with opened(dumps.jobs) as source:
+        with opened(dumps.jobs, advance) as source:
             job_dump = read_jobs(source, submitter_of, now)
     if dumps.accounting is not None:
-        with opened(dumps.accounting) as source:
+        with opened(dumps.accounting, advance) as source:
             accounting_dump = read_accounting(source)
     return _Pool(slot_dump, job_dump, accounting_dump)
 

@@ -59,7 +59,6 @@ def _within(child: Documented, command: Documented) -> list[str]:
 
 
 def _output(command: Documented) -> list[str]:
-    found: list[Parameter] = next(
-        (one.options_of("output") for one in (command, *command.children) if one.options_of("output")), []
-    )
-    return options(found)
+    """The fullest set: a command that reports one thing has no --constraint."""
+    found: list[list[Parameter]] = [one.options_of("output") for one in (command, *command.children)]
+    return options(max(found, key=len))
