@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.engine.negotiation.pools import JOB, NOW, SLOT
 
 from fairq.records import AccountingRecord, Actor, Ad, Claim, JobRange, JobStatus, Lease, SlotRecord
 from fairq.settings import Settings, load
 from fairq.state import claims, cycles, history, job_ads, jobs, meta, runs, slots, submitters
 from fairq.state.connection import reading, writing
 from fairq.steps.negotiate import Cycle, negotiate
-from tests.engine.negotiation.pools import JOB, NOW, SLOT
 
 
 def settings(**variables: str) -> Settings:
