@@ -34,7 +34,8 @@ def expression_text(value: Any) -> str | None:
 @lru_cache(maxsize=20_000)
 def tree(text: str) -> Any:
     """Return *text* parsed by the library."""
-    return library().ExprTree(text)
+    # A comment at the end of a text is one only if its line ends.
+    return library().ExprTree(text + "\n")
 
 
 def to_library(value: Any) -> Any:

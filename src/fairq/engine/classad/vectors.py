@@ -142,11 +142,3 @@ def by_kinds(kernel: Callable[..., Vector], vectors: Sequence[Vector], n: int) -
     The kernel gets the vectors; what it returns must hold one value or as many as its longest argument.
     """
     return merge(n, ((rows, kernel(*parts)) for rows, parts in pieces(vectors, n)))
-
-
-def where_vector(mask: Array, yes: Vector, no: Vector, n: int) -> Vector:
-    """Return *yes* in rows where *mask* holds, *no* elsewhere; a mask of length 1 stands for all rows."""
-    if len(mask) == 1 or mask.all() or not mask.any():
-        return yes if bool(mask[0]) else no
-    first, second = np.nonzero(mask)[0], np.nonzero(~mask)[0]
-    return merge(n, [(first, yes.take(first)), (second, no.take(second))])
