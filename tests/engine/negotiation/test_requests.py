@@ -46,3 +46,12 @@ def test_an_attribute_that_a_slot_reads_makes_another_kind() -> None:
 
     assert [m.cluster for m in decision.matches] == [2]
     assert [r.request for r in decision.rejections] == [(1, 0)]
+
+
+def test_an_expression_that_may_read_anything_tells_all_jobs_apart() -> None:
+    """A slot that evaluates a text as an expression may look at any attribute of the job."""
+    pool = slots(2, Requirements='/Expr(eval(strcat("TARGET.Pro", "ject")) == "astro")/')
+    wants = {"a@x": [jobs(1, Project="bio"), jobs(1, Project="astro")]}
+    decision = cycle(pool, wants)
+
+    assert [m.cluster for m in decision.matches] == [2]

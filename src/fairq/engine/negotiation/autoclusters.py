@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from fairq.engine.classad import AdColumns, Expression, attributes_read, expression_of, parse
+from fairq.engine.classad import (
+    EVERY_ATTRIBUTE,
+    AdColumns,
+    Expression,
+    attributes_read,
+    expression_of,
+    parse,
+)
 from fairq.records import Ad, JobRange
 
 _ALWAYS = frozenset({"requirements", "rank", "concurrencylimits"})
@@ -54,8 +61,10 @@ class Autoclusters:
         shared, names = self._names(jobs.ad_id)
         own = {name.lower(): value for name, value in (jobs.own or {}).items()}
         template = {name.lower() for name in jobs.template or ()}
-        if own.keys() & names or template & names or names & _COLUMNS:
-            yield from self._split_apart(jobs, shared, "procid" in names or bool(template & names))
+        everything = EVERY_ATTRIBUTE in names
+        if everything or own.keys() & names or template & names or names & _COLUMNS:
+            by_proc = everything or "procid" in names or bool(template & names)
+            yield from self._split_apart(jobs, shared, by_proc)
             return
         number = self._plain.get(jobs.ad_id)
         if number is None:
@@ -103,6 +112,8 @@ class Autoclusters:
                 new = read - names
                 names |= new
                 todo += new
+        if EVERY_ATTRIBUTE in names:
+            names |= ad.keys()
         return frozenset(name for name in names if not name.startswith(_EPHEMERAL_PREFIXES))
 
 

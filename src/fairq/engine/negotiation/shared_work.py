@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from fairq.engine.classad import AdColumns, Expression, attributes_read, expression_of
+from fairq.engine.classad import EVERY_ATTRIBUTE, AdColumns, Expression, attributes_read, expression_of
 from fairq.records import Ad
 
 Result = TypeVar("Result")
@@ -88,5 +88,7 @@ class SharedWork(Generic[Result]):
                 new = read - names
                 names |= new
                 todo += new
+        if EVERY_ATTRIBUTE in names:
+            names |= job.keys() | asker.ephemeral.keys()
         live = tuple(sorted(names & asker.ephemeral.keys()))
         return tuple(f"{name}={job[name]!r}" for name in sorted(names) if name in job), live
