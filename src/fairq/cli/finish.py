@@ -8,9 +8,9 @@ import typer
 
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Now, time_of
-from fairq.cli.output import Output, emit
-from fairq.cli.queue_options import All, AsJson, Constraints, Jobs, report, selected
+from fairq.cli.options import Constraint, Now, time_of
+from fairq.cli.output import Report, emit
+from fairq.cli.queue_options import All, Jobs, report, selected
 
 app = App()
 
@@ -24,6 +24,7 @@ app = App()
 )
 def finish(
     invocation: Invocation,
+    output: Report,
     jobs: Jobs = None,
     exit_code: Annotated[
         int | None, typer.Option("--exit-code", metavar="N", min=-255, max=255, help="What the program returned.")
@@ -32,10 +33,9 @@ def finish(
         int | None,
         typer.Option("--at", metavar="TIME", parser=time_of("--at"), help="When it ended, if not now."),
     ] = None,
-    constraint: Constraints = None,
+    constraint: Constraint = None,
     everything: All = False,
     now: Now = None,
-    json: AsJson = False,
 ) -> None:
     """Record that running jobs have ended.
 
@@ -49,4 +49,4 @@ def finish(
     actor = invocation.actor(invocation.now(now))
     finished = step(invocation.state_path, invocation.settings, selection, actor, end=at, exit_code=exit_code)
     view = report(finished.targets, selection, "finished", False)
-    emit(view, Output(format="json" if json else "table", quiet=invocation.quiet))
+    emit(view, output)

@@ -9,9 +9,9 @@ import typer
 
 from fairq.cli.command import App, Command
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now
-from fairq.cli.output import Output, emit
-from fairq.cli.queue_options import All, AsJson, Constraints, Jobs, report, selected
+from fairq.cli.options import Constraint, DryRun, Now
+from fairq.cli.output import Report, emit
+from fairq.cli.queue_options import All, Jobs, report, selected
 from fairq.errors import InvalidNumberError, UsageError
 
 _CHANGE = re.compile(r"[-+]\d+", re.ASCII)
@@ -45,16 +45,16 @@ app = App()
 )
 def prio(
     invocation: Invocation,
+    output: Report,
     words: Jobs = None,
     priority: Annotated[str | None, typer.Option("-p", "--priority", metavar="N", help="The priority to set.")] = None,
     by: Annotated[
         str | None, typer.Option("--by", metavar="N", help="Raise the priority by N (lower it by -N); as +N, -N.")
     ] = None,
-    constraint: Constraints = None,
+    constraint: Constraint = None,
     everything: All = False,
     now: Now = None,
     dry_run: DryRun = False,
-    json: AsJson = False,
 ) -> None:
     """Change the priority of jobs among those of the same submitter.
 
@@ -77,7 +77,7 @@ def prio(
         done = f"set to priority {value}"
     else:
         done = f"{'lowered' if value < 0 else 'raised'} in priority by {abs(value)}"
-    emit(report(changed.targets, selection, done, dry_run), Output(format="json" if json else "table"))
+    emit(report(changed.targets, selection, done, dry_run), output)
 
 
 def _number(text: str) -> int:

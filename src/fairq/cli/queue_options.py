@@ -22,20 +22,9 @@ Jobs = Annotated[
     ),
 ]
 
-Constraints = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--constraint",
-        metavar="EXPR",
-        help="Only jobs that satisfy this ClassAd expression; may be repeated, all must be true.",
-    ),
-]
-
 All = Annotated[bool, typer.Option("--all", help="All jobs of the queue.")]
 
 Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; kept with the job or its history.")]
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 def selected(words: Sequence[str] | None, constraints: list[str] | None, everything: bool) -> Selection:

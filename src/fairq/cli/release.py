@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now
-from fairq.cli.output import Output, emit
-from fairq.cli.queue_options import All, AsJson, Constraints, Jobs, Reason, report, selected
+from fairq.cli.options import Constraint, DryRun, Now
+from fairq.cli.output import Report, emit
+from fairq.cli.queue_options import All, Jobs, Reason, report, selected
 
 app = App()
 
@@ -20,13 +20,13 @@ app = App()
 )
 def release(
     invocation: Invocation,
+    output: Report,
     jobs: Jobs = None,
-    constraint: Constraints = None,
+    constraint: Constraint = None,
     everything: All = False,
     reason: Reason = None,
     now: Now = None,
     dry_run: DryRun = False,
-    json: AsJson = False,
 ) -> None:
     """Release held jobs.
 
@@ -40,4 +40,4 @@ def release(
     editor = JobEditor(invocation.state_path, invocation.settings, actor, dry_run=dry_run)
     changed = editor.release(selection, reason)
     view = report(changed.targets, selection, "released", dry_run)
-    emit(view, Output(format="json" if json else "table", quiet=invocation.quiet))
+    emit(view, output)

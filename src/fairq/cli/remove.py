@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now
-from fairq.cli.output import Output, emit
-from fairq.cli.queue_options import All, AsJson, Constraints, Jobs, Reason, report, selected
+from fairq.cli.options import Constraint, DryRun, Now
+from fairq.cli.output import Report, emit
+from fairq.cli.queue_options import All, Jobs, Reason, report, selected
 
 app = App()
 
@@ -21,13 +21,13 @@ app = App()
 )
 def remove(
     invocation: Invocation,
+    output: Report,
     jobs: Jobs = None,
-    constraint: Constraints = None,
+    constraint: Constraint = None,
     everything: All = False,
     reason: Reason = None,
     now: Now = None,
     dry_run: DryRun = False,
-    json: AsJson = False,
 ) -> None:
     """Remove jobs from the queue.
 
@@ -42,4 +42,4 @@ def remove(
     editor = JobEditor(invocation.state_path, invocation.settings, actor, dry_run=dry_run)
     changed = editor.remove(selection, reason)
     view = report(changed.targets, selection, "removed", dry_run)
-    emit(view, Output(format="json" if json else "table", quiet=invocation.quiet))
+    emit(view, output)

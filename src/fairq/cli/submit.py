@@ -12,7 +12,7 @@ import typer
 from fairq.cli.command import App, Command
 from fairq.cli.invocation import Invocation, operating_system_user
 from fairq.cli.options import DryRun, Now
-from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.output import Column, Output, Report, Table, View, emit
 from fairq.errors import InvalidSubmitValueError, UnreadableDescriptionError, UsageError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ Text = str | None
 )
 def submit(
     invocation: Invocation,
-    output: Output,
+    output: Report,
     file: Annotated[
         Text, typer.Argument(metavar="[FILE | -- PROGRAM ARGS...]", help="A submit description; - is stdin.")
     ] = None,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import groupby
 
 from fairq.errors import InvalidJobIdError, NoMatchingJobError, UnknownJobError
-from fairq.records import Ad, JobRange, JobStatus
+from fairq.records import JobRange
 from fairq.state import jobs
 from fairq.state.connection import State
-from fairq.steps.jobs_overlay import RUNNING_ATTRIBUTES, Overlay
+from fairq.steps.jobs_matching import Matcher
 
 _ID = re.compile(r"(\d{1,9})(?:\.(\d{1,10})(?:-(?:(\d{1,9})\.)?(\d{1,10}))?|\.?)")
 
@@ -82,17 +83,16 @@ def find(
         UnknownJobError, NoMatchingJobError: a target, or the constraint, has no job (if that is an error).
         ExpressionError: the constraint does not parse.
     """
-    test = None if selection.constraint is None else _Matcher(state, selection.constraint)
+    test = None if selection.constraint is None else Matcher(state, selection.constraint)
     targets = selection.targets or [Target("all", owner=None)]
-    seen: dict[tuple[str, int], list[tuple[int, int]]] = {}
+    seen = _Seen()
     for target in targets:
         found = _of_target(state, target)
         if not found and missing_is_error and selection.targets:
             raise _missing(target)
         if test is not None:
             found = [part for job in found for part in test.parts(job)]
-        fresh = [part for job in found for part in _unseen(job, seen)]
-        yield target, fresh
+        yield target, seen.fresh(found)
 
 
 def _missing(target: Target) -> UnknownJobError | NoMatchingJobError:
@@ -108,6 +108,8 @@ def _of_target(state: State, target: Target) -> list[JobRange]:
         return jobs.select(state, owner=target.owner)
     if target.cluster is None:
         return jobs.select(state)
+    if target.is_one_job:
+        return jobs.select(state, cluster=target.cluster, proc=target.first_proc)
     found = jobs.select(state, cluster=target.cluster)
     if target.first_proc is None or target.last_proc is None:
         return found
@@ -119,72 +121,41 @@ def _cut(job: JobRange, first: int, last: int) -> JobRange:
     return replace(job, first_proc=max(job.first_proc, first), last_proc=min(job.last_proc, last))
 
 
-def _unseen(job: JobRange, seen: dict[tuple[str, int], list[tuple[int, int]]]) -> Iterator[JobRange]:
-    """Yield the parts of *job* that were not seen before, and remember them."""
-    before = seen.setdefault((job.schedd, job.cluster), [])
-    start = job.first_proc
-    for first, last in sorted(b for b in before if b[0] <= job.last_proc and b[1] >= job.first_proc):
-        if first > start:
-            yield replace(job, first_proc=start, last_proc=first - 1)
-        start = max(start, last + 1)
-    if start <= job.last_proc:
-        yield replace(job, first_proc=start)
-    before.append((job.first_proc, job.last_proc))
+class _Seen:
+    """The procs that were found already, per cluster in bounds that neither overlap nor touch."""
 
+    def __init__(self) -> None:
+        self._bounds: dict[tuple[str, int], list[tuple[int, int]]] = {}
 
-class _Matcher:
-    """Tests jobs against a constraint; jobs alike in all that the test can see are tested once."""
-
-    def __init__(self, state: State, constraint: str) -> None:
-        from fairq.engine.classad import parse
-        from fairq.engine.classad.library import evaluate_tree, to_ad, to_library, tree
-
-        parse(constraint)
-        self._state = state
-        self._text = constraint.lower()
-        self._tree = tree(constraint)
-        self._evaluate = evaluate_tree
-        self._to_ad = to_ad
-        self._to_library = to_library
-        self._overlay = Overlay(state)
-        self._shared: dict[int, Ad] = {}
-
-    def parts(self, job: JobRange) -> list[JobRange]:
-        """Return the parts of *job* that satisfy the constraint."""
-        if job.ad_id not in self._shared:
-            self._shared |= jobs.ads(self._state, [job.ad_id])
-        ad = {
-            **job.ad_of(self._shared[job.ad_id], job.first_proc),
-            **self._overlay.of(job, job.first_proc),
-        }
-        library_ad = self._to_ad(ad)
-        if len(job) == 1 or not self._sees_proc(job, ad):
-            return [job] if self._is_true(library_ad) else []
-        varying = self._varying(job)
+    def fresh(self, found: Iterable[JobRange]) -> list[JobRange]:
+        """Return the parts of *found* that are new, and remember them; *found* itself has nothing twice."""
         result: list[JobRange] = []
-        for proc in range(job.first_proc, job.last_proc + 1):
-            peculiar = {**job.peculiar(proc), **self._overlay.of(job, proc), "ProcId": proc}
-            for name in varying & peculiar.keys():
-                library_ad[name] = self._to_library(peculiar[name])
-            if self._is_true(library_ad):
-                if result and result[-1].last_proc == proc - 1:
-                    result[-1].last_proc = proc
-                else:
-                    result.append(replace(job, first_proc=proc, last_proc=proc))
+        for (schedd, cluster), group in groupby(found, key=lambda job: (job.schedd, job.cluster)):
+            known = self._bounds.get((schedd, cluster), [])
+            parts = [part for job in group for part in _outside(job, known)]
+            result += parts
+            self._bounds[schedd, cluster] = _merged([*known, *((job.first_proc, job.last_proc) for job in parts)])
         return result
 
-    def _sees_proc(self, job: JobRange, ad: Ad) -> bool:
-        """Say whether the constraint can tell the jobs of a range apart, itself or by way of an attribute."""
-        varying = {name.lower() for name in self._varying(job)}
-        texts = [self._text, *(v.lower() for v in ad.values() if isinstance(v, str) and v.startswith("/Expr("))]
-        return any(name in text for name in varying for text in texts)
 
-    @staticmethod
-    def _varying(job: JobRange) -> set[str]:
-        """Return the attributes that can differ within *job*."""
-        running = RUNNING_ATTRIBUTES if job.status == JobStatus.RUNNING else ()
-        return {"ProcId", *(job.template or ()), *running}
+def _outside(job: JobRange, known: Sequence[tuple[int, int]]) -> Iterator[JobRange]:
+    """Yield the parts of *job* outside all the bounds *known*."""
+    start = job.first_proc
+    at = bisect_left(known, start, key=lambda bounds: bounds[1])
+    while at < len(known) and known[at][0] <= job.last_proc:
+        if known[at][0] > start:
+            yield replace(job, first_proc=start, last_proc=known[at][0] - 1)
+        start = known[at][1] + 1
+        at += 1
+    if start <= job.last_proc:
+        yield job if start == job.first_proc else replace(job, first_proc=start)
 
-    def _is_true(self, ad: Any) -> bool:
-        value = self._evaluate(self._tree, ad, None)
-        return isinstance(value, bool | int | float) and bool(value)
+
+def _merged(bounds: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for first, last in sorted(bounds):
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], last))
+        else:
+            merged.append((first, last))
+    return merged
