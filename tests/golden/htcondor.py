@@ -82,11 +82,17 @@ def _holder(match: dict[str, Any]) -> str:
 
 def _groups(cycle: dict[str, Any], expected: dict[str, Any]) -> list[str]:
     """Compare the groups' turns: the limit that each got, or why it was passed over."""
-    turns = [(name, limit) for name, limit in expected["group_limits_in_order"]]
+    # A limit that is no number (0/0 in the negotiator's log) has no number in JSON either.
+    turns = [(name, None if limit != limit else limit) for name, limit in expected["group_limits_in_order"]]
     if not turns:
         return []
-    found = [(group.get("group"), group.get("skipped") or group.get("limit")) for group in cycle["groups"]]
+    found = [(group.get("group"), group.get("skipped") or _logged(group["limit"])) for group in cycle["groups"]]
     return _first_difference("group", found, turns)
+
+
+def _logged(limit: float | None) -> float | None:
+    """The number as the negotiator's log shows it, with six digits."""
+    return None if limit is None else float(f"{limit:g}")
 
 
 def _users(users: list[dict[str, Any]], expected: dict[str, Any]) -> list[str]:

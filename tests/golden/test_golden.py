@@ -17,8 +17,10 @@ COVERED = (
     "pie_*", "redistribution", "restricted_*", "two_autoclusters", "prio_usage*", "ignore_prios",
     "default_ranks", "job_rank*", "post_job_rank", "job_prio", "rank_ties_*", "slot_weights*",
     "slot_weight_published", "slot_weight_expr", "ceiling*", "floor*", "rnd_flat_*",
+    "group_*", "nested_*", "manual_nested_dynamic", "starvation_*", "nice_user*", "slot_weight_group",
+    "schedd_match_cap", "rnd_group_*",
 )  # fmt: skip
-"""Cases of what fairq has: the cycle without group quotas, preemption, limits and partitionable slots."""
+"""Cases of what fairq has: the cycle with group quotas, without limits and partitionable slots."""
 
 
 @pytest.fixture(scope="session")

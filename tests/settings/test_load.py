@@ -90,6 +90,9 @@ POINTS = [
     ("negotiator.preempt_prio_delta", 0.5, None),
     ("negotiator.match_claimed_idle", False, True),
     ("negotiator.negotiator_allow_quota_oversubscription", False, True),
+    ("negotiator.integer_group_limits", False, True),
+    ("negotiator.live_group_caps", True, False),
+    ("negotiator.regroup_keeps_quota", True, False),
     ("negotiator.report_job", "job", "request"),
 ]
 

@@ -164,6 +164,12 @@ _NEGOTIATOR = (
         "Static quotas may exceed the pool or the parent; false: they are scaled down.", htcondor=True),
     _macro("negotiator", "negotiator_strict_enforce_quota", "boolean", True,
         "A group that accepts no surplus caps its whole subtree."),
+    _own("negotiator", "integer_group_limits", "boolean", False,
+        "Cut groups' limits, and the weight of each idle job they ask for, to whole numbers.", htcondor=True),
+    _own("negotiator", "live_group_caps", "boolean", True,
+        "A cap of the subtree does not count twice what a group got earlier in the round.", htcondor=False),
+    _own("negotiator", "regroup_keeps_quota", "boolean", True,
+        "With autoregroup, <none> shares surplus by its own quota, not by the whole pool.", htcondor=False),
 )
 
 _SCHEDD = (

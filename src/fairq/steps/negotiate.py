@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.accounting_policy import accounting_policy
 from fairq.steps.claimed_ads import with_claim
 from fairq.steps.negotiation_policy import negotiation_policy
-from fairq.steps.store_cycle import decision_document, store_cycle
+from fairq.steps.store_cycle import decision_document, load_round_robin_times, store_cycle
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -85,7 +85,7 @@ def negotiate(path: Path, settings: Settings, actor: Actor, *, dry_run: bool = F
 
 def _decide(pool: LoadedPool, state: State, policy: NegotiationPolicy, now: int) -> Cycle:
     number = cycles.next_number(state)
-    decision = decide(pool.slots, pool.jobs, pool.accountant, policy, now)
+    decision = decide(pool.slots, pool.jobs, pool.accountant, policy, now, load_round_robin_times(state))
     victims = {
         match.slot: claim
         for match in decision.matches
@@ -112,16 +112,26 @@ def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
     charges = charges_of(held.values())
     accountant = Accountant(records, accounting_policy(settings), last_update, charges)
     pool = PoolSlots(slots.load_names(state), keys, AdColumns(ads, now=now), draining)
-    return LoadedPool(pool, ads, _load_jobs(state), held, accountant, expired)
+    return LoadedPool(pool, ads, _load_jobs(state, held.values()), held, accountant, expired)
 
 
-def _load_jobs(state: State) -> Jobs:
+def _load_jobs(state: State, held: Iterable[Claim]) -> Jobs:
     idle: dict[tuple[str, str], list[JobRange]] = defaultdict(list)
     for queued in jobs.idle(state):
         idle[queued.submitter, queued.schedd].append(queued)
     running = jobs.running_counts(state)
+    weight: dict[tuple[str, str], float] = defaultdict(float)
+    for claim in held:
+        if claim.cluster is not None:
+            weight[claim.submitter, claim.schedd or ""] += claim.slot_weight
     queues = [
-        SubmitterQueue(name, schedd, running.get((name, schedd), 0), idle.get((name, schedd), ()))
+        SubmitterQueue(
+            name,
+            schedd,
+            running.get((name, schedd), 0),
+            idle.get((name, schedd), ()),
+            weight.get((name, schedd), 0.0),
+        )
         for name, schedd in sorted(idle.keys() | running.keys())
     ]
     ads = job_ads.ads(state, (queued.ad_id for ranges in idle.values() for queued in ranges))

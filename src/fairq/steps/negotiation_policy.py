@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairq.engine.classad import Expression, parse
+from fairq.engine.classad import Expression
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.errors import ExpressionError
+from fairq.steps.quota_policy import parsed, parsed_if_set, quota_policy
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -20,13 +20,8 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
     """
 
     def expression(key: str) -> Expression:
-        name = f"negotiator.{key}"
-        try:
-            return parse(settings[name])
-        except ExpressionError:
-            raise settings.refusal(name) from None
+        return parsed(settings, f"negotiator.{key}")
 
-    gated = settings["negotiator.preemption_requirements"] is not None
     return NegotiationPolicy(
         rules=settings["negotiator.rules"],
         consider_preemption=settings["negotiator.negotiator_consider_preemption"],
@@ -39,10 +34,18 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
         pre_job_rank=expression("negotiator_pre_job_rank"),
         post_job_rank=expression("negotiator_post_job_rank"),
         preemption_rank=expression("preemption_rank"),
-        preemption_requirements=expression("preemption_requirements") if gated else None,
+        preemption_requirements=parsed_if_set(settings, "negotiator.preemption_requirements"),
         preempt_prio_delta=settings["negotiator.preempt_prio_delta"],
         match_claimed_idle=settings["negotiator.match_claimed_idle"],
         tie_break=settings["negotiator.tie_break"],
         floor_counts_usage=settings["negotiator.floor_counts_usage"],
         report_job=settings["negotiator.report_job"],
+        quotas=quota_policy(settings),
+        jobs_per_turn=_jobs_per_turn(settings),
     )
+
+
+def _jobs_per_turn(settings: Settings) -> int | None:
+    if not settings["schedd.schedd_enable_per_user_match_limits"]:
+        return None
+    return settings["schedd.max_concurrent_uploads_per_user"] or None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,17 @@ if TYPE_CHECKING:
     from fairq.steps.negotiate import Cycle, LoadedPool
 
 
+_ROUND_ROBIN = "round_robin_times"
+"""Where the state keeps when each group was last dealt a remainder; only without slot weights it matters."""
+
+
+def load_round_robin_times(state: State) -> dict[str, int]:
+    """Return when each group was last dealt a remainder, as the last cycle stored it."""
+    stored = meta.get(state, _ROUND_ROBIN)
+    times: dict[str, int] = json.loads(stored) if stored else {}
+    return times
+
+
 def store_cycle(state: State, cycle: Cycle, pool: LoadedPool, known: set[str], actor: Actor) -> None:
     """Store *cycle*; *known* are the names that had an accounting record before it."""
     matches = cycle.decision.matches
@@ -26,6 +38,8 @@ def store_cycle(state: State, cycle: Cycle, pool: LoadedPool, known: set[str], a
     job_changes.mark_running(state, ((m.schedd, m.cluster, m.proc) for m in matches), actor.time)
     _store_accounting(state, pool.accountant, known)
     meta.set(state, "last_update", str(pool.accountant.last_update))
+    if cycle.decision.round_robin_times and not cycle.policy.use_slot_weights:
+        meta.set(state, _ROUND_ROBIN, json.dumps(cycle.decision.round_robin_times))
     cycles.add(state, _record(cycle))
     changes = [_lease_change(lease) for lease in cycle.expired]
     if matches:
@@ -46,9 +60,17 @@ def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
         "min_slot_weight": decision.min_slot_weight,
         "spins": decision.spins,
         "submitters": [asdict(of) for of in decision.submitters],
-        "groups": [],
+        "rounds": decision.rounds,
+        "groups": [turn._asdict() for turn in decision.groups],
+        "quotas": [asdict(of) for of in decision.quotas],
         "rejections": [
-            {"job": _job(*r.request), "submitter": r.submitter, "reason": r.reason}
+            {
+                "job": _job(*r.request),
+                "submitter": r.submitter,
+                "reason": r.reason,
+                "group": r.group,
+                "quota_group": r.quota_group,
+            }
             for r in decision.rejections
         ],
     }

@@ -5,7 +5,8 @@ Reference 3.1; matchmaker.cpp, negotiationTime.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,8 +24,9 @@ from fairq.engine.negotiation.decision import (
     StopReason,
     SubmitterDecision,
 )
+from fairq.engine.negotiation.groups import Groups
 from fairq.engine.negotiation.matchlist import NONE, PRIO, RANK, FreeSlots, Limits
-from fairq.engine.negotiation.pie import Contender, Pie, PieRules
+from fairq.engine.negotiation.pie import Contender, Pie, PieQuota, PieRules
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.requests import RequestQueue, job_order
 from fairq.engine.negotiation.shared_work import Asker
@@ -36,21 +38,34 @@ _REASONS = {NONE: MatchReason.NO_PREEMPTION, RANK: MatchReason.RANK, PRIO: Match
 
 
 def negotiate(
-    pool: PoolSlots, jobs: Jobs, accountant: Accountant, policy: NegotiationPolicy, now: int
+    pool: PoolSlots,
+    jobs: Jobs,
+    accountant: Accountant,
+    policy: NegotiationPolicy,
+    now: int,
+    round_robin_times: Mapping[str, int] | None = None,
 ) -> CycleDecision:
     """Hold one negotiation cycle at *now* (seconds since 1970).
+
+    *round_robin_times* are those that the decision of the last cycle has (`CycleDecision`).
 
     The accountant's records are brought up to date, charged for the slots found in use and for the matches
     made; everything else that was decided is in the result.
     """
-    return NegotiationCycle(pool, jobs, accountant, policy, now).run()
+    return NegotiationCycle(pool, jobs, accountant, policy, now, round_robin_times or {}).run()
 
 
 class NegotiationCycle:
     """The state of one cycle while it runs; `negotiate` is the way in."""
 
     def __init__(
-        self, pool: PoolSlots, jobs: Jobs, accountant: Accountant, policy: NegotiationPolicy, now: int
+        self,
+        pool: PoolSlots,
+        jobs: Jobs,
+        accountant: Accountant,
+        policy: NegotiationPolicy,
+        now: int,
+        round_robin_times: Mapping[str, int],
     ) -> None:
         self._pool = pool
         self._policy = policy
@@ -77,6 +92,10 @@ class NegotiationCycle:
         )
         self._autoclusters = Autoclusters(jobs.ads, pool.ads, _expressions(policy))
         self._contenders = self._find_contenders(jobs)
+        self._groups: Groups | None = None
+        if policy.quotas is not None:
+            self._groups = Groups(pool.ads, self._cost, self._contenders, jobs, accountant, policy, now)
+            self._groups.remember(round_robin_times)
         self.decision = CycleDecision(
             rules=policy.rules,
             time=now,
@@ -88,11 +107,11 @@ class NegotiationCycle:
         )
 
     def run(self) -> CycleDecision:
-        """Deal the floors, then the pie."""
-        below = [c for c in self._contenders if 0 < c.decision.floor > self.weighted_used(c.name)]
-        if below:
-            self._deal(below, floor_round=True)
-        self._deal(self._contenders)
+        """Deal the pie: one for everybody, or one for each group in its turns."""
+        if self._groups is None:
+            self.deal(self._contenders)
+        else:
+            self._groups.negotiate(self.deal, self.decision)
         self.decision.submitters.sort(key=lambda d: (d.effective_priority, d.submitter, d.schedd))
         return self.decision
 
@@ -109,10 +128,13 @@ class NegotiationCycle:
         record = self._accountant.record(name)
         record.submitter_share, record.submitter_limit = share, limit
 
-    def negotiate(self, contender: Contender, limits: Limits, ignore_limit: bool, group: str) -> TurnEnd:
+    def negotiate(
+        self, contender: Contender, limits: Limits, ignore_limit: bool, rules: PieRules
+    ) -> TurnEnd:
         """Hold one submitter's turn, charging matches as they are made."""
         decision = contender.decision
         matches = self.decision.matches
+        group = rules.quota.group
 
         def asker(autocluster: int) -> Asker:
             return self._asker(contender, autocluster, group)
@@ -144,7 +166,11 @@ class NegotiationCycle:
 
         def refuse(request: Job, reason: RejectReason) -> None:
             decision.rejected += 1
-            self.decision.rejections.append(Rejection(contender.name, contender.schedd, request, reason))
+            is_limited = reason is RejectReason.SUBMITTER_LIMIT or limits.used >= limits.limit
+            quota_group = rules.quota_group if is_limited else None
+            self.decision.rejections.append(
+                Rejection(contender.name, contender.schedd, request, reason, group, quota_group)
+            )
 
         policy = self._policy
         stop_when_limited = not policy.consider_preemption and not policy.use_slot_weights
@@ -154,19 +180,27 @@ class NegotiationCycle:
             end = TurnEnd(end.satisfied, StopReason.NO_SLOTS)
         return end
 
-    def _deal(self, contenders: Sequence[Contender], floor_round: bool = False) -> None:
+    def deal(self, contenders: Sequence[Contender], quota: PieQuota | None = None) -> list[Contender]:
+        """Deal the floors of those below theirs, then a pie; return who is still in want of more."""
         policy = self._policy
         rules = PieRules(
             total=self.decision.pie,
             min_slot_weight=self.decision.min_slot_weight,
             consider_preemption=policy.consider_preemption,
             ignore_user_priorities=policy.ignore_user_priorities,
-            floor_round=floor_round,
             floor_counts_usage=policy.floor_counts_usage,
+            quota=quota or PieQuota(),
         )
+        below = [c for c in contenders if 0 < c.decision.floor > self.weighted_used(c.name)]
+        if below:
+            self._spin(replace(rules, floor_round=True), below)
+        return self._spin(rules, contenders)
+
+    def _spin(self, rules: PieRules, contenders: Sequence[Contender]) -> list[Contender]:
         pie = Pie(self, rules, contenders)
         pie.deal()
         self.decision.spins += pie.spins
+        return pie.contenders
 
     def _asker(self, contender: Contender, autocluster: int, group: str) -> Asker:
         used = self.weighted_used(contender.name)
@@ -178,6 +212,8 @@ class NegotiationCycle:
             "submitternegotiatinggroup": group,
             "submitterautoregroup": False,
         }
+        if self._groups is not None:
+            ephemeral |= self._groups.attributes(contender.name, group)
         job = self._autoclusters.kinds[autocluster]
         return Asker(autocluster, job, contender.name, priority, ephemeral)
 
@@ -203,7 +239,7 @@ class NegotiationCycle:
         order = job_order(jobs.ads)
         contenders = []
         for queue in jobs.queues:
-            requests = RequestQueue(queue, order, self._autoclusters)
+            requests = RequestQueue(queue, order, self._autoclusters, self._policy.jobs_per_turn)
             record = self._accountant.record(queue.name)
             decision = SubmitterDecision(
                 submitter=queue.name,

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from fairq.engine.accounting.identity import ROOT_GROUP
+from fairq.engine.quotas.record import GroupFigures, GroupTurn
+
 
 class MatchReason(StrEnum):
     """For which reason a slot became a candidate (HTCondor 8 manual, "Negotiation")."""
@@ -27,6 +30,7 @@ class StopReason(StrEnum):
 
     NO_MORE_JOBS = "no more jobs"
     LIMIT = "submitter limit reached"
+    QUOTA = "group quota reached"
     CEILING = "ceiling reached"
     NO_MATCH = "no slot matches the jobs left"
     NO_SLOTS = "no slots left"
@@ -56,12 +60,18 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """One request that was offered in vain; *request* is its first job when the turn began."""
+    """One request that was offered in vain; *request* is its first job when the turn began.
+
+    *group* is the group whose turn it was. *quota_group* is set where a limit stood in the way that came from
+    a group's quota: it is the group up the tree whose quota it was.
+    """
 
     submitter: str
     schedd: str
     request: tuple[int, int]
     reason: RejectReason
+    group: str = ROOT_GROUP
+    quota_group: str | None = None
 
 
 @dataclass(slots=True)
@@ -69,7 +79,8 @@ class SubmitterDecision:
     """What one submitter asked for, was entitled to and got in a pie.
 
     Weights are in slot weight. *share* (0 to 1) and *limit* are those of the pie's first spin, as the
-    accountant publishes them (SubmitterShare, SubmitterLimit).
+    accountant publishes them (SubmitterShare, SubmitterLimit). *group* is the accounting group of the
+    submitter; *quota_group* the one whose quota the limit came from, if that stopped it.
     """
 
     submitter: str
@@ -86,11 +97,18 @@ class SubmitterDecision:
     matched_weight: float = 0.0
     rejected: int = 0
     stopped: StopReason = StopReason.NO_IDLE_JOBS
+    group: str = ROOT_GROUP
+    quota_group: str | None = None
 
 
 @dataclass(slots=True)
 class CycleDecision:
-    """All that a cycle decided. *pie* is the weight of all slots, *min_slot_weight* the smallest of them."""
+    """All that a cycle decided. *pie* is the weight of all slots, *min_slot_weight* the smallest of them.
+
+    With groups, *groups* are their turns in order, over *rounds* rounds of allocation; *quotas* the figures of
+    every group, and *round_robin_times* when each was last dealt a remainder (seconds since 1970), which the
+    next cycle wants to know.
+    """
 
     rules: str
     time: int
@@ -102,3 +120,7 @@ class CycleDecision:
     matches: list[Match] = field(default_factory=list)
     rejections: list[Rejection] = field(default_factory=list)
     submitters: list[SubmitterDecision] = field(default_factory=list)
+    rounds: int = 0
+    groups: list[GroupTurn] = field(default_factory=list)
+    quotas: list[GroupFigures] = field(default_factory=list)
+    round_robin_times: dict[str, int] = field(default_factory=dict)

@@ -54,9 +54,9 @@ class Limits:
         """The test when the list is built; preemption by machine rank is not limited there."""
         return state == RANK or (self.permit_unclaimed(cost) if state == NONE else self.permit(cost))
 
-    def permit_popped(self, cost: float) -> bool:
-        """The test when a slot is taken off the list; either limit will do."""
-        return self.permit_unclaimed(cost) or self.permit(cost)
+    def permit_popped(self, cost: float, state: int) -> bool:
+        """The test when a slot is taken off the list; for one that preempts either limit will do."""
+        return self.permit_unclaimed(cost) or (state != NONE and self.permit(cost))
 
 
 class FreeSlots:
@@ -173,7 +173,7 @@ class LaneList:
             if best is None:
                 return None
             lane, slot = best
-            if self._built.permit_on_list(lane.cost, lane.state) and self._limits.permit_popped(lane.cost):
+            if self._built.permit_on_list(lane.cost, lane.state) and self._limits.permit_popped(lane.cost, lane.state):
                 return slot, lane.state
             self.refused_by_limit = True
             self._open = [walk for walk in self._open if walk.lane is not lane]
@@ -239,9 +239,9 @@ class SortedList:
     def pop(self) -> tuple[int, int] | None:
         """Take the best candidate that the limits permit."""
         for slot in self._slots:
-            cost = self._cost[slot]
-            if self._limits.permit_popped(cost):
-                return slot, int(self._state[slot])
+            cost, state = self._cost[slot], int(self._state[slot])
+            if self._limits.permit_popped(cost, state):
+                return slot, state
             self.refused_by_limit = True
             if cost <= self._least:
                 self._slots = iter(())

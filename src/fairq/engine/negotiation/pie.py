@@ -35,17 +35,42 @@ class Contender:
         """As at the cycle's start; it decides shares and order for the whole cycle."""
         return self.decision.effective_priority
 
+    def pass_over(self, quota_group: str | None) -> None:
+        """Note that it gets no turn, since a group's quota is used up."""
+        if self.decision.idle:
+            self.decision.stopped = StopReason.QUOTA
+            self.decision.quota_group = quota_group
+
+
+@dataclass(frozen=True, slots=True)
+class PieQuota:
+    """How a group's quota bounds a pie; the default is the pie of everybody, where there are no groups.
+
+    Args:
+        limit: the most the pie may have, in slot weight; None: as much as there is.
+        group: the group that negotiates.
+        charged: whether what the group has in use counts against the limit.
+        caps_preemption: what is left of the limit also bounds matches that preempt, and is counted anew at
+            every turn (the flat scheme).
+        stopper: the group whose quota it is: the one that negotiates, or one above it.
+    """
+
+    limit: float | None = None
+    group: str = ROOT_GROUP
+    charged: bool = False
+    caps_preemption: bool = False
+    stopper: str | None = None
+
 
 @dataclass(frozen=True, slots=True)
 class PieRules:
-    """What binds a pie.
+    """What binds a pie, besides the submitters' own limits.
 
     Args:
         total: the weight of all slots of the pool, busy ones too.
         min_slot_weight: the smallest weight of any slot.
-        quota: the group's limit in slot weight; None without groups.
-        group: the group that negotiates.
         consider_preemption, ignore_user_priorities: as in the policy.
+        quota: how a group's quota bounds it.
         floor_round: deal out no more than the submitters' floors.
         floor_counts_usage: whether what a submitter holds already counts towards its floor.
     """
@@ -54,10 +79,24 @@ class PieRules:
     min_slot_weight: float
     consider_preemption: bool
     ignore_user_priorities: bool
-    quota: float | None = None
-    group: str = ROOT_GROUP
+    quota: PieQuota = PieQuota()
     floor_round: bool = False
     floor_counts_usage: bool = True
+
+    @property
+    def size(self) -> float:
+        """The weight to be dealt out: that of the pool, or the quota if it is less."""
+        return self.total if self.quota.limit is None else min(self.total, self.quota.limit)
+
+    @property
+    def charged_limit(self) -> float | None:
+        """The quota that the group's use counts against, None if none."""
+        return self.quota.limit if self.quota.charged else None
+
+    @property
+    def quota_group(self) -> str | None:
+        """The group whose quota makes the pie smaller than the pool, None if none does."""
+        return self.quota.stopper if self.size < self.total else None
 
 
 class Cycle(Protocol):
@@ -69,7 +108,9 @@ class Cycle(Protocol):
     def slots_left(self) -> bool:
         """Whether any candidate slot is left."""
 
-    def negotiate(self, contender: Contender, limits: Limits, ignore_limit: bool, group: str) -> TurnEnd:
+    def negotiate(
+        self, contender: Contender, limits: Limits, ignore_limit: bool, rules: PieRules
+    ) -> TurnEnd:
         """Hold one submitter's turn."""
 
     def publish_share(self, name: str, share: float, limit: float) -> None:
@@ -85,7 +126,7 @@ class Pie:
         self.contenders = list(contenders)
         self.spins = 0
         self._left = 0.0
-        self._size = rules.total if rules.quota is None else min(rules.total, rules.quota)
+        self._size = rules.size
 
     def deal(self) -> None:
         """Spin until a whole spin neither hands out slots nor satisfies anybody (one spin for floors)."""
@@ -98,7 +139,8 @@ class Pie:
         first = self.spins == 0
         ignore_limit = first and rules.consider_preemption
         group_used = self._group_used()
-        if not ignore_limit and rules.quota is not None and group_used >= rules.quota:
+        if not ignore_limit and self._is_used_up():
+            self._pass_over(self.contenders)
             return False
         if not rules.consider_preemption:
             self.contenders = [c for c in self.contenders if c.queue.idle_jobs]
@@ -113,8 +155,9 @@ class Pie:
             self.contenders.sort(key=lambda c: (c.effective_priority, c.starvation, c.name, c.schedd))
         left_before, count_before = self._left, len(self.contenders)
         satisfied = set()
-        for contender in self.contenders:
-            if not ignore_limit and rules.quota is not None and self._group_used() >= rules.quota:
+        for place, contender in enumerate(self.contenders):
+            if not ignore_limit and self._is_used_up():
+                self._pass_over(self.contenders[place:])
                 break
             if self._turn(contender, shares, group_used, ignore_limit).satisfied:
                 satisfied.add(id(contender))
@@ -126,6 +169,8 @@ class Pie:
         rules, decision = self._rules, contender.decision
         used = self._cycle.weighted_used(contender.name)
         share = shares.of(contender)
+        if rules.quota.caps_preemption:
+            group_used = self._group_used()
         limit, unclaimed = self._limit(share, used, group_used)
         if rules.floor_round:
             limit = min(decision.floor - (used if rules.floor_counts_usage else 0.0), limit)
@@ -137,10 +182,20 @@ class Pie:
         end = self._no_turn(contender, limit, ceiling)
         if end is None:
             limits = Limits(limit, unclaimed, ceiling, self._left)
-            end = self._cycle.negotiate(contender, limits, ignore_limit, rules.group)
+            end = self._cycle.negotiate(contender, limits, ignore_limit, rules)
             self._left = limits.pie_left
-        decision.stopped = end.reason
+            limit -= limits.used
+        decision.stopped, decision.quota_group = end.reason, None
+        if end.reason is StopReason.LIMIT and rules.quota_group is not None:
+            decision.quota_group = rules.quota_group
+            if rules.charged_limit is not None and rules.charged_limit - self._group_used() <= max(0.0, limit):
+                decision.stopped = StopReason.QUOTA
         return end
+
+    def _pass_over(self, contenders: Sequence[Contender]) -> None:
+        """Note who gets no turn since the group's quota is used up."""
+        for contender in contenders:
+            contender.pass_over(self._rules.quota_group)
 
     def _no_turn(self, contender: Contender, limit: float, ceiling: float) -> TurnEnd | None:
         """Reasons to pass over a submitter in this spin."""
@@ -157,8 +212,10 @@ class Pie:
         """A submitter's limit, and the limit for slots that nobody has to leave."""
         rules = self._rules
         limit = UNLIMITED if rules.ignore_user_priorities else max(0.0, share * self._size - used)
-        unclaimed = limit if rules.quota is None else min(limit, max(0.0, rules.quota - group_used))
-        return (limit if rules.consider_preemption else unclaimed), unclaimed
+        quota = rules.charged_limit
+        unclaimed = limit if quota is None else min(limit, max(0.0, quota - group_used))
+        binds_all = rules.quota.caps_preemption or not rules.consider_preemption
+        return (unclaimed if binds_all else limit), unclaimed
 
     def _count_up(self, shares: _Shares, group_used: float) -> float:
         """The sum of all limits, by which a spin tells whether it moved; also everybody's starvation."""
@@ -171,7 +228,12 @@ class Pie:
         return total
 
     def _group_used(self) -> float:
-        return 0.0 if self._rules.quota is None else self._cycle.weighted_used(self._rules.group)
+        rules = self._rules
+        return 0.0 if rules.charged_limit is None else self._cycle.weighted_used(rules.quota.group)
+
+    def _is_used_up(self) -> bool:
+        quota = self._rules.charged_limit
+        return quota is not None and self._group_used() >= quota
 
     @staticmethod
     def _headroom(ceiling: int, used: float) -> float:

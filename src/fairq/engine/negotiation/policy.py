@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fairq.engine.classad import Expression
+from fairq.engine.quotas.policy import QuotaPolicy
 
 TieBreak = Literal["slot_name", "std_sort"]
 ReportJob = Literal["job", "request"]
@@ -33,6 +34,9 @@ class NegotiationPolicy:
         floor_counts_usage: whether what a submitter holds already counts towards the floor.
         report_job: whether a match names the job that runs, or the request's first job as today's
             negotiator logs it.
+        quotas: the accounting groups and their rules; None: there are no groups.
+        jobs_per_turn: how many jobs of a submitter its schedd offers in one turn, those offered in vain
+            included; None: all (`MAX_CONCURRENT_UPLOADS_PER_USER`, if limits per user are enabled).
     """
 
     rules: str
@@ -52,3 +56,5 @@ class NegotiationPolicy:
     tie_break: TieBreak
     floor_counts_usage: bool
     report_job: ReportJob
+    quotas: QuotaPolicy | None = None
+    jobs_per_turn: int | None = None

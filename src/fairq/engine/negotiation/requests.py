@@ -42,11 +42,15 @@ def _priorities(ad: Ad) -> Ad:
 
 @dataclass(slots=True)
 class Request:
-    """Consecutive idle jobs of one autocluster; jobs are taken from the front as they are matched."""
+    """Consecutive idle jobs of one autocluster; jobs are taken from the front as they are matched.
+
+    *count* of them are on offer, *held_back* more only in a later turn.
+    """
 
     autocluster: int
     count: int
     pieces: list[tuple[int, int, int]]
+    held_back: int = 0
     _next: int = field(default=0)
 
     def first_job(self) -> tuple[int, int]:
@@ -66,10 +70,21 @@ class Request:
 
 
 class RequestQueue:
-    """All requests of one submitter at one schedd, and what is left of them."""
+    """All requests of one submitter at one schedd, and what is left of them.
 
-    def __init__(self, queue: SubmitterQueue, order: JobKey, autoclusters: Autoclusters) -> None:
+    With *jobs_per_turn* no more jobs than that are offered in one turn, matched or not (schedd.cpp,
+    `SCHEDD_ENABLE_PER_USER_MATCH_LIMITS`); then the turn ends as if there were no more.
+    """
+
+    def __init__(
+        self,
+        queue: SubmitterQueue,
+        order: JobKey,
+        autoclusters: Autoclusters,
+        jobs_per_turn: int | None = None,
+    ) -> None:
         self._requests: list[Request] = []
+        self._jobs_per_turn = jobs_per_turn
         self.idle_jobs = sum(map(len, queue.idle))
         for jobs in sorted(queue.idle, key=order):
             for autocluster, first, last in autoclusters.split(jobs):
@@ -85,5 +100,15 @@ class RequestQueue:
 
     def session(self) -> Iterator[Request]:
         """Begin a turn: the requests that still have jobs, in order."""
-        self._requests = [request for request in self._requests if request.count]
-        return iter(self._requests)
+        self._requests = [request for request in self._requests if request.count or request.held_back]
+        if self._jobs_per_turn is None:
+            return iter(self._requests)
+        self._offer(self._jobs_per_turn)
+        return (request for request in self._requests if request.count)
+
+    def _offer(self, jobs: int) -> None:
+        for request in self._requests:
+            all_left = request.count + request.held_back
+            request.count = min(all_left, jobs)
+            request.held_back = all_left - request.count
+            jobs -= request.count

@@ -28,12 +28,13 @@ class PoolSlots:
 
 @dataclass(frozen=True, slots=True)
 class SubmitterQueue:
-    """One submitter at one schedd: how many of its jobs run, and its idle jobs in any order."""
+    """One submitter at one schedd: its idle jobs in any order, how many run, and the weight of their slots."""
 
     name: str
     schedd: str
     running_jobs: int
     idle: Sequence[JobRange]
+    running_weight: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,189 @@
+"""The accounting groups in a cycle: who is in which, what each asks for, and one pie for each of its turns.
+
+Reference 4; matchmaker.cpp, negotiationTime; GroupEntry.cpp, hgq_prepare_for_matchmaking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.accounting.identity import ROOT_GROUP
+from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
+from fairq.engine.negotiation.decision import CycleDecision
+from fairq.engine.negotiation.pie import Contender, PieQuota
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.snapshot import Jobs
+from fairq.engine.quotas.assignment import assign_quotas
+from fairq.engine.quotas.demand import IdleDemand
+from fairq.engine.quotas.flat import FlatTurns, assign_flat, build_flat
+from fairq.engine.quotas.policy import QuotaPolicy
+from fairq.engine.quotas.record import figures
+from fairq.engine.quotas.rounds import AllocationRounds, Terms
+from fairq.engine.quotas.tree import Group, Tree, build_tree
+from fairq.records import Ad
+
+_PARTITIONABLE = parse("PartitionableSlot")
+
+
+class Dealer(Protocol):
+    """Deals pies."""
+
+    def __call__(self, contenders: Sequence[Contender], quota: PieQuota | None = None) -> list[Contender]:
+        """Deal one pie among *contenders*; return who is still in want of more."""
+
+
+def quota_tree(policy: QuotaPolicy, total: float) -> Tree:
+    """Return the groups with the quotas they have in a pool of *total* slot weight."""
+    if policy.model == "flat":
+        tree = build_flat(policy.groups)
+        assign_flat(tree, total)
+    else:
+        tree = build_tree(policy.groups)
+        assign_quotas(tree, total, policy.oversubscription)
+    return tree
+
+
+def pool_size(slots: AdColumns, cost: Sequence[float], policy: NegotiationPolicy) -> float:
+    """The slot weight that quotas are fractions of: of all slots, or of those that the policy counts.
+
+    Without slot weights a partitionable slot counts as many slots as it has Cpus.
+    """
+    weights = np.array(cost)
+    if not policy.use_slot_weights and len(weights):
+        partitionable = evaluate_in_columns(_PARTITIONABLE, slots, {}).is_true()
+        cpus = evaluate_in_columns("Cpus", slots, {}).as_rank(1.0)
+        weights = np.where(partitionable, cpus, weights)
+    if policy.quotas is not None and policy.quotas.pool_size is not None:
+        weights = weights[evaluate_in_columns(policy.quotas.pool_size, slots, {}).is_true()]
+    return float(sum(weights.tolist()))
+
+
+class Groups:
+    """The groups of one cycle.
+
+    The list of a group's submitters lives through all its turns: who is satisfied once takes no part later.
+    With autoregroup the submitters of such groups are on the list of ``<none>`` as well.
+    """
+
+    def __init__(
+        self,
+        slots: AdColumns,
+        cost: Sequence[float],
+        contenders: Sequence[Contender],
+        jobs: Jobs,
+        accountant: Accountant,
+        policy: NegotiationPolicy,
+        now: int,
+    ) -> None:
+        assert policy.quotas is not None
+        self._accountant = accountant
+        self._policy = policy.quotas
+        self._is_flat = policy.quotas.model == "flat"
+        self._terms = Terms(
+            total=pool_size(slots, cost, policy),
+            now=now,
+            consider_preemption=policy.consider_preemption,
+            use_slot_weights=policy.use_slot_weights,
+            std_sort=policy.tie_break == "std_sort",
+        )
+        self.tree = quota_tree(policy.quotas, self._terms.total)
+        self._of: dict[str, Group] = {}
+        self._members: dict[str, list[Contender]] = {group.name: [] for group in self.tree.groups}
+        self._size: dict[str, int] = {}
+        self._deal: Dealer | None = None
+        self._enrol(contenders, jobs)
+
+    def remember(self, round_robin_times: Mapping[str, int]) -> None:
+        """Take over when each group was last dealt a remainder, in an earlier cycle."""
+        for group in self.tree.groups:
+            group.round_robin_time = round_robin_times.get(group.name, 0)
+
+    def negotiate(self, deal: Dealer, decision: CycleDecision) -> None:
+        """Hold all turns of all groups, dealing pies by *deal*, and note them in *decision*."""
+        self._deal = deal
+        before = [self.used(group) for group in self.tree.groups]
+        rounds: FlatTurns | AllocationRounds
+        if self._is_flat:
+            rounds = FlatTurns(self.tree, self._terms, self)
+        else:
+            rounds = AllocationRounds(self.tree, self._policy, self._terms, self)
+        rounds.run()
+        decision.rounds = rounds.rounds
+        decision.groups = rounds.turns
+        decision.quotas = [
+            figures(
+                group,
+                used_before=used_before,
+                used_after=self.used(group),
+                subtree_used=self.subtree_used(group),
+                sort_key=rounds.keys[group.name],
+                submitters=self._size[group.name],
+            )
+            for group, used_before in zip(self.tree.groups, before, strict=True)
+        ]
+        times = {group.name: int(group.round_robin_time) for group in self.tree.groups}
+        decision.round_robin_times = {name: time for name, time in times.items() if time}
+
+    def attributes(self, submitter: str, negotiating: str) -> Ad:
+        """The attributes a submitter's job has while the group *negotiating* has its turn (reference 3.11)."""
+        group = self.group_of(submitter)
+        return {
+            "submittergroup": group.name,
+            "submittergroupresourcesinuse": self.used(group),
+            "submittergroupquota": group.quota,
+            "submitterautoregroup": self.tree.regroups and negotiating == ROOT_GROUP,
+        }
+
+    def group_of(self, submitter: str) -> Group:
+        """The group of a submitter, the root if it is in none that is configured."""
+        group = self._of.get(submitter)
+        if group is None:
+            group = self.tree.find(self._accountant.group_of(submitter)) or self.tree.root
+            self._of[submitter] = group
+        return group
+
+    def used(self, group: Group) -> float:
+        """Slot weight that the group's own submitters have in use at this moment."""
+        return self._accountant.weighted_used(group.name)
+
+    def subtree_used(self, group: Group) -> float:
+        """The same of the group and all below it."""
+        if group.is_root:
+            return sum(self.used(each) for each in self.tree.groups)
+        record = self._accountant.records.get(group.name)
+        return 0.0 if record is None else record.hier_weighted_resources_used
+
+    def has_submitters(self, group: Group) -> bool:
+        """Whether anybody of the group still takes part."""
+        return bool(self._members[group.name])
+
+    def deal(self, group: Group, limit: float | None, *, charged: bool, stopper: Group) -> None:
+        """Negotiate with the group's submitters over a pie of at most *limit*."""
+        assert self._deal is not None
+        quota = PieQuota(limit, group.name, charged, self._is_flat, stopper.name)
+        left = self._members[group.name] = self._deal(self._members[group.name], quota)
+        if self._is_flat and group.autoregroup and not group.is_root:
+            self._members[ROOT_GROUP] += left
+
+    def pass_over(self, group: Group, stopper: Group) -> None:
+        """Note that the group's submitters got no turn, since the quota of *stopper* is used up."""
+        for contender in self._members[group.name]:
+            contender.pass_over(stopper.name)
+
+    def _enrol(self, contenders: Sequence[Contender], jobs: Jobs) -> None:
+        demand = IdleDemand(self._policy.demand, jobs.ads)
+        weighted = self._policy.demand.weighted
+        for contender, queue in zip(contenders, jobs.queues, strict=True):
+            group = self.group_of(contender.name)
+            contender.decision.group = group.name
+            self._members[group.name].append(contender)
+            group.demand += demand.of(queue.idle) + (queue.running_weight if weighted else queue.running_jobs)
+        self._size = {name: len({member.name for member in members}) for name, members in self._members.items()}
+        if self.tree.regroups and not self._is_flat:
+            for group in self.tree.groups[1:]:
+                if group.autoregroup:
+                    self._members[ROOT_GROUP] += self._members[group.name]

@@ -1,0 +1,38 @@
+"""How quotas follow from the configuration and the size of the pool, from the root down.
+
+Reference 4.3; GroupEntry.cpp, hgq_assign_quotas. The order of operations is kept, since results are
+compared and cut later.
+"""
+
+from __future__ import annotations
+
+from fairq.engine.quotas.tree import Tree
+
+
+def assign_quotas(tree: Tree, total: float, oversubscription: bool) -> None:
+    """Set `quota` and `subtree_quota` of every group in a pool of *total* slot weight.
+
+    At each level static quotas come before dynamic ones, which are fractions of what is left. Without
+    *oversubscription* the static quotas of siblings that exceed what their parent has are scaled down in
+    proportion, and a group with children keeps what they leave; with it they are never scaled, and the
+    group's own quota is that of its whole subtree. Fractions that sum to more than 1 are scaled to 1.
+    """
+    for group in tree.groups:
+        group.quota = group.subtree_quota = 0.0
+    tree.root.subtree_quota = total
+    for group in tree.groups:
+        available = group.subtree_quota
+        if available <= 0:
+            group.subtree_quota = 0.0
+            continue
+        static = sum(child.config_quota for child in group.children if child.static)
+        dynamic = sum(child.config_quota for child in group.children if not child.static)
+        for_static = static if oversubscription else min(static, available)
+        for_dynamic = max(0.0, available - for_static)
+        of_static, of_dynamic = for_static / (static or 1.0), for_dynamic / max(dynamic, 1.0)
+        given = 0.0
+        for child in group.children:
+            child.subtree_quota = child.config_quota * (of_static if child.static else of_dynamic)
+            given += child.subtree_quota
+        keeps_all = oversubscription and not group.is_root
+        group.quota = available if keeps_all else max(0.0, available - given)

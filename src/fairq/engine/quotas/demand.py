@@ -1,0 +1,65 @@
+"""How much slot weight a group's submitters ask for (reference 4.2; schedd.cpp, count_a_job).
+
+The weight of an idle job is that of a slot which has just what the job requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fairq.engine.classad import evaluate_scalar, expression_of
+from fairq.engine.quotas.policy import DemandPolicy
+from fairq.records import Ad, JobRange
+
+_REQUESTS = {"requestcpus": ("Cpus", 1), "requestmemory": ("Memory", 0), "requestdisk": ("Disk", 0)}
+"""What a slot made for the job has of each, and how much if the job does not say."""
+
+
+class IdleDemand:
+    """Weighs idle jobs; *ads* are their shared ads by id."""
+
+    def __init__(self, policy: DemandPolicy, ads: Mapping[int, Ad]) -> None:
+        self._policy = policy
+        self._ads = ads
+        self._known: dict[int, float] = {}
+
+    def of(self, idle: Iterable[JobRange]) -> float:
+        """The summed weight of all *idle* jobs."""
+        if not self._policy.weighted:
+            return float(sum(map(len, idle)))
+        return sum((self._weight(jobs) for jobs in idle), start=0.0)
+
+    def _weight(self, jobs: JobRange) -> float:
+        if not (_matters(jobs.own) or _matters(jobs.template)) and self._policy.job_weight is None:
+            weight = self._known.get(jobs.ad_id)
+            if weight is None:
+                weight = self._known[jobs.ad_id] = self._of_job(self._ads[jobs.ad_id])
+            return weight * len(jobs)
+        shared = self._ads[jobs.ad_id]
+        if not jobs.template:
+            return self._of_job(jobs.ad_of(shared, jobs.first_proc)) * len(jobs)
+        procs = range(jobs.first_proc, jobs.last_proc + 1)
+        return sum(self._of_job(jobs.ad_of(shared, proc)) for proc in procs)
+
+    def _of_job(self, job: Ad) -> float:
+        slot = dict(_REQUESTS.values())
+        for name, value in job.items():
+            if name.lower() in _REQUESTS:
+                number = value if _is_number(value) else evaluate_scalar(expression_of(value), job)
+                if _is_number(number):
+                    slot[_REQUESTS[name.lower()][0]] = number
+        policy = self._policy
+        of_job = policy.job_weight
+        weight = evaluate_scalar(policy.slot_weight, slot) if of_job is None else evaluate_scalar(of_job, job)
+        if not _is_number(weight) or not weight >= 0:
+            weight = slot["Cpus"]
+        return float(int(weight) if policy.whole else weight)
+
+
+def _matters(overlay: Ad | None) -> bool:
+    return bool(overlay) and any(name.lower() in _REQUESTS for name in overlay or ())
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float)

@@ -1,0 +1,27 @@
+"""The hard cap of groups that take no surplus (reference 4.6; GroupEntry.cpp, strict_enforce_quota)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fairq.engine.quotas.tree import Group
+
+
+def enforce_caps(
+    group: Group, limit: float, usage: float, subtree_usage: Callable[[Group], float]
+) -> tuple[float, Group | None]:
+    """Cut *limit* so far that no group up the tree that takes no surplus gets beyond its quota.
+
+    What the group would get beyond its *usage* must fit into what each such group's subtree has left, whose
+    present use *subtree_usage* tells. Returns the limit, and which group cut it last, None if none did.
+    """
+    more = limit - usage
+    stopper = None
+    for above in group.up():
+        if above.accept_surplus:
+            continue
+        cap = above.config_quota if above.static else above.subtree_quota
+        left = max(0.0, cap - subtree_usage(above))
+        if left < more:
+            more, stopper = left, above
+    return more + usage, stopper

@@ -1,0 +1,88 @@
+"""What a cycle records about groups: every turn in the order taken, and each group's figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from fairq.engine.quotas.tree import Group
+
+
+class GroupTurn(NamedTuple):
+    """One group's turn in a round of allocation, or why it was passed over; figures in slot weight.
+
+    *used* is what the group had in use when the round began, *limit* how far it might go, None if that was
+    no number; *handed_out* is the limit as its pie got it, *stopped_by* the group whose quota it came from.
+    *skipped* says, in the negotiator's words, why there was no pie.
+    """
+
+    round: int
+    step: int
+    group: str
+    quota: float
+    allocated: float
+    used: float
+    sort_key: float
+    limit: float | None = None
+    handed_out: float | None = None
+    stopped_by: str | None = None
+    skipped: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFigures:
+    """One group over the whole cycle, in slot weight.
+
+    *quota*, *allocated* and *sort_key* are those of the last round. *requested* is the demand at the start.
+    *used_before*, *used_after* are of the group's own submitters, *subtree_used* of all below it too, after
+    the cycle. *surplus* is by how much the allocation exceeds the quota, *submitters* how many it has.
+    """
+
+    group: str
+    parent: str | None
+    config_quota: float
+    static: bool
+    quota: float
+    subtree_quota: float
+    accept_surplus: bool
+    autoregroup: bool
+    surplus_policy: str
+    requested: float
+    allocated: float
+    surplus: float
+    used_before: float
+    used_after: float
+    subtree_used: float
+    sort_key: float
+    submitters: int
+
+
+def figures(
+    group: Group,
+    *,
+    used_before: float,
+    used_after: float,
+    subtree_used: float,
+    sort_key: float,
+    submitters: int,
+) -> GroupFigures:
+    """Return the figures of *group* as they stand."""
+    return GroupFigures(
+        group=group.name,
+        parent=None if group.parent is None else group.parent.name,
+        config_quota=group.config_quota,
+        static=group.static,
+        quota=group.quota,
+        subtree_quota=group.subtree_quota,
+        accept_surplus=group.accept_surplus,
+        autoregroup=group.autoregroup,
+        surplus_policy=str(group.surplus_policy),
+        requested=group.demand,
+        allocated=group.allocated,
+        surplus=max(0.0, group.allocated - group.quota),
+        used_before=used_before,
+        used_after=used_after,
+        subtree_used=subtree_used,
+        sort_key=sort_key,
+        submitters=submitters,
+    )

@@ -1,0 +1,117 @@
+"""Whole slots out of fractions, when every slot counts 1: what is cut off is dealt out in turn.
+
+Reference 4.5; GroupEntry.cpp, hgq_recover_remainders, hgq_round_robin.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairq.engine.negotiation.std_sort import std_sorted
+from fairq.engine.quotas.tree import Group, Tree
+
+NEVER = sys.float_info.max
+
+
+def deal_remainders(tree: Tree, std_sort: bool = False) -> float:
+    """Cut every allocation to whole slots and deal out what that frees; return what is left over.
+
+    Whoever was dealt a slot longest ago (`round_robin_time`) comes first; `served` marks who is dealt one.
+    *std_sort*: among equals the order is that of ``std::sort``, otherwise that of the tree.
+    """
+    unused: dict[str, float] = {}
+    for group in reversed(tree.groups):
+        fraction = math.modf(group.allocated)[0]
+        group.allocated = _nearest(group.allocated - fraction)
+        group.requested = _nearest(group.requested + fraction)
+        group.subtree_requested = group.requested
+        group.subtree_round_robin_time = group.round_robin_time if group.requested > 0 else NEVER
+        surplus = fraction
+        for child in group.children:
+            surplus += unused.pop(child.name)
+            if child.accept_surplus:
+                group.subtree_requested += child.subtree_requested
+                if child.subtree_requested > 0:
+                    earliest = min(group.subtree_round_robin_time, child.subtree_round_robin_time)
+                    group.subtree_round_robin_time = earliest
+        unused[group.name] = _go_round(group, surplus, std_sort) if group.children else surplus
+    return unused[tree.root.name]
+
+
+def _nearest(value: float) -> float:
+    return float(math.floor(value + 0.5))
+
+
+def _go_round(top: Group, surplus: float, std_sort: bool) -> float:
+    left = surplus
+    pending = [(top, surplus)]
+    while pending:
+        group, surplus = pending.pop()
+        rest, given = _split(group, surplus, std_sort)
+        if group is top:
+            left = rest
+        pending += given
+    return left
+
+
+@dataclass(slots=True, eq=False)
+class _Candidate:
+    """One of those among whom slots are dealt out: a child with all below it, or the group's own submitters."""
+
+    group: Group
+    last_served: float
+    weight: float
+    wants: float
+    given: float = 0.0
+
+
+def _split(group: Group, surplus: float, std_sort: bool) -> tuple[float, list[tuple[Group, float]]]:
+    """Deal whole slots to the children and the group itself; what is left, and what the children got."""
+    want = group.subtree_requested
+    if math.floor(want) <= 0 or surplus < 1:
+        return surplus, []
+    candidates = [
+        _Candidate(
+            child,
+            child.subtree_round_robin_time,
+            child.subtree_quota,
+            child.subtree_requested if child.accept_surplus else 0.0,
+        )
+        for child in group.children
+    ]
+    own = _Candidate(group, group.round_robin_time, group.quota, group.requested)
+    order = _in_turn([*candidates, own], std_sort)
+    wanting = sum(1 for one in order if one.wants > 0)
+    while surplus >= 1 and want > 0 and wanting:
+        portion = max(1.0, float(math.floor(surplus / wanting)))
+        wanting = 0
+        for one in order:
+            if one.wants <= 0:
+                continue
+            dealt = min(one.wants, portion)
+            one.given += dealt
+            one.wants -= dealt
+            surplus -= dealt
+            want -= dealt
+            one.group.served = True
+            wanting += one.wants > 0
+            if surplus < portion:
+                break
+    group.allocated += own.given
+    group.requested -= own.given
+    group.subtree_requested = want
+    return surplus, [(one.group, one.given) for one in candidates if one.given > 0]
+
+
+def _in_turn(candidates: list[_Candidate], std_sort: bool) -> list[_Candidate]:
+    """Longest waiting first, then the larger quota, then the larger demand (GroupEntry.h, ord_by_rr_time)."""
+    keys = [(one.last_served, -one.weight, -one.wants) for one in candidates]
+    if not std_sort:
+        return [one for _, one in sorted(zip(keys, candidates, strict=True), key=lambda pair: pair[0])]
+    ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+    order = std_sorted(np.array([ranks[key] for key in keys], np.int64))
+    return [candidates[at] for at in order]

@@ -1,0 +1,211 @@
+"""Rounds of allocation and negotiation, until what was allocated is in use or nothing more comes of it.
+
+Reference 4.7; GroupEntry.cpp, hgq_negotiate_with_all_groups.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+from fairq.engine.quotas.enforcement import enforce_caps
+from fairq.engine.quotas.fairshare import share_fairly
+from fairq.engine.quotas.order import negotiation_order, sort_keys
+from fairq.engine.quotas.policy import QuotaPolicy
+from fairq.engine.quotas.record import GroupTurn
+from fairq.engine.quotas.remainders import deal_remainders
+from fairq.engine.quotas.tree import Group, Tree
+
+NOTHING = -(2.0**31)
+"""What a limit that is no number becomes as an integer on the machines that HTCondor runs on."""
+
+_DUST = 9
+"""Decimals of a limit that count: the last bits of a division are no quota."""
+
+
+class Pies(Protocol):
+    """What the rounds need of the cycle around them."""
+
+    def used(self, group: Group) -> float:
+        """Slot weight that the group's own submitters have in use at this moment."""
+
+    def subtree_used(self, group: Group) -> float:
+        """The same of the group and all below it."""
+
+    def has_submitters(self, group: Group) -> bool:
+        """Whether anybody of the group still takes part."""
+
+    def deal(self, group: Group, limit: float | None, *, charged: bool, stopper: Group) -> None:
+        """Negotiate with the group's submitters over a pie of at most *limit*.
+
+        *charged*: what the group has in use counts against it. *stopper* is the group whose quota it is.
+        """
+
+    def pass_over(self, group: Group, stopper: Group) -> None:
+        """Note that the group's submitters got no turn, since the quota of *stopper* is used up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What else binds the rounds of a cycle.
+
+    Args:
+        total: the size of the pool, in slot weight.
+        now: seconds since 1970.
+        consider_preemption: groups at their allocation negotiate, too.
+        use_slot_weights: otherwise every slot counts 1, and quotas come in whole slots.
+        std_sort: groups equal in order go as ``std::sort`` leaves them.
+    """
+
+    total: float
+    now: int
+    consider_preemption: bool
+    use_slot_weights: bool
+    std_sort: bool
+
+
+class AllocationRounds:
+    """Allocates quota and negotiates, round by round.
+
+    *tree* has its quotas assigned, and each group's `demand`; `turns` are all turns in order, `rounds` how
+    many rounds it took, and `keys` the order of the last one, by group name.
+    """
+
+    def __init__(self, tree: Tree, policy: QuotaPolicy, terms: Terms, pies: Pies) -> None:
+        self._tree = tree
+        self._policy = policy
+        self._terms = terms
+        self._pies = pies
+        self._root_quota = tree.root.quota
+        self._any_surplus = policy.accept_surplus or any(group.accept_surplus for group in tree.groups[1:])
+        self.turns: list[GroupTurn] = []
+        self.rounds = 0
+        self.keys: dict[str, float] = {}
+
+    def run(self) -> None:
+        """Go through the rounds; afterwards `round_robin_time` is *now* for whoever need not come first."""
+        groups = self._tree.groups
+        for group in groups:
+            group.requested = group.demand
+            group.usage = self._pies.used(group)
+        while self.rounds < self._policy.max_rounds:
+            self.rounds += 1
+            self._allocate()
+            self._negotiate()
+            for group in groups:
+                group.usage = self._pies.used(group)
+                if group.usage < group.allocated:
+                    group.requested = group.usage
+                else:
+                    group.requested += group.allocated
+            in_use = sum(min(group.usage, group.allocated) for group in groups)
+            if in_use >= sum(group.allocated for group in groups):
+                break
+        for group in groups:
+            if group.served or group.requested <= 0:
+                group.round_robin_time = self._terms.now
+
+    def _allocate(self) -> None:
+        root, terms = self._tree.root, self._terms
+        if self._policy.regroup_keeps_quota:
+            root.quota = self._root_quota
+        share_fairly(self._tree)
+        if not terms.use_slot_weights:
+            deal_remainders(self._tree, terms.std_sort)
+        if self._tree.regroups:
+            root.quota = root.allocated = terms.total
+
+    def _negotiate(self) -> None:
+        tree, rate = self._tree, self._policy.round_robin_rate
+        largest = 0.0
+        for group in tree.groups:
+            target = group.allocated if self._any_surplus else group.quota
+            largest = max(largest, target - group.usage)
+        keys = sort_keys(tree, self._policy.sort_expression, self._terms.now)
+        self.keys = {group.name: key for group, key in zip(tree.groups, keys, strict=True)}
+        order = negotiation_order(tree, keys, self._terms.std_sort)
+        step, reach = 0, 0.0
+        while True:
+            step += 1
+            reach = min(reach + rate, largest)
+            for group in order:
+                self._turn(group, step, reach, largest)
+            if reach >= largest:
+                break
+
+    def _turn(self, group: Group, step: int, reach: float, largest: float) -> None:
+        skipped = self._why_not(group)
+        if skipped is not None:
+            self._note(group, step, skipped=skipped)
+            return
+        limit, stopper = self._limit(group, reach, largest)
+        handed_out = self._whole(limit)
+        charged = not (group.is_root and self._tree.regroups)
+        self._note(
+            group,
+            step,
+            limit=None if math.isnan(limit) else limit,
+            handed_out=handed_out,
+            stopped_by=stopper.name,
+        )
+        self._pies.deal(group, handed_out, charged=charged, stopper=stopper)
+
+    def _why_not(self, group: Group) -> str | None:
+        """Why a group is passed over, in the negotiator's words."""
+        if group.allocated <= 0:
+            self._pies.pass_over(group, group.stopper())
+            return "skipping, zero slots allocated"
+        if group.usage >= group.allocated and not self._terms.consider_preemption:
+            self._pies.pass_over(group, group.stopper())
+            figures = f"(usage={group.usage:g}) (quota={group.quota:g}) (allocated={group.allocated:g})"
+            return f"skipping, at or over quota {figures}"
+        if not self._pies.has_submitters(group):
+            return f"skipping, no submitters (usage={group.usage:g})"
+        return None
+
+    def _limit(self, group: Group, reach: float, largest: float) -> tuple[float, Group]:
+        """How far a group may go, its present use counted, and the group whose quota it is."""
+        target = max(group.allocated, group.quota)
+        missing = max(0.0, target - group.usage)
+        limit = target
+        if missing > 0:
+            limit = group.usage + missing * self._part(reach, largest)
+        if math.isnan(limit):
+            return limit, group.stopper()
+        limit = min(limit, target)
+        if not self._terms.use_slot_weights:
+            limit = float(math.floor(limit))
+        stopper = None
+        if self._policy.strict:
+            usage = self._pies.used(group) if self._policy.live_caps else group.usage
+            limit, stopper = enforce_caps(group, limit, usage, self._pies.subtree_used)
+        return limit, stopper or group.stopper()
+
+    def _part(self, reach: float, largest: float) -> float:
+        """Which part of what a group misses it may have in this step.
+
+        Nothing of nothing is all of it, unless integers are the rule: then it is no number.
+        """
+        if largest > 0:
+            return reach / largest
+        return math.nan if self._policy.integer_limits else 1.0
+
+    def _whole(self, limit: float) -> float:
+        if not self._policy.integer_limits:
+            return round(limit, _DUST)
+        return NOTHING if math.isnan(limit) else float(int(limit))
+
+    def _note(self, group: Group, step: int, **what: float | str | None) -> None:
+        self.turns.append(
+            GroupTurn(
+                self.rounds,
+                step,
+                group.name,
+                group.quota,
+                group.allocated,
+                group.usage,
+                self.keys[group.name],
+                **what,  # type: ignore[arg-type]
+            )
+        )

@@ -1,0 +1,178 @@
+"""The tree of accounting groups (reference 4.1; GroupEntry.cpp, hgq_construct_tree)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from fairq.engine.accounting.identity import ROOT_GROUP
+from fairq.engine.quotas.policy import GroupQuota
+
+
+class SurplusPolicy(StrEnum):
+    """How a group gets at what others leave unused, in the words of condor_userprio."""
+
+    NO = "no"
+    BY_QUOTA = "byquota"
+    REGROUP = "regroup"
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """One group: what is configured, its place in the tree, and its figures of the cycle at hand.
+
+    All figures are in slot weight.
+
+    Args:
+        name: in the spelling of the configuration; that of the root is ``<none>``.
+        config_quota: the quota configured, a fraction of the parent's unless *static*.
+        accept_surplus, autoregroup: as configured; the root always accepts surplus.
+        quota: what belongs to the group itself. *subtree_quota*: what it and all groups below it have.
+        demand: what its own submitters ask for. *usage*: what they had when the round began.
+        requested: demand that is not allocated yet. *allocated*: quota in use and surplus given.
+        subtree_requested: the same of the subtree, as far as it may be given surplus.
+        round_robin_time: when it was last dealt a remainder; the longest ago comes first.
+        served: it was dealt one in this cycle.
+    """
+
+    name: str
+    config_quota: float = 0.0
+    static: bool = False
+    accept_surplus: bool = False
+    autoregroup: bool = False
+    parent: Group | None = None
+    children: list[Group] = field(default_factory=list)
+    quota: float = 0.0
+    subtree_quota: float = 0.0
+    demand: float = 0.0
+    usage: float = 0.0
+    requested: float = 0.0
+    allocated: float = 0.0
+    subtree_requested: float = 0.0
+    round_robin_time: float = 0.0
+    subtree_round_robin_time: float = 0.0
+    served: bool = False
+
+    @property
+    def is_root(self) -> bool:
+        """Whether this is ``<none>``, the group of everybody who is in no other."""
+        return self.parent is None
+
+    @property
+    def surplus_policy(self) -> SurplusPolicy:
+        """As condor_userprio shows it; a second chance is named before accepted surplus."""
+        if self.autoregroup:
+            return SurplusPolicy.REGROUP
+        return SurplusPolicy.BY_QUOTA if self.accept_surplus else SurplusPolicy.NO
+
+    def up(self) -> Iterator[Group]:
+        """Yield the group and those above it, the root last."""
+        group: Group | None = self
+        while group is not None:
+            yield group
+            group = group.parent
+
+    def stopper(self) -> Group:
+        """Who keeps this group from more: the nearest group up the tree that takes no surplus.
+
+        The group itself where nobody does: then there is just no more to be had.
+        """
+        return next((group for group in self.up() if not group.accept_surplus), self)
+
+
+class ProblemKind(StrEnum):
+    """What is odd about a configured group."""
+
+    ORPHAN = "it has no parent group"
+    DUPLICATE = "it is configured twice, case does not matter"
+    RESERVED = "it is the name of the group of everybody who is in no other"
+    NO_QUOTA = "it has neither quota nor quota_dynamic, which makes its quota 0"
+    LONG_NAME = "its name has more than 40 characters"
+    NESTED = "the flat model knows one level of groups only"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something odd about *group*; *ignored*: it is left out for that."""
+
+    group: str
+    kind: ProblemKind
+    ignored: bool
+
+    def __str__(self) -> str:
+        left_out = "; the group is left out" if self.ignored else ""
+        return f"group {self.group}: {self.kind}{left_out}"
+
+
+class Tree:
+    """All groups: `root` is ``<none>``, `groups` lists them breadth first, the root first."""
+
+    def __init__(self, root: Group, problems: Iterable[Problem] = ()) -> None:
+        self.root = root
+        self.problems = list(problems)
+        self.groups = [root]
+        for group in self.groups:
+            self.groups += group.children
+        self._by_name = {group.name.lower(): group for group in self.groups}
+
+    def __len__(self) -> int:
+        """How many groups there are besides ``<none>``."""
+        return len(self.groups) - 1
+
+    def find(self, name: str) -> Group | None:
+        """Return the group called *name* in any case."""
+        return self._by_name.get(name.lower())
+
+    @property
+    def regroups(self) -> bool:
+        """Whether any group's submitters get a second chance at the end."""
+        return self.root.autoregroup
+
+
+def build_tree(configured: Iterable[GroupQuota]) -> Tree:
+    """Build the tree of the *configured* groups, in whichever order they come.
+
+    Siblings are in alphabetical order without regard to case. A group whose parent is missing, that is
+    configured twice or is called ``<none>`` is left out; one without a quota has a quota of 0.
+    """
+    root = Group(ROOT_GROUP, accept_surplus=True)
+    known = {"": root}
+    problems = []
+    for group in sorted(configured, key=lambda group: group.name.lower()):
+        name = group.name.lower()
+        parent = known.get(name.rpartition(".")[0])
+        refused = _refusal(name, parent, known)
+        if refused is not None:
+            problems.append(Problem(group.name, refused, ignored=True))
+            continue
+        assert parent is not None
+        if group.quota is None and group.quota_dynamic is None:
+            problems.append(Problem(group.name, ProblemKind.NO_QUOTA, ignored=False))
+        known[name] = _entry(group, parent)
+    return Tree(root, problems)
+
+
+def _refusal(name: str, parent: Group | None, known: dict[str, Group]) -> ProblemKind | None:
+    if name == ROOT_GROUP:
+        return ProblemKind.RESERVED
+    if name in known:
+        return ProblemKind.DUPLICATE
+    return ProblemKind.ORPHAN if parent is None else None
+
+
+def _entry(group: GroupQuota, parent: Group) -> Group:
+    static = group.quota is not None
+    entry = Group(
+        group.name,
+        (group.quota if static else group.quota_dynamic) or 0.0,
+        static,
+        group.accept_surplus,
+        group.autoregroup,
+        parent,
+    )
+    parent.children.append(entry)
+    for above in parent.up():
+        if above.is_root:
+            above.autoregroup |= group.autoregroup
+    return entry
