@@ -230,6 +230,8 @@ BAD = [
     ("a @=end\nx\nqueue", SubmitDescriptionError, "line 2: the block has no end"),
     ("x=$(y)\ny=$(x)\nqueue", SubmitDescriptionError, "refer to each other"),
     ("x=$(y)\ny=$(x)\nif $(x)\nendif\nqueue", SubmitDescriptionError, "line 4: macros refer to each other"),
+    ("arguments=$(x)\nqueue x in ($(x))", SubmitDescriptionError, "queue no job"),
+    ("arguments=$(x)\nqueue x from (\n$(y)\n$(x)\n)", SubmitDescriptionError, "refer to each other: x -> x"),
     ("queue 1 2", SubmitDescriptionError, "'1 2' is not a number"),
     ("queue -1", SubmitDescriptionError, "-1 jobs"),
     ("queue 99999999999", SubmitDescriptionError, "99999999999 jobs"),

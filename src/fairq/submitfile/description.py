@@ -34,11 +34,10 @@ class Statement:
         self._assigned = {name.lower(): row for row in lines if (name := row.assigned) is not None}
         self.literals = {name.lower(): value for name, value in literals.items()}
         self.names = {name.lower(): name for name in submit if name.lower() not in _LIVE}
-        self.graph = MacroGraph({lower: submit[name] for lower, name in self.names.items()})
+        self._raw = {lower: submit[name] for lower, name in self.names.items()}
+        self.graph = MacroGraph(self._raw)
         self.names |= {name.lower(): name for name in literals}
-        if circle := self.graph.circle():
-            shown = " -> ".join(self.names[name] for name in circle)
-            raise SubmitDescriptionError(where=self.where(circle[0]), problem=f"macros refer to each other: {shown}")
+        self._refuse_circle(self.graph)
 
     def where(self, name: str | None = None) -> str:
         """Return the place to name in a message: where the command *name* stands, else the queue statement."""
@@ -61,7 +60,15 @@ class Statement:
 
     def set(self, name: str, value: str) -> None:
         """Give the macro *name* a value, as a loop variable or ``Process`` gets one for each job."""
+        if "$" in value:
+            self._refuse_circle(MacroGraph({**self._raw, name.lower(): value}))
         self._submit[name] = value
+
+    def _refuse_circle(self, graph: MacroGraph) -> None:
+        """Refuse macros that refer to each other in a circle: the library would never return."""
+        if circle := graph.circle():
+            shown = " -> ".join(self.names.get(name, name) for name in circle)
+            raise SubmitDescriptionError(where=self.where(circle[0]), problem=f"macros refer to each other: {shown}")
 
     @cached_property
     def queue(self) -> QueueStatement:
