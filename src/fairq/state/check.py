@@ -121,10 +121,10 @@ def _counters_against_claims(state: State) -> Iterator[str]:
         held = weights.get(name, [])
         if used != len(held):
             yield f"accounting: {name} is recorded as using {used} slots, but has claims on {len(held)}"
-        elif not math.isclose(weighted, math.fsum(held), rel_tol=_TOLERANCE, abs_tol=_TOLERANCE):
+        elif not math.isclose(weighted, sum(held), rel_tol=_TOLERANCE, abs_tol=_TOLERANCE):
             yield (
                 f"accounting: {name} is recorded as using slots of weight {weighted!r}, but the claims have "
-                f"{math.fsum(held)!r}"
+                f"{sum(held)!r}"
             )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fairq.engine.accounting.factors import AccountingPolicy, resolve_factor
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, group_and_ancestors
-from fairq.engine.accounting.priority import real_priority
+from fairq.engine.accounting.priority import effective_priority, real_priority
 from fairq.records import AccountingRecord, Ad, Lease
 
 NO_GROUPS: dict[str, Ad] = {
@@ -46,14 +46,13 @@ def accounting_ad(record: AccountingRecord, policy: AccountingPolicy, last_updat
     factor = record.priority_factor
     if factor is None:
         factor = resolve_factor(record.name, policy)
-    priority = real_priority(record)
     group = record.name if record.is_group else assigned_group(record.name, policy.group_names)
     ad: Ad = {
         "Name": record.name,
         "AccountingGroup": group,
         "IsAccountingGroup": record.is_group,
-        "Priority": priority * factor,
-        "RealPriority": priority,
+        "Priority": effective_priority(record, factor),
+        "RealPriority": real_priority(record),
         "PriorityFactor": factor,
         "ResourcesUsed": record.resources_used,
         "WeightedResourcesUsed": record.weighted_resources_used,

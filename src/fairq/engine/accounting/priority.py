@@ -12,6 +12,9 @@ from fairq.records import AccountingRecord
 MINIMUM_PRIORITY = 0.5
 """The best real priority there is; nobody's decays below it."""
 
+MAXIMUM_EFFECTIVE_PRIORITY = 1e300
+"""The worst effective priority: finite, and so far below the largest real that ratios of it add up."""
+
 
 def decay(seconds: float, half_life: float) -> float:
     """Return the share of a priority that is left after *seconds*: one half after *half_life* seconds."""
@@ -25,7 +28,7 @@ def real_priority(record: AccountingRecord) -> float:
 
 def effective_priority(record: AccountingRecord, factor: float) -> float:
     """Return the effective priority of *record*: real priority times *factor*. Lower is better."""
-    return real_priority(record) * factor
+    return min(real_priority(record) * factor, MAXIMUM_EFFECTIVE_PRIORITY)
 
 
 def charge(record: AccountingRecord, seconds: float, left: float, now: int) -> None:

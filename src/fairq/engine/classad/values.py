@@ -39,7 +39,7 @@ class Values:
     @property
     def numbers(self) -> NDArray[np.float64]:
         """The results as reals, booleans as 1 and 0; NaN for all that is no number."""
-        return self.as_rank(np.nan)
+        return self._reals(np.nan)
 
     def is_true(self) -> NDArray[np.bool_]:
         """Return where the result is true or a number other than zero, as Requirements asks.
@@ -50,7 +50,13 @@ class Values:
         return np.broadcast_to(true, self._n)
 
     def as_rank(self, default: float = 0.0) -> NDArray[np.float64]:
-        """Return the results as reals, booleans as 1 and 0, *default* for all that is no number."""
+        """Return the results as finite reals, booleans as 1 and 0, *default* for all that is no number.
+
+        NaN is no number: it compares with nothing. An infinite rank is the largest, or smallest, real.
+        """
+        return np.nan_to_num(self._reals(default), nan=default)
+
+    def _reals(self, default: float) -> NDArray[np.float64]:
         vector = self._vector
         if vector.kind in (BOOLEAN, INTEGER, REAL):
             return np.broadcast_to(as_reals(vector), self._n)
