@@ -24,6 +24,18 @@ ACCOUNTED = (
     "SubmitterLimit",
 )
 
+GROUP_FIGURES = {
+    "ConfigQuota": "config_quota",
+    "EffectiveQuota": "quota",
+    "SubtreeQuota": "subtree_quota",
+    "SurplusPolicy": "surplus_policy",
+    "Requested": "requested",
+    "GroupSortKey": "sort_key",
+    "WeightedResourcesUsed": "used_after",
+    "HierWeightedResourcesUsed": "subtree_used",
+}
+"""What the negotiator reports of a group, and what `negotiate --json` calls it."""
+
 
 def run_htcondor(case: Case) -> list[str]:
     """Run *case* and return what differs from its ``expected.json``."""
@@ -86,8 +98,20 @@ def _groups(cycle: dict[str, Any], expected: dict[str, Any]) -> list[str]:
     turns = [(name, None if limit != limit else limit) for name, limit in expected["group_limits_in_order"]]
     if not turns:
         return []
+    differences = _group_figures(cycle["quotas"], expected["groups_after"])
     found = [(group.get("group"), group.get("skipped") or _logged(group["limit"])) for group in cycle["groups"]]
-    return _first_difference("group", found, turns)
+    return _first_difference("group", found, turns) + differences
+
+
+def _group_figures(groups: list[dict[str, Any]], expected: dict[str, Any]) -> list[str]:
+    found = {group["group"]: group for group in groups}
+    differences = []
+    for name, ad in sorted(expected.items()):
+        # What is below <none> in the accountant's count is only its own submitters' use.
+        for attribute, field in GROUP_FIGURES.items():
+            if attribute in ad and not (found[name]["parent"] is None and field == "subtree_used"):
+                differences += _unequal(f"{attribute} of {name}", found[name][field], ad[attribute])
+    return differences
 
 
 def _logged(limit: float | None) -> float | None:

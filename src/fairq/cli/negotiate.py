@@ -29,14 +29,21 @@ def negotiate(invocation: Invocation, output: Output, now: Now = None, dry_run: 
     in inverse ratio of their effective priorities, spin after spin, until nothing moves. Each submitter's
     jobs are matched in their order with the best slots that suit. The cycle is stored in one transaction.
 
-    The first table shows what each submitter was entitled to (its limit, in slot weight), what it got, and
-    why it got no more; the second one the matches in the order made. A cycle without anything to match prints
+    Where accounting groups are configured, each negotiates in its turn with its own submitters, over no more
+    than the quota and surplus allocated to it, in up to group_quota_max_allocation_rounds rounds. A first table
+    shows the groups in the order negotiated: what they ask for, their quota, what was allocated and how much of
+    that is surplus, how far they might go in their last turn, and their use before and after.
+
+    The next table shows what each submitter was entitled to (its limit, in slot weight), what it got, and
+    why it got no more; the last one the matches in the order made. A cycle without anything to match prints
     nothing. When another cycle works on the same state, this one does nothing and exits with 75.
 
     The JSON document has the members cycle, time, rules, pie (weight of all slots), slots, candidates,
-    min_slot_weight, spins, submitters, groups, rejections and matches. A match's job is the job that runs;
-    under the rules htcondor it is the first job of its request, as the negotiator logs it, and assigned is
-    the job that runs.
+    min_slot_weight, spins, rounds, submitters, groups, quotas, rejections and matches. A match's job is the job
+    that runs; under the rules htcondor it is the first job of its request, as the negotiator logs it, and
+    assigned is the job that runs. The list groups has every turn of every group in order, with its limit or why
+    it was skipped; quotas has every group once. The quota_group of a rejection is the group whose quota stood
+    in the way.
     """
     from fairq.steps.negotiate import negotiate as step
 
@@ -50,6 +57,7 @@ def negotiate(invocation: Invocation, output: Output, now: Now = None, dry_run: 
 def _view(cycle: Cycle) -> View:
     from fairq.steps.store_cycle import match_document
 
+    told = _worth_telling(cycle)
     matches: list[dict[str, Any]] = [match_document(cycle, match) for match in cycle.decision.matches]
     entitled = Table(
         columns=[
@@ -63,7 +71,7 @@ def _view(cycle: Cycle) -> View:
             Column("Weight", "matched_weight", _short),
             Column("Stopped by", "stopped"),
         ],
-        records=cycle.document["submitters"] if _worth_telling(cycle) else [],
+        records=[_with_quota_group(of) for of in cycle.document["submitters"]] if told else [],
         title=f"Cycle {cycle.number}: {len(matches)} matches in {cycle.decision.spins} spins "
         f"over {cycle.decision.slots} slots, rules {cycle.decision.rules}",
     )
@@ -79,7 +87,39 @@ def _view(cycle: Cycle) -> View:
         title="Matches",
         key="matches",
     )
-    return View(tables=[entitled, made], document=cycle.document, main=1)
+    tables = [entitled, made]
+    if told and cycle.document["quotas"]:
+        tables.insert(0, _groups(cycle))
+    return View(tables=tables, document=cycle.document, main=len(tables) - 1)
+
+
+def _groups(cycle: Cycle) -> Table:
+    """The groups in the order of their first turn, with the limit of their last."""
+    limits: dict[str, float | None] = {}
+    for turn in cycle.document["groups"]:
+        limits.setdefault(turn["group"], None)
+        if turn["skipped"] is None:
+            limits[turn["group"]] = max(0.0, turn["handed_out"])
+    figures = {group["group"]: group for group in cycle.document["quotas"]}
+    return Table(
+        columns=[
+            Column("Group", "group"),
+            Column("Requested", "requested", _short),
+            Column("Quota", "quota", _two_places),
+            Column("Allocated", "allocated", _two_places),
+            Column("Surplus", "surplus", _two_places),
+            Column("Limit", "limit", _two_places),
+            Column("In Use", "used_before", _short),
+            Column("After", "used_after", _short),
+        ],
+        records=[{**figures[name], "limit": limit} for name, limit in limits.items()],
+        title=f"Groups, rounds of allocation: {cycle.decision.rounds}",
+    )
+
+
+def _with_quota_group(submitter: dict[str, Any]) -> dict[str, Any]:
+    group = submitter["quota_group"]
+    return submitter if group is None else {**submitter, "stopped": f"{submitter['stopped']} ({group})"}
 
 
 def _worth_telling(cycle: Cycle) -> bool:

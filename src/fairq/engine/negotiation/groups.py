@@ -91,7 +91,7 @@ class Groups:
             std_sort=policy.tie_break == "std_sort",
         )
         self.tree = quota_tree(policy.quotas, self._terms.total)
-        self._of: dict[str, Group] = {}
+        self._of: dict[str, Group] = {"": self.tree.root}
         self._members: dict[str, list[Contender]] = {group.name: [] for group in self.tree.groups}
         self._size: dict[str, int] = {}
         self._deal: Dealer | None = None
@@ -140,10 +140,11 @@ class Groups:
 
     def group_of(self, submitter: str) -> Group:
         """The group of a submitter, the root if it is in none that is configured."""
-        group = self._of.get(submitter)
+        path = submitter.rpartition("@")[0].rpartition(".")[0]
+        group = self._of.get(path)
         if group is None:
             group = self.tree.find(self._accountant.group_of(submitter)) or self.tree.root
-            self._of[submitter] = group
+            self._of[path] = group
         return group
 
     def used(self, group: Group) -> float:
