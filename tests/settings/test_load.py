@@ -246,7 +246,12 @@ REFUSED = {
     "a group twice in two spellings": (
         "[groups.a]\nquota = 1\n[groups.A]\nquota = 2", SettingsGroupError, "also as 'a'"),
     "a group that is a value": ("[groups]\na = 3", SettingsGroupError, "write [groups.a]"),
-    "a group of nobody": ("[groups.'<none>']\nquota = 1", SettingsGroupError, "cannot be called so"),
+    "a group twice in two forms": (
+        "[groups.a]\nquota = 3\n[groups.a.b]\nquota = 1\n[groups.'a.b']\nquota = 2", SettingsGroupError,
+        "'a.b' stands here twice, also as [groups."),
+    "the group of nobody": ("[groups.'<none>']\nquota = 1", SettingsGroupError, "everybody who is in no other"),
+    "a group without a name": ("[groups.'']\nquota = 1", SettingsGroupError, "cannot be called so"),
+    "a group that rings": ('[groups."a\\u0007"]\nquota = 1', SettingsGroupError, "cannot be called so"),
     "a group with an empty part": ("[groups.'a..b']\nquota = 1", SettingsGroupError, "cannot be called so"),
     "no TOML": ("[accounting\n", SettingsSyntaxError, "given.toml:1:12: not valid TOML"),
     "no TOML at the end": ("[accounting]\nx = ", SettingsSyntaxError, "given.toml:2:"),

@@ -26,6 +26,9 @@ Report = Callable[[FairqError], None]
 
 LONGEST_SHOWN = 80
 
+_NOBODYS = "<none>"
+"""The group of everybody who is in no other; the engine's word for it."""
+
 
 @dataclass(slots=True)
 class Entry:
@@ -125,15 +128,19 @@ class Collection:
 
     def _add_groups(self, table: Mapping[str, Any], origin: Origin) -> None:
         """Add the tables of groups; a table inside a group's table is its child."""
-        seen: dict[str, str] = {}
+        seen: dict[str, tuple[str, names.Path]] = {}
         pending = [(name, name, value, (*origin.path, name)) for name, value in table.items()]
         for name, _, value, path in pending:
             at = Origin(file=origin.file, path=path)
             problem = _group_problem(name)
             if not isinstance(value, dict):
                 problem = f"is a table: write [groups.{_toml_key(name)}]"
-            elif seen.setdefault(name.lower(), name) != name:
-                problem = f"stands here twice, also as {seen[name.lower()]!r}: case does not matter"
+            else:
+                former, former_path = seen.setdefault(name.lower(), (name, path))
+                if former != name:
+                    problem = f"stands here twice, also as {former!r}: case does not matter"
+                elif former_path != path:
+                    problem = f"stands here twice, also as [{'.'.join(map(_toml_key, former_path))}]: keep one of them"
             if problem:
                 self._report(SettingsGroupError(where=at, group=name, problem=problem))
                 continue
@@ -226,7 +233,9 @@ def parse_document(text: str, file: Path) -> dict[str, Any]:
 
 
 def _group_problem(name: str) -> str:
-    if not all(name.split(".")) or re.search(r"[\s,@<>]", name):
+    if name.lower() == _NOBODYS:
+        return "is everybody who is in no other, and has what the other quotas leave; take it out"
+    if not all(name.split(".")) or re.search(r"[\s,@<>]", name) or not name.isprintable():
         return "cannot be called so; use words joined by dots, as physics.hep"
     return ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 from fairq.records import CycleRecord, MatchRecord
 from fairq.state.connection import State
@@ -43,6 +44,12 @@ def next_number(state: State) -> int:
 def latest(state: State) -> CycleRecord | None:
     """Return the last cycle, None if there was none."""
     return load(state, next_number(state) - 1)
+
+
+def latest_decision(state: State) -> dict[str, Any] | None:
+    """Return what the last cycle decided, without its matches; None if there was no cycle."""
+    row = state.connection.execute("SELECT decision FROM cycle ORDER BY number DESC LIMIT 1").fetchone()
+    return None if row is None else dict(json.loads(row[0]))
 
 
 def load_all(state: State) -> Iterator[CycleRecord]:

@@ -9,7 +9,8 @@ from fairq.records import Ad
 from fairq.state import claims, meta, slots, submitters
 from fairq.state.connection import reading
 from fairq.steps.accounting_policy import accounting_policy
-from fairq.steps.userprio_ads import accounting_ads, rolled_up
+from fairq.steps.quotas_figures import last_figures
+from fairq.steps.userprio_ads import accounting_ads, quota_attributes, rolled_up
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -18,12 +19,14 @@ if TYPE_CHECKING:
 def accounting_report(path: Path, settings: Settings, *, roll_up: bool = False) -> list[Ad]:
     """Return the ads of all accounting records, in the order of HTCondor's report.
 
-    With *roll_up* every group's use is that of its whole subtree. An empty or missing state has no ads.
+    The groups' quotas are those of the last cycle. With *roll_up* every group's use is that of its whole
+    subtree. An empty or missing state has no ads.
     """
     with reading(path) as state:
         records = submitters.load_all(state)
         last_update = int(meta.get(state, "last_update", "0") or 0)
-    ads = accounting_ads(records, accounting_policy(settings), last_update)
+        figures = last_figures(state).groups if settings.groups else ()
+    ads = accounting_ads(records, accounting_policy(settings), last_update, quota_attributes(figures))
     return rolled_up(ads) if roll_up else ads
 
 

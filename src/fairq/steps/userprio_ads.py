@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fairq.engine.accounting.factors import AccountingPolicy, resolve_factor
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, group_and_ancestors
 from fairq.engine.accounting.priority import effective_priority, real_priority
+from fairq.engine.quotas.record import GroupFigures
 from fairq.records import AccountingRecord, Ad, Lease
 
 NO_GROUPS: dict[str, Ad] = {
@@ -22,6 +23,21 @@ NO_GROUPS: dict[str, Ad] = {
 """The quota attributes, by group, of a pool without group quotas."""
 
 
+def quota_attributes(figures: Iterable[GroupFigures]) -> dict[str, Ad]:
+    """Return what the groups' ads say beyond their records, by group; without groups, `NO_GROUPS`."""
+    return {
+        of.group: {
+            "ConfigQuota": of.config_quota,
+            "EffectiveQuota": of.quota,
+            "SubtreeQuota": of.subtree_quota,
+            "GroupSortKey": of.sort_key,
+            "SurplusPolicy": of.surplus_policy,
+            "Requested": of.requested,
+        }
+        for of in figures
+    } or NO_GROUPS
+
+
 def accounting_ads(
     records: Iterable[AccountingRecord],
     policy: AccountingPolicy,
@@ -31,13 +47,22 @@ def accounting_ads(
     """Return an ad for every record: ``<none>``, the groups level by level, then the submitters, by name.
 
     ``Priority`` is the effective priority and ``RealPriority`` the real one, as of *last_update* (seconds
-    since 1970). *quotas* has what a group's ad says beyond its record.
+    since 1970). *quotas* has what a group's ad says beyond its record, in the order of the tree.
     """
     ads = [accounting_ad(record, policy, last_update) for record in records]
     for ad in ads:
         if ad["IsAccountingGroup"]:
             ad.update(quotas.get(ad["Name"], {}))
-    ads.sort(key=_report_order)
+    places = {name: place for place, name in enumerate(quotas)}
+
+    def report_order(ad: Ad) -> tuple[int, int, int, str]:
+        name: str = ad["Name"]
+        if not ad["IsAccountingGroup"]:
+            return (2, 0, 0, name)
+        # Groups that are configured no more stand after those that are.
+        return (1, 0, name.count("."), name) if name not in places else (0, places[name], 0, name)
+
+    ads.sort(key=report_order)
     return ads
 
 
@@ -81,13 +106,6 @@ def _leases(record: AccountingRecord) -> list[tuple[str, Lease]]:
         ("PriorityFactor", record.factor_lease),
     )
     return [(name, lease) for name, lease in leases if lease is not None]
-
-
-def _report_order(ad: Ad) -> tuple[int, int, str]:
-    name: str = ad["Name"]
-    if not ad["IsAccountingGroup"]:
-        return (2, 0, name)
-    return (0, 0, name) if name == ROOT_GROUP else (1, name.count("."), name)
 
 
 def rolled_up(ads: Sequence[Ad]) -> list[Ad]:

@@ -1,0 +1,36 @@
+"""The figures of the accounting groups that the last cycle left behind."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+from fairq.engine.quotas.record import GroupFigures
+from fairq.state import cycles
+from fairq.state.connection import State
+
+
+class LastFigures(NamedTuple):
+    """What the last cycle has on record: its number (0: there was none) and time, the *groups* in the order
+    of the tree, and in which order those had their turns, by name.
+    """
+
+    cycle: int = 0
+    time: int = 0
+    groups: tuple[GroupFigures, ...] = ()
+    order: tuple[str, ...] = ()
+
+
+def last_figures(state: State) -> LastFigures:
+    """Return the groups of the last cycle; none if it had none, or was held by a fairq that knew of none."""
+    decision = cycles.latest_decision(state)
+    if decision is None:
+        return LastFigures()
+    names = [field.name for field in fields(GroupFigures)]
+    groups: tuple[GroupFigures, ...]
+    try:
+        groups = tuple(GroupFigures(**{name: of[name] for name in names}) for of in decision["quotas"])
+        order = dict.fromkeys(turn["group"] for turn in decision["groups"])
+    except (KeyError, TypeError):
+        groups, order = (), {}
+    return LastFigures(decision["cycle"], decision["time"], groups, tuple(order))
