@@ -295,6 +295,7 @@ complete -c fairq -n '__fairq_at config show' -l no-header -d 'Leave the heading
 complete -c fairq -n '__fairq_at config show' -l constraint -x -d 'Show only what satisfies this ClassAd expression; may be repeated, all must be true.'
 complete -c fairq -n '__fairq_at config show' -a '(__fairq_names setting)'
 complete -c fairq -n '__fairq_at config get' -a '(__fairq_names setting)'
+complete -c fairq -n '__fairq_at config set' -l dry-run -d 'Decide and show everything, store nothing.'
 complete -c fairq -n '__fairq_at config set' -a '(__fairq_names setting)'
 complete -c fairq -n '__fairq_at config check' -F
 complete -c fairq -n '__fairq_at config path' -l json -d 'Print one JSON document, numbers at full precision.'

@@ -47,9 +47,8 @@ _ACCOUNTING = (
         "Do not charge slots whose job is suspended."),
     _own("accounting", "remove_idle_records", "boolean", True,
         "Remove accounting records by themselves once they no longer matter.", htcondor=False),
-    _own("accounting", "recount", "choice", "classic",
-        "How slots in use are counted when matches end: exactly, as up to HTCondor 25.9.",
-        choices=("classic",)),
+    _own("accounting", "count_preempted", "boolean", False,
+        "A slot taken by preemption counts for its former user, too, until the next cycle.", htcondor=True),
 )
 
 _NEGOTIATOR = (

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from fairq.records import SLOT_ELSEWHERE, JobStatus
+from fairq.state import meta
 from fairq.state.connection import State
 
 _TOLERANCE = 1e-6
@@ -112,6 +113,9 @@ def _without_claim(job: _Running, claimed: int) -> Iterator[str]:
 
 
 def _counters_against_claims(state: State) -> Iterator[str]:
+    if meta.get(state, "preempted_counted") == "1":
+        # The slots that the last cycle took from somebody count for their former users until the next one.
+        return
     weights: dict[str, list[float]] = defaultdict(list)
     for submitter, weight in state.connection.execute("SELECT submitter, slot_weight FROM claim"):
         weights[submitter].append(weight)

@@ -1,4 +1,4 @@
-"""Single values of the state, by key: `last_update`, `cycle`, `next_cluster`, `schedd_name`."""
+"""Single values of the state, by key: `last_update`, `cycle`, `next_cluster`, `schedd_name` and others."""
 
 from __future__ import annotations
 

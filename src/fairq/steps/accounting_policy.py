@@ -13,13 +13,16 @@ if TYPE_CHECKING:
 def accounting_policy(settings: Settings) -> AccountingPolicy:
     """Return the accounting policy that *settings* describe."""
     groups = settings.groups
+    is_flat = settings["negotiator.quota_model"] == "flat"
     return AccountingPolicy(
         priority_halflife=settings["accounting.priority_halflife"],
         default_prio_factor=settings["accounting.default_prio_factor"],
         nice_user_prio_factor=settings["accounting.nice_user_prio_factor"],
         remote_prio_factor=settings["accounting.remote_prio_factor"],
         accountant_local_domain=settings["accounting.accountant_local_domain"],
-        group_names=tuple(groups),
+        # In the flat scheme a submitter's group is what stands before the first dot.
+        group_names=tuple(name for name in groups if not (is_flat and "." in name)),
         group_prio_factors={name.lower(): group.prio_factor or 0.0 for name, group in groups.items()},
         remove_idle_records=settings["accounting.remove_idle_records"],
+        count_preempted=settings["accounting.count_preempted"],
     )

@@ -38,6 +38,8 @@ def store_cycle(state: State, cycle: Cycle, pool: LoadedPool, known: set[str], a
     job_changes.mark_running(state, ((m.schedd, m.cluster, m.proc) for m in matches), actor.time)
     _store_accounting(state, pool.accountant, known)
     meta.set(state, "last_update", str(pool.accountant.last_update))
+    preempted = any(match.preempted is not None for match in matches)
+    meta.set(state, "preempted_counted", str(int(preempted and pool.accountant.policy.count_preempted)))
     if cycle.decision.round_robin_times and not cycle.policy.use_slot_weights:
         meta.set(state, _ROUND_ROBIN, json.dumps(cycle.decision.round_robin_times))
     cycles.add(state, _record(cycle))
@@ -157,7 +159,7 @@ def _store_claims(state: State, matches: Iterable[Match], pool: LoadedPool, now:
         claim = Claim(key, charge.submitter, charge.start_time, charge.slot_weight)
         if match is not None:
             claim.schedd, claim.cluster, claim.proc = match.schedd, match.cluster, match.proc
-            claim.current_rank = match.machine_rank
+            claim.current_rank, claim.start_time = match.machine_rank, now
         fresh.append(claim)
     claims.release(state, (key for key in pool.claims if key not in charges))
     claims.store(state, fresh)

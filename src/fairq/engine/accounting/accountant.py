@@ -165,6 +165,8 @@ class Accountant:
         for use in found.values():
             if use.submitter is not None:
                 self.add_match(use.submitter, use.slot, use.slot_weight, now)
+        if self.policy.count_preempted:
+            self.recount()
 
     def add_match(self, submitter: str, slot: Hashable, weight: float, now: int) -> None:
         """Charge *slot*, of *weight*, to *submitter* from *now* on; whoever had it is released first.
@@ -183,6 +185,18 @@ class Accountant:
         early = now - self.last_update
         if early > 0 and self.last_update > 0:
             self._correct(chain, -early, weight)
+
+    def preempt(self, submitter: str, slot: Hashable, weight: float, now: int) -> None:
+        """Charge *slot* to *submitter*, who takes it from whoever has it (perhaps from another job of its own).
+
+        Where the policy counts preempted use the slot goes on counting for its former user, too, until
+        `check_matches` counts anew.
+        """
+        if self.policy.count_preempted:
+            self.charges.pop(slot, None)
+        else:
+            self.remove_match(slot, now)
+        self.add_match(submitter, slot, weight, now)
 
     def remove_match(self, slot: Hashable, now: int) -> None:
         """Release *slot* at *now*; its user is still charged for the time since the last update."""

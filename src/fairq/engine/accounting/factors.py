@@ -17,7 +17,8 @@ class AccountingPolicy:
     *priority_halflife* is in seconds. *accountant_local_domain* None: everybody is local. *group_names* are
     the configured groups in their own spelling; *group_prio_factors* is keyed by lower-case group name,
     ``<none>`` included (a factor of 0 counts as not set). *remove_idle_records*: records that no longer
-    matter go by themselves (`removal`).
+    matter go by themselves (`removal`). *count_preempted*: a slot taken by preemption counts for its former user,
+    too, until the next cycle, as in HTCondor since 25.10.
     """
 
     priority_halflife: float = 86400.0
@@ -28,6 +29,7 @@ class AccountingPolicy:
     group_names: tuple[str, ...] = ()
     group_prio_factors: Mapping[str, float] = field(default_factory=dict)
     remove_idle_records: bool = True
+    count_preempted: bool = False
 
 
 def resolve_factor(name: str, policy: AccountingPolicy) -> float:

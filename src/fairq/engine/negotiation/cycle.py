@@ -86,16 +86,17 @@ class NegotiationCycle:
             accountant.forget(name)
         candidates = candidate_slots(pool, policy)
         self._free = FreeSlots(candidates)
+        self._groups: Groups | None = None
+        if policy.quotas is not None:
+            self._groups = Groups(pool.ads, self._cost, accountant, policy, now, round_robin_times)
         self._holders = self._find_holders()
         self._candidates = Candidates(
             pool, policy, self._cost, self._holders, tie_order(pool.names, policy), self._free
         )
         self._autoclusters = Autoclusters(jobs.ads, pool.ads, _expressions(policy))
         self._contenders = self._find_contenders(jobs)
-        self._groups: Groups | None = None
-        if policy.quotas is not None:
-            self._groups = Groups(pool.ads, self._cost, self._contenders, jobs, accountant, policy, now)
-            self._groups.remember(round_robin_times)
+        if self._groups is not None:
+            self._groups.enrol(self._contenders, jobs)
         self.decision = CycleDecision(
             rules=policy.rules,
             time=now,
@@ -144,7 +145,8 @@ class NegotiationCycle:
             machine_rank = self._candidates.machine_rank(slot, lambda: asker(autocluster))
             holder = None if state == NONE else self._holders.names[slot]
             self._free.take(slot)
-            self._accountant.add_match(contender.name, self._pool.keys[slot], cost, self._now)
+            charge = self._accountant.add_match if state == NONE else self._accountant.preempt
+            charge(contender.name, self._pool.keys[slot], cost, self._now)
             limits.use(cost, state != NONE)
             decision.matched += 1
             decision.matched_weight += cost
@@ -233,6 +235,10 @@ class NegotiationCycle:
             priorities[row] = known[name]
         if known:
             self._pool.ads.with_column("RemoteUserPrio", [known.get(name or "") for name in names])
+            if self._groups is not None:
+                groups = [None if name is None else self._groups.group_of(name) for name in names]
+                self._pool.ads.with_column("RemoteGroup", [group and group.name for group in groups])
+                self._pool.ads.with_column("RemoteGroupQuota", [group and group.quota for group in groups])
         return Holders(held, names, priorities)
 
     def _find_contenders(self, jobs: Jobs) -> list[Contender]:

@@ -3,7 +3,8 @@
 The negotiator builds the list once per kind of request of a turn and then pops it; a slot that the limits
 refuse at its pop is gone for the life of the list (matchmaker.cpp, MatchListType; reference 3.8). Limits look
 at nothing but a slot's weight and preempt state, and are only ever used up: where they refuse one slot, they
-refuse all alike.
+refuse all alike. The first slot of a list was tested when the list was built, and is not tested again: so a machine
+that prefers a job may be taken once even where the limit is used up.
 """
 
 from __future__ import annotations
@@ -148,7 +149,7 @@ class LaneList:
         limits: the limits as they stand when the list is built, followed as they are used up.
     """
 
-    __slots__ = ("_admits", "_built", "_free", "_limits", "_open", "_place", "refused_by_limit")
+    __slots__ = ("_admits", "_built", "_free", "_limits", "_new", "_open", "_place", "refused_by_limit")
 
     def __init__(
         self,
@@ -164,6 +165,7 @@ class LaneList:
         self._admits = admits
         self._limits = limits
         self._built = replace(limits)
+        self._new = True
         self.refused_by_limit = False
 
     def pop(self) -> tuple[int, int] | None:
@@ -173,7 +175,9 @@ class LaneList:
             if best is None:
                 return None
             lane, slot = best
-            if self._built.permit_on_list(lane.cost, lane.state) and self._limits.permit_popped(lane.cost, lane.state):
+            listed = self._built.permit_on_list(lane.cost, lane.state)
+            if listed and (self._new or self._limits.permit_popped(lane.cost, lane.state)):
+                self._new = False
                 return slot, lane.state
             self.refused_by_limit = True
             self._open = [walk for walk in self._open if walk.lane is not lane]
@@ -218,7 +222,7 @@ class SortedList:
         refused_by_limit: whether the limits have kept some slot off the list.
     """
 
-    __slots__ = ("_cost", "_least", "_limits", "_slots", "_state", "refused_by_limit")
+    __slots__ = ("_cost", "_least", "_limits", "_new", "_slots", "_state", "refused_by_limit")
 
     def __init__(
         self,
@@ -234,13 +238,15 @@ class SortedList:
         self._cost = cost
         self._least = least
         self._limits = limits
+        self._new = True
         self.refused_by_limit = refused_by_limit
 
     def pop(self) -> tuple[int, int] | None:
         """Take the best candidate that the limits permit."""
         for slot in self._slots:
             cost, state = self._cost[slot], int(self._state[slot])
-            if self._limits.permit_popped(cost, state):
+            if self._new or self._limits.permit_popped(cost, state):
+                self._new = False
                 return slot, state
             self.refused_by_limit = True
             if cost <= self._least:
