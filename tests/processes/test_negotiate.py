@@ -1,0 +1,117 @@
+"""Cycles as real processes: two at once, killed in the middle, beside people who change the queue."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.processes.live import JOBS, NOW, busy_pool, start, wait_for
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the busy pool is kept once it was made."""
+    return tmp_path_factory.mktemp("busy") / "filled.db"
+
+
+@pytest.fixture
+def busy(filled: Path, run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state whose cycle takes a while: 8000 slots and as many jobs."""
+    monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "example.org")
+    if not filled.exists():
+        busy_pool(run, filled, filled.parent)
+    shutil.copy(filled, state)
+    return state
+
+
+def running(run: Run, state: Path) -> int:
+    """Check the state and return how many jobs run; each of them has a slot of its own."""
+    checked = run("--state", state, "state", "check")
+    assert checked.code == 0, checked.err
+    slots = json.loads(run("--state", state, "export", "--slots").out)
+    held = [slot["JobId"] for slot in slots if slot.get("State") == "Claimed"]
+    assert len(set(held)) == len(held)
+    return len(held)
+
+
+def sidecar(state: Path) -> Path:
+    return state.with_name(state.name + ".cycle")
+
+
+def test_of_two_cycles_at_once_one_works_and_one_says_to_try_later(busy: Path, run: Run) -> None:
+    """The second one changes nothing, and the first one is not disturbed."""
+    with start(busy, "negotiate", "--now", NOW) as first:
+        assert wait_for(sidecar(busy), first)
+        first.send_signal(signal.SIGSTOP)
+        try:
+            assert sidecar(busy).exists(), "the cycle was over too soon"
+            before = busy.read_bytes()
+            with start(busy, "negotiate", "--now", NOW) as second:
+                _, error = second.communicate(timeout=60)
+            assert second.returncode == 75
+            assert error == (
+                f"fairq: another negotiation cycle is under way on {busy}; nothing was done, try again later\n"
+            )
+            assert busy.read_bytes() == before
+            with start(busy, "queue", "--json") as reader:
+                assert reader.wait(60) == 0, "a cycle under way keeps nobody from looking"
+        finally:
+            first.send_signal(signal.SIGCONT)
+        _, error = first.communicate(timeout=60)
+    assert (first.returncode, error) == (0, "")
+    assert running(run, busy) == JOBS
+    assert [path.name for path in busy.parent.iterdir()] == [busy.name]
+
+
+@pytest.mark.parametrize("moment", ["begun", 0.05, 0.1, 0.15, "writing", "written"])
+def test_a_killed_cycle_matched_all_or_nothing_and_the_next_one_completes(
+    moment: str | float, busy: Path, run: Run
+) -> None:
+    journal = busy.with_name(busy.name + "-journal")
+    with start(busy, "negotiate", "--now", NOW) as cycle:
+        assert wait_for(sidecar(busy), cycle)
+        if isinstance(moment, float):
+            time.sleep(moment)
+        elif moment != "begun":
+            wait_for(journal, cycle)
+            time.sleep(0.03 if moment == "written" else 0)
+        cycle.kill()
+    count = running(run, busy)
+    assert count in (0, JOBS)
+    history = json.loads(run("--state", busy, "state", "history", "--json").out)
+    assert [entry["Subject"] for entry in history].count("cycle 1") == (1 if count else 0)
+    with start(busy, "negotiate", "--now", NOW) as again:
+        assert (again.communicate(timeout=60)[1], again.returncode) == ("", 0)
+    assert running(run, busy) == JOBS
+    assert [path.name for path in busy.parent.iterdir()] == [busy.name]
+
+
+def test_jobs_removed_and_held_meanwhile_are_never_left_on_a_slot(busy: Path, run: Run) -> None:
+    """People change the queue while cycles run; each change happens before or after a cycle."""
+    commands = [
+        ("negotiate", "--now", NOW),
+        ("remove", "1", "2.0-49", "--now", NOW),
+        ("hold", "3", "--now", NOW),
+        ("negotiate", "--now", NOW + 1),
+        ("slots", "drain", "slot0", "--now", NOW),
+        ("userprio", "--setfactor", "user5@example.org", "7", "--now", NOW),
+        ("prio", "5", "4", "--now", NOW),
+        ("negotiate", "--now", NOW + 2),
+    ]
+    processes = [start(busy, *words) for words in commands]
+    for words, process in zip(commands, processes, strict=True):
+        _, error = process.communicate(timeout=120)
+        assert process.returncode in ((0, 75) if words[0] == "negotiate" else (0,)), (words, error)
+    assert run("--state", busy, "negotiate", "--now", NOW + 3).code == 0
+    # 100 of cluster 1 and 50 of cluster 2 are gone, 100 of cluster 3 are held.
+    assert running(run, busy) == JOBS - 250
+    assert json.loads(run("--state", busy, "queue", "1", "2.0-49", "--json").out) == []
+    assert len(json.loads(run("--state", busy, "queue", "3", "--held", "--json").out)) == 100
