@@ -96,6 +96,7 @@ def set_(
     invocation: Invocation,
     key: Annotated[str, typer.Argument(metavar="KEY", help="A setting's name, with its table or without.")],
     value: Annotated[str, typer.Argument(metavar="VALUE", help="Its new value; '' unsets a text or expression.")],
+    dry_run: DryRun = False,
 ) -> None:
     """Change one setting in its file.
 
@@ -105,10 +106,13 @@ def set_(
     """
     from fairq.steps.config import set_setting
 
-    file, kept = set_setting(_place(invocation), key, value)
+    file, kept = set_setting(_place(invocation), key, value, dry_run=dry_run)
     if not kept:
-        invocation.note(f"{file} was written anew: its comments could not be kept")
-    invocation.detail(f"changed {file}")
+        invocation.note(f"{file} {'would be' if dry_run else 'was'} written anew: its comments could not be kept")
+    if dry_run:
+        invocation.note(f"{file} would be changed")
+    else:
+        invocation.detail(f"changed {file}")
 
 
 @app.command("check", examples="fairq config check pool.toml")

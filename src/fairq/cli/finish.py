@@ -47,6 +47,8 @@ def finish(
 
     selection = selected(jobs, constraint, everything)
     actor = invocation.actor(invocation.now(now))
-    finished = step(invocation.state_path, invocation.settings, selection, actor, end=at, exit_code=exit_code)
-    view = report(finished.targets, selection, "finished", False)
+    finished = step(
+        invocation.state_path, invocation.settings, selection, actor, end=at, exit_code=exit_code, dry_run=dry_run
+    )
+    view = report(finished.targets, selection, "finished", dry_run)
     emit(view, output)

@@ -49,8 +49,8 @@ def check(place: Place, file: Path | None) -> list[FairqError]:
     return problems
 
 
-def set_setting(place: Place, name: str, text: str) -> tuple[Path, bool]:
-    """Give the setting *name* the value that *text* says, in the file for changes.
+def set_setting(place: Place, name: str, text: str, *, dry_run: bool = False) -> tuple[Path, bool]:
+    """Give the setting *name* the value that *text* says, in the file for changes; *dry_run* only tries it.
 
     Returns that file, and whether its comments and order could be kept. Raises the errors of the settings if
     the name, the value, or what the settings would become is wrong; the file is then as before.
@@ -73,7 +73,8 @@ def set_setting(place: Place, name: str, text: str) -> tuple[Path, bool]:
     parse_document(former, file)
     edited, kept = set_value(former, path, to_toml(key, value))
     _as_if(place, file, edited)
-    replace(file, edited)
+    if not dry_run:
+        replace(file, edited)
     return file, kept
 
 

@@ -34,15 +34,18 @@ def finish(
     *,
     end: int | None = None,
     exit_code: int | None = None,
+    dry_run: bool = False,
 ) -> Finished:
     """End the running jobs of *selection* at *end* (seconds since 1970; else the actor's time).
+
+    With *dry_run* everything is decided and checked, and nothing is stored; no run has ended.
 
     Raises:
         UnknownJobError, NoMatchingJobError, JobStateError: see `fairq.steps.jobs_change.choose`.
         InvalidEndTimeError: *end* is after the actor's time, or before a job began.
     """
     when = actor.time if end is None else end
-    with writing(path) if path.exists() else reading(path) as state:
+    with reading(path) if dry_run or not path.exists() else writing(path) as state:
         chosen = choose(state, selection, (JobStatus.RUNNING,))
         held = claims.of_procs(state, map(procs, chosen.jobs))
         for claim in held:
@@ -51,6 +54,8 @@ def finish(
                 raise InvalidEndTimeError(job=job, end=when, reason=f"it began at {claim.start_time}")
             if when > actor.time:
                 raise InvalidEndTimeError(job=job, end=when, reason=f"now it is {actor.time}")
+        if dry_run:
+            return Finished(chosen.targets, [])
         codes = {(claim.cluster or 0, claim.proc or 0): exit_code for claim in held} if exit_code is not None else {}
         ended = end_runs(state, settings, held, when, "finished", codes)
         jobs.remove_many(state, map(procs, chosen.jobs))
