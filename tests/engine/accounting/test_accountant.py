@@ -116,6 +116,27 @@ def test_a_slot_that_changes_hands_is_charged_to_its_new_user_only():
     assert usage == {"ann@d": 40, "bob@d": 60, "<none>": 100}
 
 
+@pytest.mark.parametrize(("counted", "used"), [(False, 0), (True, 1)])
+def test_a_preempted_slot_counts_for_its_former_user_until_the_next_cycle_where_the_rules_say_so(counted, used):
+    """Today's negotiator goes on counting it, the documented rules do not; after the next cycle nobody does."""
+    pool = accountant(count_preempted=counted)
+    pool.add_match("bob@d", 1, 1.0, START)
+    pool.preempt("ann@d", 1, 1.0, START)
+    assert (pool.records["ann@d"].resources_used, pool.records["bob@d"].resources_used) == (1, used)
+    pool.check_matches([SlotUse(1, "ann@d")], START)
+    assert (pool.records["ann@d"].resources_used, pool.records["bob@d"].resources_used) == (1, 0)
+
+
+def test_a_slot_that_a_submitter_takes_from_itself_starts_anew():
+    """The machine preferred another job of the same submitter: one slot in use, held from now on."""
+    pool = accountant()
+    pool.add_match("ann@d", 1, 1.0, START)
+    pool.update(START + 60)
+    pool.preempt("ann@d", 1, 1.0, START + 60)
+    assert pool.charges[1] == SlotCharge("ann@d", 1.0, START + 60)
+    assert pool.records["ann@d"].resources_used == 1
+
+
 def test_seeing_a_claim_again_changes_nothing():
     pool = accountant()
     pool.add_match("ann@d", 1, 1.0, START)

@@ -108,6 +108,17 @@ class TestBusySlots:
 
         assert [(m.reason, m.preempted) for m in decision.matches] == [(MatchReason.RANK, "b@x")]
 
+    def test_beyond_its_limit_a_submitter_gets_one_slot_whose_machine_prefers_it(self) -> None:
+        """The first slot of a list is not tested again: in the first spin one changes hands, the next is refused."""
+        pool = [claimed(slot, "b@x", Rank='/Expr(TARGET.Owner == "a")/') for slot in slots(4)]
+        pool += [claimed({**slots(1)[0], "Name": f"slot1@n{i}"}, "a@x") for i in range(8)]
+        decision = cycle(pool, {"a@x": [jobs(4)], "b@x": [jobs(4)]}, {"a@x": 1000, "b@x": 10})
+
+        first_spin = [m for m in decision.matches if m.request == (1, 0)]
+
+        assert [(m.submitter, m.reason) for m in first_spin] == [("a@x", MatchReason.RANK)]
+        assert RejectReason.SUBMITTER_LIMIT in [r.reason for r in decision.rejections if r.submitter == "a@x"]
+
     def test_a_worse_priority_never_preempts(self) -> None:
         """Where the policy allows everything the better effective priority is still needed."""
         pool = [claimed(slot, "b@x") for slot in slots(1)]
