@@ -158,6 +158,7 @@ complete -c fairq -n '__fairq_at finish' -l at -x -d 'When it ended, if not now.
 complete -c fairq -n '__fairq_at finish' -l constraint -x -d 'Only what satisfies this ClassAd expression; may be repeated, all must be true.'
 complete -c fairq -n '__fairq_at finish' -l all -d 'All jobs of the queue.'
 complete -c fairq -n '__fairq_at finish' -l now -x -d 'Use TIME instead of the clock: seconds since 1970, or ISO 8601 (local time without a zone).'
+complete -c fairq -n '__fairq_at finish' -l dry-run -d 'Decide and show everything, store nothing.'
 complete -c fairq -n '__fairq_at finish' -l json -d 'Print one JSON document, numbers at full precision.'
 complete -c fairq -n '__fairq_at finish' -l ndjson -d 'Print one JSON object per line.'
 complete -c fairq -n '__fairq_at finish' -l csv -d 'Print comma-separated values.'

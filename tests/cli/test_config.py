@@ -279,3 +279,11 @@ def test_import_of_no_file_is_refused(config: Run, tmp_path: Path, name: str, co
     ended = config("import", tmp_path / name)
     assert (ended.code, ended.out) == (code, "")
     assert words in ended.err
+
+
+def test_a_dry_run_of_set_says_which_file_would_change_and_refuses_what_is_wrong(config: Run, file: Path) -> None:
+    before = file.read_bytes()
+    ended = config("set", "priority_halflife", "90", "--dry-run")
+    assert (ended.code, ended.err) == (0, f"{file} would be changed\n")
+    assert config("set", "priority_halflife", "soon", "--dry-run").code == 16
+    assert file.read_bytes() == before

@@ -81,3 +81,10 @@ def test_the_end_is_in_the_history(pool):
     shown = {name.lower(): value for name, value in entry.items()}
     assert shown["subject"] == "job 1.0"
     assert shown["after"]["ExitCode"] == 3
+
+
+def test_a_dry_run_tells_what_would_finish_and_refuses_what_could_not(pool, state):
+    before = state.read_bytes()
+    assert pool("finish", "1", "--dry-run", "--now", T + 20).out == "All jobs in cluster 1 would be finished (1 job)\n"
+    assert pool("finish", "1", "--dry-run", "--at", T, "--now", T + 20).code == 37
+    assert state.read_bytes() == before

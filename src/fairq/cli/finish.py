@@ -8,7 +8,7 @@ import typer
 
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Constraint, Now, time_of
+from fairq.cli.options import Constraint, DryRun, Now, time_of
 from fairq.cli.output import Report, emit
 from fairq.cli.queue_options import All, Jobs, report, selected
 
@@ -36,6 +36,7 @@ def finish(
     constraint: Constraint = None,
     everything: All = False,
     now: Now = None,
+    dry_run: DryRun = False,
 ) -> None:
     """Record that running jobs have ended.
 
