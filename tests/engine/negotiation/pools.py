@@ -104,9 +104,12 @@ def cycle(
     for name, value in (priorities or {}).items():
         record = known.setdefault(name, AccountingRecord(name))
         record.priority, record.priority_factor = value, 1.0
-    accountant = Accountant(known.values(), AccountingPolicy(priority_halflife=1e30), last_update=NOW)
+    rules = policy(**changes)
+    groups = () if rules.quotas is None else tuple(group.name for group in rules.quotas.groups)
+    accounting = AccountingPolicy(priority_halflife=1e30, group_names=groups)
+    accountant = Accountant(known.values(), accounting, last_update=NOW)
     snapshot = PoolSlots([ad["Name"] for ad in pool], range(len(pool)), AdColumns(pool, now=NOW), frozenset(draining))
-    return negotiate(snapshot, Jobs(submitters, dict(enumerate(ads))), accountant, policy(**changes), NOW)
+    return negotiate(snapshot, Jobs(submitters, dict(enumerate(ads))), accountant, rules, NOW)
 
 
 def matched(decision: CycleDecision) -> dict[str, int]:

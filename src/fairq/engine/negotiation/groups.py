@@ -66,18 +66,25 @@ class Groups:
     """The groups of one cycle.
 
     The list of a group's submitters lives through all its turns: who is satisfied once takes no part later.
-    With autoregroup the submitters of such groups are on the list of ``<none>`` as well.
+    With autoregroup the submitters of such groups are on the list of ``<none>`` as well. `tree` has the quotas
+    of this cycle.
+
+    Args:
+        slots: all slots of the pool. *cost*: their weights.
+        accountant: knows what everybody has in use.
+        policy: the cycle's rules, with quotas.
+        now: seconds since 1970.
+        round_robin_times: when each group was last dealt a remainder, in an earlier cycle.
     """
 
     def __init__(
         self,
         slots: AdColumns,
         cost: Sequence[float],
-        contenders: Sequence[Contender],
-        jobs: Jobs,
         accountant: Accountant,
         policy: NegotiationPolicy,
         now: int,
+        round_robin_times: Mapping[str, int],
     ) -> None:
         assert policy.quotas is not None
         self._accountant = accountant
@@ -95,12 +102,23 @@ class Groups:
         self._members: dict[str, list[Contender]] = {group.name: [] for group in self.tree.groups}
         self._size: dict[str, int] = {}
         self._deal: Dealer | None = None
-        self._enrol(contenders, jobs)
-
-    def remember(self, round_robin_times: Mapping[str, int]) -> None:
-        """Take over when each group was last dealt a remainder, in an earlier cycle."""
         for group in self.tree.groups:
             group.round_robin_time = round_robin_times.get(group.name, 0)
+
+    def enrol(self, contenders: Sequence[Contender], jobs: Jobs) -> None:
+        """Put everybody on the list of their group, and count what each group asks for."""
+        demand = IdleDemand(self._policy.demand, jobs.ads)
+        weighted = self._policy.demand.weighted
+        for contender, queue in zip(contenders, jobs.queues, strict=True):
+            group = self.group_of(contender.name)
+            contender.decision.group = group.name
+            self._members[group.name].append(contender)
+            group.demand += demand.of(queue.idle) + (queue.running_weight if weighted else queue.running_jobs)
+        self._size = {name: len({member.name for member in members}) for name, members in self._members.items()}
+        if self.tree.regroups and not self._is_flat:
+            for group in self.tree.groups[1:]:
+                if group.autoregroup:
+                    self._members[ROOT_GROUP] += self._members[group.name]
 
     def negotiate(self, deal: Dealer, decision: CycleDecision) -> None:
         """Hold all turns of all groups, dealing pies by *deal*, and note them in *decision*."""
@@ -174,17 +192,3 @@ class Groups:
         """Note that the group's submitters got no turn, since the quota of *stopper* is used up."""
         for contender in self._members[group.name]:
             contender.pass_over(stopper.name)
-
-    def _enrol(self, contenders: Sequence[Contender], jobs: Jobs) -> None:
-        demand = IdleDemand(self._policy.demand, jobs.ads)
-        weighted = self._policy.demand.weighted
-        for contender, queue in zip(contenders, jobs.queues, strict=True):
-            group = self.group_of(contender.name)
-            contender.decision.group = group.name
-            self._members[group.name].append(contender)
-            group.demand += demand.of(queue.idle) + (queue.running_weight if weighted else queue.running_jobs)
-        self._size = {name: len({member.name for member in members}) for name, members in self._members.items()}
-        if self.tree.regroups and not self._is_flat:
-            for group in self.tree.groups[1:]:
-                if group.autoregroup:
-                    self._members[ROOT_GROUP] += self._members[group.name]

@@ -23,11 +23,11 @@ def sort_keys(tree: Tree, expression: Expression, now: int) -> list[float]:
     ads = [
         {
             "AccountingGroup": group.name,
-            "GroupQuota": group.quota,
-            "GroupResourcesAllocated": group.allocated,
-            "GroupQuotaAllocated": group.allocated,
-            "GroupResourcesInUse": group.usage,
-            "GroupQuotaInUse": group.usage,
+            "GroupQuota": float(group.quota),
+            "GroupResourcesAllocated": float(group.allocated),
+            "GroupQuotaAllocated": float(group.allocated),
+            "GroupResourcesInUse": float(group.usage),
+            "GroupQuotaInUse": float(group.usage),
         }
         for group in tree.groups
     ]

@@ -20,8 +20,8 @@ from fairq.engine.quotas.tree import Group, Tree
 NOTHING = -(2.0**31)
 """What a limit that is no number becomes as an integer on the machines that HTCondor runs on."""
 
-_DUST = 9
-"""Decimals of a limit that count: the last bits of a division are no quota."""
+_DECIMALS = 3
+"""Of a limit that count: 0.33334 and 0.66667 of 30 slots are meant to be 10 and 20, and rounding errors nothing."""
 
 
 class Pies(Protocol):
@@ -193,7 +193,7 @@ class AllocationRounds:
 
     def _whole(self, limit: float) -> float:
         if not self._policy.integer_limits:
-            return round(limit, _DUST)
+            return round(limit, _DECIMALS)
         return NOTHING if math.isnan(limit) else float(int(limit))
 
     def _note(self, group: Group, step: int, **what: float | str | None) -> None:
