@@ -157,4 +157,4 @@ def _value(value: Any) -> str:
         return value
     if isinstance(value, dict):
         return ", ".join(f"{name} {_value(item)}" for name, item in value.items())
-    return "-" if value is None else json.dumps(value)
+    return "-" if value is None else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,127 @@
+"""``--dry-run`` of every command that changes something: it says what would be, and changes no byte."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairq.cli.tree import Root
+
+Run = Callable[..., Any]
+
+NOW = 1_795_210_080
+
+LINES: dict[str, list[str]] = {
+    "submit": ["submit {sub}", "submit --count 9 -- /bin/true"],
+    "remove": ["remove 1", "remove --all"],
+    "hold": ["hold 1.0", "hold --constraint ProcId==0"],
+    "release": ["release 2", "release --all"],
+    "prio": ["prio 5 1", "prio +5 --all"],
+    "finish": ["finish 1", "finish --all --exit-code 1"],
+    "slots add": ["slots add other --count 3", "slots add --file {slots}"],
+    "slots remove": ["slots remove spare", "slots remove --force node"],
+    "slots drain": ["slots drain node", "slots drain --cancel spare"],
+    "negotiate": ["negotiate", "negotiate --json"],
+    "userprio": [
+        "userprio --setprio a@x 5",
+        "userprio --setfactor a@x 5",
+        "userprio --setfactor a@x 5 --duration 60",
+        "userprio --setfloor a@x 5",
+        "userprio --setceiling a@x 5",
+        "userprio --setaccum a@x 5",
+        "userprio --setbegin a@x 5",
+        "userprio --setlast a@x 5",
+        "userprio --resetusage a@x",
+        "userprio --resetall",
+        "userprio --cancelfactorlease b@x",
+        "userprio --delete a@x",
+        "userprio --prune 1s",
+    ],
+    "import": ["import --slots {slots}", "import --jobs {jobs}", "import {document}"],
+    "config set": ["config set priority_halflife 60"],
+    "config import": ["config import {condor}"],
+}
+
+
+def commands(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every command of the tree that does something, by its full name."""
+    if not hasattr(command, "list_commands"):
+        yield name, command
+        return
+    for word in command.list_commands(None):
+        yield from commands(command.get_command(None, word), f"{name} {word}".strip())
+
+
+@pytest.fixture
+def pool(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+    """Two slots, a running and two idle jobs, a held one, two accounts; and files to submit and import."""
+    monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
+    files = {name: tmp_path / name for name in ("sub", "slots", "jobs", "document", "condor")}
+    files["sub"].write_text("executable = /bin/true\nqueue 3\n")
+    files["slots"].write_text(json.dumps([{"Name": "new", "Cpus": 1}]))
+    files["jobs"].write_text(json.dumps([{"ClusterId": 9, "ProcId": 0, "Owner": "z", "JobStatus": 1}]))
+    files["condor"].write_text("PRIORITY_HALFLIFE = 60\n")
+    assert run("--state", tmp_path / "none.db", "export", "--output", files["document"]).code == 0
+    for words in (
+        ("slots", "add", "node"),
+        ("submit", "--count", "3", "--", "/bin/sleep", "1"),
+        ("submit", "--", "/bin/sleep", "1"),
+        ("hold", "2"),
+        ("userprio", "--setfactor", "a@x", "4"),
+        ("userprio", "--setfactor", "b@x", "4", "--duration", "900000000"),
+        ("userprio", "--setaccum", "a@x", "4"),
+        ("userprio", "--setlast", "a@x", "4"),
+        ("negotiate",),
+        ("slots", "add", "spare"),
+        ("slots", "drain", "spare"),
+    ):
+        ended = run("--state", state, *words, "--now", NOW)
+        assert ended.code == 0, ended.err
+    return files
+
+
+def test_every_command_with_a_dry_run_is_tried_here() -> None:
+    with_dry_run = {
+        name for name, command in commands(Root()) if any("--dry-run" in option.opts for option in command.params)
+    }
+    assert with_dry_run == set(LINES)
+
+
+@pytest.mark.parametrize("line", [line for lines in LINES.values() for line in lines])
+def test_a_dry_run_changes_no_byte_and_the_same_without_it_does(
+    line: str, run: Run, pool: dict[str, Path], state: Path, tmp_path: Path
+) -> None:
+    words = line.format(**pool).split(" ")
+    at = words.index("--") if "--" in words else len(words)
+    now = [] if line.startswith("config") else ["--now", NOW + 60]
+
+    def contents() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    before = contents()
+    dry = run("--state", state, *words[:at], "--dry-run", *now, *words[at:])
+    assert dry.code == 0, dry.err
+    assert dry.out + dry.err != "", "a dry run says what would be"
+    assert contents() == before
+    ended = run("--state", state, *words[:at], *now, *words[at:])
+    assert ended.code == 0, ended.err
+    assert contents() != before
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "negotiate --dry-run",
+        "submit --dry-run -- /bin/true",
+        "slots add node --dry-run",
+        "userprio --setfactor a@x 5 --dry-run",
+        "config set rules htcondor --dry-run",
+    ],
+)
+def test_a_dry_run_makes_no_state_and_no_settings(line: str, run: Run, tmp_path: Path) -> None:
+    assert run("--state", tmp_path / "new" / "state.db", *line.split(" ")).code == 0
+    assert list(tmp_path.iterdir()) == []
