@@ -218,6 +218,7 @@ complete -c fairq -n '__fairq_at slots drain' -l dry-run -d 'Decide and show eve
 complete -c fairq -n '__fairq_at slots drain' -a '(__fairq_names slot)'
 complete -c fairq -n '__fairq_at negotiate' -l now -x -d 'Use TIME instead of the clock: seconds since 1970, or ISO 8601 (local time without a zone).'
 complete -c fairq -n '__fairq_at negotiate' -l dry-run -d 'Decide and show everything, store nothing.'
+complete -c fairq -n '__fairq_at negotiate' -l explain -d 'Count for every rejected request the slots lost to each test.'
 complete -c fairq -n '__fairq_at negotiate' -l json -d 'Print one JSON document, numbers at full precision.'
 complete -c fairq -n '__fairq_at negotiate' -l ndjson -d 'Print one JSON object per line.'
 complete -c fairq -n '__fairq_at negotiate' -l csv -d 'Print comma-separated values.'

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
@@ -14,15 +17,22 @@ if TYPE_CHECKING:
 
 app = App()
 
+Explain = Annotated[
+    bool, typer.Option("--explain", help="Count for every rejected request the slots lost to each test.")
+]
+
 
 @app.command(
     examples="""
     fairq negotiate                       # one cycle, as cron runs it
     fairq negotiate --dry-run             # only show what it would decide
+    fairq negotiate --explain --dry-run   # and which tests the rejected requests fail
     fairq negotiate --json | jq .matches  # for scripts
 """
 )
-def negotiate(invocation: Invocation, output: Output, now: Now = None, dry_run: DryRun = False) -> None:
+def negotiate(
+    invocation: Invocation, output: Output, now: Now = None, dry_run: DryRun = False, explain: Explain = False
+) -> None:
     """Run one negotiation cycle: match idle jobs with slots.
 
     Usage up to now is charged and priorities decay; then the pool's slots are dealt out among the submitters
@@ -44,11 +54,18 @@ def negotiate(invocation: Invocation, output: Output, now: Now = None, dry_run: 
     assigned is the job that runs. The list groups has every turn of every group in order, with its limit or why
     it was skipped; quotas has every group once. The quota_group of a rejection is the group whose quota stood
     in the way.
+
+    With --explain one more table shows every rejected request and how many slots it lost to each test; a slot
+    counts at the first test that it fails: the job's Requirements, the slot's Requirements, draining, taken
+    earlier in this cycle, claimed by the submitter itself, claimed by others and not to be had, ranking the job
+    it runs higher, PREEMPTION_REQUIREMENTS, a holder whose priority is not worse enough, and at last the limits
+    of the submitter. In JSON this is the member explanation, a list of rejections each with its lost slots.
+    'fairq why' explains one job whole.
     """
     from fairq.steps.negotiate import negotiate as step
 
     time = invocation.now(now)
-    cycle = step(invocation.state_path, invocation.settings, invocation.actor(time), dry_run=dry_run)
+    cycle = step(invocation.state_path, invocation.settings, invocation.actor(time), dry_run=dry_run, explain=explain)
     for lease in cycle.expired:
         invocation.detail(f"the {lease.what.value} lease of {lease.record.name} has ended")
     emit(_view(cycle), output)
@@ -90,7 +107,43 @@ def _view(cycle: Cycle) -> View:
     tables = [entitled, made]
     if told and cycle.document["quotas"]:
         tables.insert(0, _groups(cycle))
-    return View(tables=tables, document=cycle.document, main=len(tables) - 1)
+    main = len(tables) - 1
+    if cycle.explanation is not None:
+        tables.append(_lost(cycle))
+    return View(tables=tables, document=cycle.document, main=main)
+
+
+_LOST = {
+    "Job Req": "job_requirements",
+    "Slot Req": "slot_requirements",
+    "Draining": "draining",
+    "Taken": "taken_in_cycle",
+    "Own": "claimed_own",
+    "In Use": "claimed_others",
+    "Outranked": "outranked",
+    "Policy": "preemption_requirements",
+    "Priority": "priority_delta",
+    "Limits": "limit",
+}
+
+
+def _lost(cycle: Cycle) -> Table:
+    from fairq.steps.store_cycle import explanation_document
+
+    def shown(test: str) -> Callable[[dict[str, int]], str]:
+        return lambda lost: str(lost[test] or "")
+
+    return Table(
+        columns=[
+            Column("Rejected", "job"),
+            Column("Submitter", "submitter"),
+            *(Column(heading, "lost", shown(test), align="right") for heading, test in _LOST.items()),
+            Column("Reason", "reason"),
+        ],
+        records=explanation_document(cycle.explanation or ()),
+        title="Slots lost to each test",
+        key="explanation",
+    )
 
 
 def _groups(cycle: Cycle) -> Table:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fairq.engine.accounting.accountant import Accountant, charges_of
 from fairq.engine.accounting.leases import ExpiredLease, expire_leases
 from fairq.engine.classad import AdColumns
+from fairq.engine.explain.record import CycleRecorder, ExplainedRejection
 from fairq.engine.negotiation.cycle import negotiate as decide
 from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.negotiation.policy import NegotiationPolicy
@@ -40,6 +41,7 @@ class Cycle:
         slot_names: names of the slots by the index that matches use.
         victims: which of fairq's own jobs had the slots of preempting matches, by slot index.
         expired: leases that ended before the cycle.
+        explanation: every rejection with the slots that it lost to each test, if that was asked for.
     """
 
     number: int
@@ -49,6 +51,7 @@ class Cycle:
     slot_names: Sequence[str]
     victims: dict[int, Claim]
     expired: Sequence[ExpiredLease]
+    explanation: Sequence[ExplainedRejection] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +66,13 @@ class LoadedPool:
     expired: list[ExpiredLease]
 
 
-def negotiate(path: Path, settings: Settings, actor: Actor, *, dry_run: bool = False) -> Cycle:
+def negotiate(
+    path: Path, settings: Settings, actor: Actor, *, dry_run: bool = False, explain: bool = False
+) -> Cycle:
     """Hold one negotiation cycle at the actor's time.
 
-    Everything is stored in one transaction, or nothing with *dry_run*.
+    Everything is stored in one transaction, or nothing with *dry_run*. With *explain* the slots that every
+    rejected request lost are counted, which takes time of its own.
 
     Raises:
         CycleUnderWayError: another cycle works on this state.
@@ -74,18 +80,21 @@ def negotiate(path: Path, settings: Settings, actor: Actor, *, dry_run: bool = F
     policy = negotiation_policy(settings)
     if dry_run:
         with reading(path) as state:
-            return _decide(load_pool(state, settings, actor.time), state, policy, actor.time)
+            return _decide(load_pool(state, settings, actor.time), state, policy, actor.time, explain)
     with cycle_lock(path), writing(path) as state:
         pool = load_pool(state, settings, actor.time)
         known = set(pool.accountant.records)
-        cycle = _decide(pool, state, policy, actor.time)
+        cycle = _decide(pool, state, policy, actor.time, explain)
         store_cycle(state, cycle, pool, known, actor)
         return cycle
 
 
-def _decide(pool: LoadedPool, state: State, policy: NegotiationPolicy, now: int) -> Cycle:
+def _decide(
+    pool: LoadedPool, state: State, policy: NegotiationPolicy, now: int, explain: bool
+) -> Cycle:
     number = cycles.next_number(state)
-    decision = decide(pool.slots, pool.jobs, pool.accountant, policy, now, load_round_robin_times(state))
+    recorder = CycleRecorder(pool.slots, policy) if explain else None
+    decision = decide(pool.slots, pool.jobs, pool.accountant, policy, now, load_round_robin_times(state), recorder)
     victims = {
         match.slot: claim
         for match in decision.matches
@@ -94,7 +103,8 @@ def _decide(pool: LoadedPool, state: State, policy: NegotiationPolicy, now: int)
         and claim.cluster is not None
     }
     document = decision_document(number, decision)
-    return Cycle(number, decision, document, policy, pool.slots.names, victims, pool.expired)
+    explained = None if recorder is None else recorder.explained
+    return Cycle(number, decision, document, policy, pool.slots.names, victims, pool.expired, explained)
 
 
 def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:

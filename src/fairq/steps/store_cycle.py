@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.leases import ExpiredLease
-from fairq.engine.negotiation.decision import CycleDecision, Match
+from fairq.engine.explain.record import ExplainedRejection
+from fairq.engine.negotiation.decision import CycleDecision, Match, Rejection
 from fairq.records import Actor, Change, Claim, CycleRecord, JobStatus, MatchRecord, Run, SlotRecord
 from fairq.state import claims, cycles, history, job_changes, meta, runs, slots, submitters
 from fairq.state.connection import State
@@ -65,16 +66,22 @@ def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
         "rounds": decision.rounds,
         "groups": [turn._asdict() for turn in decision.groups],
         "quotas": [asdict(of) for of in decision.quotas],
-        "rejections": [
-            {
-                "job": _job(*r.request),
-                "submitter": r.submitter,
-                "reason": r.reason,
-                "group": r.group,
-                "quota_group": r.quota_group,
-            }
-            for r in decision.rejections
-        ],
+        "rejections": [_rejection(of) for of in decision.rejections],
+    }
+
+
+def explanation_document(explained: Iterable[ExplainedRejection]) -> list[dict[str, Any]]:
+    """Every rejection with the slots lost to each test, as `negotiate --explain --json` prints it."""
+    return [{**_rejection(of.rejection), "lost": dict(of.lost)} for of in explained]
+
+
+def _rejection(of: Rejection) -> dict[str, Any]:
+    return {
+        "job": _job(*of.request),
+        "submitter": of.submitter,
+        "reason": of.reason,
+        "group": of.group,
+        "quota_group": of.quota_group,
     }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,30 @@ class Holders:
     held: NDArray[np.bool_]
     names: Sequence[str | None]
     priorities: NDArray[np.float64]
+
+
+class SlotTests(NamedTuple):
+    """How every slot of the pool stands to one kind of job at one moment.
+
+    Args:
+        suitable: both sides' Requirements are true.
+        free: a candidate that nobody has been given in this cycle.
+        held: a match would preempt the slot's holder.
+        own: the holder is the asker itself.
+        preferred: its machine ranks the job above the one it runs.
+        outranked: its machine ranks the job below the one it runs.
+        given_away: PREEMPTION_REQUIREMENTS are true, or there is no such test.
+        admitted: the same, and the holder's priority is worse by the margin that the rules demand.
+    """
+
+    suitable: NDArray[np.bool_]
+    free: NDArray[np.bool_]
+    held: NDArray[np.bool_]
+    own: NDArray[np.bool_]
+    preferred: NDArray[np.bool_]
+    outranked: NDArray[np.bool_]
+    given_away: NDArray[np.bool_]
+    admitted: NDArray[np.bool_]
 
 
 class Kind:
@@ -142,6 +167,31 @@ class Candidates:
         """How a slot ranks a job; *asker* is called only if any slot's Rank looks at the job at all."""
         ranks = self._same_machine_ranks
         return float((self._machine_ranks.get(asker()) if ranks is None else ranks)[slot])
+
+    def suits_any(self, asker: Asker) -> bool:
+        """Whether the job could run on any slot that is not draining, were it not for who has it."""
+        suitable = self._suitable.get(asker)
+        if not self._pool.draining:
+            return bool(suitable.any())
+        return int(np.count_nonzero(suitable)) > sum(suitable[row] for row in self._pool.draining)
+
+    def tests(self, asker: Asker) -> SlotTests:
+        """How every slot stands to the job at this moment, for an explanation."""
+        kind, held = self._kind(asker), self._holders.held
+        rows = np.flatnonzero(held)
+        own = np.zeros(len(held), np.bool_)
+        own[rows] = [self._holders.names[row] == asker.submitter for row in rows.tolist()]
+        given_away = admitted = held
+        if self._any_held:
+            given_away, admitted = self._given_away.get(asker), self._admitted(asker)
+        state = kind.ordering.state
+        return SlotTests(
+            kind.suitable, self._free.mask(), held, own, state == RANK, kind.ordering.outranked, given_away, admitted
+        )
+
+    def place(self, asker: Asker) -> NDArray[np.int64]:
+        """The place of every slot in the order that the job prefers, 0 the best, suitable or not."""
+        return self._kind(asker).place
 
     def refused_by_policy(self, asker: Asker) -> bool:
         """Whether the preemption policy keeps some slot from this job that it could use otherwise."""

@@ -5,7 +5,7 @@ Reference 3.1; matchmaker.cpp, negotiationTime.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -34,6 +34,9 @@ from fairq.engine.negotiation.slots import candidate_slots, holders_of, slot_wei
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots
 from fairq.engine.negotiation.turn import Job, Turn, TurnEnd
 
+Watch = Callable[[Rejection, Asker, Candidates], None]
+"""Told of a rejection: who asked, and the candidates as they stand at that moment."""
+
 _REASONS = {NONE: MatchReason.NO_PREEMPTION, RANK: MatchReason.RANK, PRIO: MatchReason.PRIORITY}
 
 
@@ -44,15 +47,17 @@ def negotiate(
     policy: NegotiationPolicy,
     now: int,
     round_robin_times: Mapping[str, int] | None = None,
+    watch: Watch | None = None,
 ) -> CycleDecision:
     """Hold one negotiation cycle at *now* (seconds since 1970).
 
-    *round_robin_times* are those that the decision of the last cycle has (`CycleDecision`).
+    *round_robin_times* are those that the decision of the last cycle has (`CycleDecision`). *watch* is told of
+    every rejection as it happens.
 
     The accountant's records are brought up to date, charged for the slots found in use and for the matches
     made; everything else that was decided is in the result.
     """
-    return NegotiationCycle(pool, jobs, accountant, policy, now, round_robin_times or {}).run()
+    return NegotiationCycle(pool, jobs, accountant, policy, now, round_robin_times or {}, watch).run()
 
 
 class NegotiationCycle:
@@ -66,7 +71,9 @@ class NegotiationCycle:
         policy: NegotiationPolicy,
         now: int,
         round_robin_times: Mapping[str, int],
+        watch: Watch | None = None,
     ) -> None:
+        self._watch = watch
         self._pool = pool
         self._policy = policy
         self._accountant = accountant
@@ -166,13 +173,14 @@ class NegotiationCycle:
                 )
             )
 
-        def refuse(request: Job, reason: RejectReason) -> None:
+        def refuse(request: Job, reason: RejectReason, autocluster: int) -> None:
             decision.rejected += 1
             is_limited = reason is RejectReason.SUBMITTER_LIMIT or limits.used >= limits.limit
             quota_group = rules.quota_group if is_limited else None
-            self.decision.rejections.append(
-                Rejection(contender.name, contender.schedd, request, reason, group, quota_group)
-            )
+            rejection = Rejection(contender.name, contender.schedd, request, reason, group, quota_group)
+            self.decision.rejections.append(rejection)
+            if self._watch is not None:
+                self._watch(rejection, asker(autocluster), self._candidates)
 
         policy = self._policy
         stop_when_limited = not policy.consider_preemption and not policy.use_slot_weights

@@ -32,6 +32,7 @@ class StopReason(StrEnum):
     LIMIT = "submitter limit reached"
     QUOTA = "group quota reached"
     CEILING = "ceiling reached"
+    IN_USE = "suitable slots are in use"
     NO_MATCH = "no slot matches the jobs left"
     NO_SLOTS = "no slots left"
     NO_IDLE_JOBS = "no idle jobs"

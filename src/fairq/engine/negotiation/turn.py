@@ -19,8 +19,8 @@ Job = tuple[int, int]
 TakeSlot = Callable[[Job, Job, int, int, int], None]
 """Called for a match: the job, its request's first job, its autocluster, the slot and its preempt state."""
 
-Refuse = Callable[[Job, RejectReason], None]
-"""Called for a request offered in vain, with its first job when the turn began."""
+Refuse = Callable[[Job, RejectReason, int], None]
+"""Called for a request offered in vain: its first job when the turn began, why, and its autocluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Turn:
     def run(self, queue: RequestQueue, take: TakeSlot, refuse: Refuse) -> TurnEnd:
         """Offer the queue's requests in order until the turn ends."""
         rejected: set[int] = set()
-        unmatched = False
+        unmatched = busy = False
         for request in queue.session():
             end = self._full()
             if end is not None:
@@ -76,9 +76,10 @@ class Turn:
                 return end
             if reason is None:
                 continue
-            refuse(self._offered, reason)
+            refuse(self._offered, reason, request.autocluster)
             rejected.add(request.autocluster)
             unmatched = True
+            busy = busy or self._candidates.suits_any(self._asker_of(request.autocluster))
             if self._limited and self._stop_when_limited:
                 return TurnEnd(False, StopReason.LIMIT)
         end = self._full()
@@ -86,7 +87,8 @@ class Turn:
             return end
         if self._limits.used >= self._limits.limit or self._limited:
             return TurnEnd(False, StopReason.LIMIT)
-        return TurnEnd(True, StopReason.NO_MATCH if unmatched else StopReason.NO_MORE_JOBS)
+        without_match = StopReason.IN_USE if busy else StopReason.NO_MATCH
+        return TurnEnd(True, without_match if unmatched else StopReason.NO_MORE_JOBS)
 
     def _full(self) -> TurnEnd | None:
         limits = self._limits

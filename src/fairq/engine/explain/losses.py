@@ -1,0 +1,105 @@
+"""To which test a kind of job loses each slot of the pool.
+
+The tests are those of the negotiator (reference 3.7) in the order in which people ask; a slot counts at the first
+one that it fails.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.classad import evaluate_in_ad, expression_of
+from fairq.engine.negotiation.candidates import Candidates, SlotTests
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.shared_work import Asker
+from fairq.engine.negotiation.slots import candidate_slots, holders_of
+from fairq.engine.negotiation.snapshot import PoolSlots
+
+
+class LostTo(StrEnum):
+    """A test that keeps a slot from a job; the last one stands for whatever limits the submitter."""
+
+    JOB_REQUIREMENTS = "job_requirements"
+    SLOT_REQUIREMENTS = "slot_requirements"
+    DRAINING = "draining"
+    TAKEN = "taken_in_cycle"
+    CLAIMED_OWN = "claimed_own"
+    CLAIMED_OTHERS = "claimed_others"
+    OUTRANKED = "outranked"
+    PREEMPTION_POLICY = "preemption_requirements"
+    PRIORITY = "priority_delta"
+    LIMIT = "limit"
+
+
+TESTS = tuple(LostTo)
+"""All tests in their order; `Losses` numbers them by it."""
+
+
+class Losses:
+    """One number per slot of the pool: the place in `TESTS` of the first test that the slot fails."""
+
+    def __init__(self, codes: NDArray[np.uint8]) -> None:
+        self.codes = codes
+
+    def counts(self) -> dict[LostTo, int]:
+        """How many slots are lost to each test, in the order of the tests."""
+        counts = np.bincount(self.codes, minlength=len(TESTS)).tolist()
+        return dict(zip(TESTS, counts, strict=True))
+
+    def rows(self, test: LostTo) -> NDArray[np.intp]:
+        """The slots lost to *test*."""
+        return np.flatnonzero(self.codes == TESTS.index(test))
+
+
+class Observer:
+    """Sorts the slots of one pool by the tests that they fail, for any job asking."""
+
+    def __init__(self, pool: PoolSlots, policy: NegotiationPolicy) -> None:
+        self._pool = pool
+        size = len(pool.ads)
+        self._draining = np.zeros(size, np.bool_)
+        self._draining[list(pool.draining)] = True
+        self._candidates = candidate_slots(pool, policy)
+        self.holders = holders_of(pool.ads)
+        self._own: dict[str, NDArray[np.bool_]] = {}
+
+    def losses(self, asker: Asker, candidates: Candidates) -> Losses:
+        """Sort all slots for *asker* as *candidates* stand."""
+        return self.sort(candidates.tests(asker), self.accepted(asker), asker.submitter)
+
+    def accepted(self, asker: Asker) -> NDArray[np.bool_]:
+        """The slots for which the job's own Requirements are true."""
+        job = asker.ad()
+        if "requirements" not in job:
+            return np.zeros(len(self._pool.ads), np.bool_)
+        return evaluate_in_ad(expression_of(job["requirements"]), job, self._pool.ads).is_true()
+
+    def sort(self, tests: SlotTests, accepted: NDArray[np.bool_], submitter: str) -> Losses:
+        """Sort all slots by *tests*; *accepted* are those for which the job's own Requirements are true."""
+        busy = ~self._candidates & ~self._draining
+        own = self._held_by(submitter)
+        contested = tests.held & ~tests.preferred
+        failed = {
+            LostTo.JOB_REQUIREMENTS: ~accepted,
+            LostTo.SLOT_REQUIREMENTS: ~tests.suitable,
+            LostTo.DRAINING: self._draining,
+            LostTo.TAKEN: self._candidates & ~tests.free,
+            LostTo.CLAIMED_OWN: (busy & own) | (contested & tests.own & ~tests.outranked),
+            LostTo.CLAIMED_OTHERS: busy,
+            LostTo.OUTRANKED: tests.outranked,
+            LostTo.PREEMPTION_POLICY: contested & ~tests.given_away,
+            LostTo.PRIORITY: contested & ~tests.admitted,
+        }
+        codes = np.full(len(accepted), TESTS.index(LostTo.LIMIT), np.uint8)
+        for test, fails in reversed(failed.items()):
+            codes[fails] = TESTS.index(test)
+        return Losses(codes)
+
+    def _held_by(self, submitter: str) -> NDArray[np.bool_]:
+        held = self._own.get(submitter)
+        if held is None:
+            held = self._own[submitter] = np.array([name == submitter for name in self.holders], np.bool_)
+        return held

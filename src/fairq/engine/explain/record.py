@@ -1,0 +1,39 @@
+"""The decision record of a cycle: for every rejection, how many slots were lost to each test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairq.engine.explain.losses import LostTo, Observer
+from fairq.engine.negotiation.candidates import Candidates
+from fairq.engine.negotiation.decision import Rejection
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.shared_work import Asker
+from fairq.engine.negotiation.snapshot import PoolSlots
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedRejection:
+    """One rejection with the slots of the pool by the first test that each failed."""
+
+    rejection: Rejection
+    lost: dict[LostTo, int]
+
+
+class CycleRecorder:
+    """Watches a cycle and keeps `explained`, one entry per rejection in the order they happened."""
+
+    def __init__(self, pool: PoolSlots, policy: NegotiationPolicy) -> None:
+        self._observer = Observer(pool, policy)
+        self._explained: list[ExplainedRejection] = []
+
+    @property
+    def explained(self) -> Sequence[ExplainedRejection]:
+        """What was seen so far."""
+        return self._explained
+
+    def __call__(self, rejection: Rejection, asker: Asker, candidates: Candidates) -> None:
+        """Count the slots that the request lost, at the moment of its rejection."""
+        lost = self._observer.losses(asker, candidates).counts()
+        self._explained.append(ExplainedRejection(rejection, lost))
