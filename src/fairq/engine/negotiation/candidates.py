@@ -173,7 +173,7 @@ class Candidates:
         suitable = self._suitable.get(asker)
         if not self._pool.draining:
             return bool(suitable.any())
-        return int(np.count_nonzero(suitable)) > sum(suitable[row] for row in self._pool.draining)
+        return bool(np.delete(suitable, list(self._pool.draining)).any())
 
     def tests(self, asker: Asker) -> SlotTests:
         """How every slot stands to the job at this moment, for an explanation."""
