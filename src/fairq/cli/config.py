@@ -15,16 +15,9 @@ from fairq.cli.output import Column, Output, Report, Table, View, emit, write_te
 
 if TYPE_CHECKING:
     from fairq.settings.collect import Entry
-    from fairq.steps.config import ImportedConfig, Place
+    from fairq.steps.config import ImportedConfig
 
 app = App(help="The settings: show, get, set, check, path, import.", default="show")
-
-
-def _place(invocation: Invocation) -> Place:
-    from fairq.steps.config import Place
-
-    state = invocation.state_path if invocation.state_is_explicit else None
-    return Place(invocation.config_path, state, invocation.environment)
 
 
 @app.command(
@@ -106,7 +99,7 @@ def set_(
     """
     from fairq.steps.config import set_setting
 
-    file, kept = set_setting(_place(invocation), key, value, dry_run=dry_run)
+    file, kept = set_setting(invocation.place, key, value, dry_run=dry_run)
     if not kept:
         invocation.note(f"{file} {'would be' if dry_run else 'was'} written anew: its comments could not be kept")
     if dry_run:
@@ -129,7 +122,7 @@ def check(
     from fairq.cli.output.text import escape
     from fairq.steps.config import check as step
 
-    place = _place(invocation)
+    place = invocation.place
     problems = step(place, Path(file) if file is not None else None)
     for problem in problems[:-1]:
         sys.stderr.write(f"fairq: {escape(' '.join(str(problem).split()))}\n")
@@ -142,7 +135,7 @@ def check(
 @app.command("path", examples="fairq config path   # which file do my changes go to?")
 def path(invocation: Invocation, output: Output) -> None:
     """Show the files that are looked for, the later winning, and which one changes go to."""
-    place = _place(invocation)
+    place = invocation.place
     records = [
         {
             "Layer": layer.role,
@@ -185,7 +178,7 @@ def import_(
     """
     from fairq.steps.config import import_config
 
-    imported = import_config(_place(invocation), files, dry_run=dry_run)
+    imported = import_config(invocation.place, files, dry_run=dry_run)
     for entry in imported.not_taken:
         invocation.note(f"{entry.where}: {entry.name} is not taken over: {entry.why}")
     emit(View(document=_summary(imported), text=_sentence(imported, dry_run)), output)

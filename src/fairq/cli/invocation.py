@@ -15,6 +15,7 @@ from fairq.records import Actor
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
+    from fairq.steps.config import Place
 
 
 def operating_system_user() -> str:
@@ -70,6 +71,14 @@ class Invocation:
 
         state = self.state_path if self.state_is_explicit else None
         return load(self.config_path, state, self.environment)
+
+    @property
+    def place(self) -> Place:
+        """What decides which settings' files are meant."""
+        from fairq.steps.config import Place
+
+        state = self.state_path if self.state_is_explicit else None
+        return Place(self.config_path, state, self.environment)
 
     @property
     def command_line(self) -> str:

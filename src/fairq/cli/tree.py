@@ -27,6 +27,7 @@ REGISTRY: dict[str, Entry] = {
     "slots": Entry("fairq.cli.slots", "The machines of the pool: add, detect, list, remove, drain."),
     "negotiate": Entry("fairq.cli.negotiate", "Run one negotiation cycle."),
     "userprio": Entry("fairq.cli.userprio", "Show and change priorities and usage."),
+    "quotas": Entry("fairq.cli.quotas", "Show the groups' quotas, try others, check a configuration."),
     "config": Entry("fairq.cli.config", "The settings: show, get, set, check, path, import."),
     "import": Entry("fairq.cli.import_", "Bring a pool in: slots, jobs, accounting, or a whole state."),
     "export": Entry("fairq.cli.export", "Write the whole state as one JSON document."),

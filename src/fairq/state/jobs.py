@@ -153,6 +153,11 @@ def running_counts(state: State) -> dict[tuple[str, str], int]:
     return {(submitter, schedd): count for submitter, schedd, count in found}
 
 
+def owners(state: State) -> set[tuple[str, str]]:
+    """Return every submitter that has jobs, each with the owners of these."""
+    return set(state.connection.execute("SELECT DISTINCT submitter, owner FROM job"))
+
+
 def names_starting(state: State, prefix: str, limit: int = 50) -> list[str]:
     """Return what a job's name that starts with *prefix* can go on as, by one indexed query.
 

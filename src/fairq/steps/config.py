@@ -11,7 +11,7 @@ from typing import Any
 from fairq.errors import ExpressionError, FairqError, HTCondorConfigError, SettingsFileError
 from fairq.settings.collect import Collection, Report, bad_value, parse_document, read_text
 from fairq.settings.htcondor.reader import NotTaken, Reader
-from fairq.settings.htcondor.translate import Expressions, translate
+from fairq.settings.htcondor.translate import Expressions, Imported, translate
 from fairq.settings.layers import Layer, destination, layers
 from fairq.settings.model import Settings, gather, settle
 from fairq.settings.names import resolve
@@ -103,13 +103,7 @@ def import_config(place: Place, files: Sequence[str], *, dry_run: bool = False) 
 
     from fairq.settings.writing import replace
 
-    reader = Reader(place.environ)
-    for name in files:
-        reader.read(_configuration(name), "stdin" if name == "-" else name)
-    imported = translate(reader, Expressions(_check, _evaluate))
-    if reader.macros.assigned and not imported.known:
-        problem = "holds nothing that HTCondor's negotiator reads; is it HTCondor configuration?"
-        raise HTCondorConfigError(where=", ".join(files), problem=problem)
+    imported = translated([(name, configuration(name)) for name in files], place.environ)
     file = place.destination
     sources = ", ".join(Path(name).name if name != "-" else "stdin" for name in files)
     comment = "".join(letter if letter.isprintable() else "?" for letter in sources)
@@ -118,6 +112,21 @@ def import_config(place: Place, files: Sequence[str], *, dry_run: bool = False) 
     _as_if(place, file, text)
     former = None if dry_run else replace(file, text, keep_former=True)
     return ImportedConfig(file, text, imported.document, imported.taken, imported.not_taken, former)
+
+
+def translated(texts: Sequence[tuple[str, str]], environ: Mapping[str, str]) -> Imported:
+    """Return what HTCondor's configuration says; *texts* are the files' names and contents.
+
+    Raises as `import_config`.
+    """
+    reader = Reader(environ)
+    for name, text in texts:
+        reader.read(text, "stdin" if name == "-" else name)
+    imported = translate(reader, Expressions(_check, _evaluate))
+    if reader.macros.assigned and not imported.known:
+        problem = "holds nothing that HTCondor's negotiator reads; is it HTCondor configuration?"
+        raise HTCondorConfigError(where=", ".join(name for name, _ in texts), problem=problem)
+    return imported
 
 
 def _as_if(place: Place, file: Path, text: str) -> Settings:
@@ -143,7 +152,8 @@ def _check_expressions(settings: Settings, report: Report) -> None:
                 report(settings.refusal(entry.name))
 
 
-def _configuration(name: str) -> str:
+def configuration(name: str) -> str:
+    """Return the text of the configuration file *name*, ``-`` is stdin; raises SettingsFileError."""
     try:
         content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except FileNotFoundError:

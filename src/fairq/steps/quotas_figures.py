@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fairq.engine.quotas.record import GroupFigures
 from fairq.state import cycles
@@ -11,14 +11,11 @@ from fairq.state.connection import State
 
 
 class LastFigures(NamedTuple):
-    """What the last cycle has on record: its number (0: there was none) and time, the *groups* in the order
-    of the tree, and in which order those had their turns, by name.
-    """
+    """What the last cycle has on record: its number (0: there was none), its time, the groups breadth first."""
 
     cycle: int = 0
     time: int = 0
     groups: tuple[GroupFigures, ...] = ()
-    order: tuple[str, ...] = ()
 
 
 def last_figures(state: State) -> LastFigures:
@@ -30,7 +27,6 @@ def last_figures(state: State) -> LastFigures:
     groups: tuple[GroupFigures, ...]
     try:
         groups = tuple(GroupFigures(**{name: of[name] for name in names}) for of in decision["quotas"])
-        order = dict.fromkeys(turn["group"] for turn in decision["groups"])
     except (KeyError, TypeError):
-        groups, order = (), {}
-    return LastFigures(decision["cycle"], decision["time"], groups, tuple(order))
+        groups = ()
+    return LastFigures(decision["cycle"], decision["time"], groups)

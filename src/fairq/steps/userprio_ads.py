@@ -47,8 +47,13 @@ def accounting_ads(
     """Return an ad for every record: ``<none>``, the groups level by level, then the submitters, by name.
 
     ``Priority`` is the effective priority and ``RealPriority`` the real one, as of *last_update* (seconds
-    since 1970). *quotas* has what a group's ad says beyond its record, in the order of the tree.
+    since 1970). *quotas* has what a group's ad says beyond its record, in the order of the tree; a group that
+    never used anything has an ad though it has no record.
     """
+    records = list(records)
+    if quotas is not NO_GROUPS:
+        known = {record.name for record in records}
+        records += [AccountingRecord(name, is_group=True) for name in quotas if name not in known]
     ads = [accounting_ad(record, policy, last_update) for record in records]
     for ad in ads:
         if ad["IsAccountingGroup"]:

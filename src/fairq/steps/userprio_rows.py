@@ -117,7 +117,7 @@ def row_of(index: int, ad: Mapping[str, Any]) -> Row:
         usage = NOT_TOLD
     row = Row(
         index, ad["Name"], get("IsAccountingGroup", False), get("AccountingGroup", ROOT_GROUP),
-        ad["Priority"], get("PriorityFactor"), in_use, tells_use, usage,
+        _as_sent(ad["Priority"]), get("PriorityFactor"), in_use, tells_use, usage,
         get("BeginUsageTime"), get("LastUsageTime") or None, get("Ceiling"), get("Floor"),
     )  # fmt: skip
     if row.is_group:
@@ -132,6 +132,11 @@ def row_of(index: int, ad: Mapping[str, Any]) -> Row:
     elif row.group != ROOT_GROUP:
         row.group_id = -index
     return row
+
+
+def _as_sent(value: float) -> float:
+    """Return *value* as an ad carries it from the negotiator to the tool: in 16 digits."""
+    return float(f"{value:.16g}")
 
 
 def listing(ads: Sequence[Mapping[str, Any]], options: ViewOptions) -> Listing:

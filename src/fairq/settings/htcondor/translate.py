@@ -39,9 +39,12 @@ _PREFIXES = {
 """The daemons whose own macros (``NEGOTIATOR.NAME``) count for the settings of a section."""
 
 _RANKS = ("negotiator_pre_job_rank", "negotiator_post_job_rank", "preemption_rank")
-_GROUP_MACRO = re.compile(
+
+GROUP_MACRO = re.compile(
     r"(?:NEGOTIATOR\.)?GROUP_(?:QUOTA_DYNAMIC|QUOTA|PRIO_FACTOR|ACCEPT_SURPLUS|AUTOREGROUP)_(.+)", re.IGNORECASE
 )
+"""The macros of one group, which is named at their end."""
+
 _LIMIT_MACRO = re.compile(
     r"(?:NEGOTIATOR\.)?(?:(?P<name>.+)_LIMIT|CONCURRENCY_LIMIT_(?P<default>DEFAULT(?:_.+)?))", re.IGNORECASE
 )
@@ -229,7 +232,7 @@ class _Translation:
         for assignment in self._macros.assigned.values():
             if assignment.used:
                 continue
-            group = _GROUP_MACRO.fullmatch(assignment.name)
+            group = GROUP_MACRO.fullmatch(assignment.name)
             if group and group.group(1).lower() not in known:
                 self._skip(assignment, f"{group.group(1)} is none of the groups of GROUP_NAMES")
             else:

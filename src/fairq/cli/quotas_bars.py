@@ -1,0 +1,47 @@
+"""Bars in a table's cells: how much of a whole, in eighths of a cell where the terminal can, else in ASCII."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import TextIO
+
+WIDTH = 8
+"""Cells of a bar, without its number."""
+
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_FULL = "█"
+
+
+def draws_blocks(stream: TextIO) -> bool:
+    """Whether *stream* is a terminal that shows block characters; the console of Linux shows just some."""
+    try:
+        (_EIGHTHS + _FULL).encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return stream.isatty() and os.environ.get("TERM") not in ("dumb", "linux")
+
+
+def bar(part: float, whole: float, *, blocks: bool) -> str:
+    """Return a bar of *part* of *whole* with its percentage behind it; a ``+`` where the part is the larger.
+
+    Of nothing there is no percentage: the bar is empty, or ``+`` if something is used all the same.
+    """
+    ratio = part / whole if whole > 0 else math.inf if part > 0 else 0.0
+    more = "+" if ratio > 1 + 1e-9 else " "
+    drawn = _blocks(min(ratio, 1.0)) if blocks else _ascii(min(ratio, 1.0))
+    number = f"{min(ratio, 99.99):.0%}" if whole > 0 else "-"
+    return f"{drawn}{more}{number:>4}"
+
+
+def _blocks(ratio: float) -> str:
+    eighths = round(ratio * WIDTH * 8)
+    if ratio > 0:
+        eighths = max(1, eighths)  # little is not nothing
+    full, rest = divmod(eighths, 8)
+    return (_FULL * full + (_EIGHTHS[rest] if rest else "")).ljust(WIDTH)
+
+
+def _ascii(ratio: float) -> str:
+    full = round(ratio * WIDTH)
+    return ("#" * (max(1, full) if ratio > 0 else full)).ljust(WIDTH, ".")
