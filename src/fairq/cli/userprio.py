@@ -146,7 +146,7 @@ def userprio(
         return
     columns = {
         "all": all_, "most": most, "priority": priority, "usage": usage, "quotas": quotas, "surplus": surplus,
-        "sortkey": sortkey, "order": order, "group_id": groupid,
+        "sort_key": sortkey, "order": order, "group_id": groupid,
     }  # fmt: skip
     cutoff: int | None = time - _DAY
     if allusers or names:
