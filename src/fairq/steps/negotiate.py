@@ -23,7 +23,7 @@ from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.accounting_policy import accounting_policy
 from fairq.steps.claimed_ads import with_claim
 from fairq.steps.negotiation_policy import negotiation_policy
-from fairq.steps.store_cycle import decision_document, load_round_robin_times, store_cycle
+from fairq.steps.store_cycle import decision_document, load_group_names, load_round_robin_times, store_cycle
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -121,6 +121,8 @@ def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
     last_update = int(meta.get(state, "last_update", "0") or 0)
     charges = charges_of(held.values())
     accountant = Accountant(records, accounting_policy(settings), last_update, charges)
+    if load_group_names(state) != accountant.policy.group_names:
+        accountant.recount()
     pool = PoolSlots(slots.load_names(state), keys, AdColumns(ads, now=now), draining)
     return LoadedPool(pool, ads, _load_jobs(state, held.values()), held, accountant, expired)
 

@@ -23,12 +23,20 @@ if TYPE_CHECKING:
 _ROUND_ROBIN = "round_robin_times"
 """Where the state keeps when each group was last dealt a remainder; only without slot weights it matters."""
 
+_GROUP_NAMES = "group_names"
+"""Where the state keeps which groups there were in the last cycle: with others, use is counted anew."""
+
 
 def load_round_robin_times(state: State) -> dict[str, int]:
     """Return when each group was last dealt a remainder, as the last cycle stored it."""
     stored = meta.get(state, _ROUND_ROBIN)
     times: dict[str, int] = json.loads(stored) if stored else {}
     return times
+
+
+def load_group_names(state: State) -> tuple[str, ...]:
+    """Return the names of the groups that the last cycle charged use to."""
+    return tuple((meta.get(state, _GROUP_NAMES) or "").split())
 
 
 def store_cycle(state: State, cycle: Cycle, pool: LoadedPool, known: set[str], actor: Actor) -> None:
@@ -41,6 +49,8 @@ def store_cycle(state: State, cycle: Cycle, pool: LoadedPool, known: set[str], a
     meta.set(state, "last_update", str(pool.accountant.last_update))
     preempted = any(match.preempted is not None for match in matches)
     meta.set(state, "preempted_counted", str(int(preempted and pool.accountant.policy.count_preempted)))
+    if load_group_names(state) != pool.accountant.policy.group_names:
+        meta.set(state, _GROUP_NAMES, "\n".join(pool.accountant.policy.group_names))
     if cycle.decision.round_robin_times and not cycle.policy.use_slot_weights:
         meta.set(state, _ROUND_ROBIN, json.dumps(cycle.decision.round_robin_times))
     cycles.add(state, _record(cycle))

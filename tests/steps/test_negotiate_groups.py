@@ -1,0 +1,175 @@
+"""Cycles with accounting groups on a state, one after the other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.engine.negotiation.pools import NOW, SLOT
+from tests.steps.test_negotiate import fill
+
+from fairq.records import Actor, Ad, SlotRecord
+from fairq.settings import Settings, load
+from fairq.state import claims, cycles, meta, slots, submitters
+from fairq.state.connection import reading, writing
+from fairq.steps.negotiate import Cycle, negotiate
+
+OWNED = "[groups.physics]\nquota = 20\n[groups.chemistry]\nquota = 10\n"
+THIRDS = "".join(f"[groups.{name}]\nquota_dynamic = 0.5\naccept_surplus = true\n" for name in "abc")
+
+
+def settings(path: Path, text: str) -> Settings:
+    """Settings from a file beside the state."""
+    file = path.with_suffix(".settings")
+    file.write_text(text)
+    return load(file, None, {})
+
+
+def cycle(path: Path, text: str, now: int = NOW, dry_run: bool = False) -> Cycle:
+    """Hold a cycle at *now*."""
+    return negotiate(path, settings(path, text), Actor("root", "fairq negotiate", now), dry_run=dry_run)
+
+
+def used(path: Path) -> dict[str, float]:
+    """What every record has in use."""
+    with reading(path) as state:
+        return {record.name: record.weighted_resources_used for record in submitters.load_all(state)}
+
+
+def test_quotas_hold_from_cycle_to_cycle(state: Path) -> None:
+    """What runs counts: physics stays at 20 of 30 in the next cycle, whatever it still wants."""
+    fill(state, 30, {"physics.einstein@x": 50, "chemistry.curie@x": 4})
+    cycle(state, OWNED)
+    later = cycle(state, OWNED, NOW + 60)
+
+    assert later.decision.matches == []
+    assert {of.group: (of.requested, of.used_before) for of in later.decision.quotas} == {
+        "<none>": (0, 0),
+        "chemistry": (4, 4),
+        "physics": (50, 20),
+    }
+    found = used(state)
+    assert (found["physics"], found["physics.einstein@x"], found["chemistry"]) == (20, 20, 4)
+
+
+def test_running_jobs_are_demand(state: Path) -> None:
+    """A group whose jobs all run asks for just them, and keeps its allocation."""
+    fill(state, 30, {"physics.einstein@x": 12})
+    cycle(state, OWNED)
+    later = cycle(state, OWNED, NOW + 60)
+
+    physics = next(of for of in later.decision.quotas if of.group == "physics")
+    assert (physics.requested, physics.allocated) == (12, 12)
+
+
+def test_running_jobs_weigh_what_their_slots_weigh(state: Path) -> None:
+    """Two jobs on slots of four cpus ask for 8."""
+    fill(state, 5, {"physics.einstein@x": 2}, Cpus=4)
+    cycle(state, OWNED)
+
+    later = cycle(state, OWNED, NOW + 60)
+    assert {of.group: of.requested for of in later.decision.quotas}["physics"] == 8
+
+
+def test_a_group_is_charged_for_what_all_below_it_use(state: Path) -> None:
+    """The record of a group has its own use and that of its subtree; a user's is its own."""
+    groups = '[groups.p]\nquota = 9\n[groups."p.hep"]\nquota = 5\n'
+    fill(state, 9, {"p.hep.u@x": 9, "p.v@x": 9})
+    cycle(state, groups)
+
+    with reading(state) as opened:
+        records = {record.name: record for record in submitters.load_all(opened)}
+    assert (records["p"].weighted_resources_used, records["p"].hier_weighted_resources_used) == (4, 9)
+    assert (records["p.hep"].weighted_resources_used, records["p.hep"].hier_weighted_resources_used) == (5, 5)
+    assert records["p"].is_group
+
+
+def test_the_odd_slot_goes_round(state: Path) -> None:
+    """Three thirds of ten without slot weights: each cycle the odd slot is another group's, and it is stored."""
+    text = f"[negotiator]\nnegotiator_use_slot_weights = false\n{THIRDS}"
+    winners = []
+    for turn in range(4):
+        with writing(state) as opened:
+            claims.delete_all(opened)
+            submitters.delete_all(opened)
+            if turn == 0:
+                meta.set(opened, "last_update", str(NOW))
+                ads: list[Ad] = [{**SLOT, "Name": f"slot1@m{number}"} for number in range(10)]
+                slots.add(opened, [SlotRecord(0, ad["Name"], ad) for ad in ads])
+        if turn == 0:
+            fill_jobs(state)
+        held = cycle(state, text, NOW + 60 * turn)
+        winners += [of.group for of in held.decision.quotas if of.allocated == 4]
+
+    assert winners == ["a", "b", "c", "a"]
+
+
+def fill_jobs(state: Path) -> None:
+    """Plenty of jobs for everybody."""
+    fill(state, 0, {f"{name}.u@x": 100 for name in "abc"})
+
+
+def test_a_dry_run_deals_the_odd_slot_to_the_same_group_again(state: Path) -> None:
+    """Nothing of whose turn it is is stored."""
+    text = f"[negotiator]\nnegotiator_use_slot_weights = false\n{THIRDS}"
+    fill(state, 10, {f"{name}.u@x": 10 for name in "abc"})
+    first, again = cycle(state, text, dry_run=True), cycle(state, text, dry_run=True)
+
+    assert first.document == again.document
+    with reading(state) as opened:
+        assert meta.get(opened, "round_robin_times") is None
+
+
+def test_the_stored_cycle_has_turns_and_figures_of_groups(state: Path) -> None:
+    """What `quotas` shows later is in the cycle's record: every turn in order, every group once."""
+    fill(state, 30, {"physics.einstein@x": 50, "alice@x": 3})
+    cycle(state, OWNED)
+
+    with reading(state) as opened:
+        stored = cycles.latest(opened)
+    assert stored is not None
+    document = stored.decision
+    assert [(turn["group"], turn["handed_out"], turn["skipped"]) for turn in document["groups"]] == [
+        ("chemistry", None, "skipping, zero slots allocated"),
+        ("physics", 20, None),
+        ("<none>", 3, None),
+    ]
+    figures = {group["group"]: group for group in document["quotas"]}
+    assert figures["physics"]["quota"] == 20
+    assert figures["physics"]["surplus_policy"] == "no"
+    assert figures["<none>"]["surplus_policy"] == "byquota"
+    assert {(r["group"], r["quota_group"]) for r in document["rejections"]} == {("physics", "physics")}
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+
+
+@pytest.mark.parametrize("rules", ["documented", "htcondor"])
+def test_no_number_that_json_does_not_know(state: Path, rules: str) -> None:
+    """A limit of 0/0 is null in the document, never NaN."""
+    text = f'[negotiator]\nrules = "{rules}"\ngroup_accept_surplus = true\n{OWNED}'
+    fill(state, 30, {"physics.einstein@x": 3, "chemistry.curie@x": 2, "alice@x": 1})
+    for turn in range(3):
+        json.dumps(cycle(state, text, NOW + turn).document, allow_nan=False)
+
+
+def test_groups_configured_later_are_charged_for_what_runs_already(state: Path) -> None:
+    """Twelve jobs run before there are groups: of physics' 20 there are 8 left."""
+    fill(state, 12, {"physics.einstein@x": 50})
+    cycle(state, "")
+    with writing(state) as opened:
+        slots.add(opened, [SlotRecord(0, f"new{number}", {**SLOT, "Name": f"new{number}"}) for number in range(18)])
+    later = cycle(state, OWNED, NOW + 60)
+
+    assert len(later.decision.matches) == 8
+    assert used(state)["physics"] == 20
+
+
+def test_the_users_of_a_group_that_is_gone_are_in_none(state: Path) -> None:
+    """A group taken out of the configuration: what its users hold is charged to <none>, not to it."""
+    fill(state, 30, {"physics.einstein@x": 50})
+    cycle(state, OWNED)
+    later = cycle(state, "[groups.chemistry]\nquota = 10\n", NOW + 60)
+
+    assert {turn.group for turn in later.decision.groups} == {"<none>", "chemistry"}
+    found = used(state)
+    assert (found["physics"], found["<none>"]) == (0, found["physics.einstein@x"])
