@@ -1,0 +1,216 @@
+"""A negotiation cycle written out as the rules read, one slot and one expression at a time.
+
+Slow and without any of the engine's shortcuts (columns, shared lists, lanes): what the engine is held against.
+Documented rules, no groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tests.engine.negotiation.pools import NOW, PRE_JOB_RANK
+
+from fairq.engine.classad import evaluate_scalar, expression_of, parse
+from fairq.records import AccountingRecord, Ad
+
+NONE, RANK, PRIO = 2, 1, 0
+
+
+class PlainCycle:
+    """One cycle; *queues* are each submitter's (cluster, ad, count), *records* give priority, ceiling and floor."""
+
+    def __init__(
+        self,
+        pool: Sequence[Ad],
+        queues: Mapping[str, Sequence[tuple[int, int, Ad]]],
+        records: Mapping[str, AccountingRecord],
+        preemption_requirements: str,
+        delta: float | None,
+        consider_preemption: bool,
+    ) -> None:
+        self.pool = [dict(slot) for slot in pool]
+        self.queues = {name: [[c, n, ad] for c, n, ad in queue] for name, queue in queues.items()}
+        self.idle = {name: sum(n for _, n, _ in queue) for name, queue in queues.items()}
+        self.records = records
+        self.gate = parse(preemption_requirements)
+        self.delta = delta
+        self.preempting = consider_preemption
+        self.weight = [float(slot.get("SlotWeight", slot["Cpus"])) for slot in pool]
+        self.used: dict[str, float] = {}
+        self.holder = [slot.get("RemoteUser") for slot in pool]
+        for slot, user in enumerate(self.holder):
+            if user is not None:
+                self.used[user] = self.used.get(user, 0) + self.weight[slot]
+        if not consider_preemption:
+            self.holder = [None] * len(pool)
+        self.free = [
+            consider_preemption or slot["State"] != "Claimed" for slot in pool
+        ]
+        self.matches: list[tuple[str, int, str, str | None]] = []
+
+    def priority(self, name: str) -> float:
+        record = self.records.get(name)
+        if record is None:
+            return 500.0
+        return max(0.5, record.priority) * (record.priority_factor or 1000.0)
+
+    def run(self) -> list[tuple[str, int, str, str | None]]:
+        names = [name for name in self.queues if self.idle[name]]
+        below = [n for n in names if 0 < self._floor(n) > self.used.get(n, 0.0)]
+        if below:
+            self._pie(below, floors=True)
+        self._pie(names, floors=False)
+        return self.matches
+
+    def _floor(self, name: str) -> int:
+        record = self.records.get(name)
+        return 0 if record is None else record.floor
+
+    def _pie(self, names: list[str], floors: bool) -> None:
+        total, smallest = sum(self.weight), min(self.weight)
+        spin = 0
+        while True:
+            first = spin == 0
+            worst = max(map(self.priority, names))
+            normal = sum(worst / self.priority(name) for name in names)
+
+            def limit(name: str) -> float:
+                share = worst / (self.priority(name) * normal)
+                return max(0.0, share * total - self.used.get(name, 0.0))
+
+            left = sum(map(limit, names))
+            if not self.preempting and left <= 0:
+                return
+            spin += 1
+            if first:
+                starved = {n: self._starvation(self.used.get(n, 0.0), limit(n)) for n in names}
+                names.sort(key=lambda n: (self.priority(n), starved[n], n))
+            before, count, staying = left, len(names), []
+            for name in names:
+                used = self.used.get(name, 0.0)
+                unclaimed = limit(name)
+                own = min(self._floor(name) - used, unclaimed) if floors else unclaimed
+                own = min(own, left)
+                record = self.records.get(name)
+                ceiling = -1 if record is None else record.ceiling
+                room = 1e300 if ceiling < 0 else max(0.0, float(ceiling - int(used)))
+                if spin > 1 and (own < smallest or left < smallest):
+                    staying.append(name)
+                    continue
+                if room == 0 or room < smallest:
+                    continue
+                done, left = self._turn(name, own, unclaimed, room, left, first and self.preempting)
+                if not done:
+                    staying.append(name)
+            names = staying
+            if floors or not names or not any(self.free) or not (left < before or len(names) < count):
+                return
+
+    @staticmethod
+    def _starvation(used: float, limit: float) -> float:
+        return used / (used + limit) if used + limit > 0 else 1e300
+
+    def _turn(
+        self, name: str, limit: float, unclaimed: float, room: float, left: float, beyond: bool
+    ) -> tuple[bool, float]:
+        used = used_unclaimed = 0.0
+        limited = False
+        refused: list[Ad] = []
+        listed: tuple[Any, ...] | None = None
+        entries: list[tuple[int, int]] = []
+        for request in [r for r in self.queues[name] if r[1]]:
+            if any(request[2] == ad for ad in refused):
+                continue
+            while request[1]:
+                if used >= limit and not beyond:
+                    return False, left
+                if used >= room:
+                    return False, left
+                only_rank = used >= limit
+
+                def permits(cost: float) -> bool:
+                    return used + cost <= limit or used <= 0 < limit
+
+                def permits_unclaimed(cost: float) -> bool:
+                    return used_unclaimed + cost <= unclaimed or used_unclaimed <= 0 < unclaimed
+
+                key = (id(request[2]), only_rank)
+                fresh = listed != key
+                if fresh:
+                    listed = key
+                    entries, over = self._list(name, request[2], only_rank, permits, permits_unclaimed)
+                    search_limited = over
+                found = None
+                while entries:
+                    slot, state = entries.pop(0)
+                    cost = self.weight[slot]
+                    if fresh or permits_unclaimed(cost) or (state != NONE and permits(cost)):
+                        found = slot, state
+                        break
+                    search_limited = True
+                if found is None:
+                    limited = limited or search_limited
+                    refused.append(request[2])
+                    break
+                slot, state = found
+                cost = self.weight[slot]
+                victim = self.holder[slot] if state != NONE else None
+                if victim is not None:
+                    self.used[victim] -= cost
+                self.used[name] = self.used.get(name, 0.0) + cost
+                used += cost
+                used_unclaimed += cost if state == NONE else 0.0
+                left -= cost
+                self.free[slot] = False
+                request[1] -= 1
+                self.matches.append((name, request[0], self.pool[slot]["Name"], victim))
+        return not (used >= limit or used >= room or limited), left
+
+    def _list(
+        self, name: str, job: Ad, only_rank: bool, permits: Any, permits_unclaimed: Any
+    ) -> tuple[list[tuple[int, int]], bool]:
+        entries = []
+        over = False
+        job = {**job, "Owner": name.partition("@")[0], "SubmitterUserPrio": self.priority(name)}
+        for slot, ad in enumerate(self.pool):
+            if not self.free[slot] or not self._suit(job, ad):
+                continue
+            holder = self.holder[slot]
+            seen = ad if holder is None else {**ad, "RemoteUserPrio": self.priority(holder)}
+            rank, current = self._number(ad["Rank"], ad, job, 0.0), self._number(ad["CurrentRank"], ad, job, 0.0)
+            if only_rank and (holder is None or rank <= current):
+                continue
+            state = NONE
+            if holder is not None:
+                if rank > current:
+                    state = RANK
+                elif holder != name:
+                    better = self.delta is None or self.priority(holder) >= self.priority(name) + self.delta
+                    if evaluate_scalar(self.gate, seen, job, NOW) is not True or not better or rank < current:
+                        continue
+                    state = PRIO
+                else:
+                    continue
+            cost = self.weight[slot]
+            if state != RANK and not (permits_unclaimed(cost) if state == NONE else permits(cost)):
+                over = True
+                continue
+            before = self._number(f"/Expr({PRE_JOB_RANK})/", seen, job, -1e300)
+            wish = self._number(job["Rank"], job, seen, 0.0)
+            worst_first = self.priority(holder) if holder is not None else 0.0
+            number = int(str(ad["Name"]).rpartition("m")[2])
+            entries.append(((-before, -wish, -state, -worst_first, number), slot, state))
+        return [(slot, state) for _, slot, state in sorted(entries)], over
+
+    @staticmethod
+    def _suit(job: Ad, slot: Ad) -> bool:
+        return all(
+            evaluate_scalar(expression_of(my["Requirements"]), my, other, NOW) is True
+            for my, other in ((job, slot), (slot, job))
+        )
+
+    @staticmethod
+    def _number(value: Any, my: Ad, target: Ad, default: float) -> float:
+        result = evaluate_scalar(expression_of(value), my, target, NOW)
+        return float(result) if isinstance(result, bool | int | float) else default
