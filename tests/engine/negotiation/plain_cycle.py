@@ -68,28 +68,24 @@ class PlainCycle:
         return 0 if record is None else record.floor
 
     def _pie(self, names: list[str], floors: bool) -> None:
-        total, smallest = sum(self.weight), min(self.weight)
+        smallest = min(self.weight)
         spin = 0
         while True:
             first = spin == 0
             worst = max(map(self.priority, names))
             normal = sum(worst / self.priority(name) for name in names)
 
-            def limit(name: str) -> float:
-                share = worst / (self.priority(name) * normal)
-                return max(0.0, share * total - self.used.get(name, 0.0))
-
-            left = sum(map(limit, names))
+            left = sum(self._limit(name, worst, normal) for name in names)
             if not self.preempting and left <= 0:
                 return
             spin += 1
             if first:
-                starved = {n: self._starvation(self.used.get(n, 0.0), limit(n)) for n in names}
+                starved = {n: self._starvation(self.used.get(n, 0.0), self._limit(n, worst, normal)) for n in names}
                 names.sort(key=lambda n: (self.priority(n), starved[n], n))
             before, count, staying = left, len(names), []
             for name in names:
                 used = self.used.get(name, 0.0)
-                unclaimed = limit(name)
+                unclaimed = self._limit(name, worst, normal)
                 own = min(self._floor(name) - used, unclaimed) if floors else unclaimed
                 own = min(own, left)
                 record = self.records.get(name)
@@ -107,6 +103,10 @@ class PlainCycle:
             if floors or not names or not any(self.free) or not (left < before or len(names) < count):
                 return
 
+    def _limit(self, name: str, worst: float, normal: float) -> float:
+        share = worst / (self.priority(name) * normal)
+        return max(0.0, share * sum(self.weight) - self.used.get(name, 0.0))
+
     @staticmethod
     def _starvation(used: float, limit: float) -> float:
         return used / (used + limit) if used + limit > 0 else 1e300
@@ -119,6 +119,13 @@ class PlainCycle:
         refused: list[Ad] = []
         listed: tuple[Any, ...] | None = None
         entries: list[tuple[int, int]] = []
+
+        def permits(cost: float) -> bool:
+            return used + cost <= limit or used <= 0 < limit
+
+        def permits_unclaimed(cost: float) -> bool:
+            return used_unclaimed + cost <= unclaimed or used_unclaimed <= 0 < unclaimed
+
         for request in [r for r in self.queues[name] if r[1]]:
             if any(request[2] == ad for ad in refused):
                 continue
@@ -128,12 +135,6 @@ class PlainCycle:
                 if used >= room:
                     return False, left
                 only_rank = used >= limit
-
-                def permits(cost: float) -> bool:
-                    return used + cost <= limit or used <= 0 < limit
-
-                def permits_unclaimed(cost: float) -> bool:
-                    return used_unclaimed + cost <= unclaimed or used_unclaimed <= 0 < unclaimed
 
                 key = (id(request[2]), only_rank)
                 fresh = listed != key
