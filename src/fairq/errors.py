@@ -178,7 +178,7 @@ class InvalidSubmitValueError(FairqError):
 
 
 class UnreadableDescriptionError(FairqError):
-    """the submit description {source} cannot be read: {reason}"""
+    """the submit description {source} cannot be read: {reason}; name a text file, or - for the standard input"""
 
     exit_code = 33
 
@@ -190,7 +190,7 @@ class JobStateError(FairqError):
 
 
 class NoMatchingJobError(FairqError):
-    """no job in the queue {condition}; nothing was changed"""
+    """no job in the queue {condition}; nothing was changed; 'fairq queue' lists the jobs and their submitters"""
 
     exit_code = 35
 

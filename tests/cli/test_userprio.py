@@ -281,7 +281,7 @@ def test_of_two_edits_the_first_in_condor_userprios_order_is_done(userprio, pool
         (["-setprio", "bob@pool", "abc"], 25, "abc"),
         (["-setprio", "bob@pool", "nan"], 25, "nan"),
         (["-setprio", "bob@pool", "-1"], 25, "-1"),
-        (["-setprio", "bob@pool", "1e999"], 25, "inf"),
+        (["-setprio", "bob@pool", "1e999"], 25, "1e999"),
         (["-setfactor", "bob@pool", "0.5"], 25, "0.5"),
         (["-setfactor", "bob@pool", "1,5"], 25, "1,5"),
         (["-setfloor", "bob@pool", "-1"], 25, "-1"),

@@ -48,7 +48,6 @@ FILES: list[tuple[str, bytes, int, str]] = [
     ("--slots", b'[{"Name": "a", "List": [{"B": 1e999}]}]', INVALID_AD, "ad 1: List.B is not a finite number"),
     ("--slots", b'[{"Name": "a", "Text": "\\ud800"}]', INVALID_AD, "ad 1: the text of Text is damaged"),
     ("--slots", b'[{"Name": "a", "Deep": ' + b"[" * 900 + b"]" * 900 + b"}]", INVALID_AD, "Deep is nested too deeply"),
-    ("--slots", text_of(slot(Start=f"/Expr({'9' * 5000})/")), INVALID_AD, "ad 1: Start does not parse"),
     ("--slots", b'Name = "a"\nCpus 1\n', INVALID_DUMP, "line 2, ad 1: not of the form Name = value"),
     ("--slots", b'Name = "a"\n\nName = "b"\nCpus =\n', INVALID_AD, "ad 2: line 4: the value of Cpus is not an expr"),
     ("--slots", b'Name = "a"\nCpus = (1\n', INVALID_AD, "ad 1: Cpus does not parse"),

@@ -53,7 +53,7 @@ def parse_duration(text: str, what: str = "the duration") -> int:
     """
     text = text.strip()
     total = 0
-    if not re.fullmatch(r"\d+|(\d+[smhdw])+", text, re.ASCII):
+    if not re.fullmatch(r"\d{1,15}|(\d{1,15}[smhdw])+", text, re.ASCII):
         expected = "give seconds, or a duration as 30m, 1h or 90d"
         raise InvalidNumberError(what=what, value=text, expected=expected)
     for number, unit in re.findall(r"(\d+)([smhdw]?)", text):

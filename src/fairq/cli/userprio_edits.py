@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from fairq.cli.invocation import Invocation
@@ -34,7 +35,7 @@ _WHAT: dict[str, Bound] = {
 
 _LARGEST = 2**31 - 1
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?", re.ASCII)
-_INTEGER = re.compile(r"[-+]?\d+", re.ASCII)
+_INTEGER = re.compile(r"[-+]?\d{1,30}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,8 @@ def _set(editor: Editor, chosen: str, name: str, text: str, duration: str | None
 def _number(text: str, what: str) -> float:
     if not _NUMBER.fullmatch(text):
         raise InvalidNumberError(what=what, value=text, expected="give a number")
+    if not isfinite(float(text)):
+        raise InvalidNumberError(what=what, value=text, expected="give one below 1e308")
     return float(text)
 
 

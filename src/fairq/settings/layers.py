@@ -49,7 +49,7 @@ def destination(config: Path | None, state: Path | None, environ: Mapping[str, s
 
 def beside(state: Path) -> Path:
     """Return the settings file that belongs to the state file *state*."""
-    return state.with_name(state.name + ".toml")
+    return Path(f"{state}.toml")
 
 
 def _user_file() -> Path:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fairq.errors import CycleUnderWayError
 from fairq.state.failures import from_os
-from fairq.state.location import resolve
+from fairq.state.location import exists, resolve
 
 
 @contextmanager
@@ -23,7 +23,8 @@ def cycle_lock(path: Path) -> Iterator[None]:
         CycleUnderWayError: another process holds it.
     """
     state = resolve(path)
-    sidecar = state.with_name(state.name + ".cycle")
+    exists(state)  # refuses a directory and the like, before anything is made beside it
+    sidecar = Path(f"{state}.cycle")
     try:
         state.parent.mkdir(parents=True, exist_ok=True)
         descriptor = _take(state, sidecar)

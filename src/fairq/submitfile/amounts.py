@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_AMOUNT = re.compile(r"(-?\d+(?:\.\d*)?)\s*(?:([kmgt])b?)?", re.IGNORECASE | re.ASCII)
+_AMOUNT = re.compile(r"(-?\d{1,30}(?:\.\d*)?)\s*(?:([kmgt])b?)?", re.IGNORECASE | re.ASCII)
 _BYTES = {"k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 

@@ -89,14 +89,14 @@ class Statement:
         text = self.queue.count
         if not text:
             return 1
-        value: Any = int(text) if text.isascii() and text.isdigit() else _evaluated(text)
+        value: Any = int(text[:20]) if text.isascii() and text.isdigit() else _evaluated(text)
         if type(value) is not int:
             raise SubmitDescriptionError(
                 where=self.where(), problem=f"{text!r} is not a number of jobs; write queue N, or queue NAME in (...)"
             )
         if not 0 <= value < 2**31:
             raise SubmitDescriptionError(
-                where=self.where(), problem=f"{value} jobs cannot be queued; give 0 to 2147483647"
+                where=self.where(), problem=f"{text} jobs cannot be queued; give 0 to 2147483647"
             )
         return value
 

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from fairq.errors import InvalidSubmitValueError
 from fairq.records import PROC_PLACEHOLDER, Ad
 from fairq.submitfile.amounts import amount
 from fairq.submitfile.commands import spellings
 from fairq.submitfile.rules import Commands, Rule
 
 _KB, _MB = 1024, 1024 * 1024
+_TOO_LARGE = 2**63
 _RESOURCES = {"cpus": "Cpus", "memory": "Memory", "disk": "Disk", "gpus": "GPUs"}
 _NOT_RESOURCES = {
     "request_cpu": "request_cpus",
@@ -66,10 +68,17 @@ def _request(commands: Commands, command: str, unit: int | None, default: Any) -
     # A second amount, for retries, is for HTCondor's startd.
     value = amount(text.partition(",")[0], unit) if unit is not None else None
     if value is None:
-        value = commands.expression(command, text)
+        try:
+            value = commands.expression(command, text)
+        except InvalidSubmitValueError:
+            if not text[0].isdigit():
+                raise
+            expected = "give an amount" + (", as 512 or 2GB" if unit else "")
+            raise commands.wrong(command, text, expected) from None
         if isinstance(value, str) and not value.startswith("/Expr("):
             raise commands.wrong(command, text, "give a number or an expression, without quotes")
-    if isinstance(value, int | float) and (value < 0 or isinstance(value, bool)):
+    wrong = isinstance(value, int | float) and (isinstance(value, bool) or not 0 <= value < _TOO_LARGE)
+    if wrong or (text.isdigit() and not isinstance(value, int)):
         raise commands.wrong(command, text, "give an amount of 0 or more" + (", as 2GB" if unit else ""))
     return value
 

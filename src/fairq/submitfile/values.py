@@ -7,7 +7,7 @@ from typing import Any
 
 from fairq.records import PROC_PLACEHOLDER
 
-_INTEGER = re.compile(r"[-+]?\d+")
+_INTEGER = re.compile(r"[-+]?\d{1,30}")
 _REAL = re.compile(r"[-+]?(?:\d+\.\d*|\.?\d+[eE][-+]?\d+|\d+\.\d*[eE][-+]?\d+|\.\d+)")
 _STRING = re.compile(r'"((?:[^"\\]|\\(?!$).)*)"', re.DOTALL)
 _LONE_BACKSLASH = re.compile(r'\\(?!")')

@@ -27,6 +27,7 @@ _PATTERN = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _RESERVED: dict[str, Scalar] = {"true": True, "false": False, "undefined": UNDEFINED, "error": ERROR}
+_MANY_DIGITS = 20  # no number of so many digits has 64 bits
 _WORDS = {"is": "is", "isnt": "isnt"}
 _SAME = {"=?=": "is", "=!=": "isnt"}
 _ESCAPES = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
@@ -102,7 +103,7 @@ def _number(text: str, start: int, found: re.Match[str]) -> int | float:
         return float(text[start : found.end()])
     if follows == "." or follows in ("e", "E") or (digits[0] == "0" and (len(digits) > 1 or follows in ("x", "X"))):
         raise LexicalError(start)
-    return wrapped_integer(int(text[start : found.end()]))
+    return wrapped_integer(int(text[start : found.end()])) if len(digits) < _MANY_DIGITS else 0
 
 
 def wrapped_integer(value: int) -> int:

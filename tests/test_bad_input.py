@@ -1,0 +1,308 @@
+"""Wrong input of every kind to every command: one line that names the culprit and the cure, and nothing changed."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+NOW = 1_795_210_080
+
+FILES: dict[str, bytes] = {
+    # submit descriptions
+    "no_queue.sub": b"executable = /bin/sleep\n",
+    "no_executable.sub": b"arguments = 60\nqueue\n",
+    "missing_executable.sub": b"executable = /no/such/program\nqueue\n",
+    "no_equals.sub": b"executable = /bin/sleep\nhello world\nqueue\n",
+    "bad_memory.sub": b"executable = /bin/sleep\nrequest_memory = 2 XB\nqueue\n",
+    "bad_cpus.sub": b"executable = /bin/sleep\nrequest_cpus = -1\nqueue\n",
+    "bad_priority.sub": b"executable = /bin/sleep\npriority = high\nqueue\n",
+    "bad_requirements.sub": b"executable = /bin/sleep\nrequirements = (Memory >\nqueue\n",
+    "bad_attribute.sub": b"executable = /bin/sleep\n+Project = astro physics\nqueue\n",
+    "bad_group.sub": b"executable = /bin/sleep\naccounting_group = a b\nqueue\n",
+    "bad_universe.sub": b"executable = /bin/sleep\nuniverse = parallel\nqueue\n",
+    "bad_count.sub": b"executable = /bin/sleep\nqueue many\n",
+    "no_items.sub": b"executable = /bin/sleep\nqueue item from nowhere.txt\n",
+    "open_list.sub": b"executable = /bin/sleep\nqueue item in (a b\n",
+    "bad_if.sub": b"executable = /bin/sleep\nif true\nqueue\n",
+    "binary.sub": b"\x7fELF\xff\xfe\x00",
+    "empty.sub": b"",
+    # dumps
+    "empty.json": b"",
+    "text.json": b"slots, please\n",
+    "open.json": b'[{"Name": "a"',
+    "object.json": b"{}",
+    "numbers.json": b"[1, 2]",
+    "nameless.json": b'[{"Cpus": 1}]',
+    "twice.json": b'[{"Name": "a"}, {"Name": "a"}]',
+    "there.json": b'[{"Name": "node"}]',
+    "bad_start.json": b'[{"Name": "a", "Start": "/Expr(1 +)/"}]',
+    "huge.json": b'[{"Name": "a", "Memory": 99999999999999999999}]',
+    "infinite.json": b'[{"Name": "a", "LoadAvg": 1e999}]',
+    "latin.json": b'[{"Name": "caf\xe9"}]',
+    "no_equals.ads": b'Name = "a"\nCpus 1\n',
+    "proc.json": b'[{"ProcId": 0}]',
+    "status.json": b'[{"ClusterId": 1, "ProcId": 0, "Owner": "a", "JobStatus": 99}]',
+    "ownerless.json": b'[{"ClusterId": 1, "ProcId": 0, "JobStatus": 1}]',
+    "same_job.json": b'[{"ClusterId": 1, "ProcId": 0, "Owner": "a"}, {"ClusterId": 1, "ProcId": 0, "Owner": "a"}]',
+    "negative.json": b'[{"Name": "a@x", "Priority": -5}]',
+    "factor.json": b'[{"Name": "a@x", "PriorityFactor": "ten"}]',
+    "blank_name.json": b'[{"Name": "a b"}]',
+    "document.json": b'{"format": "something else"}',
+    # settings
+    "syntax.toml": b"[accounting\n",
+    "unknown.toml": b"[accounting]\npriority_halflive = 5\n",
+    "type.toml": b'[accounting]\npriority_halflife = "long"\n',
+    "range.toml": b"[accounting]\npriority_halflife = -1\n",
+    "rules.toml": b'[negotiator]\nrules = "htcondr"\n',
+    "expression.toml": b'[negotiator]\nnegotiator_pre_job_rank = "1 +"\n',
+    "orphan.toml": b'[groups."group_a.b"]\nquota = 1\n',
+    "latin.toml": b"# caf\xe9\n",
+    "bad_halflife.conf": b"PRIORITY_HALFLIFE = soon\n",
+    # state files
+    "text.db": b"hello, this is not a database\n" * 100,
+}
+
+CASES: list[tuple[str, int, str]] = [
+    # the command line itself
+    ("qeue", 2, "no such command 'qeue'; perhaps 'queue'"),
+    ("queue --jsn", 2, "no such option: --jsn"),
+    ("queue --json --csv", 2, "--json and --csv exclude each other"),
+    ("slots lst", 2, "no such command 'lst'; perhaps 'list'"),
+    ("slots add", 2, "which slots? give either a NAME or --file ADS"),
+    ("negotiate now", 2, "unexpected extra argument"),
+    ("queue --af", 2, "--af needs at least one attribute"),
+    ("queue --af:x Owner", 2, "'x' is not a modifier"),
+    ("queue --state ''", 2, "--state"),
+    ("userprio --config ''", 2, "--config"),
+    # times
+    ("negotiate --now noon", 24, "--now is not a time: 'noon'; give seconds since 1970 or ISO 8601"),
+    ("negotiate --now -5", 24, "--now is not a time: '-5'"),
+    ("negotiate --now 2026-02-30", 24, "'2026-02-30'; give seconds"),
+    ("negotiate --now 99999999999999", 24, "'99999999999999'; give seconds"),
+    ("negotiate --now ''", 24, "--now is not a time: ''"),
+    ("finish 1.0 --at never", 24, "--at is not a time: 'never'"),
+    ("finish 1.0 --at 5", 37, "job 1.0 cannot have ended at 5: it began at"),
+    (f"finish 1.0 --at {NOW + 9} --now {NOW + 5}", 37, "now it is"),
+    ("userprio --setbegin a@x yesterday", 24, "'yesterday'; give seconds"),
+    ("userprio --setlast a@x 1e400", 24, "'1e400'"),
+    # expressions
+    ("queue --constraint 'Owner =='", 21, "not a ClassAd expression: 'Owner =='; check quotes, brackets and operators"),
+    ("queue --constraint ''", 2, "--constraint is empty; give a ClassAd expression"),
+    ("queue --af 'Owner +'", 21, "not a ClassAd expression: 'Owner +'"),
+    ("slots --constraint '(Cpus > 1'", 21, "not a ClassAd expression: '(Cpus > 1'"),
+    ("userprio --constraint 'a b'", 21, "not a ClassAd expression: 'a b'"),
+    ("negotiate --dry-run --af '1 2'", 21, "not a ClassAd expression: '1 2'"),
+    ("remove --constraint 'JobPrio <'", 21, "not a ClassAd expression: 'JobPrio <'"),
+    ("hold --constraint '\"open'", 21, "check quotes"),
+    ("state history --constraint '?'", 21, "not a ClassAd expression: '?'"),
+    ("config show --constraint '1 +'", 21, "not a ClassAd expression: '1 +'"),
+    # submit
+    ("submit", 2, "nothing to submit; name a submit description, or write -- PROGRAM ARGS..."),
+    ("submit --", 2, "no program stands behind --"),
+    ("submit nowhere.sub", 33, "nowhere.sub cannot be read: No such file or directory; name a text file"),
+    ("submit .", 33, "cannot be read: Is a directory"),
+    ("submit binary.sub", 33, "binary.sub cannot be read: it is not UTF-8 text"),
+    ("submit empty.sub", 31, "empty.sub"),
+    ("submit no_queue.sub", 31, "no_queue.sub"),
+    ("submit no_executable.sub", 32, "no_executable.sub: Invalid executable: ; name the program to run"),
+    ("submit missing_executable.sub", 32, "/no/such/program"),
+    ("submit no_equals.sub", 31, "no_equals.sub, line 2"),
+    ("submit --request-cpus 99999999999999999999 -- /bin/true", 32, "give an amount of 0 or more"),
+    ("submit bad_memory.sub", 32, "Invalid request_memory: 2 XB; give an amount, as 512 or 2GB"),
+    ("submit bad_cpus.sub", 32, "Invalid request_cpus: -1"),
+    ("submit bad_priority.sub", 32, "Invalid priority: high"),
+    ("submit bad_requirements.sub", 32, "Invalid requirements: (Memory >"),
+    ("submit bad_attribute.sub", 32, "astro physics"),
+    ("submit bad_group.sub", 32, "Invalid accounting_group: a b"),
+    ("submit bad_universe.sub", 32, "parallel"),
+    ("submit bad_count.sub", 31, "many"),
+    ("submit no_items.sub", 31, "nowhere.txt"),
+    ("submit open_list.sub", 31, "open_list.sub"),
+    ("submit bad_if.sub", 31, "bad_if.sub"),
+    ("submit --count 0 -- /bin/true", 2, "--count"),
+    ("submit --count many -- /bin/true", 2, "'many' is not a number that fits"),
+    ("submit --count 5 empty.sub", 2, "--count is for -- PROGRAM; in a submit description write it there"),
+    ("submit empty.sub -- /bin/true", 2, "both a submit description (empty.sub) and a program; give one of them"),
+    ("submit -- no-such-program-anywhere", 32, "it is not on PATH; write its path"),
+    ("submit --attribute 5=5 -- /bin/true", 2, "--attribute 5=5: give NAME=EXPR"),
+    ("submit --request-memory 1XB -- /bin/true", 32, "Invalid request_memory: 1XB; give an amount, as 512 or 2GB"),
+    ("submit --accounting-group-user 'a b' -- /bin/true", 32, "blanks are not allowed in it"),
+    # jobs
+    (f"userprio --setfloor a@x {'9' * 5000}", 25, "give a whole number up to 2147483647"),
+    (f"userprio --prune {'9' * 5000}", 25, "give seconds, or a duration"),
+    (f"slots add x --memory {'9' * 5000}", 25, "give a positive size, as 512M or 32GB"),
+    (f"submit --request-memory {'9' * 5000} -- /bin/true", 32, "give an amount of 0 or more, as 2GB"),
+    ("remove", 2, "which jobs? name jobs, clusters or owners, or give --constraint or --all"),
+    ("remove 1 --all", 2, "--all and single jobs exclude each other; give one of them"),
+    ("remove 99", 30, "there is no job 99 in the queue; 'fairq queue' lists the jobs"),
+    ("hold 1.99", 30, "there is no job 1.99 in the queue"),
+    ("remove 1.x", 36, "not a job: '1.x'; give a cluster as 7, a job as 7.0, jobs as 7.0-99, or an owner"),
+    ("remove 1.5-2", 36, "not a job: '1.5-2'"),
+    ("remove 1.0-2.5", 36, "not a job: '1.0-2.5'"),
+    ("remove ''", 36, "not a job: ''"),
+    ("remove nobody", 35, "no job in the queue belongs to 'nobody'; nothing was changed; 'fairq queue' lists the jobs"),
+    ("remove --constraint false", 35, "no job in the queue satisfies false"),
+    ("release 1.0", 34, "job 1.0 is running, not held; nothing was changed"),
+    ("finish 1.1", 34, "job 1.1 is idle, not running; nothing was changed"),
+    ("hold 2.0", 34, "job 2.0 is held"),
+    ("release 1", 35, "no job in the queue of 1 is held"),
+    ("finish 1.0 --exit-code 999", 2, "--exit-code"),
+    ("prio 5", 2, "which jobs?"),
+    ("prio high 1", 25, "'high'; give a whole number, then the jobs"),
+    ("prio 99999999999 1", 25, "99999999999"),
+    # slots
+    ("slots add node", 42, "slot 'node'"),
+    ("slots add ''", 26, "''"),
+    ("slots add 'two words'", 26, "'two words'"),
+    ("slots add x --cpus 0", 2, "--cpus"),
+    ("slots add x --count -1", 2, "--count"),
+    ("slots add x --memory much", 25, "'much'"),
+    ("slots add x --disk -5GB", 25, "'-5GB'"),
+    ("slots add x --attribute Start", 43, "'Start' is no attribute; give Name=Expression"),
+    ("slots add x --attribute 'Start=1 +'", 43, "Start"),
+    ("slots add x --file there.json", 2, "--file"),
+    ("slots add --file there.json", 42, "slot 'node'"),
+    ("slots add --file nowhere.json", 46, "nowhere.json cannot be read: no such file or directory"),
+    ("slots remove nothing", 40, "there is no slot 'nothing'; 'fairq slots list' shows all there are"),
+    ("slots remove node", 41, "slot node is in use by anna@example.org for job 1.0; add --force"),
+    ("slots drain nod", 40, "there is no slot 'nod'; did you mean 'node'?"),
+    ("slots detect --slots 0", 2, "--slots"),
+    # import and export
+    ("import", 2, "nothing to import"),
+    ("import nowhere.json", 46, "nowhere.json cannot be read"),
+    ("import document.json", 45, "not a whole state document"),
+    ("import open.json", 47, "open.json"),
+    ("import object.json --slots -", 2, "a state document has it all"),
+    ("import --slots - --jobs -", 2, "can be read only once"),
+    ("import --slots empty.json", 47, "empty.json, line 1: it is empty; give the dump"),
+    ("import --slots text.json", 47, "neither the -json nor the -long form"),
+    ("import --slots open.json", 47, "the text ends too early"),
+    ("import --slots object.json", 47, "one object instead of an array"),
+    ("import --slots numbers.json", 48, "ad 1: not an ad but a number"),
+    ("import --slots nameless.json", 48, "ad 1: it has no Name"),
+    ("import --slots twice.json", 49, "ad 2: slot a stands there twice, first in ad 1; leave one of the two out"),
+    ("import --slots bad_start.json", 48, "ad 1: Start does not parse"),
+    ("import --slots huge.json", 48, "ad 1: Memory is too large a number"),
+    ("import --slots infinite.json", 48, "ad 1: LoadAvg is not a finite number"),
+    ("import --slots latin.json", 47, "not UTF-8 text"),
+    ("import --slots no_equals.ads", 47, "line 2, ad 1: not of the form Name = value"),
+    ("import --jobs proc.json", 48, "ad 1: it has no ClusterId"),
+    ("import --jobs status.json", 48, "ad 1: JobStatus is 99"),
+    ("import --jobs ownerless.json", 48, "ad 1: the owner of a job"),
+    ("import --jobs same_job.json", 49, "ad 2: job 1.0 stands there twice"),
+    ("import --accounting negative.json", 48, "ad 1: Priority is -5; it is a number, 0 or more"),
+    ("import --accounting factor.json", 48, "ad 1: PriorityFactor is 'ten'"),
+    ("import --accounting blank_name.json", 48, "ad 1: Name is 'a b'"),
+    ("export --slots --jobs", 2, "--slots and --jobs are dumps of their own; give one of them"),
+    ("export --output no/such/place.json", 50, "no/such/place.json cannot be written"),
+    ("export --output .", 50, "cannot be written"),
+    # userprio
+    ("userprio --foo", 2, "no such option: -"),
+    ("userprio --setfactor a@x", 2, "setfactor needs 2 values"),
+    ("userprio --setfactor a@x much", 25, "the factor is not a valid number: 'much'; give a number"),
+    ("userprio --setfactor a@x 0.5", 25, "the priority factor is not a valid number: 0.5; it must be at least 1"),
+    ("userprio --setfactor a@x nan", 25, "'nan'; give a number"),
+    ("userprio --setfactor a@x 1e999", 25, "'1e999'; give one below 1e308"),
+    ("userprio --setfactor nobody 5", 26, "'nobody'; give the full name, as user@domain, or the name of a known group"),
+    ("userprio --setfactor 'a b@x' 5", 26, "'a b@x'; give user@domain, without blanks"),
+    ("userprio --setprio a@x -1", 25, "it must be at least 0"),
+    ("userprio --setceiling a@x 1.5", 25, "'1.5'; give a whole number"),
+    ("userprio --setfloor a@x 99999999999", 25, "'99999999999'; give a whole number up to 2147483647"),
+    ("userprio --setaccum a@x 0x10", 25, "'0x10'"),
+    ("userprio --setfloor a@x 5 --duration 0", 25, "the duration is not a valid number: 0; give 1 second or more"),
+    ("userprio --cancelfloorlease anna@example.org", 54, "no floor lease of anna@example.org is in effect"),
+    ("userprio --delete nobody@x", 56, "'nobody@x' has a record in"),
+    ("userprio --delete anna@example.org", 55, "1 of its jobs still hold slots; end them first, or add --force"),
+    ("userprio --activefrom 13 1 2026", 2, "there is no day 13 1 2026; give month day year"),
+    ("userprio --prune soon", 25, "'soon'; give seconds, or a duration as 30m, 1h or 90d"),
+    # settings
+    ("config get halflife", 15, "halflife is not a setting"),
+    ("config get priority_halflive", 15, "priority_halflife"),
+    ("config set priority_halflife soon", 16, "priority_halflife = 'soon' is not valid; give a number"),
+    ("config set priority_halflife -5", 2, "-5"),
+    ("config set rules best", 16, 'rules = \'best\' is not valid; give "documented" or "htcondor"'),
+    ("config set negotiator_pre_job_rank '1 +'", 16, "'1 +' is not valid; give a ClassAd expression"),
+    ("--config nowhere.toml userprio", 13, "nowhere.toml"),
+    ("--config latin.toml userprio", 13, "latin.toml"),
+    ("--config syntax.toml userprio", 14, "syntax.toml:1:"),
+    ("--config unknown.toml userprio", 15, "priority_halflive is not a setting; did you mean"),
+    ("--config type.toml userprio", 16, "type.toml:2"),
+    ("--config range.toml negotiate", 16, "range.toml:2"),
+    ("--config rules.toml negotiate", 16, "rules.toml:2"),
+    ("--config expression.toml negotiate", 16, "negotiator_pre_job_rank"),
+    ("--config orphan.toml negotiate", 17, "group_a"),
+    ("config check nowhere.toml", 13, "nowhere.toml"),
+    ("config import nowhere.conf", 13, "nowhere.conf: there is no such file"),
+    ("config import bad_halflife.conf", 16, "soon"),
+    # the state
+    ("--state text.db queue", 5, "text.db is not a fairq state file"),
+    ("--state text.db submit -- /bin/true", 5, "name another file with --state or FAIRQ_STATE"),
+    ("--state . negotiate", 5, "it is a directory; name another file with --state or FAIRQ_STATE"),
+    ("--state text.db/inside.db queue", 3, "text.db"),
+    ("state backup text.db", 11, "no backup was written to text.db"),
+    ("state backup no/such/place.db", 11, "no backup was written to no/such/place.db"),
+    ("state history --limit -1", 2, "--limit"),
+    ("demo --keep .", 60, ". cannot be made: file exists; give --keep a new directory"),
+]
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the pool of all cases is kept once it was made."""
+    return tmp_path_factory.mktemp("template") / "state.db"
+
+
+@pytest.fixture
+def pool(run: Run, template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One slot that runs job 1.0 of anna, whose job 1.1 is idle; job 2.0 is held. All FILES lie around."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "example.org")
+    if not template.exists():
+        for words in (
+            "slots add node",
+            "submit --count 2 --accounting-group-user anna -- /bin/sleep 1",
+            "submit --accounting-group-user bert -- /bin/sleep 1",
+            "hold 2",
+            "negotiate",
+        ):
+            first, *rest = words.split(" ")
+            assert run(first, "--state", template, *(["--now", NOW] if first != "slots" else []), *rest).code == 0
+    for name, content in FILES.items():
+        Path(name).write_bytes(content)
+    shutil.copy(template, "state.db")
+    monkeypatch.setenv("FAIRQ_STATE", "state.db")
+    return Path("state.db")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize(("line", "code", "message"), CASES, ids=[line[:60] for line, _, _ in CASES])
+def test_wrong_input_is_refused_in_one_line_and_changes_nothing(
+    line: str, code: int, message: str, run: Run, pool: Path, tmp_path: Path
+) -> None:
+    before = contents(tmp_path)
+
+    ended = run(*shlex.split(line))
+
+    assert (ended.code, ended.out) == (code, ""), ended.err
+    assert ended.err.startswith("fairq: ")
+    assert message in ended.err
+    assert ended.err.count("\n") == 1
+    assert "Traceback" not in ended.err and "internal error" not in ended.err
+    assert contents(tmp_path) == before
+
+
+def test_the_pool_itself_is_in_order(run: Run, pool: Path) -> None:
+    """None of the above is refused because of the pool."""
+    assert [job["JobStatus"] for job in json.loads(run("queue", "--json").out)] == [2, 1, 5]
+    assert run("state", "check").code == 0
