@@ -86,3 +86,14 @@ def test_without_groups_there_is_no_such_table(pool, monkeypatch, tmp_path):
     shown = pool("negotiate", "--now", T).out
     assert shown.startswith("Cycle 1: 4 matches")
     assert json.loads(pool("negotiate", "--now", T, "--dry-run", "--json").out)["groups"] == []
+
+
+def test_odd_groups_are_told_on_request(pool, monkeypatch, tmp_path):
+    """-v says which groups the flat model leaves out; without it a cron job stays quiet."""
+    config = tmp_path / "flat.toml"
+    config.write_text(CONFIG + '[negotiator]\nquota_model = "flat"\n')
+    monkeypatch.setenv("FAIRQ_CONFIG", str(config))
+
+    assert pool("negotiate", "--now", T, "--dry-run").err == ""
+    told = pool("negotiate", "-v", "--now", T).err
+    assert "group physics.hep: the flat model knows one level of groups only; the group is left out" in told

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -226,6 +226,25 @@ def test_rounds_never_hand_out_more_than_there_is(site: Site) -> None:
         if not top.accept_surplus:
             cap = top.config_quota if top.static else top.subtree_quota
             assert pies.subtree_used(top) <= cap + EPSILON
+
+
+@settings(max_examples=60)
+@given(sites(whole=True), st.booleans())
+def test_a_second_chance_allocates_nothing_twice(site: Site, keeps_quota: bool) -> None:
+    """With autoregroup <none> may use the whole pool, but the groups' allocations stay within it in every round.
+
+    Today's negotiator shares out the whole pool once more from the second round on.
+    """
+    site.groups[0] = replace(site.groups[0], autoregroup=True)
+    tree = site.tree()
+    terms = Terms(site.size, 0, consider_preemption=True, use_slot_weights=True, std_sort=False)
+    rounds = AllocationRounds(tree, rules_of({}, regroup_keeps_quota=keeps_quota), terms, Slots(tree, site.size))
+    rounds.run()
+
+    for number in range(1, rounds.rounds + 1) if keeps_quota else [1]:
+        allocated = {turn.group: turn.allocated for turn in rounds.turns if turn.round == number}
+        assert allocated.pop("<none>") == site.size
+        assert sum(allocated.values()) <= site.size + EPSILON
 
 
 @settings(max_examples=60)

@@ -68,6 +68,8 @@ def negotiate(
     cycle = step(invocation.state_path, invocation.settings, invocation.actor(time), dry_run=dry_run, explain=explain)
     for lease in cycle.expired:
         invocation.detail(f"the {lease.what.value} lease of {lease.record.name} has ended")
+    for problem in cycle.decision.problems:
+        invocation.detail(str(problem))
     emit(_view(cycle), output)
 
 

@@ -1,7 +1,5 @@
 """Rounds of allocation and round-robin steps (reference 4.7)."""
 
-import math
-
 import pytest
 from tests.engine.negotiation.pools import cycle, jobs, slots
 from tests.engine.quotas.groups import both_rules, hold, rules_of, used
@@ -124,24 +122,30 @@ def test_fractions_that_round_to_slots_are_slots() -> None:
 
 
 class TestZeroOverZero:
-    """Every target is reached, but a group still has quota above its use: the step's part is 0/0."""
+    """Every target is reached, but a group still has quota above its use: the step's part is 0/0.
+
+    Slots weigh 4. a, of quota 10, asks for 3 and has 8 after the first round; b cannot use what it has.
+    """
 
     def decide(self, rules: str) -> CycleDecision:
-        """b uses its 3, which is all it asks for; a third of the pool is left to nobody's use."""
-        policy = rules_of({"a": 10, "b": 10}, rules, surplus=True)
-        wants = {"a.u@d": [jobs(2, RequestMemory=10**6)], "b.u@d": [jobs(3), jobs(1, RequestMemory=10**6)]}
-        return cycle(slots(30), wants, quotas=policy)
+        policy = rules_of(HALVES, rules, surplus=True, oversubscription=False)
+        wants = {"a.u@d": [jobs(3)], "b.u@d": [jobs(1, RequestMemory=10**6)]}
+        return cycle(slots(5, Cpus=4), wants, quotas=policy)
 
     def test_it_is_no_number_to_today_s_negotiator(self) -> None:
-        """The limit becomes the smallest integer, and the group gets nothing in that round."""
-        found = [turn for turn in self.decide("htcondor").groups if not turn.skipped and turn.limit is None]
+        """The limit becomes the smallest integer: a gets nothing more, though it has quota and a waiting job."""
+        decision = self.decide("htcondor")
+        second = next(turn for turn in decision.groups if (turn.group, turn.round) == ("a", 2))
 
-        assert all(turn.handed_out == -(2**31) for turn in found)
+        assert (second.limit, second.handed_out) == (None, -(2**31))
+        assert used(decision)["a"] == 8
 
     def test_it_is_one_by_the_documented_rules(self) -> None:
-        """All of nothing: the limit is what the group may have."""
-        for turn in self.decide("documented").groups:
-            assert turn.skipped or (turn.limit is not None and not math.isnan(turn.limit) and turn.limit >= 0)
+        """All of nothing: a may go on to its quota, and the last job rounds it up to a whole slot."""
+        decision = self.decide("documented")
+
+        assert limits(decision, "a")[:2] == [10, 10]
+        assert used(decision)["a"] == 12
 
 
 @both_rules

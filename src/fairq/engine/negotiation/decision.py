@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.quotas.record import GroupFigures, GroupTurn
+from fairq.engine.quotas.tree import Problem
 
 
 class MatchReason(StrEnum):
@@ -108,7 +109,7 @@ class CycleDecision:
 
     With groups, *groups* are their turns in order, over *rounds* rounds of allocation; *quotas* the figures of
     every group, and *round_robin_times* when each was last dealt a remainder (seconds since 1970), which the
-    next cycle wants to know.
+    next cycle wants to know. *problems* are what is odd about the groups configured.
     """
 
     rules: str
@@ -125,3 +126,4 @@ class CycleDecision:
     groups: list[GroupTurn] = field(default_factory=list)
     quotas: list[GroupFigures] = field(default_factory=list)
     round_robin_times: dict[str, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)

@@ -130,6 +130,7 @@ class Groups:
         else:
             rounds = AllocationRounds(self.tree, self._policy, self._terms, self)
         rounds.run()
+        decision.problems = self.tree.problems
         decision.rounds = rounds.rounds
         decision.groups = rounds.turns
         decision.quotas = [
