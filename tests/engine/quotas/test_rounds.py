@@ -154,5 +154,5 @@ def test_groups_at_their_quota_are_passed_over_without_preemption(rules: str) ->
     policy = rules_of(HALVES, rules)
     decision = hold(policy, 20, {"a.u@d": 30, "b.u@d": 30}, {"a.old@d": 10}, consider_preemption=False)
 
-    assert decision.groups[1].skipped == "skipping, at or over quota (usage=10) (quota=10) (allocated=10)"
+    assert decision.groups[1].skipped == "skipping, at or over quota (quota=10) (usage=10) (allocation=10)"
     assert used(decision) == {"<none>": 0, "a": 10, "b": 10}

@@ -25,6 +25,7 @@ def deal_remainders(tree: Tree, std_sort: bool = False) -> float:
     """
     unused: dict[str, float] = {}
     for group in reversed(tree.groups):
+        group.served = False
         fraction = math.modf(group.allocated)[0]
         group.allocated = _nearest(group.allocated - fraction)
         group.requested = _nearest(group.requested + fraction)
@@ -71,8 +72,8 @@ class _Candidate:
 
 def _split(group: Group, surplus: float, std_sort: bool) -> tuple[float, list[tuple[Group, float]]]:
     """Deal whole slots to the children and the group itself; what is left, and what the children got."""
-    want = group.subtree_requested
-    if math.floor(want) <= 0 or surplus < 1:
+    want = float(math.floor(group.subtree_requested))
+    if want <= 0 or surplus < 1:
         return surplus, []
     candidates = [
         _Candidate(

@@ -158,7 +158,7 @@ class AllocationRounds:
             return "skipping, zero slots allocated"
         if group.usage >= group.allocated and not self._terms.consider_preemption:
             self._pies.pass_over(group, group.stopper())
-            figures = f"(usage={group.usage:g}) (quota={group.quota:g}) (allocated={group.allocated:g})"
+            figures = f"(quota={group.quota:g}) (usage={group.usage:g}) (allocation={group.allocated:g})"
             return f"skipping, at or over quota {figures}"
         if not self._pies.has_submitters(group):
             return f"skipping, no submitters (usage={group.usage:g})"

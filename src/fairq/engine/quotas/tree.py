@@ -33,7 +33,7 @@ class Group:
         requested: demand that is not allocated yet. *allocated*: quota in use and surplus given.
         subtree_requested: the same of the subtree, as far as it may be given surplus.
         round_robin_time: when it was last dealt a remainder; the longest ago comes first.
-        served: it was dealt one in this cycle.
+        served: it was dealt one in the last round.
     """
 
     name: str
