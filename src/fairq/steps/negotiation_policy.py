@@ -42,6 +42,8 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
         report_job=settings["negotiator.report_job"],
         quotas=quota_policy(settings),
         jobs_per_turn=_jobs_per_turn(settings),
+        partitionable_slots=settings["negotiator.partitionable_slots"],
+        depth_first=settings["negotiator.negotiator_depth_first"],
     )
 
 

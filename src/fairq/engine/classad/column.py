@@ -76,6 +76,16 @@ def build_array(values: Array, pool: Pool) -> Column:
     return Column(_shared(Vector(kind, values.astype(dtype))), [], [])
 
 
+def build_numbers(values: Array, present: Array) -> Column:
+    """Return the column of reals, integers where they are whole numbers; missing where not *present*."""
+    whole = values == np.floor(values)
+    if present.all() and whole.all():
+        return build_array(values.astype(np.int64), Pool())
+    kinds = np.where(present, np.where(whole, np.uint8(INTEGER), np.uint8(REAL)), np.uint8(MISSING))
+    codes = np.where(whole, values, 0.0).astype(np.int64)
+    return Column(Vector(MIXED, kinds=kinds, codes=codes, reals=values.astype(np.float64)), [], [])
+
+
 def _shared(vector: Vector) -> Vector:
     """Return *vector* as one value for all rows if all rows are alike."""
     data = vector.data

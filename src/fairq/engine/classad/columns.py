@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fairq.engine.classad.column import ABSENT, Column, build, build_array
+from fairq.engine.classad.column import ABSENT, Column, build, build_array, build_numbers
 from fairq.engine.classad.expression import expression_of
-from fairq.engine.classad.kinds import UNDEFINED
+from fairq.engine.classad.kinds import MISSING, UNDEFINED
 from fairq.engine.classad.library import evaluate_tree, expression_text, to_ad, tree
 from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.pools import Pool
@@ -87,6 +88,24 @@ class AdColumns:
         self._columns[name.lower()] = column if len(self) else self._missing
         self._expression_names = None
         return self
+
+    def with_numbers(self, name: str, values: NDArray[np.float64], present: NDArray[np.bool_]) -> Self:
+        """Give the ads where *present* the attribute *name*, a whole number where it is one; returns itself."""
+        self._columns[name.lower()] = build_numbers(values, present)
+        self._expression_names = None
+        return self
+
+    def of_rows(self, rows: NDArray[np.intp]) -> AdColumns:
+        """Return the ads of *rows* as columns of their own; rows may be there more than once.
+
+        Attributes that `with_column` gave are not among theirs.
+        """
+        return AdColumns([self._ads[row] for row in rows.tolist()], self.now)
+
+    def has(self, name: str) -> NDArray[np.bool_]:
+        """Tell of every row whether its ad has the attribute *name*."""
+        has: NDArray[np.bool_] = self.column(name.lower()).vector.kind_array(len(self)) != MISSING
+        return has
 
     def json_value(self, row: int, name: str) -> Any:
         """Return the attribute of *row* in JSON form, ABSENT if the ad has none; *name* in lower case."""

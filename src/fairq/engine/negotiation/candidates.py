@@ -26,6 +26,8 @@ from fairq.engine.negotiation.matchlist import (
     SortedList,
 )
 from fairq.engine.negotiation.ordering import Ordering, order_slots
+from fairq.engine.negotiation.partitionable import Partitions
+from fairq.engine.negotiation.partitioned_lists import PartitionedLists
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.shared_work import Asker, SharedWork
 from fairq.engine.negotiation.snapshot import PoolSlots
@@ -75,13 +77,24 @@ class SlotTests(NamedTuple):
 
 
 class Kind:
-    """The candidates of one kind of job: who may, in which order, in lanes of one state and weight each."""
+    """The candidates of one kind of job: who may, in which order, in lanes of one state and weight each.
 
-    def __init__(self, suitable: NDArray[np.bool_], ordering: Ordering, cost: NDArray[np.float64]) -> None:
+    Partitionable slots that are *divided* are in no lane.
+    """
+
+    def __init__(
+        self,
+        suitable: NDArray[np.bool_],
+        ordering: Ordering,
+        cost: NDArray[np.float64],
+        divided: NDArray[np.intp],
+    ) -> None:
         self.suitable = suitable
         self.ordering = ordering
         self.place = ordering.place
-        order = ordering.order[(suitable & ~ordering.outranked)[ordering.order]]
+        listed = suitable & ~ordering.outranked
+        listed[divided] = False
+        order = ordering.order[listed[ordering.order]]
         states, costs = ordering.state[order], cost[order]
         self.lanes = [
             Lane(order[(states == state) & (costs == weight)], int(state), float(weight))
@@ -100,6 +113,7 @@ class Candidates:
         holders: who has the slots in use.
         tie_order: each slot's place among slots that rank equally.
         free: the slots still to be had.
+        partitions: the partitionable slots that are divided, None if there are none.
     """
 
     def __init__(
@@ -110,6 +124,7 @@ class Candidates:
         holders: Holders,
         tie_order: NDArray[np.int64],
         free: FreeSlots,
+        partitions: Partitions | None = None,
     ) -> None:
         self._pool = pool
         self._policy = policy
@@ -120,6 +135,12 @@ class Candidates:
         self._tie_order = tie_order
         self._free = free
         self._kinds: dict[tuple[int, int], Kind] = {}
+        self._partitioned = (
+            None
+            if partitions is None
+            else PartitionedLists(partitions, policy, self._any_held, tie_order, cost)
+        )
+        self._divided = np.empty(0, np.intp) if partitions is None else partitions.rows
         slots = pool.ads
         ranks = [policy.pre_job_rank, policy.post_job_rank]
         if self._any_held:
@@ -152,6 +173,12 @@ class Candidates:
         admits = self._admits(asker, kind)
 
         lanes = [lane for lane in kind.lanes if lane.state in reasons]
+        if self._partitioned is not None and not only_rank:
+            if self._policy.partitionable_slots == "whole":
+                listed, refused = self._listed(lanes, admits, limits)
+                return self._partitioned.by_policy(asker, kind.ordering, listed, limits, refused)
+            whole = LaneList(lanes, kind.place, self._free, admits, limits)
+            return self._partitioned.carved(asker, kind.ordering, whole, limits)
         if kind.ordering.ties and self._policy.tie_break == "std_sort":
             return self._sorted_list(kind, lanes, admits, limits)
         return LaneList(lanes, kind.place, self._free, admits, limits)
@@ -184,9 +211,11 @@ class Candidates:
         given_away = admitted = held
         if self._any_held:
             given_away, admitted = self._given_away.get(asker), self._admitted(asker)
-        state = kind.ordering.state
+        state, free = kind.ordering.state, self._free.mask()
+        if self._partitioned is not None:
+            free[self._divided] &= self._partitioned.suitable(asker)
         return SlotTests(
-            kind.suitable, self._free.mask(), held, own, state == RANK, kind.ordering.outranked, given_away, admitted
+            kind.suitable, free, held, own, state == RANK, kind.ordering.outranked, given_away, admitted
         )
 
     def place(self, asker: Asker) -> NDArray[np.int64]:
@@ -207,6 +236,16 @@ class Candidates:
         self, kind: Kind, lanes: list[Lane], admits: Callable[[int], bool], limits: Limits
     ) -> SortedList:
         """The candidates as the negotiator's sort leaves them, which hangs on all that are on the list."""
+        entries, refused = self._listed(lanes, admits, limits)
+        dense = kind.ordering.dense[entries]
+        best_first = (int(entries[position]) for position in std_sorted(dense))
+        least = min((lane.cost for lane in lanes), default=0.0)
+        return SortedList(best_first, kind.ordering.state, self._cost, least, limits, refused)
+
+    def _listed(
+        self, lanes: list[Lane], admits: Callable[[int], bool], limits: Limits
+    ) -> tuple[NDArray[np.int32], bool]:
+        """The slots that get onto a list, in pool order, and whether the limits keep any off it."""
         free = self._free.mask()
         listed, refused = [np.empty(0, np.int32)], False
         for lane in lanes:
@@ -217,18 +256,14 @@ class Candidates:
                 listed.append(slots)
             elif len(slots):
                 refused = True
-        entries = np.sort(np.concatenate(listed))
-        dense = kind.ordering.dense[entries]
-        best_first = (int(entries[position]) for position in std_sorted(dense))
-        least = min((lane.cost for lane in lanes), default=0.0)
-        return SortedList(best_first, kind.ordering.state, self._cost, least, limits, refused)
+        return np.sort(np.concatenate(listed)), refused
 
     def _kind(self, asker: Asker) -> Kind:
         suitable, ordering = self._suitable.get(asker), self._ordering.get(asker)
         key = (id(suitable), id(ordering))
         kind = self._kinds.get(key)
         if kind is None:
-            kind = self._kinds[key] = Kind(suitable, ordering, self._costs)
+            kind = self._kinds[key] = Kind(suitable, ordering, self._costs, self._divided)
         return kind
 
     def _find_suitable(self, asker: Asker) -> NDArray[np.bool_]:

@@ -5,10 +5,11 @@ Reference 3.1; matchmaker.cpp, negotiationTime.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairq.engine.accounting.accountant import Accountant, SlotUse
 from fairq.engine.accounting.removal import removable
@@ -26,7 +27,9 @@ from fairq.engine.negotiation.decision import (
 )
 from fairq.engine.negotiation.groups import Groups
 from fairq.engine.negotiation.matchlist import NONE, PRIO, RANK, FreeSlots, Limits
+from fairq.engine.negotiation.partitionable import Partitions, divided_slots
 from fairq.engine.negotiation.pie import Contender, Pie, PieQuota, PieRules
+from fairq.engine.negotiation.piece import Piece
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.requests import RequestQueue, job_order
 from fairq.engine.negotiation.shared_work import Asker
@@ -97,10 +100,12 @@ class NegotiationCycle:
         if policy.quotas is not None:
             self._groups = Groups(pool.ads, self._cost, accountant, policy, now, round_robin_times)
         self._holders = self._find_holders()
+        self._partitions = self._find_partitions(candidates)
         self._candidates = Candidates(
-            pool, policy, self._cost, self._holders, tie_order(pool.names, policy), self._free
+            pool, policy, self._cost, self._holders, tie_order(pool.names, policy), self._free, self._partitions
         )
-        self._autoclusters = Autoclusters(jobs.ads, pool.ads, _expressions(policy))
+        requests = [] if self._partitions is None else self._partitions.requests()
+        self._autoclusters = Autoclusters(jobs.ads, pool.ads, [*_expressions(policy), *requests])
         self._contenders = self._find_contenders(jobs)
         if self._groups is not None:
             self._groups.enrol(self._contenders, jobs)
@@ -110,7 +115,7 @@ class NegotiationCycle:
             slots=len(self._cost),
             candidates=self._free.left,
             pie=float(sum(self._cost)),
-            min_slot_weight=min(self._cost, default=0.0),
+            min_slot_weight=self._least_weight(),
             submitters=[contender.decision for contender in self._contenders],
         )
 
@@ -148,12 +153,11 @@ class NegotiationCycle:
             return self._asker(contender, autocluster, group)
 
         def take(job: Job, request: Job, autocluster: int, slot: int, state: int) -> None:
-            cost = self._cost[slot]
+            key, cost, piece = self._allot(slot)
             machine_rank = self._candidates.machine_rank(slot, lambda: asker(autocluster))
             holder = None if state == NONE else self._holders.names[slot]
-            self._free.take(slot)
             charge = self._accountant.add_match if state == NONE else self._accountant.preempt
-            charge(contender.name, self._pool.keys[slot], cost, self._now)
+            charge(contender.name, key, cost, self._now)
             limits.use(cost, state != NONE)
             decision.matched += 1
             decision.matched_weight += cost
@@ -170,6 +174,8 @@ class NegotiationCycle:
                     group,
                     reason,
                     holder,
+                    piece,
+                    key,
                 )
             )
 
@@ -226,6 +232,39 @@ class NegotiationCycle:
             ephemeral |= self._groups.attributes(contender.name, group)
         job = self._autoclusters.kinds[autocluster]
         return Asker(autocluster, job, contender.name, priority, ephemeral)
+
+    def _allot(self, slot: int) -> tuple[Hashable, float, Piece | None]:
+        """Take a slot, or of one that is divided what was proposed: what is charged, its weight, the piece."""
+        piece = None if self._partitions is None else self._partitions.carve(slot)
+        if piece is None:
+            self._free.take(slot)
+            return self._pool.keys[slot], self._cost[slot], None
+        assert self._partitions is not None
+        if self._policy.partitionable_slots == "carve" and self._partitions.is_used_up(slot):
+            self._free.take(slot)
+        return (self._pool.keys[slot], len(self.decision.matches)), piece.cost, piece
+
+    def _find_partitions(self, candidates: NDArray[np.bool_]) -> Partitions | None:
+        policy = self._policy
+        divided = divided_slots(self._pool.ads, policy.partitionable_slots, candidates, self._holders.held)
+        if not divided.any():
+            return None
+        partitions = Partitions(self._pool.ads, divided)
+        if policy.partitionable_slots == "carve":
+            for row in partitions.parts:
+                if partitions.is_used_up(row):
+                    self._free.take(row)
+        return partitions
+
+    def _least_weight(self) -> float:
+        """The smallest weight that a match can have: of any slot, or of any job in one that is carved."""
+        costs = self._cost
+        if self._partitions is None or self._policy.partitionable_slots == "whole":
+            return min(costs, default=0.0)
+        least = self._partitions.least_piece(self._autoclusters.kinds, self._policy)
+        whole = (cost for row, cost in enumerate(costs) if row not in self._partitions.parts)
+        smallest = min((*whole, least))
+        return 0.0 if smallest == np.inf else smallest
 
     def _find_holders(self) -> Holders:
         size = len(self._cost)

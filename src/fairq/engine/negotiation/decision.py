@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from fairq.engine.accounting.identity import ROOT_GROUP
+from fairq.engine.negotiation.piece import Piece
 from fairq.engine.quotas.record import GroupFigures, GroupTurn
 from fairq.engine.quotas.tree import Problem
 
@@ -44,7 +46,8 @@ class Match:
     """One match, in the order made.
 
     *request* is the first job of the request when the turn began, *slot* an index into the pool, *cost* its
-    weight, *machine_rank* how the slot ranks the job, *preempted* who had the slot.
+    weight, *machine_rank* how the slot ranks the job, *preempted* who had the slot. *piece* is what was taken
+    of a partitionable slot, and *key* what the accountant charges the use under.
     """
 
     submitter: str
@@ -58,6 +61,8 @@ class Match:
     group: str
     reason: MatchReason
     preempted: str | None
+    piece: Piece | None = None
+    key: Hashable = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,8 +122,9 @@ class Lane:
 class MatchList(Protocol):
     """Candidates for one kind of request, best first."""
 
-    refused_by_limit: bool
-    """Whether the limits have kept any slot from the request."""
+    @property
+    def refused_by_limit(self) -> bool:
+        """Whether the limits have kept any slot from the request."""
 
     def pop(self) -> tuple[int, int] | None:
         """Take the best candidate that the limits permit: the slot and its preempt state; None at the end."""

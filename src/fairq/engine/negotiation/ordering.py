@@ -6,6 +6,7 @@ the claim (nobody preempted, then machine rank, then priority), PREEMPTION_RANK.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,8 @@ from fairq.engine.classad import AdColumns, Expression, evaluate_in_ad, evaluate
 from fairq.engine.negotiation.matchlist import NONE, PRIO, RANK
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.records import Ad
+
+Key = NDArray[np.floating] | NDArray[np.integer]
 
 LOWEST = -np.inf
 """What a rank of the negotiator counts when it is undefined or no number."""
@@ -32,6 +35,7 @@ class Ordering:
         state: per slot NONE, RANK or PRIO; a slot with a holder is PRIO where the machine does not rank the
             job below the one it runs.
         outranked: slots whose machine ranks the job below the one it runs; no candidates.
+        keys: what it is ordered by, the weightiest first, one value per slot each; more is better.
     """
 
     order: NDArray[np.int32]
@@ -40,15 +44,18 @@ class Ordering:
     ties: bool
     state: NDArray[np.int8]
     outranked: NDArray[np.bool_]
+    keys: Sequence[Key]
 
 
-def negotiator_rank(expression: Expression, slots: AdColumns, job: Ad) -> NDArray[np.float32]:
-    """Evaluate one of the negotiator's rank expressions with MY = slot, TARGET = job, for all slots.
+def negotiator_rank(
+    expression: Expression, slots: AdColumns, job: Ad, rows: NDArray[np.intp] | None = None
+) -> NDArray[np.float32]:
+    """Evaluate one of the negotiator's rank expressions with MY = slot, TARGET = job, for all slots or *rows*.
 
     The value is rounded to a 32-bit float as the negotiator stores it (EvalNegotiatorMatchRank).
     """
     with np.errstate(over="ignore"):
-        return evaluate_in_columns(expression, slots, job).as_rank(LOWEST).astype(np.float32)
+        return evaluate_in_columns(expression, slots, job, rows).as_rank(LOWEST).astype(np.float32)
 
 
 def order_slots(
@@ -65,7 +72,7 @@ def order_slots(
     size = len(slots)
     state = np.full(size, NONE, dtype=np.int8)
     outranked = np.zeros(size, dtype=np.bool_)
-    keys: list[NDArray[np.floating] | NDArray[np.integer]] = [
+    keys: list[Key] = [
         negotiator_rank(policy.pre_job_rank, slots, job)
     ]
     if not policy.ignore_job_ranks and "rank" in job:
@@ -83,7 +90,7 @@ def order_slots(
 
 
 def _ordering(
-    keys: list[NDArray[np.floating] | NDArray[np.integer]],
+    keys: list[Key],
     state: NDArray[np.int8],
     outranked: NDArray[np.bool_],
     tie_order: NDArray[np.int64],
@@ -92,7 +99,7 @@ def _ordering(
     by_tie = np.argsort(tie_order, kind="stable")
     if not descending:
         equal = np.zeros(len(state), dtype=np.int64)
-        return Ordering(by_tie.astype(np.int32), tie_order, equal, len(state) > 1, state, outranked)
+        return Ordering(by_tie.astype(np.int32), tie_order, equal, len(state) > 1, state, outranked, keys)
     if len(descending) == 1:
         order = by_tie[np.argsort(descending[0][by_tie], kind="stable")]
     else:
@@ -104,4 +111,4 @@ def _ordering(
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     dense: NDArray[np.int64] = np.cumsum(changes, dtype=np.int64)[place]
-    return Ordering(order.astype(np.int32), place, dense, not bool(changes[1:].all()), state, outranked)
+    return Ordering(order.astype(np.int32), place, dense, not bool(changes[1:].all()), state, outranked, keys)

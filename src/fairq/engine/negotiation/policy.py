@@ -10,6 +10,7 @@ from fairq.engine.quotas.policy import QuotaPolicy
 
 TieBreak = Literal["slot_name", "std_sort"]
 ReportJob = Literal["job", "request"]
+PartitionableSlots = Literal["carve", "whole"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,9 @@ class NegotiationPolicy:
         quotas: the accounting groups and their rules; None: there are no groups.
         jobs_per_turn: how many jobs of a submitter its schedd offers in one turn, those offered in vain
             included; None: all (`MAX_CONCURRENT_UPLOADS_PER_USER`, if limits per user are enabled).
+        partitionable_slots: whether a match takes what its job requests of a partitionable slot, or the
+            whole of it as today's negotiator unless it has a consumption policy.
+        depth_first: fill a partitionable slot before the next one is looked at.
     """
 
     rules: str
@@ -58,3 +62,5 @@ class NegotiationPolicy:
     report_job: ReportJob
     quotas: QuotaPolicy | None = None
     jobs_per_turn: int | None = None
+    partitionable_slots: PartitionableSlots = "carve"
+    depth_first: bool = False

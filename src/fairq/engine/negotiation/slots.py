@@ -22,20 +22,22 @@ _HOLDER_NAMES = ("PreemptingAccountingGroup", "PreemptingUser", "AccountingGroup
 _USER_NAMES = ("AccountingGroup", "RemoteUser")
 
 
-def slot_weights(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.float64]:
-    """The weight of every slot (Accountant.cpp, GetSlotWeight; matchmaker.cpp, obtainAdsFromCollector).
+def slot_weights(
+    slots: AdColumns, policy: NegotiationPolicy, rows: NDArray[np.intp] | None = None
+) -> NDArray[np.float64]:
+    """The weight of every slot, or of *rows* (Accountant.cpp, GetSlotWeight; matchmaker.cpp, obtainAdsFromCollector).
 
     Its own SlotWeight, else the pool's SLOT_WEIGHT; 1 where that is negative or no number, and everywhere
     when slot weights are off.
     """
-    ones = np.ones(len(slots))
+    ones = np.ones(len(slots) if rows is None else len(rows))
     if not policy.use_slot_weights:
         return ones
-    pool = evaluate_in_columns(policy.slot_weight, slots, {}).as_rank(np.nan)
+    pool = evaluate_in_columns(policy.slot_weight, slots, {}, rows).as_rank(np.nan)
     if policy.force_slot_weight:
         weights = pool
     else:
-        own = evaluate_in_columns("SlotWeight", slots, {})
+        own = evaluate_in_columns("SlotWeight", slots, {}, rows)
         weights = np.where(own.kind == UNDEFINED_KIND, pool, own.as_rank(np.nan))
     return np.where(weights >= 0, weights, ones)
 

@@ -1,0 +1,128 @@
+"""A list of candidates with partitionable slots that are divided, and may come up again (reference 3.14)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from fairq.engine.negotiation.matchlist import NONE, Limits, MatchList
+from fairq.engine.negotiation.offers import Offers
+
+SlotKey = Callable[[int], tuple[float, ...]]
+"""What a slot of the pool sorts by; less is better."""
+
+
+class CarvedList:
+    """Slots that go as a whole, and parts of partitionable ones, best first.
+
+    Breadth first, a partitionable slot that gave a part comes up again when all others had their turn, by its
+    rank as it is then; depth first, it is filled before any other.
+
+    Args:
+        offers: the partitionable slots.
+        rows: their indices in the pool.
+        whole: the list of all other slots.
+        whole_key: what those sort by.
+        tie_order: every slot's place among equals.
+        limits: the limits as they stand when the list is built, followed as they are used up.
+        depth_first: whether a slot is filled before the next one.
+    """
+
+    def __init__(
+        self,
+        offers: Offers,
+        rows: list[int],
+        whole: MatchList,
+        whole_key: SlotKey,
+        tie_order: list[int],
+        limits: Limits,
+        depth_first: bool,
+    ) -> None:
+        offers.refresh()
+        self._offers = offers
+        self._rows = rows
+        self._whole = whole
+        self._whole_key = whole_key
+        self._tie_order = tie_order
+        self._limits = limits
+        self._built = replace(limits)
+        self._depth_first = depth_first
+        self._round = offers.best_first()
+        self._at = 0
+        self._given: list[int] = []
+        self._row_of_prices: Iterator[float] = iter(())
+        self._filling = -1
+        self._waiting: tuple[int, int] | None = None
+        self._refused = False
+
+    @property
+    def refused_by_limit(self) -> bool:
+        """Whether the limits have kept any slot from the request."""
+        return self._refused or self._whole.refused_by_limit
+
+    def pop(self) -> tuple[int, int] | None:
+        """Take the best candidate that the limits permit."""
+        for price in self._row_of_prices:
+            if self._permits(price):
+                self._offers.propose(self._filling, price)
+                return self._rows[self._filling], NONE
+            self._row_of_prices = iter(())
+            self._given.remove(self._filling)
+        while True:
+            part, whole = self._best_part(), self._best_whole()
+            if part is None and whole is None:
+                if not self._begin_round():
+                    return None
+            elif part is None or (whole is not None and self._key_of_whole(whole[0]) < self._key_of_part(part)):
+                self._waiting = None
+                return whole
+            else:
+                return self._give(part)
+
+    def _give(self, part: int) -> tuple[int, int]:
+        self._at += 1
+        self._given.append(part)
+        price: float | None = None
+        if self._depth_first:
+            self._filling = part
+            self._row_of_prices = iter(self._offers.costs_in_a_row(part))
+            price = next(self._row_of_prices)
+        self._offers.propose(part, price)
+        return self._rows[part], NONE
+
+    def _best_part(self) -> int | None:
+        cost = self._offers.cost
+        while self._at < len(self._round):
+            part = self._round[self._at]
+            if self._permits(float(cost[part])):
+                return part
+            self._refused = True
+            self._at += 1
+        return None
+
+    def _permits(self, cost: float) -> bool:
+        permits = self._built.permit_unclaimed(cost) and self._limits.permit_unclaimed(cost)
+        self._refused |= not permits
+        return permits
+
+    def _best_whole(self) -> tuple[int, int] | None:
+        if self._waiting is None:
+            self._waiting = self._whole.pop()
+        return self._waiting
+
+    def _begin_round(self) -> bool:
+        """Offer those that gave a part once more, as they rank now; whether any still suits."""
+        among = np.array(self._given, np.intp)
+        self._given = []
+        self._offers.refresh()
+        self._round = self._offers.best_first(among) if len(among) else []
+        self._at = 0
+        return bool(self._round)
+
+    def _key_of_part(self, part: int) -> tuple[float, ...]:
+        return (*self._offers.key(part), self._tie_order[self._rows[part]])
+
+    def _key_of_whole(self, slot: int) -> tuple[float, ...]:
+        return (*self._whole_key(slot), self._tie_order[slot])

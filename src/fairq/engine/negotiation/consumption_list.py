@@ -1,0 +1,96 @@
+"""A list of candidates as today's negotiator keeps it where slots have consumption policies (reference 3.14)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.negotiation.matchlist import NONE, Limits
+from fairq.engine.negotiation.offers import Offers
+from fairq.engine.negotiation.ordering import Key
+from fairq.engine.negotiation.std_sort import std_sorted
+
+
+class ConsumptionList:
+    """All candidates sorted once; a slot with a consumption policy goes back in after its match.
+
+    It does so by the comparison the wrong way round, as the negotiator does: from the head down past every
+    entry that it is *better* than (matchmaker.cpp, insert_candidate).
+
+    Args:
+        offers: the slots with consumption policies.
+        rows: their indices in the pool.
+        whole: the other slots on the list, indices in the pool.
+        state: the preempt state of every slot of the pool.
+        keys: what the slots of the pool sort by.
+        cost: the weight of every slot of the pool.
+        limits: the limits, followed as they are used up.
+        refused_by_limit: whether the limits have kept some slot off the list.
+    """
+
+    def __init__(
+        self,
+        offers: Offers,
+        rows: NDArray[np.intp],
+        whole: NDArray[np.int32],
+        state: NDArray[np.int8],
+        keys: Sequence[Key],
+        cost: Sequence[float],
+        limits: Limits,
+        refused_by_limit: bool,
+    ) -> None:
+        offers.refresh()
+        self._offers = offers
+        self._state = state
+        self._cost = cost
+        self._limits = limits
+        self._new = True
+        self._last: int | None = None
+        self.refused_by_limit = refused_by_limit
+        suiting = np.flatnonzero(offers.suitable)
+        permitted = np.array([limits.permit_on_list(price, NONE) for price in offers.cost[suiting].tolist()], np.bool_)
+        self.refused_by_limit |= not permitted.all()
+        parts = suiting[permitted]
+        self._rows = rows.tolist()
+        self._parts = {self._rows[part]: part for part in parts.tolist()}
+        slots = np.concatenate([whole.astype(np.intp), rows[parts]])
+        ranks = np.concatenate([np.array([key[whole] for key in keys], np.float64), offers.keys[:, parts]], axis=1)
+        in_pool_order = np.argsort(slots, kind="stable")
+        slots, ranks = slots[in_pool_order], ranks[:, in_pool_order]
+        self._entries: list[tuple[tuple[float, ...], int]] = []
+        if len(slots):
+            _, dense = np.unique(-ranks, axis=1, return_inverse=True)
+            by_sort = list(std_sorted(dense.reshape(-1).astype(np.int64)))
+            self._entries = [(tuple((-ranks[:, place]).tolist()), int(slots[place])) for place in by_sort]
+
+    def pop(self) -> tuple[int, int] | None:
+        """Take the best candidate that the limits permit."""
+        if self._last is not None:
+            self._put_back(self._last)
+            self._last = None
+        while self._entries:
+            _, slot = self._entries.pop(0)
+            part = self._parts.get(slot)
+            cost, state = self._cost[slot], int(self._state[slot])
+            if part is not None:
+                cost, state = float(self._offers.cost[part]), NONE
+            if self._new or self._limits.permit_popped(cost, state):
+                self._new = False
+                if part is not None:
+                    self._last = part
+                    self._offers.propose(part)
+                return slot, state
+            self.refused_by_limit = True
+        return None
+
+    def _put_back(self, part: int) -> None:
+        self._offers.refresh()
+        if not self._offers.suitable[part]:
+            return
+        entry = (self._offers.key(part), self._rows[part])
+        place = 0
+        while place < len(self._entries) and entry[0] < self._entries[place][0]:
+            place += 1
+        self._entries.insert(place, entry)

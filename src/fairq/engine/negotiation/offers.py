@@ -1,0 +1,198 @@
+"""What the partitionable slots offer to one kind of job: which of them suit, in which order, at what price.
+
+Reference 3.14; consumption_policy.cpp (cp_override_requested, cp_sufficient_assets, cp_deduct_assets).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.classad import (
+    UNDEFINED,
+    AdColumns,
+    Expression,
+    evaluate_in_ad,
+    evaluate_in_columns,
+    expression_of,
+    parse,
+)
+from fairq.engine.classad.kinds import UNDEFINED_KIND
+from fairq.engine.negotiation.matchlist import NONE
+from fairq.engine.negotiation.ordering import negotiator_rank
+from fairq.engine.negotiation.partitionable import Partitions
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.shared_work import Asker
+from fairq.engine.negotiation.slots import slot_weights
+from fairq.records import Ad
+
+_REQUIREMENTS = parse("Requirements")
+_DEFAULT_REQUEST = {"cpus": 1.0}
+"""What a job takes that does not say; of everything else, nothing."""
+
+_MOST_LEVELS = 4096
+"""How many matches in a row are worked out at once."""
+
+
+class Offers:
+    """One kind of job's view of all partitionable slots, kept up to date as they are used up.
+
+    Arrays are per part: `suitable`; `cost`, the weight a match would cost; `amounts`, what it would take of
+    every resource; `keys`, what the parts are ordered by, as those of an `Ordering`.
+
+    Args:
+        asker: who asks.
+        partitions: the slots.
+        policy: the cycle's rules.
+        any_held: whether the pool has slots with a holder, so that the order has keys for preemption.
+        tie_order: each part's place among equals.
+    """
+
+    def __init__(
+        self,
+        asker: Asker,
+        partitions: Partitions,
+        policy: NegotiationPolicy,
+        any_held: bool,
+        tie_order: NDArray[np.int64],
+    ) -> None:
+        self._job = asker.ad()
+        self._partitions = partitions
+        self._policy = policy
+        self._ranks_by_job = not policy.ignore_job_ranks and "rank" in self._job
+        self._any_held = any_held
+        self._tie_order = tie_order
+        size = len(partitions.rows)
+        self.suitable = np.zeros(size, np.bool_)
+        self.cost = np.zeros(size)
+        self.amounts = np.zeros_like(partitions.left)
+        self.keys = np.zeros((2 + self._ranks_by_job + 2 * any_held, size))
+        self._seen = len(partitions.changed)
+        self._work_out(np.arange(size))
+
+    def refresh(self) -> None:
+        """Take account of what was taken since the last time."""
+        changed = self._partitions.changed
+        if self._seen < len(changed):
+            self._work_out(np.unique(changed[self._seen :]))
+            self._seen = len(changed)
+
+    def best_first(self, among: NDArray[np.intp] | None = None) -> list[int]:
+        """The parts that suit, of all or *among* some, best first."""
+        parts = np.flatnonzero(self.suitable) if among is None else among[self.suitable[among]]
+        order = np.lexsort([self._tie_order[parts], *(-self.keys[::-1, parts])])
+        ordered: list[int] = parts[order].tolist()
+        return ordered
+
+    def key(self, part: int) -> tuple[float, ...]:
+        """What a part sorts by among other slots; less is better."""
+        return tuple((-self.keys[:, part]).tolist())
+
+    def propose(self, part: int, cost: float | None = None) -> None:
+        """Let the next match take from *part*, at its price unless another one is given."""
+        price = float(self.cost[part]) if cost is None else cost
+        self._partitions.propose(part, price, self.amounts[:, part])
+
+    def costs_in_a_row(self, part: int) -> list[float]:
+        """The price of each of the matches that *part* can take one after the other, as things stand."""
+        amounts = self.amounts[:, part]
+        wanted = amounts > 0
+        fits = np.floor(self._partitions.left[wanted, part] / amounts[wanted] + 1e-9)
+        count = int(min(fits.min(), _MOST_LEVELS))
+        ads = self._partitions.levels(part, amounts, count)
+        job = self._overridden(amounts) if self._partitions.has_policy[part] else self._job
+        suits = self._agreed(job, ads, np.arange(count))
+        in_a_row = count if suits.all() else int(np.argmin(suits))
+        weights = slot_weights(ads, self._policy)
+        return self._price(weights[:-1], weights[1:])[:in_a_row].tolist()  # type: ignore[no-any-return]
+
+    def _work_out(self, parts: NDArray[np.intp]) -> None:
+        """Evaluate everything anew for *parts*."""
+        partitions = self._partitions
+        partitions.show()
+        amounts = self.amounts[:, parts] = self._requested(parts)
+        self.suitable[parts] = False
+        enough = ((amounts >= 0) & (amounts <= partitions.left[:, parts])).all(axis=0) & (amounts > 0).any(axis=0)
+        parts, amounts = parts[enough], amounts[:, enough]
+        for job, alike in self._jobs(parts, amounts):
+            fitting = alike[self._agreed(job, partitions.ads, alike)]
+            self.suitable[fitting] = True
+            if len(fitting):
+                self.keys[:, fitting] = self._ranked(job, fitting)
+        suiting = self.suitable[parts]
+        parts, amounts = parts[suiting], amounts[:, suiting]
+        before = slot_weights(partitions.ads, self._policy, parts)
+        partitions.show(parts, amounts)
+        self.cost[parts] = self._price(before, slot_weights(partitions.ads, self._policy, parts))
+
+    def _price(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
+        if not self._policy.use_slot_weights:
+            return before
+        return np.maximum(before - after, 0.0)
+
+    def _requested(self, parts: NDArray[np.intp]) -> NDArray[np.float64]:
+        """How much of every resource a match takes of each of *parts*; infinite where that is no number."""
+        partitions, job = self._partitions, self._job
+        amounts = np.zeros((len(partitions.resources), len(parts)))
+        by_policy = np.flatnonzero(partitions.has_policy[parts])
+        for number, name in enumerate(partitions.resources):
+            request = job.get(f"request{name.lower()}", UNDEFINED)
+            default = _DEFAULT_REQUEST.get(name.lower(), 0.0)
+            if request is UNDEFINED:
+                amounts[number] = default
+            elif isinstance(request, int | float):
+                amounts[number] = float(request)
+            else:
+                values = evaluate_in_ad(expression_of(request), job, partitions.ads, parts)
+                amounts[number] = np.where(values.kind == UNDEFINED_KIND, default, values.as_rank(np.inf))
+            if len(by_policy):
+                used = evaluate_in_columns(parse(f"MY.Consumption{name}"), partitions.ads, job, parts[by_policy])
+                has = partitions.ads.has(f"Consumption{name}")[parts[by_policy]]
+                amounts[number, by_policy] = np.where(has, used.as_rank(np.inf), 0.0)
+        return amounts
+
+    def _jobs(
+        self, parts: NDArray[np.intp], amounts: NDArray[np.float64]
+    ) -> Sequence[tuple[Ad, NDArray[np.intp]]]:
+        """The job as the slots see it, and which of them: a consumption policy overrides what it requests."""
+        by_policy = self._partitions.has_policy[parts]
+        if not by_policy.any():
+            return [(self._job, parts)]
+        groups = [(self._job, parts[~by_policy])]
+        distinct, which = np.unique(amounts[:, by_policy], axis=1, return_inverse=True)
+        for number in range(distinct.shape[1]):
+            groups.append((self._overridden(distinct[:, number]), parts[by_policy][which.reshape(-1) == number]))
+        return groups
+
+    def _overridden(self, amounts: NDArray[np.float64]) -> Ad:
+        requests = {
+            f"request{name.lower()}": int(amount) if amount.is_integer() else amount
+            for name, amount in zip(self._partitions.resources, amounts.tolist(), strict=True)
+        }
+        return {**self._job, **requests}
+
+    def _agreed(self, job: Ad, ads: AdColumns, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Where both sides' Requirements are true; a missing one is not."""
+        agreed = np.zeros(len(rows), np.bool_)
+        if "requirements" in job:
+            wanted = np.flatnonzero(evaluate_in_ad(expression_of(job["requirements"]), job, ads, rows).is_true())
+            agreed[wanted] = evaluate_in_columns(_REQUIREMENTS, ads, job, rows[wanted]).is_true()
+        return agreed
+
+    def _ranked(self, job: Ad, parts: NDArray[np.intp]) -> NDArray[np.float64]:
+        ads, policy = self._partitions.ads, self._policy
+        keys: list[NDArray[np.floating]] = [negotiator_rank(policy.pre_job_rank, ads, job, parts)]
+        if self._ranks_by_job:
+            keys.append(evaluate_in_ad(expression_of(job["rank"]), job, ads, parts).as_rank(0.0))
+        keys.append(negotiator_rank(policy.post_job_rank, ads, job, parts))
+        if self._any_held:
+            keys += [np.full(len(parts), float(NONE)), np.zeros(len(parts))]
+        return np.array(keys, np.float64)
+
+
+def expressions_read(partitions: Partitions, policy: NegotiationPolicy) -> list[Expression]:
+    """The expressions on the slots' side that decide what is offered to a job."""
+    policies = [parse(f"MY.Consumption{name}") for name in partitions.resources]
+    return [_REQUIREMENTS, policy.pre_job_rank, policy.post_job_rank, *policies]

@@ -1,0 +1,156 @@
+"""The partitionable slots of a cycle that may be matched more than once, and what is left of each.
+
+Reference 3.14. Under ``carve`` every partitionable slot is divided as jobs take what they request; under
+``whole`` (today's negotiator) only those that advertise a consumption policy are, the others go as a whole
+(consumption_policy.cpp; matchmaker.cpp, negotiate).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.classad import AdColumns, Expression, evaluate_in_columns, parse
+from fairq.engine.classad.kinds import UNDEFINED_KIND
+from fairq.engine.negotiation.piece import Piece
+from fairq.engine.negotiation.policy import NegotiationPolicy, PartitionableSlots
+from fairq.engine.negotiation.slots import slot_weights
+from fairq.records import Ad
+
+_PARTITIONABLE = parse("PartitionableSlot")
+_ALWAYS = ("Cpus", "Memory", "Disk")
+"""What every slot has of, whether or not its MachineResources say so."""
+
+
+class Partitions:
+    """Partitionable slots that are divided, and how much of every resource is left of each.
+
+    Slots are counted here from 0 in pool order, as *parts*; `rows` are their indices in the pool. Resources
+    count in the order of `resources`; a slot that does not have one of them has 0 of it.
+
+    Args:
+        ads: all slots of the pool.
+        divided: which of them are divided.
+    """
+
+    def __init__(self, ads: AdColumns, divided: NDArray[np.bool_]) -> None:
+        self.rows = np.flatnonzero(divided)
+        self.parts: dict[int, int] = {row: part for part, row in enumerate(self.rows.tolist())}
+        self.ads = ads.of_rows(self.rows)
+        self.resources = _resources(self.ads)
+        values = [evaluate_in_columns(name, self.ads, {}) for name in self.resources]
+        shape = (len(self.resources), len(self.rows))
+        self._has = np.array([one.kind != UNDEFINED_KIND for one in values], np.bool_).reshape(shape)
+        self.left = np.array([one.as_rank(0.0) for one in values], np.float64).reshape(shape)
+        self.has_policy = consumption_policies(self.ads)
+        self.changed: list[int] = []
+        self._next: tuple[int, Piece, NDArray[np.float64]] | None = None
+
+    def requests(self) -> list[Expression]:
+        """Expressions that read what the jobs request of the resources."""
+        return [parse(f"TARGET.Request{name}") for name in self.resources]
+
+    def propose(self, part: int, cost: float, amounts: NDArray[np.float64]) -> None:
+        """Say what the next match takes of a slot: *amounts* per resource, for a weight of *cost*."""
+        taken = {name: amount for name, amount in zip(self.resources, amounts.tolist(), strict=True) if amount}
+        self._next = part, Piece(cost, taken), amounts
+
+    def carve(self, row: int) -> Piece | None:
+        """Take from the slot *row* of the pool what was proposed; None if it is not one that is divided."""
+        if self._next is None or self.rows[self._next[0]] != row:
+            return None
+        part, piece, amounts = self._next
+        self._next = None
+        self.left[:, part] -= amounts
+        self.changed.append(part)
+        return piece
+
+    def is_used_up(self, row: int) -> bool:
+        """Whether no core is left of the slot *row*; no Requirements of a real machine take a job then."""
+        return bool(self.left[0, self.parts[row]] <= 0)
+
+    def least_piece(self, jobs: Sequence[Ad], policy: NegotiationPolicy) -> float:
+        """The weight of what costs least: of every resource the least that any of *jobs* requests.
+
+        Infinite if no slot has as much.
+        """
+        least = [min((_number(job, name) for job in jobs), default=np.inf) for name in self.resources]
+        amounts = np.array(least, np.float64)[:, None]
+        parts = np.flatnonzero((amounts <= self.left).all(axis=0))
+        if not len(parts) or not policy.use_slot_weights:
+            return 1.0 if len(parts) else float("inf")
+        self.show()
+        before = slot_weights(self.ads, policy, parts)
+        self.show(parts, amounts)
+        costs = before - slot_weights(self.ads, policy, parts)
+        return float(costs[costs > 0].min(initial=np.inf))
+
+    def show(self, parts: NDArray[np.intp] | None = None, less: NDArray[np.float64] | None = None) -> None:
+        """Let `ads` say what is left, for *parts* without *less* (per resource and part)."""
+        left = self.left
+        if less is not None:
+            left = left.copy()
+            left[:, parts] -= less
+        self.fill_in(self.ads, left, self._has)
+
+    def levels(self, part: int, amounts: NDArray[np.float64], count: int) -> AdColumns:
+        """The ad of a slot as it is after none, one and up to *count* matches that take *amounts* each."""
+        rows = np.full(count + 1, part)
+        taken = amounts[:, None] * np.arange(count + 1)
+        return self.fill_in(self.ads.of_rows(rows), self.left[:, rows] - taken, self._has[:, rows])
+
+    def fill_in(self, ads: AdColumns, left: NDArray[np.float64], has: NDArray[np.bool_]) -> AdColumns:
+        """Let *ads* say what is *left* (per resource and ad) of what they have; returns them."""
+        for number, name in enumerate(self.resources):
+            ads.with_numbers(name, left[number], has[number])
+        return ads
+
+
+def divided_slots(
+    ads: AdColumns, rule: PartitionableSlots, candidates: NDArray[np.bool_], held: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Which slots are divided: candidates that are partitionable and that nobody holds as a whole."""
+    divided = candidates & ~held & evaluate_in_columns(_PARTITIONABLE, ads, {}).is_true()
+    if rule == "whole" and divided.any():
+        divided &= consumption_policies(ads)
+    return divided
+
+
+def consumption_policies(ads: AdColumns) -> NDArray[np.bool_]:
+    """Which slots say how much of each of their resources a job uses up (cp_supports_policy)."""
+    supports = np.zeros(len(ads), np.bool_)
+    listed = evaluate_in_columns("MachineResources", ads, {})
+    needed: dict[str, NDArray[np.bool_]] = {}
+    for row in np.flatnonzero(listed.kind != UNDEFINED_KIND).tolist():
+        names = _names(listed.python(row))
+        for name in names:
+            if name not in needed:
+                needed[name] = ads.has(f"Consumption{name}")
+        supports[row] = bool(names) and all(needed[name][row] for name in names)
+    return supports
+
+
+def _names(listed: object) -> tuple[str, ...]:
+    """The resources that MachineResources lists, but swap, which is never given out."""
+    if not isinstance(listed, str):
+        return ()
+    return tuple(name for name in listed.replace(",", " ").split() if name.isidentifier() and name.lower() != "swap")
+
+
+def _number(job: Ad, resource: str) -> float:
+    """What a job requests of a resource; an expression, which may be anything, counts as nothing."""
+    request = job.get(f"request{resource.lower()}", 1.0 if resource == "Cpus" else 0.0)
+    return float(request) if isinstance(request, int | float) else 0.0
+
+
+def _resources(ads: AdColumns) -> tuple[str, ...]:
+    listed = evaluate_in_columns("MachineResources", ads, {})
+    found = {name.lower(): name for name in _ALWAYS}
+    if not ads.column("gpus").is_missing:
+        found["gpus"] = "GPUs"
+    for text in {listed.python(row) for row in range(len(ads)) if listed.kind[row] != UNDEFINED_KIND}:
+        for name in _names(text):
+            found.setdefault(name.lower(), name)
+    return tuple(found.values())

@@ -1,0 +1,72 @@
+"""Builds the lists of candidates where partitionable slots are divided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.negotiation.carved_list import CarvedList
+from fairq.engine.negotiation.consumption_list import ConsumptionList
+from fairq.engine.negotiation.matchlist import Limits, MatchList
+from fairq.engine.negotiation.offers import Offers, expressions_read
+from fairq.engine.negotiation.ordering import Ordering
+from fairq.engine.negotiation.partitionable import Partitions
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.shared_work import Asker, SharedWork
+
+
+class PartitionedLists:
+    """Keeps what the partitionable slots offer to each kind of job, over one cycle.
+
+    Args:
+        partitions: the partitionable slots that are divided; `rows` are their indices in the pool.
+        policy: the cycle's rules.
+        any_held: whether the pool has slots with a holder.
+        tie_order: each slot's place among slots that rank equally.
+        cost: the weight of each slot.
+    """
+
+    def __init__(
+        self,
+        partitions: Partitions,
+        policy: NegotiationPolicy,
+        any_held: bool,
+        tie_order: NDArray[np.int64],
+        cost: Sequence[float],
+    ) -> None:
+        self.rows = partitions.rows
+        self._policy = policy
+        self._cost = cost
+        self._tie_order: list[int] = tie_order.tolist()
+        self._offers = SharedWork(
+            lambda asker: Offers(asker, partitions, policy, any_held, tie_order[partitions.rows]),
+            partitions.ads,
+            ["requirements", "rank", *(f"request{name.lower()}" for name in partitions.resources)],
+            expressions_read(partitions, policy),
+        )
+
+    def suitable(self, asker: Asker) -> NDArray[np.bool_]:
+        """Which partitionable slots could take one job more, as things stand."""
+        offers = self._offers.get(asker)
+        offers.refresh()
+        return offers.suitable
+
+    def carved(self, asker: Asker, ordering: Ordering, whole: MatchList, limits: Limits) -> CarvedList:
+        """The list for one kind of request where jobs take what they request; *whole* lists the other slots."""
+        keys = ordering.keys
+
+        def whole_key(slot: int) -> tuple[float, ...]:
+            return tuple(-float(key[slot]) for key in keys)
+
+        rows = self.rows.tolist()
+        offers = self._offers.get(asker)
+        return CarvedList(offers, rows, whole, whole_key, self._tie_order, limits, self._policy.depth_first)
+
+    def by_policy(
+        self, asker: Asker, ordering: Ordering, whole: NDArray[np.int32], limits: Limits, refused: bool
+    ) -> ConsumptionList:
+        """The list as today's negotiator keeps it; *whole* are the other slots on it."""
+        offers = self._offers.get(asker)
+        return ConsumptionList(offers, self.rows, whole, ordering.state, ordering.keys, self._cost, limits, refused)
