@@ -81,6 +81,18 @@ class SlotRecord:
 
 
 @dataclass(slots=True)
+class DynamicSlot:
+    """A slot that fairq carved out of the partitionable slot *parent_id*: how much it *carved* of which resource.
+
+    The slot's own ad says only what differs from its parent's.
+    """
+
+    slot_id: int
+    parent_id: int
+    carved: dict[str, Any]
+
+
+@dataclass(slots=True)
 class Claim:
     """A slot in use. Without *cluster* the job is not in fairq's queue (a claim of an imported pool)."""
 

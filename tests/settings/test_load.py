@@ -89,6 +89,7 @@ POINTS = [
     ("negotiator.floor_counts_usage", True, False),
     ("negotiator.preempt_prio_delta", 0.5, None),
     ("negotiator.match_claimed_idle", False, True),
+    ("negotiator.partitionable_slots", "carve", "whole"),
     ("negotiator.negotiator_allow_quota_oversubscription", False, True),
     ("negotiator.integer_group_limits", False, True),
     ("negotiator.live_group_caps", True, False),

@@ -10,6 +10,7 @@ from fairq.records import (
     Change,
     Claim,
     CycleRecord,
+    DynamicSlot,
     JobRange,
     JobStatus,
     Lease,
@@ -17,7 +18,7 @@ from fairq.records import (
     Run,
     SlotRecord,
 )
-from fairq.state import claims, cycles, history, jobs, meta, runs, slots, submitters
+from fairq.state import claims, cycles, dynamic_slots, history, jobs, meta, runs, slots, submitters
 from fairq.state.connection import State
 
 ACTOR = Actor("root", "fairq userprio --setfactor alice@x 10", 1000)
@@ -60,12 +61,15 @@ def fill(state: State) -> None:
     jobs.mark_running(state, [("", 1, 5)], 200)
     slots.replace_all(state, [SlotRecord(0, f"slot{n}", {"Memory": n}, f"<{n}>") for n in (1, 2, 3)])
     slots.set_draining(state, ["slot3"], True)
+    slots.add(state, [SlotRecord(0, "slot2_1", {"Name": "slot2_1", "DynamicSlot": True, "Memory": 1}, "<2>")])
+    dynamic_slots.add(state, [DynamicSlot(4, 2, {"Memory": 1, "Cpus": 0.5})])
     slots.remove(state, ["slot1"])
     claims.store(
         state,
         [
             Claim(2, "alice@x", 200, 1.5, "", 1, 5, 0.25, "licence:2"),
             Claim(3, "carol@z", 150, 1.0),
+            Claim(4, "dave@z", 170, 0.5),
         ],
     )
     submitters.store(
@@ -90,6 +94,7 @@ def fill(state: State) -> None:
                 submitter_limit=2.0,
             ),
             AccountingRecord("carol@z", resources_used=1, weighted_resources_used=1.0),
+            AccountingRecord("dave@z", resources_used=1, weighted_resources_used=0.5),
         ],
     )
     runs.add(

@@ -27,7 +27,8 @@ def content(opened: State) -> Any:
 def expected(file: Path) -> Any:
     found = json.loads(file.with_suffix(".json").read_text())
     del found["fairq"]
-    return found
+    # What a later schema has is empty in an older one.
+    return {"dynamic_slots": [], **found}
 
 
 def test_the_zoo_has_a_state_of_every_schema() -> None:

@@ -99,6 +99,7 @@ def _view(cycle: Cycle) -> View:
             Column("Job", "assigned"),
             Column("Submitter", "submitter"),
             Column("Slot", "slot"),
+            *([Column("Dynamic", "dynamic_slot")] if cycle.carved else []),
             Column("Reason", "reason"),
             Column("Preempted", "preempted", _victim),
         ],

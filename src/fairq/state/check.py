@@ -17,6 +17,7 @@ _TOLERANCE = 1e-6
 
 _JSON_COLUMNS = {
     "slot": ("id", "ad"),
+    "dynamic_slot": ("slot_id", "carved"),
     "job_ad": ("id", "ad"),
     "job": ("cluster", "own", "template"),
     "cycle": ("number", "decision"),
@@ -36,6 +37,7 @@ def findings(state: State) -> list[str]:
         *_unreadable_json(state),
         *_overlapping_ranges(state),
         *_claims_against_jobs(state),
+        *_dynamic_slots(state),
         *_counters_against_claims(state),
     ]
 
@@ -102,6 +104,15 @@ def _claims_against_jobs(state: State) -> Iterator[str]:
     while job is not None:
         yield from _without_claim(job, claimed)
         job, claimed = next(running, None), 0
+
+
+def _dynamic_slots(state: State) -> Iterator[str]:
+    for name, parent in state.connection.execute(
+        "SELECT slot.name, parent.name FROM dynamic_slot JOIN slot ON slot.id = slot_id "
+        "JOIN slot AS parent ON parent.id = parent_id WHERE slot_id NOT IN (SELECT slot_id FROM claim) "
+        "ORDER BY slot_id"
+    ):
+        yield f"pool: slot {name} was carved out of {parent}, but nobody has it claimed"
 
 
 def _without_claim(job: _Running, claimed: int) -> Iterator[str]:

@@ -7,7 +7,8 @@ exactly the fields of its class in `fairq.records`, times in seconds since 1970,
   state file that was exported.
 - ``meta``: an object of strings, ``last_update``, ``cycle``, ``next_cluster``, ``schedd_name``.
 - ``submitters``: `AccountingRecord`, in order of name; a lease is null or ``{expiration, prelease_value}``.
-- ``slots``: `SlotRecord`, in pool order. ``claims``: `Claim`, each on the ``id`` of a slot.
+- ``slots``: `SlotRecord`, in pool order; ``dynamic_slots``: `DynamicSlot`, what fairq carved out of which one
+  (since schema 2). ``claims``: `Claim`, each on the ``id`` of a slot.
 - ``job_ads``: ``{id, ad}``, the ads that jobs share. ``jobs``: `JobRange`, each with the ``id`` of an ad.
 - ``runs``: `Run`. ``cycles``: `CycleRecord` with its matches. ``history``: `HistoryRecord`. All oldest first.
 """
@@ -18,11 +19,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
 from typing import Any
 
 from fairq.errors import InvalidDocumentError
-from fairq.records import AccountingRecord, Ad, Claim, CycleRecord, JobRange, Run, SlotRecord
-from fairq.state import claims, cycles, history, job_ads, jobs, rows, runs, slots, submitters
+from fairq.records import AccountingRecord, Ad, Claim, CycleRecord, DynamicSlot, JobRange, Run, SlotRecord
+from fairq.state import claims, cycles, dynamic_slots, history, job_ads, jobs, rows, runs, slots, submitters
 from fairq.state.connection import State
 from fairq.state.document_types import as_object, read_object, read_record, read_records
 from fairq.state.schema import MIGRATIONS
@@ -60,6 +62,7 @@ class _Version:
 _RECORDS: dict[str, type[Any]] = {
     "submitters": AccountingRecord,
     "slots": SlotRecord,
+    "dynamic_slots": DynamicSlot,
     "claims": Claim,
     "job_ads": JobAdRecord,
     "jobs": JobRange,
@@ -78,6 +81,7 @@ def export(state: State) -> dict[str, Any]:
     found: dict[str, Iterable[Any]] = {
         "submitters": submitters.load_all(state),
         "slots": slots.load_all(state),
+        "dynamic_slots": dynamic_slots.load_all(state),
         "claims": claims.load_all(state),
         "job_ads": [JobAdRecord(*pair) for pair in job_ads.load_all(state).items()],
         "jobs": jobs.select(state),
@@ -109,11 +113,12 @@ def restore(state: State, document: Any) -> None:
         _store(state, found)
 
 
-_TABLES = ("claim", "slot", "job", "job_ad", "submitter", "run", "match", "cycle", "history", "meta")
+_TABLES = ("dynamic_slot", "claim", "slot", "job", "job_ad", "submitter", "run", "match", "cycle", "history", "meta")
 """What refers to a record goes before it."""
 
 
 def _read(document: Any) -> dict[str, Any]:
+    document = _as_of_today(document)
     found = read_object(document, "the document", {"fairq", "meta", *_RECORDS})
     version: _Version = read_record(_Version, found["fairq"], "fairq")
     if version.document != VERSION:
@@ -126,11 +131,20 @@ def _read(document: Any) -> dict[str, Any]:
     return found | {name: read_records(of, found[name], name) for name, of in _RECORDS.items()}
 
 
+def _as_of_today(document: Any) -> Any:
+    """Add to the document of an older schema the members that came later."""
+    schema = document.get("fairq", {}) if isinstance(document, dict) else None
+    if isinstance(schema, dict) and schema.get("schema") == 1:
+        return {"dynamic_slots": [], **document}
+    return document
+
+
 def _check(found: dict[str, Any]) -> None:
     """See that records are there once, and that what they refer to is there."""
     _once("submitters", (record.name for record in found["submitters"]))
     _once("slots", (slot.id for slot in found["slots"]))
     _once("slots", ((slot.name, slot.address) for slot in found["slots"]))
+    _once("dynamic_slots", (dynamic.slot_id for dynamic in found["dynamic_slots"]))
     _once("claims", (claim.slot_id for claim in found["claims"]))
     _once("job_ads", (record.id for record in found["job_ads"]))
     _once("job_ads", (rows.dumps(record.ad) for record in found["job_ads"]))
@@ -138,6 +152,13 @@ def _check(found: dict[str, Any]) -> None:
     for number, cycle in enumerate(found["cycles"]):
         _once(f"cycles[{number}].matches", (match.sequence for match in cycle.matches))
     slot_ids = {slot.id for slot in found["slots"]}
+    for number, dynamic in enumerate(found["dynamic_slots"]):
+        place = f"dynamic_slots[{number}]"
+        _require(dynamic.slot_id in slot_ids, f"{place}.slot_id", f"there is no slot {dynamic.slot_id}")
+        _require(dynamic.parent_id in slot_ids, f"{place}.parent_id", f"there is no slot {dynamic.parent_id}")
+        for name, amount in dynamic.carved.items():
+            is_amount = isinstance(amount, int | float) and not isinstance(amount, bool) and 0 <= amount < inf
+            _require(is_amount, f"{place}.carved.{name}", "must be a number, at least 0")
     ad_ids = {record.id for record in found["job_ads"]}
     for number, claim in enumerate(found["claims"]):
         _require(claim.slot_id in slot_ids, f"claims[{number}].slot_id", f"there is no slot {claim.slot_id}")
@@ -181,6 +202,7 @@ def _store(state: State, found: dict[str, Any]) -> None:
     execute("INSERT INTO meta VALUES (?, ?)", found["meta"].items())
     submitters.store(state, found["submitters"])
     slots.put(state, found["slots"])
+    dynamic_slots.add(state, found["dynamic_slots"])
     claims.store(state, found["claims"])
     job_ads.put(state, {record.id: record.ad for record in found["job_ads"]})
     jobs.add(state, found["jobs"])

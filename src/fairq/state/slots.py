@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fairq.records import Ad, Claim, SlotRecord
-from fairq.state import claims, rows
+from fairq.state import claims, dynamic_slots, rows
 from fairq.state.connection import State
 
 _SELECT = "SELECT id, name, address, draining, ad FROM slot"
@@ -37,6 +37,11 @@ def load_names(state: State) -> list[str]:
     return [name for (name,) in state.connection.execute("SELECT name FROM slot ORDER BY id")]
 
 
+def load_addresses(state: State) -> list[str]:
+    """Return the addresses of all slots, in pool order; empty where none is known."""
+    return [address for (address,) in state.connection.execute("SELECT address FROM slot ORDER BY id")]
+
+
 def load_draining(state: State) -> list[bool]:
     """Return of all slots, in pool order, whether they are being drained."""
     return [bool(flag) for (flag,) in state.connection.execute("SELECT draining FROM slot ORDER BY id")]
@@ -58,7 +63,8 @@ def add(state: State, slots: Iterable[SlotRecord]) -> list[int]:
 def replace_all(state: State, slots: Iterable[SlotRecord]) -> list[Claim]:
     """Put *slots*, numbered from 1 as they come, in the place of the whole pool.
 
-    A claim goes on if a slot of the same name and address is among them. The claims of slots that are
+    A claim goes on if a slot of the same name and address is among them; which slots are dynamic is
+    forgotten. The claims of slots that are
     gone are deleted and returned: their jobs, if in the queue, are still marked as running.
     """
     slots = list(slots)
@@ -69,6 +75,7 @@ def replace_all(state: State, slots: Iterable[SlotRecord]) -> list[Claim]:
     }
     former = claims.load_all(state)
     claims.delete_all(state)
+    dynamic_slots.forget_all(state)
     state.connection.execute("DELETE FROM slot")
     numbers = dict(zip(((slot.name, slot.address) for slot in slots), _insert(state, slots, 1), strict=True))
     lost = [claim for claim in former if places[claim.slot_id] not in kept]
@@ -88,11 +95,16 @@ def put(state: State, slots: Iterable[SlotRecord]) -> None:
 
 
 def remove(state: State, names: Iterable[str]) -> list[Claim]:
-    """Remove the slots of these names; return their claims, which are deleted with them."""
+    """Remove the slots of these names, and what was carved out of them.
+
+    Returns their claims, which are deleted with them.
+    """
     lost: list[Claim] = []
     for name in names:
         found = state.connection.execute("SELECT id FROM slot WHERE name = ?", (name,)).fetchall()
-        lost += claims.release(state, [number for (number,) in found])
+        numbers = [number for (number,) in found]
+        lost += claims.release(state, [*numbers, *(carved := dynamic_slots.children(state, numbers))])
+        dynamic_slots.dissolve(state, [*carved, *numbers])
         state.connection.execute("DELETE FROM slot WHERE name = ?", (name,))
     return lost
 

@@ -9,9 +9,10 @@ from typing import IO, Literal
 from fairq.dumps import json_form, long_form
 from fairq.dumps.accounting import accounting_ad
 from fairq.records import Ad, JobStatus
-from fairq.state import claims, jobs, meta, slots, submitters
+from fairq.state import claims, jobs, meta, submitters
 from fairq.state.connection import State, reading
 from fairq.steps.claimed_ads import with_claim
+from fairq.steps.dynamic_slots import load_slots
 
 Subject = Literal["slots", "jobs", "accounting"]
 
@@ -42,7 +43,7 @@ def _ads(state: State, subject: Subject, now: int) -> Iterable[Ad]:
 
 def _slot_ads(state: State, now: int) -> Iterator[Ad]:
     held = {claim.slot_id: claim for claim in claims.load_all(state)}
-    for slot in slots.load_all(state):
+    for slot in load_slots(state):
         ad = slot.ad
         claim = held.get(slot.id)
         if claim is not None:

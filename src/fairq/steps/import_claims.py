@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from fairq.dumps.slots import Use, use_of
-from fairq.records import Ad, Claim, JobRange, JobStatus, SlotRecord
+from fairq.records import Ad, Claim, DynamicSlot, JobRange, JobStatus, SlotRecord
 from fairq.state import claims, jobs, slots
 from fairq.state.connection import State
 from fairq.steps.claimed_ads import without_claim
+from fairq.steps.import_dynamic import Job, carried_over
 
 
 @dataclass(slots=True)
@@ -23,12 +24,14 @@ class ClaimPlan:
         linked: new ones, of slots whose ads say that they run a running job of the queue; weights unset.
         pool: the slots after the import, the linked ones as they would be without their claim; None if
             no slot changes.
+        dynamic: those of them that fairq carved out of others, if the pool is replaced.
     """
 
     kept: list[Claim] = field(default_factory=list)
     ended: list[Claim] = field(default_factory=list)
     linked: list[Claim] = field(default_factory=list)
     pool: list[SlotRecord] | None = None
+    dynamic: list[DynamicSlot] = field(default_factory=list)
 
 
 def plan_claims(
@@ -42,7 +45,13 @@ def plan_claims(
     )
     former_slots = slots.load_all(state) if former or (new_slots is None and running) else []
     places = {slot.id: (slot.name, slot.address) for slot in former_slots}
-    pool = former_slots if new_slots is None else new_slots
+    pool = former_slots
+    if new_slots is not None:
+        running_ones = [claim for claim in former if claim.cluster is not None and running.has(claim)]
+        pool, plan.dynamic = carried_over(
+            state, former_slots, new_slots, running_ones, lambda: _advertised_jobs(new_slots, running)
+        )
+        plan.pool = pool
     numbers = {(slot.name, slot.address): slot.id for slot in pool} if former else {}
     for claim in former:
         number = numbers.get(places[claim.slot_id])
@@ -53,6 +62,12 @@ def plan_claims(
     if running:
         _link(plan, pool, running)
     return plan
+
+
+def _advertised_jobs(pool: list[SlotRecord], running: _Running) -> set[Job]:
+    """The jobs that slots say they run."""
+    uses = (use_of(slot.ad) for slot in pool)
+    return {(running.schedd_of(use), use.cluster, use.proc) for use in uses if use is not None}
 
 
 def _link(plan: ClaimPlan, pool: list[SlotRecord], running: _Running) -> None:

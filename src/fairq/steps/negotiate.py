@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from fairq.state.connection import State, reading, writing
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.accounting_policy import accounting_policy
 from fairq.steps.claimed_ads import with_claim
+from fairq.steps.dynamic_slots import CarvedSlot, carved_slots, load_ads
 from fairq.steps.negotiation_policy import negotiation_policy
 from fairq.steps.store_cycle import decision_document, load_group_names, load_round_robin_times, store_cycle
 
@@ -41,6 +42,7 @@ class Cycle:
         slot_names: names of the slots by the index that matches use.
         victims: which of fairq's own jobs had the slots of preempting matches, by slot index.
         expired: leases that ended before the cycle.
+        carved: the dynamic slots made for matches, by the matches' keys.
         explanation: every rejection with the slots that it lost to each test, if that was asked for.
     """
 
@@ -51,6 +53,7 @@ class Cycle:
     slot_names: Sequence[str]
     victims: dict[int, Claim]
     expired: Sequence[ExpiredLease]
+    carved: dict[Hashable, CarvedSlot]
     explanation: Sequence[ExplainedRejection] | None = None
 
 
@@ -59,6 +62,7 @@ class LoadedPool:
     """What a cycle loads from the state."""
 
     slots: PoolSlots
+    ids: list[int]
     ads: list[Ad]
     jobs: Jobs
     claims: dict[int, Claim]
@@ -102,16 +106,17 @@ def _decide(
         and (claim := pool.claims.get(pool.slots.keys[match.slot])) is not None
         and claim.cluster is not None
     }
+    carved = carved_slots(decision.matches, pool.ids, pool.slots.names, pool.ads)
     document = decision_document(number, decision)
     explained = None if recorder is None else recorder.explained
-    return Cycle(number, decision, document, policy, pool.slots.names, victims, pool.expired, explained)
+    return Cycle(number, decision, document, policy, pool.slots.names, victims, pool.expired, carved, explained)
 
 
 def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
     """Load all that a cycle at *now* looks at; leases that are over have ended."""
     held = {claim.slot_id: claim for claim in claims.load_all(state)}
     keys = slots.load_ids(state)
-    ads = slots.load_ads(state)
+    ads = load_ads(state)
     for row, key in enumerate(keys):
         if key in held:
             ads[row] = with_claim(ads[row], held[key], now)
@@ -124,7 +129,7 @@ def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
     if load_group_names(state) != accountant.policy.group_names:
         accountant.recount()
     pool = PoolSlots(slots.load_names(state), keys, AdColumns(ads, now=now), draining)
-    return LoadedPool(pool, ads, _load_jobs(state, held.values()), held, accountant, expired)
+    return LoadedPool(pool, keys, ads, _load_jobs(state, held.values()), held, accountant, expired)
 
 
 def _load_jobs(state: State, held: Iterable[Claim]) -> Jobs:

@@ -13,9 +13,10 @@ from fairq.dumps.slots import read_slots
 from fairq.dumps.source import opened
 from fairq.errors import DuplicateSlotError, SlotInUseError, UnknownSlotError
 from fairq.records import Actor, Ad, Change, Claim, JobStatus, SlotRecord
-from fairq.state import claims, history, jobs, slots
+from fairq.state import claims, dynamic_slots, history, jobs, slots
 from fairq.state.connection import State, reading, writing
 from fairq.steps.claimed_ads import with_claim
+from fairq.steps.dynamic_slots import load_slots
 from fairq.steps.jobs_end import end_runs
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def remove(
     """
     with _open(path, dry_run or not path.exists()) as state:
         found = [slot for name in dict.fromkeys(names) for slot in _named(state, name)]
+        found = _with_carved(state, found)
         held = {claim.slot_id: claim for claim in claims.load_all(state)}
         ended = [held[slot.id] for slot in found if slot.id in held]
         if ended and not force:
@@ -103,10 +105,10 @@ def look(path: Path, names: Sequence[str], now: int) -> list[Ad]:
     Raises UnknownSlotError.
     """
     with reading(path) as state:
-        found = [slot for name in dict.fromkeys(names) for slot in _named(state, name)] if names else None
+        chosen = {slot.id for name in dict.fromkeys(names) for slot in _named(state, name)}
         held = {claim.slot_id: claim for claim in claims.load_all(state)}
-        every = slots.load_all(state) if found is None else sorted(found, key=lambda slot: slot.id)
-    return [standing(slot, held.get(slot.id), now) for slot in every]
+        every = load_slots(state)
+    return [standing(slot, held.get(slot.id), now) for slot in every if not names or slot.id in chosen]
 
 
 def standing(slot: SlotRecord, claim: Claim | None, now: int) -> Ad:
@@ -155,6 +157,12 @@ def _named(state: State, name: str) -> list[SlotRecord]:
     close = get_close_matches(name, every, 1)
     hint = f"did you mean {close[0]!r}?" if close else "'fairq slots list' shows all there are"
     raise UnknownSlotError(name=name, hint=hint)
+
+
+def _with_carved(state: State, found: list[SlotRecord]) -> list[SlotRecord]:
+    """Add the dynamic slots of those that are partitionable."""
+    carved = set(dynamic_slots.children(state, [slot.id for slot in found])) - {slot.id for slot in found}
+    return found + [slot for slot in slots.load_all(state) if slot.id in carved] if carved else found
 
 
 def _for_job(claim: Claim) -> str:

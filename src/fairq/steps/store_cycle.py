@@ -12,9 +12,10 @@ from fairq.engine.accounting.leases import ExpiredLease
 from fairq.engine.explain.record import ExplainedRejection
 from fairq.engine.negotiation.decision import CycleDecision, Match, Rejection
 from fairq.records import Actor, Change, Claim, CycleRecord, JobStatus, MatchRecord, Run, SlotRecord
-from fairq.state import claims, cycles, history, job_changes, meta, runs, slots, submitters
+from fairq.state import claims, cycles, dynamic_slots, history, job_changes, meta, runs, slots, submitters
 from fairq.state.connection import State
 from fairq.steps.claimed_ads import without_claim
+from fairq.steps.dynamic_slots import add_slots
 
 if TYPE_CHECKING:
     from fairq.steps.negotiate import Cycle, LoadedPool
@@ -43,7 +44,7 @@ def store_cycle(state: State, cycle: Cycle, pool: LoadedPool, known: set[str], a
     """Store *cycle*; *known* are the names that had an accounting record before it."""
     matches = cycle.decision.matches
     _end_preempted(state, cycle, pool, actor.time)
-    _store_claims(state, matches, pool, actor.time)
+    _store_claims(state, cycle, pool, actor.time)
     job_changes.mark_running(state, ((m.schedd, m.cluster, m.proc) for m in matches), actor.time)
     _store_accounting(state, pool.accountant, known)
     meta.set(state, "last_update", str(pool.accountant.last_update))
@@ -115,7 +116,7 @@ def match_document(cycle: Cycle, match: Match) -> dict[str, Any]:
         "group": match.group,
         "reason": match.reason,
         "preempted": preempted,
-        "dynamic_slot": None,
+        "dynamic_slot": None if match.piece is None else cycle.carved[match.key].name,
     }
 
 
@@ -162,12 +163,18 @@ def _freed(slot: SlotRecord, now: int) -> SlotRecord:
     return slot
 
 
-def _store_claims(state: State, matches: Iterable[Match], pool: LoadedPool, now: int) -> None:
+def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> None:
     """Make the claims those that the accountant charges for, with the jobs of the matches made."""
     charges = pool.accountant.charges
-    made = {pool.slots.keys[match.slot]: match for match in matches}
+    addresses = dict(zip(pool.ids, slots.load_addresses(state), strict=True)) if cycle.carved else {}
+    gone = [key for key in pool.claims if key not in charges]
+    claims.release(state, gone)
+    dynamic_slots.dissolve(state, gone)
+    numbers = add_slots(state, cycle.carved, addresses) if cycle.carved else {}
+    made = {numbers.get(match.key, match.key): match for match in cycle.decision.matches}
     fresh = []
-    for key, charge in charges.items():
+    for charged, charge in charges.items():
+        key = numbers.get(charged, charged)
         assert isinstance(key, int)
         former = pool.claims.get(key)
         match = made.get(key)
@@ -178,7 +185,6 @@ def _store_claims(state: State, matches: Iterable[Match], pool: LoadedPool, now:
             claim.schedd, claim.cluster, claim.proc = match.schedd, match.cluster, match.proc
             claim.current_rank, claim.start_time = match.machine_rank, now
         fresh.append(claim)
-    claims.release(state, (key for key in pool.claims if key not in charges))
     claims.store(state, fresh)
 
 
@@ -202,7 +208,7 @@ def _record(cycle: Cycle) -> CycleRecord:
                 match.cluster,
                 match.proc,
                 match.submitter,
-                cycle.slot_names[match.slot],
+                cycle.slot_names[match.slot] if match.piece is None else cycle.carved[match.key].name,
                 match.reason,
                 match.preempted,
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fairq.state.schema import m0001_initial
+from fairq.state.schema import m0001_initial, m0002_dynamic_slots
 
 
 class Migration(NamedTuple):
@@ -14,5 +14,8 @@ class Migration(NamedTuple):
     statements: tuple[str, ...]
 
 
-MIGRATIONS: tuple[Migration, ...] = (Migration("0001_initial", m0001_initial.STATEMENTS),)
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration("0001_initial", m0001_initial.STATEMENTS),
+    Migration("0002_dynamic_slots", m0002_dynamic_slots.STATEMENTS),
+)
 """In order: the schema after the first n of them has the number n. Never edit one that was released."""
