@@ -85,6 +85,7 @@ def test_without_any_file_everything_has_its_default() -> None:
 
 POINTS = [
     ("accounting.remove_idle_records", True, False),
+    ("accounting.count_preempted", False, True),
     ("negotiator.tie_break", "slot_name", "std_sort"),
     ("negotiator.floor_counts_usage", True, False),
     ("negotiator.preempt_prio_delta", 0.5, None),
