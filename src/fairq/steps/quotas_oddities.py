@@ -100,6 +100,8 @@ _CURES = {
 def _left_out(configured: Configured) -> Iterator[Oddity]:
     """Groups that the tree cannot use as they are."""
     for problem in configured.tree.problems:
+        if problem.kind not in _CURES:
+            continue  # the settings refuse it
         kind, cure = _CURES[problem.kind]
         text = str(problem).removeprefix(f"group {problem.group}: ")
         if problem.kind is ProblemKind.NO_QUOTA and configured.is_flat:
@@ -128,13 +130,13 @@ def _sums(configured: Configured) -> Iterator[Oddity]:
     """Quotas of siblings that sum to more than there is."""
     for group in configured.tree.groups:
         statics = [child for child in group.children if child.static]
-        dynamics = [child for child in group.children if not child.static]
+        dynamics = [child for child in group.children if not child.static and child.config_quota > 0]
         static = sum(child.config_quota for child in statics)
         dynamic = sum(child.config_quota for child in dynamics)
         available = configured.available(group)
         if available is not None and static > available * (1 + _SLACK):
             yield _above(configured, group, statics, static, available)
-        elif available and dynamic > 0 and static >= available * (1 - _SLACK) and not configured.is_flat:
+        if available and dynamic > 0 and static >= available * (1 - _SLACK) and not configured.is_flat:
             problem = f"the static quotas of {_names(statics)} take all {_number(available)} of it: "
             problem += f"the dynamic ones of {_names(dynamics)} come to nothing"
             yield Oddity(group.name, "nothing left", problem, "lower the static ones or make them dynamic")

@@ -61,4 +61,5 @@ def _within(child: Documented, command: Documented) -> list[str]:
 def _output(command: Documented) -> list[str]:
     """The fullest set: a command that reports one thing has no --constraint."""
     found: list[list[Parameter]] = [one.options_of("output") for one in (command, *command.children)]
-    return options(max(found, key=len))
+    fullest = max(found, key=len)
+    return options(fullest)

@@ -1,0 +1,342 @@
+"""``fairq quotas`` from the outside: the groups after a cycle, before one, and what they would become."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+NOW = 1_795_200_000
+
+SETTINGS = """\
+[accounting]
+uid_domain = "test"
+[groups.physics]
+quota = 20
+[groups.physics.hep]
+quota = 15
+accept_surplus = true
+[groups.physics.lep]
+quota_dynamic = 1
+[groups.chemistry]
+quota = 10
+"""
+
+
+@pytest.fixture
+def pool(run, state: Path) -> Path:
+    """Thirty slots; hal of physics.hep wants them all, bob of chemistry three."""
+    Path(f"{state}.toml").write_text(SETTINGS)
+    assert run("--state", state, "slots", "add", "node", "--count", "30", "--memory", "1GB").code == 0
+    for group, user, count in (("physics.hep", "hal", 50), ("chemistry", "bob", 3)):
+        words = ["--count", count, "--accounting-group", group, "--accounting-group-user", user]
+        assert run("--state", state, "submit", *words, "--now", NOW, "--", "/bin/sleep", "60").code == 0
+    return state
+
+
+@pytest.fixture
+def quotas(run, pool: Path):
+    def quotas(*words: object):
+        return run("--state", pool, "quotas", *words)
+
+    return quotas
+
+
+@pytest.fixture
+def negotiated(run, pool: Path) -> Path:
+    assert run("--state", pool, "negotiate", "--now", NOW).code == 0
+    return pool
+
+
+TABLE = """\
+Last Priority Update: {time}
+Group                Effective  Config     Use    Subtree   Weighted 
+Name                   Quota     Quota   Surplus   Quota   Requested 
+-------------------- --------- --------- ------- --------- ----------
+<none>                    0.00      0.00 yes         30.00          0
+chemistry                10.00     10.00 no          10.00          3
+physics                   0.00     20.00 no          20.00          0
+physics.hep              15.00     15.00 ByQuota     15.00         50
+physics.lep               5.00      1.00 no           5.00          0
+-------------------- --------- --------- ------- --------- ----------
+Number of users: 2                       ByQuota                     
+"""  # noqa: W291
+
+
+def test_a_pipe_gets_condor_userprios_table(quotas, negotiated: Path):
+    ended = quotas()
+    assert ended.out.partition("\n")[2] == TABLE.partition("\n")[2]
+    assert (ended.code, ended.err) == (0, "")
+    assert quotas("--no-header").out.splitlines()[0].startswith("<none>")
+
+
+def test_before_the_first_cycle_the_same_quotas_are_told(quotas):
+    """They follow from the settings and the pool; it is said that no cycle has confirmed them.
+
+    As long as nobody in a group has a record, condor_userprio's table leaves ``<none>`` out.
+    """
+    ended = quotas()
+    body = ended.out.splitlines()
+    assert body[0] == "Last Priority Update: never"
+    assert [line.split() for line in body[4:-2]] == [line.split() for line in TABLE.splitlines()[5:9]]
+    assert quotas("--af", "Name").out.split()[0] == "<none>"
+    assert "no cycle has run with these groups yet" in ended.err
+    assert quotas("-q").err == ""
+
+
+def test_json_has_htcondors_attributes(quotas, negotiated: Path):
+    ads = {ad["Name"]: ad for ad in json.loads(quotas("--json").out)}
+    assert list(ads) == ["<none>", "chemistry", "physics", "physics.hep", "physics.lep"]
+    hep = ads["physics.hep"]
+    wanted = {
+        "AccountingGroup": "physics.hep", "IsAccountingGroup": True, "ParentGroup": "physics", "ConfigQuota": 15.0,
+        "StaticQuota": True, "EffectiveQuota": 15.0, "SubtreeQuota": 15.0, "SurplusPolicy": "byquota",
+        "AcceptSurplus": True, "Autoregroup": False, "Requested": 50.0, "Allocated": 20.0,
+        "SurplusAllocated": 5.0, "Submitters": 1, "WeightedResourcesUsed": 20.0,
+        "HierWeightedResourcesUsed": 20.0, "LastUpdate": NOW,
+    }  # fmt: skip
+    assert {name: hep[name] for name in wanted} == wanted
+    assert (hep["GroupSortKey"], ads["physics"]["GroupSortKey"]) == (0.0, 3.3e38)
+    assert (ads["physics"]["WeightedResourcesUsed"], ads["physics"]["HierWeightedResourcesUsed"]) == (0.0, 20.0)
+    assert ads["physics.lep"]["StaticQuota"] is False
+    assert ads["<none>"]["ParentGroup"] is None
+
+
+def test_csv_and_autoformat_show_the_same_groups(quotas, negotiated: Path):
+    rows = list(csv.DictReader(io.StringIO(quotas("--csv").out)))
+    assert [(row["Name"], row["SubtreeQuota"]) for row in rows][1:3] == [("chemistry", "10.0"), ("physics", "20.0")]
+    assert quotas("--af", "Name", "WeightedResourcesUsed / SubtreeQuota", "--constraint", "SubtreeQuota == 15").out == (
+        "physics.hep 1.333333333333333\n"
+    )
+
+
+TREE = """\
+Group      Configured  Quota  Own  Surplus  Requested  Allocated  In Use  Share of Pool  Use of Quota
+chemistry          10     10   10  no               3          3       3  ###.....  33%  ##......  30%
+physics            20     20    0  no               0          0      20  #####...  67%  ######## 100%
+  hep              15     15   15  ByQuota         50         20      20  ####....  50%  ########+133%
+  lep            100%      5    5  no               0          0       0  #.......  17%  ........   0%
+<none>                     0    0  yes              0          0       0  ........   0%  ........    -
+"""
+
+
+def test_the_tree_stands_below_its_parents_with_bars(quotas, negotiated: Path):
+    """Shares of the pool, and use of the quota of the whole subtree; ASCII in a pipe."""
+    assert quotas("--tree").out == TREE
+
+
+def test_in_a_part_of_the_tree_a_group_without_its_parent_has_its_whole_name(quotas, negotiated: Path):
+    lines = quotas("--tree", "--no-header", "--constraint", "WeightedResourcesUsed > 0").out.splitlines()
+    assert [line.split()[0] for line in lines] == ["chemistry", "physics.hep"]
+
+
+def on_a_terminal(*words: object, **environment: str) -> str:
+    """Run fairq on a pseudo-terminal of 24 by 80 cells."""
+    outer, inner = pty.openpty()
+    try:
+        subprocess.run(
+            [sys.executable, "-m", "fairq", *map(str, words)],
+            stdout=inner,
+            env={**os.environ, "COLUMNS": "80", "NO_COLOR": "1", **environment},
+            check=True,
+            timeout=60,
+        )
+        return re.sub("\x1b\\[\\d*m", "", os.read(outer, 65536).decode().replace("\r\n", "\n"))
+    finally:
+        os.close(inner)
+        os.close(outer)
+
+
+def test_a_terminal_gets_the_tree_within_its_width(negotiated: Path):
+    """Block characters where the terminal has them, ASCII where its character set or it itself has none."""
+    text = on_a_terminal("--state", negotiated, "quotas", TERM="xterm", LC_ALL="C.UTF-8", PYTHONUTF8="1")
+    assert "Groups in a pool of 30, cycle 1" in text
+    assert "  hep         15  ByQuota         50      20  ████      50%  ████████+133%" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert "Own" not in text
+    plain = on_a_terminal("--state", negotiated, "quotas", TERM="linux", LC_ALL="C.UTF-8", PYTHONUTF8="1")
+    assert "####....  50%" in plain
+    latin = on_a_terminal("--state", negotiated, "quotas", TERM="xterm", PYTHONUTF8="0", PYTHONIOENCODING="latin-1")
+    assert "####....  50%" in latin
+
+
+def test_a_terminal_gets_condor_userprios_table_on_request(negotiated: Path):
+    text = on_a_terminal("--state", negotiated, "quotas", "--plain", TERM="xterm")
+    assert text.partition("\n")[2] == TABLE.partition("\n")[2]
+
+
+def test_other_settings_count_at_once(run, quotas, negotiated: Path):
+    """The last cycle's figures are those of other groups then; those of the next cycle are told instead."""
+    assert run("--state", negotiated, "config", "set", "groups.chemistry.quota", "8").code == 0
+    ended = quotas("--af", "Name", "SubtreeQuota", "Allocated")
+    assert "chemistry 8.0 3.0\n" in ended.out
+    assert "no cycle has run with these groups yet" in ended.err
+    assert run("--state", negotiated, "config", "set", "groups.chemistry.quota", "10").code == 0
+    assert quotas().err == ""
+    name = "negotiator.negotiator_allow_quota_oversubscription"
+    assert run("--state", negotiated, "config", "set", name, "true").code == 0
+    assert "physics 20.0\n" in quotas("--af", "Name", "EffectiveQuota").out
+
+
+def test_use_told_before_a_cycle_includes_slots_that_others_claimed(run, state: Path, tmp_path: Path):
+    """Claims of an imported pool count for their groups though no cycle has charged them yet."""
+    Path(f"{state}.toml").write_text("[groups.a]\nquota = 2\n[groups.a.b]\nquota = 1\n")
+    slot = {"State": "Claimed", "RemoteUser": "a.b.ann@test", "Cpus": 2, "Memory": 1, "SlotWeight": 2}
+    (tmp_path / "slots.json").write_text(json.dumps([{"Name": "s1", **slot}]))
+    assert run("--state", state, "import", "--slots", tmp_path / "slots.json", "--now", NOW).code == 0
+    ended = run("--state", state, "quotas", "--now", NOW, "--af", "Name", "WeightedResourcesUsed",
+                "HierWeightedResourcesUsed")  # fmt: skip
+    assert ended.out == "<none> 0.0 0.0\na 0.0 2.0\na.b 2.0 2.0\n"
+
+
+def test_nothing_is_written(run, quotas, negotiated: Path):
+    before = negotiated.read_bytes()
+    for words in ([], ["--tree"], ["--slots", 15], ["--with", f"{negotiated}.toml"], ["check"], ["--json"]):
+        quotas(*words)
+    assert negotiated.read_bytes() == before
+    missing = negotiated.with_name("missing.db")
+    assert run("--state", missing, "quotas").code == 0
+    assert not missing.exists()
+
+
+def test_without_groups_it_is_said(run, state: Path):
+    ended = run("--state", state, "quotas")
+    assert (ended.code, ended.out) == (0, "")
+    assert "no groups are configured" in ended.err
+    assert run("--state", state, "quotas", "--json").out == "[]\n"
+
+
+HALF = """\
+Group      Configured now  then  Own now  then  Subtree now  then  Allocated now  then
+<none>                  0     0        0     0           30    15              0     0
+chemistry              10    10       10     5           10     5              3     3
+physics                20    20        0     0           20    10              0     0
+  hep                  15    15       15    10           15    10             20    10
+  lep                   1     1        5     0            5     0              0     0
+---------  --------------  ----  -------  ----  -----------  ----  -------------  ----
+pool                                                     30    15
+"""
+
+
+def test_a_pool_of_another_size(quotas):
+    """After a power failure half of the machines are left: the static quotas are scaled down to them."""
+    assert quotas("--slots", "15").out == HALF
+
+
+def test_another_configuration_beside_todays(quotas, tmp_path: Path):
+    """Groups of either stand there, those of only one with one side blank; HTCondor's configuration will do."""
+    other = tmp_path / "next.conf"
+    other.write_text("GROUP_NAMES = chemistry, biology\nGROUP_QUOTA_chemistry = 2\nGROUP_QUOTA_DYNAMIC_biology = 0.5\n")
+    found = {ad["Name"]: ad for ad in json.loads(quotas("--with", other, "--slots", "12", "--json").out)}
+    assert list(found) == ["<none>", "biology", "chemistry", "physics", "physics.hep", "physics.lep"]
+    assert (found["chemistry"]["SubtreeQuotaNow"], found["chemistry"]["SubtreeQuotaThen"]) == (10.0, 2.0)
+    assert "SubtreeQuotaNow" not in found["biology"]
+    assert found["biology"]["SubtreeQuotaThen"] == 5.0
+    assert "SubtreeQuotaThen" not in found["physics"]
+    assert (found["<none>"]["RequestedNow"], found["<none>"]["RequestedThen"]) == (0.0, 50.0)
+    assert found["<none>"]["AllocatedThen"] == 10.0
+    header, *rows = csv.reader(io.StringIO(quotas("--with", other, "--csv").out))
+    assert header[:5] == ["Name", "ConfigQuotaNow", "ConfigQuotaThen", "StaticQuotaNow", "StaticQuotaThen"]
+    assert len(rows) == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--slots", "-1"], 25, "give the size of a pool, in slot weight"),
+        (["--slots", "nan"], 25, "give the size of a pool, in slot weight"),
+        (["--with", "/nowhere/x.toml"], 13, "there is no such file"),
+        (["--tree", "--plain"], 2, "exclude each other"),
+        (["--slots", "3", "--tree"], 2, "leave --tree and --plain out"),
+        (["--constraint", "SubtreeQuota >"], 21, "expression"),
+    ],
+)
+def test_wrong_use_is_told(quotas, words, code, message):
+    ended = quotas(*words)
+    assert (ended.code, ended.out) == (code, "")
+    assert message in ended.err
+
+
+def test_a_wrong_configuration_to_compare_with_keeps_its_error(quotas, tmp_path: Path):
+    other = tmp_path / "bad.toml"
+    other.write_text("[groups.a]\nquota = -3\n")
+    ended = quotas("--with", other)
+    assert (ended.code, ended.out) == (16, "")
+    assert f"{other}:2: groups.a.quota = -3 is not valid" in ended.err
+
+
+def test_no_numpy_for_the_figures_of_a_cycle(negotiated: Path):
+    script = (
+        "import sys; from fairq.cli.app import main; main(sys.argv[1:]);"
+        "sys.stderr.write(' '.join({'numpy', 'classad2', 'htcondor2', 'rich'} & sys.modules.keys()))"
+    )
+    for words in (["quotas"], ["quotas", "--json"], ["quotas", "--tree"], ["userprio"]):
+        ended = subprocess.run(
+            [sys.executable, "-c", script, "--state", str(negotiated), *words],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert ended.stderr == "", words
+
+
+class TestUserprio:
+    """The views of userprio with the groups of a real cycle."""
+
+    @pytest.fixture
+    def userprio(self, run, negotiated: Path):
+        def userprio(*words: object):
+            return run("--state", negotiated, "userprio", "-allusers", "--now", NOW, *words)
+
+        return userprio
+
+    def test_default_is_hierarchical(self, userprio):
+        """Users stand below their groups, these by sort key: without a quota late, ``<none>`` last."""
+        lines = userprio().out.splitlines()[4:-2]
+        assert [line.split()[0] for line in lines] == [
+            "chemistry", "bob@test", "physics.hep", "hal@test", "physics.lep", "physics", "<none>",
+        ]  # fmt: skip
+        assert userprio("-hierarchical").out == userprio().out
+
+    def test_flat_and_grouporder(self, userprio):
+        flat = [line.split()[0] for line in userprio("-flat").out.splitlines()[4:-2]]
+        assert set(flat[-2:]) == {"chemistry.bob@test", "physics.hep.hal@test"}
+        first = [line.split()[0] for line in userprio("-grouporder").out.splitlines()[4:-2]]
+        assert first[:5] == ["<none>", "chemistry", "physics", "physics.hep", "physics.lep"]
+
+    def test_sort_keys_are_those_of_the_last_round(self, userprio):
+        shown = dict(line.split() for line in userprio("-sortkey").out.splitlines()[4:-2] if "@" not in line)
+        assert shown == {
+            "<none>": "3.4e+38", "chemistry": "0.00", "physics": "3.3e+38", "physics.hep": "0.00",
+            "physics.lep": "0.00",
+        }  # fmt: skip
+
+    def test_group_numbers_and_places(self, userprio):
+        shown = [line.split() for line in userprio("-groupid", "-order").out.splitlines()[4:-2]]
+        assert shown[1:3] == [["chemistry", "1", "1.00"], ["bob@test", "1", "1.00"]]
+        assert ["hal@test", "3", "3.00"] in shown
+
+    def test_surplus_and_quotas_are_of_groups(self, userprio):
+        assert [line.split() for line in userprio("-surplus").out.splitlines()[4:-2]] == [
+            ["<none>", "yes"], ["chemistry", "no"], ["physics", "no"], ["physics.hep", "ByQuota"],
+            ["physics.lep", "no"],
+        ]  # fmt: skip
+        assert userprio("-quotas").out.partition("\n")[2] == TABLE.partition("\n")[2]
+
+    def test_rollup_sums_the_use_of_the_subtree(self, userprio):
+        used = {ad["Name"]: ad["WeightedResourcesUsed"] for ad in json.loads(userprio("-grouprollup", "--json").out)}
+        assert (used["physics"], used["physics.hep"], used["<none>"]) == (20.0, 20.0, 23.0)
+
+    def test_a_groups_factor_can_be_edited(self, run, userprio, negotiated: Path):
+        """A group has no @ in its name; HTCondor's tool cannot do this."""
+        ended = run("--state", negotiated, "userprio", "-setfactor", "physics", "5")
+        assert ended.out == "The priority factor of physics was set to 5.000000\n"
+        (physics,) = json.loads(userprio("physics", "--json").out)
+        assert (physics["PriorityFactor"], physics["Priority"], physics["ConfigQuota"]) == (5.0, 2.5, 20.0)
+        assert run("--state", negotiated, "userprio", "-setfactor", "physix", "5").code == 26
