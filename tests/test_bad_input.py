@@ -203,6 +203,8 @@ CASES: list[tuple[str, int, str]] = [
     ("import --accounting blank_name.json", 48, "ad 1: Name is 'a b'"),
     ("export --slots --jobs", 2, "--slots and --jobs are dumps of their own; give one of them"),
     ("export --output no/such/place.json", 50, "no/such/place.json cannot be written"),
+    ("export --output state.db", 50, "it is the state itself; name another file with --output"),
+    ("export --slots --output link.db", 50, "it is the state itself"),
     ("export --output .", 50, "cannot be written"),
     # userprio
     ("userprio --foo", 2, "no such option: -"),
@@ -278,6 +280,7 @@ def pool(run: Run, template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for name, content in FILES.items():
         Path(name).write_bytes(content)
     shutil.copy(template, "state.db")
+    Path("link.db").symlink_to("state.db")
     monkeypatch.setenv("FAIRQ_STATE", "state.db")
     return Path("state.db")
 

@@ -131,3 +131,11 @@ def test_odd_names_go_all_the_way(owner, run, state, tmp_path, pool, cycle):
     assert comes_back(run, state, tmp_path)
     assert run("--state", state, "remove", "1.0", "--now", NOW + 3600).code == 0
     assert run("--state", state, "userprio", "--delete", name).code == 0
+
+
+def test_the_largest_job_there_is_can_be_named(run, state, pool, cycle):
+    pool([slot("a", **OPEN)], [job(2**31 - 1, proc, Requirements="/Expr(true)/") for proc in (0, 2**31 - 1)])
+    assert cycle() == [("2147483647.0", "a")]
+    assert run("--state", state, "queue", "2147483647", "--af:j", "JobStatus").out.split()[1::2] == ["2", "1"]
+    assert run("--state", state, "remove", "2147483647.2147483647").code == 0
+    assert run("--state", state, "finish", "2147483647.0-2147483647.2147483647").code == 0

@@ -64,7 +64,7 @@ def export(
         raise UsageError(message="--json and --long exclude each other; give one of them")
     if long and not chosen:
         raise UsageError(message="--long goes with --slots, --jobs or --accounting; the whole state is JSON")
-    with _target(output) as stream:
+    with _target(output, invocation.state_path) as stream:
         if chosen:
             from fairq.steps.export import export_dump
 
@@ -77,8 +77,8 @@ def export(
 
 
 @contextlib.contextmanager
-def _target(name: str | None) -> Iterator[IO[str]]:
-    """Open where to write to; a file takes its place only once it is complete."""
+def _target(name: str | None, state: Path) -> Iterator[IO[str]]:
+    """Open where to write to, which is never *state* itself; a file takes its place only once it is complete."""
     if name is None or name == "-":
         yield sys.stdout
         return
@@ -86,6 +86,10 @@ def _target(name: str | None) -> Iterator[IO[str]]:
         raise UsageError(message="--output is empty; give a file, or - for stdout")
     try:
         target = Path(name).resolve()
+        if target == state.resolve():
+            raise UnwritableExportError(
+                target=name, reason="it is the state itself", cure="name another file with --output"
+            )
         if target.exists() and not target.is_file():
             with target.open("w", encoding="utf-8") as stream:
                 yield stream

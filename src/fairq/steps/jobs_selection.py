@@ -14,7 +14,7 @@ from fairq.state import jobs
 from fairq.state.connection import State
 from fairq.steps.jobs_matching import Matcher
 
-_ID = re.compile(r"(\d{1,9})(?:\.(\d{1,10})(?:-(?:(\d{1,9})\.)?(\d{1,10}))?|\.?)")
+_ID = re.compile(r"(\d{1,10})(?:\.(\d{1,10})(?:-(?:(\d{1,10})\.)?(\d{1,10}))?|\.?)")
 
 
 @dataclass(frozen=True, slots=True)
