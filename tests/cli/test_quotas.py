@@ -186,6 +186,18 @@ def test_other_settings_count_at_once(run, quotas, negotiated: Path):
     assert "physics 20.0\n" in quotas("--af", "Name", "EffectiveQuota").out
 
 
+def test_the_flat_models_groups_are_shown_by_their_maxima(run, quotas, pool: Path):
+    """One level, no surplus; fractions make whole slots, and the rest is everybody's."""
+    Path(f"{pool}.toml").write_text(
+        '[accounting]\nuid_domain = "test"\n[negotiator]\nquota_model = "flat"\n'
+        "[groups.physics]\nquota_dynamic = 0.55\naccept_surplus = true\n[groups.chemistry]\nquota = 2\n"
+    )
+    assert run("--state", pool, "negotiate", "--now", NOW).code == 0
+    ended = quotas("--af", "Name", "EffectiveQuota", "SurplusPolicy", "WeightedResourcesUsed")
+    assert ended.out == "<none> 12.0 byquota 0.0\nchemistry 2.0 no 2.0\nphysics 16.0 no 16.0\n"
+    assert ended.err == ""
+
+
 def test_use_told_before_a_cycle_includes_slots_that_others_claimed(run, state: Path, tmp_path: Path):
     """Claims of an imported pool count for their groups though no cycle has charged them yet."""
     Path(f"{state}.toml").write_text("[groups.a]\nquota = 2\n[groups.a.b]\nquota = 1\n")
@@ -340,3 +352,4 @@ class TestUserprio:
         (physics,) = json.loads(userprio("physics", "--json").out)
         assert (physics["PriorityFactor"], physics["Priority"], physics["ConfigQuota"]) == (5.0, 2.5, 20.0)
         assert run("--state", negotiated, "userprio", "-setfactor", "physix", "5").code == 26
+        assert "called 'physics'" in run("--state", negotiated, "userprio", "-setfactor", "Physics", "5").err

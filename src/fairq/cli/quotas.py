@@ -66,7 +66,8 @@ def show(
     the group's own users, and what they were allocated, surplus included.
 
     --slots and --with show the tree of now beside what it would be on a pool of another size, or by another
-    configuration, or both: the quotas, and what a first round would allocate for the jobs in the queue.
+    configuration, or both: the quotas, and what a first round would allocate for the jobs in the queue. FILE
+    counts alone: what it does not say is as by default, under the rules htcondor if it is HTCondor's.
 
     JSON, CSV and the like have one record per group with HTCondor's attributes: Name, ConfigQuota,
     EffectiveQuota (the group's own), SubtreeQuota, SurplusPolicy, GroupSortKey, Requested,

@@ -233,12 +233,12 @@ class Editor:
 
     def _check_new_name(self, name: str) -> None:
         local, _, domain = name.rpartition("@")
-        if not (local and domain) and name not in (ROOT_GROUP, *self._policy.group_names):
-            raise InvalidNameError(
-                what="the submitter",
-                value=name,
-                expected="give the full name, as user@domain, or the name of a known group",
-            )
+        groups = {group.lower(): group for group in (ROOT_GROUP, *self._policy.group_names)}
+        if not (local and domain) and groups.get(name.lower()) != name:
+            expected = "give the full name, as user@domain, or the name of a known group"
+            if name.lower() in groups:
+                expected = f"the group is called {groups[name.lower()]!r}"
+            raise InvalidNameError(what="the submitter", value=name, expected=expected)
 
 
 _LEAST = {Leasable.FACTOR: MINIMUM_FACTOR, Leasable.FLOOR: 0.0, Leasable.CEILING: -1.0}
