@@ -18,9 +18,9 @@ COVERED = (
     "default_ranks", "job_rank*", "post_job_rank", "job_prio", "rank_ties_*", "slot_weights*",
     "slot_weight_published", "slot_weight_expr", "ceiling*", "floor*", "rnd_flat_*",
     "group_*", "nested_*", "manual_nested_dynamic", "starvation_*", "nice_user*", "slot_weight_group",
-    "schedd_match_cap", "rnd_group_*", "pslot_*",
+    "schedd_match_cap", "rnd_group_*", "pslot_*", "limits_*",
 )  # fmt: skip
-"""Cases of what fairq has: the cycle with group quotas, partitionable slots, without limits."""
+"""Cases of what fairq has: the cycle with group quotas, partitionable slots and limits."""
 
 
 @pytest.fixture(scope="session")

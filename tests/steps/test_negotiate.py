@@ -9,7 +9,7 @@ from tests.engine.negotiation.pools import JOB, NOW, SLOT
 
 from fairq.records import AccountingRecord, Actor, Ad, Claim, JobRange, JobStatus, Lease, SlotRecord
 from fairq.settings import Settings, load
-from fairq.state import claims, cycles, history, job_ads, jobs, meta, runs, slots, submitters
+from fairq.state import claims, cycles, history, job_ads, job_changes, jobs, meta, runs, slots, submitters
 from fairq.state.connection import reading, writing
 from fairq.steps.negotiate import Cycle, negotiate
 
@@ -20,13 +20,18 @@ def settings(**variables: str) -> Settings:
 
 
 def fill(
-    path: Path, count: int, wants: dict[str, int], records: list[AccountingRecord] | None = None, **slot: object
+    path: Path,
+    count: int,
+    wants: dict[str, int],
+    records: list[AccountingRecord] | None = None,
+    job: Ad = JOB,
+    **slot: object,
 ) -> None:
     """A pool of *count* slots alike and a cluster of jobs for each submitter."""
     with writing(path) as state:
         ads: list[Ad] = [{**SLOT, **slot, "Name": f"slot1@m{number}"} for number in range(1, count + 1)]
         slots.add(state, [SlotRecord(0, ad["Name"], ad) for ad in ads])
-        ad_id = job_ads.ad_id(state, JOB)
+        ad_id = job_ads.ad_id(state, job)
         for cluster, (name, number) in enumerate(wants.items(), 1):
             owner = name.partition("@")[0]
             jobs.add(state, [JobRange(cluster, 0, number - 1, ad_id, name, owner, JobStatus.IDLE, NOW, NOW)])
@@ -204,3 +209,21 @@ def test_a_matched_slot_that_was_claimed_for_a_foreign_job_becomes_ours(state: P
     assert isinstance(claim, Claim)
     assert (claim.submitter, claim.cluster) == ("a@x", 1)
     assert "RemoteUser" not in slot.ad
+
+
+def test_running_jobs_use_their_concurrency_limits_until_they_end(state: Path) -> None:
+    """Two of three licences go to the first cycle's jobs; they count later, and are free once a job is done."""
+    fill(state, 5, {"a@x": 5}, job={**JOB, "ConcurrencyLimits": "license:1.5"})
+    first = cycle(state, FAIRQ_LIMITS_LICENSE="3")
+    second = cycle(state, NOW + 60, FAIRQ_LIMITS_LICENSE="3")
+    with writing(state) as opened:
+        assert {claim.concurrency_limits for claim in claims.load_all(opened)} == {"license:1.5"}
+        claims.release(opened, [1])
+        job_changes.remove(opened, "", 1, 0, 0)
+    third = cycle(state, NOW + 120, FAIRQ_LIMITS_LICENSE="3")
+
+    assert [len(of.decision.matches) for of in (first, second, third)] == [2, 0, 1]
+    assert second.document["limits"] == [
+        {"name": "license", "in_use_before": 3.0, "in_use": 3.0, "maximum": 3.0}
+    ]
+    assert second.document["rejections"][0]["reason"] == "concurrency limit license reached"

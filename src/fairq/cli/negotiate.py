@@ -45,15 +45,16 @@ def negotiate(
     that is surplus, how far they might go in their last turn, and their use before and after.
 
     The next table shows what each submitter was entitled to (its limit, in slot weight), what it got, and
-    why it got no more; the last one the matches in the order made. A cycle without anything to match prints
-    nothing. When another cycle works on the same state, this one does nothing and exits with 75.
+    why it got no more; the last one the matches in the order made. Concurrency limits that are in use or were
+    asked for have a table between them. A cycle without anything to match prints nothing. When another cycle
+    works on the same state, this one does nothing and exits with 75.
 
     The JSON document has the members cycle, time, rules, pie (weight of all slots), slots, candidates,
-    min_slot_weight, spins, rounds, submitters, groups, quotas, rejections and matches. A match's job is the job
-    that runs; under the rules htcondor it is the first job of its request, as the negotiator logs it, and
-    assigned is the job that runs. The list groups has every turn of every group in order, with its limit or why
-    it was skipped; quotas has every group once. The quota_group of a rejection is the group whose quota stood
-    in the way.
+    min_slot_weight, spins, rounds, submitters, groups, quotas, limits, time_budgets_used_up, rejections and
+    matches. A match's job is the job that runs; under the rules htcondor it is the first job of its request, as
+    the negotiator logs it, and assigned is the job that runs. The list groups has every turn of every group in
+    order, with its limit or why it was skipped; quotas has every group once. The quota_group of a rejection is the
+    group whose quota stood in the way. The list limits has every concurrency limit in use or asked for.
 
     With --explain one more table shows every rejected request and how many slots it lost to each test; a slot
     counts at the first test that it fails: the job's Requirements, the slot's Requirements, draining, taken
@@ -110,6 +111,8 @@ def _view(cycle: Cycle) -> View:
     tables = [entitled, made]
     if told and cycle.document["quotas"]:
         tables.insert(0, _groups(cycle))
+    if told and cycle.document["limits"]:
+        tables.insert(-1, _limits(cycle))
     main = len(tables) - 1
     if cycle.explanation is not None:
         tables.append(_lost(cycle))
@@ -146,6 +149,20 @@ def _lost(cycle: Cycle) -> Table:
         records=explanation_document(cycle.explanation or ()),
         title="Slots lost to each test",
         key="explanation",
+    )
+
+
+def _limits(cycle: Cycle) -> Table:
+    """How much of every concurrency limit is in use."""
+    return Table(
+        columns=[
+            Column("Limit", "name"),
+            Column("In Use Before", "in_use_before", _short),
+            Column("In Use", "in_use", _short),
+            Column("Maximum", "maximum", _short),
+        ],
+        records=cycle.document["limits"],
+        title="Concurrency limits",
     )
 
 

@@ -99,6 +99,9 @@ _NEGOTIATOR = (
     _own("negotiator", "report_job", "choice", "job",
         "The job a match names: the one that runs, or the first of its request.",
         choices=("job", "request"), htcondor="request"),
+    _own("negotiator", "skip_by", "choice", "autocluster",
+        "What a submitter's turn passes over once a job found no slot: the jobs alike, or the rest of its cluster.",
+        choices=("autocluster", "cluster")),
     # the order of candidates
     _macro("negotiator", "negotiator_pre_job_rank", "expression",
         "(10000000 * My.Rank) + (1000000 * (RemoteOwner =?= UNDEFINED)) - (100000 * Cpus) - Memory",

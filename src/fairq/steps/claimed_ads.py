@@ -26,6 +26,8 @@ def with_claim(ad: Ad, claim: Claim, now: int) -> Ad:
         "EnteredCurrentState": claim.start_time,
         "EnteredCurrentActivity": claim.start_time,
     }
+    if claim.concurrency_limits is not None:
+        over["ConcurrencyLimits"] = claim.concurrency_limits
     names = {name.lower() for name in over}
     return {name: value for name, value in ad.items() if name.lower() not in names} | over
 
@@ -39,6 +41,9 @@ _CLAIM_ATTRIBUTES = frozenset(
         "preemptingowner",
         "preemptingaccountinggroup",
         "preemptingrank",
+        "concurrencylimits",
+        "matchedconcurrencylimits",
+        "preemptingconcurrencylimits",
         "jobid",
         "globaljobid",
         "jobstart",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -98,7 +99,10 @@ def _decide(
 ) -> Cycle:
     number = cycles.next_number(state)
     recorder = CycleRecorder(pool.slots, policy) if explain else None
-    decision = decide(pool.slots, pool.jobs, pool.accountant, policy, now, load_round_robin_times(state), recorder)
+    times = load_round_robin_times(state)
+    decision = decide(
+        pool.slots, pool.jobs, pool.accountant, policy, now, times, recorder, clock=time.monotonic
+    )
     victims = {
         match.slot: claim
         for match in decision.matches

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fairq.engine.classad import Expression
+from fairq.engine.negotiation.budgets import TimeBudgets
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.requests import SkipBy
+from fairq.engine.negotiation.significant import SignificantAttributes
 from fairq.steps.quota_policy import parsed, parsed_if_set, quota_policy
 
 if TYPE_CHECKING:
@@ -44,6 +48,51 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
         jobs_per_turn=_jobs_per_turn(settings),
         partitionable_slots=settings["negotiator.partitionable_slots"],
         depth_first=settings["negotiator.negotiator_depth_first"],
+        limits=settings.limits,
+        slot_constraint=parsed_if_set(settings, "negotiator.negotiator_slot_constraint"),
+        submitter_constraint=parsed_if_set(settings, "negotiator.negotiator_submitter_constraint"),
+        job_constraint=parsed_if_set(settings, "negotiator.negotiator_job_constraint"),
+        shutdown_threshold=expression("negotiator_trim_shutdown_threshold"),
+        discount_suspended=settings["accounting.negotiator_discount_suspended_resources"],
+        budgets=TimeBudgets(
+            cycle=settings["negotiator.negotiator_max_time_per_cycle"],
+            submitter=settings["negotiator.negotiator_max_time_per_submitter"],
+            schedd=settings["negotiator.negotiator_max_time_per_schedd"],
+            spin=settings["negotiator.negotiator_max_time_per_piespin"],
+        ),
+        skip_by=_skip_by(settings),
+        request_counts=settings["negotiator.use_resource_request_counts"],
+        significant=_significant(settings),
+        global_job_prios=_global_job_prios(settings),
+        preemption_stable=settings["negotiator.preemption_requirements_stable"]
+        and settings["negotiator.preemption_rank_stable"],
+    )
+
+
+def _skip_by(settings: Settings) -> SkipBy:
+    return "nothing" if settings["schedd.negotiate_all_jobs_in_cluster"] else settings["negotiator.skip_by"]
+
+
+def _global_job_prios(settings: Settings) -> int | None:
+    return settings["schedd.max_global_job_prios"] if settings["negotiator.use_global_job_prios"] else None
+
+
+def _significant(settings: Settings) -> SignificantAttributes:
+    name = "schedd.remove_significant_attributes_regex"
+    text = settings[name]
+    try:
+        pattern = None if text is None else re.compile(text, re.IGNORECASE)
+    except re.error:
+        raise settings.refusal(name) from None
+
+    def names(key: str) -> frozenset[str]:
+        return frozenset(attribute.lower() for attribute in settings[f"schedd.{key}"])
+
+    return SignificantAttributes(
+        chosen=names("significant_attributes"),
+        added=names("add_significant_attributes"),
+        removed=names("remove_significant_attributes"),
+        removed_pattern=pattern,
     )
 
 

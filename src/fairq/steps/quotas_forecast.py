@@ -91,11 +91,12 @@ class Forecaster:
         records = [replace(record) for record in loaded.records.values()]
         accountant = Accountant(records, accounting_policy(settings), loaded.last_update, dict(loaded.charges))
         ads = self._pool.slots.ads
-        weights = slot_weights(ads, negotiation_policy(settings)).tolist()
+        policy = negotiation_policy(settings)
+        weights = slot_weights(ads, policy).tolist()
         accountant.check_matches(
             (
                 SlotUse(self._pool.slots.keys[row], user, weights[row])
-                for row, user in enumerate(users_of(ads))
+                for row, user in enumerate(users_of(ads, policy))
                 if user is not None
             ),
             self._now,

@@ -77,6 +77,8 @@ def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
         "rounds": decision.rounds,
         "groups": [turn._asdict() for turn in decision.groups],
         "quotas": [asdict(of) for of in decision.quotas],
+        "time_budgets_used_up": list(decision.time_budgets_used_up),
+        "limits": [asdict(of) for of in decision.limits],
         "rejections": [_rejection(of) for of in decision.rejections],
     }
 
@@ -90,7 +92,7 @@ def _rejection(of: Rejection) -> dict[str, Any]:
     return {
         "job": _job(*of.request),
         "submitter": of.submitter,
-        "reason": of.reason,
+        "reason": of.words,
         "group": of.group,
         "quota_group": of.quota_group,
     }
@@ -184,6 +186,7 @@ def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> Non
         if match is not None:
             claim.schedd, claim.cluster, claim.proc = match.schedd, match.cluster, match.proc
             claim.current_rank, claim.start_time = match.machine_rank, now
+            claim.concurrency_limits = match.concurrency_limits
         fresh.append(claim)
     claims.store(state, fresh)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from fairq.engine.accounting.accountant import Accountant
@@ -82,13 +82,16 @@ def cycle(
     priorities: Mapping[str, float] | None = None,
     records: Sequence[AccountingRecord] = (),
     draining: Collection[int] = (),
+    clock: Callable[[], float] | None = None,
     **changes: Any,
 ) -> CycleDecision:
-    """Hold a cycle. *queues*: each submitter's jobs, a cluster per entry; *priorities*: effective ones."""
+    """Hold a cycle. *queues*: each submitter's jobs, a cluster per entry, at a schedd if it is
+    called ``name!schedd``; *priorities*: effective ones."""
     ads: list[Ad] = []
     submitters = []
     cluster = 0
-    for name, entries in queues.items():
+    for key, entries in queues.items():
+        name, _, schedd = key.partition("!")
         idle = []
         for count, ad in entries:
             cluster += 1
@@ -99,7 +102,7 @@ def cycle(
             idle.append(
                 JobRange(cluster, 0, count - 1, ads.index(ad), name, owner, 1, NOW, NOW, priority=priority)
             )
-        submitters.append(SubmitterQueue(name, "", 0, idle))
+        submitters.append(SubmitterQueue(name, schedd, 0, idle))
     known = {record.name: record for record in records}
     for name, value in (priorities or {}).items():
         record = known.setdefault(name, AccountingRecord(name))
@@ -109,7 +112,7 @@ def cycle(
     accounting = AccountingPolicy(priority_halflife=1e30, group_names=groups)
     accountant = Accountant(known.values(), accounting, last_update=NOW)
     snapshot = PoolSlots([ad["Name"] for ad in pool], range(len(pool)), AdColumns(pool, now=NOW), frozenset(draining))
-    return negotiate(snapshot, Jobs(submitters, dict(enumerate(ads))), accountant, rules, NOW)
+    return negotiate(snapshot, Jobs(submitters, dict(enumerate(ads))), accountant, rules, NOW, clock=clock)
 
 
 def matched(decision: CycleDecision) -> dict[str, int]:

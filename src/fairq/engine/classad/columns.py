@@ -36,6 +36,10 @@ class AdColumns:
         self._expression_names: frozenset[str] | None = None
         self._missing = build([ABSENT], self.pool)
 
+    def at(self, now: int) -> AdColumns:
+        """Return the same ads, as they were given, at another time."""
+        return AdColumns(self._ads, now)
+
     def __len__(self) -> int:
         return len(self._ads)
 

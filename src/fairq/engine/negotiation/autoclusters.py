@@ -12,6 +12,7 @@ from fairq.engine.classad import (
     expression_of,
     parse,
 )
+from fairq.engine.negotiation.significant import SignificantAttributes
 from fairq.records import Ad, JobRange
 
 _ALWAYS = frozenset({"requirements", "rank", "concurrencylimits"})
@@ -31,26 +32,28 @@ class Autoclusters:
 
     Two jobs are of one kind when they agree in every attribute that the slots, the negotiator's expressions
     or their own Requirements and Rank read, directly or through other attributes
-    (matchmaker.cpp, compute_significant_attrs; autocluster.cpp, getClusterid).
+    (matchmaker.cpp, compute_significant_attrs; autocluster.cpp, getClusterid), unless *significant* says
+    otherwise; then the first job stands for its kind. *job_expressions* are read on the job's side.
     """
 
     def __init__(
-        self, ads: Mapping[int, Ad], slots: AdColumns, negotiator_expressions: Iterable[Expression]
+        self,
+        ads: Mapping[int, Ad],
+        slots: AdColumns,
+        negotiator_expressions: Iterable[Expression],
+        job_expressions: Iterable[Expression] = (),
+        significant: SignificantAttributes | None = None,
     ) -> None:
         self.kinds: list[Ad] = []
         self._ads = ads
         self._slots = slots
-        self._significant = frozenset(
-            name
-            for name in (
-                _ALWAYS
-                | slots.external_references()
-                | attributes_read(
-                    [parse("Requirements"), parse("Rank"), *negotiator_expressions], "target", slots
-                )
-            )
-            if not name.startswith(_EPHEMERAL_PREFIXES)
-        )
+        read = slots.external_references()
+        read |= attributes_read([parse("Requirements"), parse("Rank"), *negotiator_expressions], "target", slots)
+        read |= attributes_read(job_expressions, "my", slots)
+        apart = read if significant is None else significant.of(read)
+        self._read = _without_ephemeral(_ALWAYS | read)
+        self._significant = _without_ephemeral(_ALWAYS | apart)
+        self._reads_more = not self._read <= self._significant
         self._numbers: dict[tuple[tuple[str, str], ...], int] = {}
         self._shared: dict[int, tuple[Ad, frozenset[str]]] = {}
         self._plain: dict[int, int] = {}
@@ -62,7 +65,7 @@ class Autoclusters:
         own = {name.lower(): value for name, value in (jobs.own or {}).items()}
         template = {name.lower() for name in jobs.template or ()}
         everything = EVERY_ATTRIBUTE in names
-        if everything or own.keys() & names or template & names or names & _COLUMNS:
+        if self._reads_more or everything or own.keys() & names or template & names or names & _COLUMNS:
             by_proc = everything or "procid" in names or bool(template & names)
             yield from self._split_apart(jobs, shared, by_proc)
             return
@@ -73,7 +76,8 @@ class Autoclusters:
 
     def _split_apart(self, jobs: JobRange, shared: Ad, by_proc: bool) -> Iterator[tuple[int, int, int]]:
         if not by_proc:
-            number = self._number(_lower(jobs.own or {}) | _lower(jobs.attributes()), shared)
+            first = _lower(jobs.peculiar(jobs.first_proc)) | {"procid": jobs.first_proc}
+            number = self._number(first | _lower(jobs.attributes()), shared)
             yield number, jobs.first_proc, jobs.last_proc
             return
         for proc in range(jobs.first_proc, jobs.last_proc + 1):
@@ -95,12 +99,14 @@ class Autoclusters:
         number = self._numbers.get(signature)
         if number is None:
             number = self._numbers[signature] = len(self.kinds)
-            self.kinds.append({name: value for name, value in ad.items() if name in names})
+            wanted = names | self._closure(ad, self._read) if self._reads_more else names
+            everything = EVERY_ATTRIBUTE in wanted
+            self.kinds.append({name: value for name, value in ad.items() if everything or name in wanted})
         return number
 
-    def _closure(self, ad: Ad) -> frozenset[str]:
+    def _closure(self, ad: Ad, start: frozenset[str] | None = None) -> frozenset[str]:
         """All names that matter for this job, through the expressions of the job itself."""
-        names = set(self._significant)
+        names = set(self._significant if start is None else start)
         todo = list(names)
         while todo:
             value = ad.get(todo.pop())
@@ -114,7 +120,11 @@ class Autoclusters:
                 todo += new
         if EVERY_ATTRIBUTE in names:
             names |= ad.keys()
-        return frozenset(name for name in names if not name.startswith(_EPHEMERAL_PREFIXES))
+        return _without_ephemeral(names)
+
+
+def _without_ephemeral(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(name for name in names if not name.startswith(_EPHEMERAL_PREFIXES))
 
 
 def _lower(ad: Ad) -> Ad:

@@ -81,6 +81,14 @@ class CarvedList:
             else:
                 return self._give(part)
 
+    def pass_over(self, slot: int) -> None:
+        """Leave out a slot that was popped and not taken."""
+        if slot in self._rows:
+            self._given.remove(self._rows.index(slot))
+            self._row_of_prices = iter(())
+        else:
+            self._whole.pass_over(slot)
+
     def _give(self, part: int) -> tuple[int, int]:
         self._at += 1
         self._given.append(part)

@@ -85,6 +85,10 @@ class ConsumptionList:
             self.refused_by_limit = True
         return None
 
+    def pass_over(self, slot: int) -> None:
+        """Leave out a slot that was popped and not taken: it does not go back in."""
+        self._last = None
+
     def _put_back(self, part: int) -> None:
         self._offers.refresh()
         if not self._offers.suitable[part]:

@@ -15,7 +15,9 @@ from fairq.engine.accounting.accountant import Accountant, SlotUse
 from fairq.engine.accounting.removal import removable
 from fairq.engine.classad import Expression
 from fairq.engine.negotiation.autoclusters import Autoclusters
+from fairq.engine.negotiation.budgets import Clock, Stopwatch
 from fairq.engine.negotiation.candidates import Candidates, Holders
+from fairq.engine.negotiation.concurrency import ConcurrencyLimits
 from fairq.engine.negotiation.decision import (
     CycleDecision,
     Match,
@@ -25,8 +27,10 @@ from fairq.engine.negotiation.decision import (
     StopReason,
     SubmitterDecision,
 )
+from fairq.engine.negotiation.global_prios import merge_neighbours, split_by_priority
 from fairq.engine.negotiation.groups import Groups
 from fairq.engine.negotiation.matchlist import NONE, PRIO, RANK, FreeSlots, Limits
+from fairq.engine.negotiation.participants import JobConstraint, slots_taking_part, submitters_taking_part
 from fairq.engine.negotiation.partitionable import Partitions, divided_slots
 from fairq.engine.negotiation.pie import Contender, Pie, PieQuota, PieRules
 from fairq.engine.negotiation.piece import Piece
@@ -34,7 +38,7 @@ from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.requests import RequestQueue, job_order
 from fairq.engine.negotiation.shared_work import Asker
 from fairq.engine.negotiation.slots import candidate_slots, holders_of, slot_weights, tie_order, users_of
-from fairq.engine.negotiation.snapshot import Jobs, PoolSlots
+from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
 from fairq.engine.negotiation.turn import Job, Turn, TurnEnd
 
 Watch = Callable[[Rejection, Asker, Candidates], None]
@@ -51,16 +55,18 @@ def negotiate(
     now: int,
     round_robin_times: Mapping[str, int] | None = None,
     watch: Watch | None = None,
+    clock: Clock | None = None,
 ) -> CycleDecision:
     """Hold one negotiation cycle at *now* (seconds since 1970).
 
     *round_robin_times* are those that the decision of the last cycle has (`CycleDecision`). *watch* is told of
-    every rejection as it happens.
+    every rejection as it happens. *clock* is what the policy's time budgets are measured by; without one there
+    are none.
 
     The accountant's records are brought up to date, charged for the slots found in use and for the matches
     made; everything else that was decided is in the result.
     """
-    return NegotiationCycle(pool, jobs, accountant, policy, now, round_robin_times or {}, watch).run()
+    return NegotiationCycle(pool, jobs, accountant, policy, now, round_robin_times or {}, watch, clock).run()
 
 
 class NegotiationCycle:
@@ -75,7 +81,11 @@ class NegotiationCycle:
         now: int,
         round_robin_times: Mapping[str, int],
         watch: Watch | None = None,
+        clock: Clock | None = None,
     ) -> None:
+        self._stopwatch = None
+        if clock is not None and policy.budgets is not None:
+            self._stopwatch = Stopwatch(policy.budgets, clock)
         self._watch = watch
         self._pool = pool
         self._policy = policy
@@ -87,13 +97,15 @@ class NegotiationCycle:
         accountant.check_matches(
             (
                 SlotUse(pool.keys[row], user, self._cost[row])
-                for row, user in enumerate(users_of(pool.ads))
+                for row, user in enumerate(users_of(pool.ads, policy))
                 if user is not None
             ),
             now,
         )
         for name in removable(accountant.records.values(), accountant.policy):
             accountant.forget(name)
+        shared = slots_taking_part(pool.ads, policy)
+        shared_out: list[float] = weights[shared].tolist()
         candidates = candidate_slots(pool, policy)
         self._free = FreeSlots(candidates)
         self._groups: Groups | None = None
@@ -104,19 +116,32 @@ class NegotiationCycle:
         self._candidates = Candidates(
             pool, policy, self._cost, self._holders, tie_order(pool.names, policy), self._free, self._partitions
         )
+        self._concurrency = ConcurrencyLimits(policy.limits, pool.ads)
         requests = [] if self._partitions is None else self._partitions.requests()
-        self._autoclusters = Autoclusters(jobs.ads, pool.ads, [*_expressions(policy), *requests])
+        constraint = policy.job_constraint
+        self._autoclusters = Autoclusters(
+            jobs.ads,
+            pool.ads,
+            [*_expressions(policy), *requests],
+            [constraint] if constraint else [],
+            policy.significant,
+        )
+        queues, kept_out = submitters_taking_part(jobs.queues, policy, now)
+        jobs = Jobs(queues, jobs.ads)
         self._contenders = self._find_contenders(jobs)
         if self._groups is not None:
             self._groups.enrol(self._contenders, jobs)
         self.decision = CycleDecision(
             rules=policy.rules,
             time=now,
-            slots=len(self._cost),
+            slots=len(shared_out),
             candidates=self._free.left,
-            pie=float(sum(self._cost)),
-            min_slot_weight=self._least_weight(),
-            submitters=[contender.decision for contender in self._contenders],
+            pie=float(sum(shared_out)),
+            min_slot_weight=self._least_weight(shared),
+            submitters=[
+                *{id(contender.decision): contender.decision for contender in self._contenders}.values(),
+                *map(self._decision_without, kept_out),
+            ],
         )
 
     def run(self) -> CycleDecision:
@@ -125,12 +150,20 @@ class NegotiationCycle:
             self.deal(self._contenders)
         else:
             self._groups.negotiate(self.deal, self.decision)
+        if self._stopwatch is not None:
+            self.decision.time_budgets_used_up = sorted(self._stopwatch.used_up)
+        self.decision.limits = self._concurrency.figures()
         self.decision.submitters.sort(key=lambda d: (d.effective_priority, d.submitter, d.schedd))
         return self.decision
 
     def weighted_used(self, name: str) -> float:
         """Slot weight that a submitter or group has in use at this moment."""
         return self._accountant.weighted_used(name)
+
+    def in_order(self, contenders: Sequence[Contender]) -> list[Contender]:
+        """Put them into the order of their turns."""
+        ordered = sorted(contenders, key=lambda contender: contender.turn_order)
+        return ordered if self._policy.global_job_prios is None else merge_neighbours(ordered)
 
     def slots_left(self) -> bool:
         """Whether any candidate slot is left."""
@@ -152,7 +185,9 @@ class NegotiationCycle:
         def asker(autocluster: int) -> Asker:
             return self._asker(contender, autocluster, group)
 
-        def take(job: Job, request: Job, autocluster: int, slot: int, state: int) -> None:
+        def take(
+            job: Job, request: Job, autocluster: int, slot: int, state: int, concurrency_limits: str | None
+        ) -> None:
             key, cost, piece = self._allot(slot)
             machine_rank = self._candidates.machine_rank(slot, lambda: asker(autocluster))
             holder = None if state == NONE else self._holders.names[slot]
@@ -176,22 +211,37 @@ class NegotiationCycle:
                     holder,
                     piece,
                     key,
+                    concurrency_limits,
                 )
             )
 
-        def refuse(request: Job, reason: RejectReason, autocluster: int) -> None:
+        def refuse(request: Job, reason: RejectReason, autocluster: int, used_up: tuple[str, ...]) -> None:
             decision.rejected += 1
             is_limited = reason is RejectReason.SUBMITTER_LIMIT or limits.used >= limits.limit
             quota_group = rules.quota_group if is_limited else None
-            rejection = Rejection(contender.name, contender.schedd, request, reason, group, quota_group)
+            rejection = Rejection(
+                contender.name, contender.schedd, request, reason, group, quota_group, used_up
+            )
             self.decision.rejections.append(rejection)
             if self._watch is not None:
                 self._watch(rejection, asker(autocluster), self._candidates)
 
-        policy = self._policy
-        stop_when_limited = not policy.consider_preemption and not policy.use_slot_weights
-        turn = Turn(self._candidates, asker, limits, ignore_limit, stop_when_limited)
+        time = None
+        if self._stopwatch is not None:
+            time = self._stopwatch.turn(contender.name, contender.schedd)
+            if time.over:
+                decision.time_budget = time.budget
+                return TurnEnd(True, StopReason.TIME)
+        turn = Turn(
+            self._candidates, asker, limits, self._concurrency, self._policy, ignore_limit, time
+        )
         end = turn.run(contender.queue, take, refuse)
+        if self._stopwatch is not None and time is not None:
+            self._stopwatch.end(time, contender.name, contender.schedd)
+            decision.time_budget = time.budget if end.reason is StopReason.TIME else None
+        kept_out = contender.queue.kept_out
+        if end.reason is StopReason.NO_MORE_JOBS and kept_out and decision.matched + kept_out >= decision.idle:
+            end = TurnEnd(end.satisfied, StopReason.JOB_CONSTRAINT)
         if not self.slots_left() and contender.decision.matched < contender.decision.idle:
             end = TurnEnd(end.satisfied, StopReason.NO_SLOTS)
         return end
@@ -256,13 +306,14 @@ class NegotiationCycle:
                     self._free.take(row)
         return partitions
 
-    def _least_weight(self) -> float:
-        """The smallest weight that a match can have: of any slot, or of any job in one that is carved."""
-        costs = self._cost
+    def _least_weight(self, shared: NDArray[np.bool_]) -> float:
+        """The smallest weight that a match can have: of any slot taking part, or of any job in one that is carved."""
+        costs = [cost for cost, part in zip(self._cost, shared.tolist(), strict=True) if part]
         if self._partitions is None or self._policy.partitionable_slots == "whole":
             return min(costs, default=0.0)
         least = self._partitions.least_piece(self._autoclusters.kinds, self._policy)
-        whole = (cost for row, cost in enumerate(costs) if row not in self._partitions.parts)
+        parts = self._partitions.parts
+        whole = (self._cost[row] for row in np.flatnonzero(shared).tolist() if row not in parts)
         smallest = min((*whole, least))
         return 0.0 if smallest == np.inf else smallest
 
@@ -290,22 +341,46 @@ class NegotiationCycle:
 
     def _find_contenders(self, jobs: Jobs) -> list[Contender]:
         order = job_order(jobs.ads)
-        contenders = []
+        policy = self._policy
+        most = policy.global_job_prios
+        admits = None
+        if policy.job_constraint is not None:
+            constraint = JobConstraint(policy.job_constraint, self._now, self._autoclusters.kinds)
+            admits = constraint.admits
+        contenders: list[Contender] = []
         for queue in jobs.queues:
-            requests = RequestQueue(queue, order, self._autoclusters, self._policy.jobs_per_turn)
-            record = self._accountant.record(queue.name)
-            decision = SubmitterDecision(
-                submitter=queue.name,
-                schedd=queue.schedd,
-                effective_priority=self._accountant.effective_priority(queue.name),
-                idle=requests.idle_jobs,
-                running=queue.running_jobs,
-                used_before=record.weighted_resources_used,
-                ceiling=record.ceiling,
-                floor=record.floor,
+            requests = RequestQueue(
+                queue,
+                order,
+                self._autoclusters,
+                policy.jobs_per_turn,
+                admits=admits,
+                skip_by=policy.skip_by,
+                by_priority=most is not None,
             )
-            contenders.append(Contender(queue.name, queue.schedd, requests, decision))
+            contender = Contender(queue.name, queue.schedd, requests, self._decision(queue))
+            contenders += [contender] if most is None else split_by_priority(contender, requests, most)
         return contenders
+
+    def _decision(self, queue: SubmitterQueue) -> SubmitterDecision:
+        record = self._accountant.record(queue.name)
+        return SubmitterDecision(
+            submitter=queue.name,
+            schedd=queue.schedd,
+            effective_priority=self._accountant.effective_priority(queue.name),
+            idle=sum(map(len, queue.idle)),
+            running=queue.running_jobs,
+            used_before=record.weighted_resources_used,
+            ceiling=record.ceiling,
+            floor=record.floor,
+        )
+
+    def _decision_without(self, queue: SubmitterQueue) -> SubmitterDecision:
+        """The record of a submitter that takes no part."""
+        decision = self._decision(queue)
+        if decision.idle:
+            decision.stopped = StopReason.SUBMITTER_CONSTRAINT
+        return decision
 
 
 def _expressions(policy: NegotiationPolicy) -> list[Expression]:

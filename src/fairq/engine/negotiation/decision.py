@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from fairq.engine.accounting.identity import ROOT_GROUP
+from fairq.engine.negotiation.budgets import Budget
 from fairq.engine.negotiation.piece import Piece
 from fairq.engine.quotas.record import GroupFigures, GroupTurn
 from fairq.engine.quotas.tree import Problem
@@ -23,6 +24,7 @@ class MatchReason(StrEnum):
 class RejectReason(StrEnum):
     """Why a request got no slot, in the negotiator's own words (matchmaker.cpp, negotiate)."""
 
+    CONCURRENCY_LIMIT = "concurrency limit reached"
     PREEMPTION_POLICY = "PREEMPTION_REQUIREMENTS == False"
     SUBMITTER_LIMIT = "submitter limit exceeded"
     NO_MATCH = "no match found"
@@ -39,6 +41,10 @@ class StopReason(StrEnum):
     NO_MATCH = "no slot matches the jobs left"
     NO_SLOTS = "no slots left"
     NO_IDLE_JOBS = "no idle jobs"
+    CONCURRENCY_LIMIT = "concurrency limit reached"
+    TIME = "time budget used up"
+    SUBMITTER_CONSTRAINT = "kept out by negotiator_submitter_constraint"
+    JOB_CONSTRAINT = "jobs left are kept out by negotiator_job_constraint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,8 @@ class Match:
 
     *request* is the first job of the request when the turn began, *slot* an index into the pool, *cost* its
     weight, *machine_rank* how the slot ranks the job, *preempted* who had the slot. *piece* is what was taken
-    of a partitionable slot, and *key* what the accountant charges the use under.
+    of a partitionable slot, and *key* what the accountant charges the use under. *concurrency_limits* is what
+    the job uses there.
     """
 
     submitter: str
@@ -63,6 +70,7 @@ class Match:
     preempted: str | None
     piece: Piece | None = None
     key: Hashable = None
+    concurrency_limits: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +78,8 @@ class Rejection:
     """One request that was offered in vain; *request* is its first job when the turn began.
 
     *group* is the group whose turn it was. *quota_group* is set where a limit stood in the way that came from
-    a group's quota: it is the group up the tree whose quota it was.
+    a group's quota: it is the group up the tree whose quota it was. *limits* are the concurrency limits that
+    were used up, if that was the reason.
     """
 
     submitter: str
@@ -79,6 +88,24 @@ class Rejection:
     reason: RejectReason
     group: str = ROOT_GROUP
     quota_group: str | None = None
+    limits: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """The reason as the negotiator tells it, with the names of the concurrency limits."""
+        if self.reason is RejectReason.CONCURRENCY_LIMIT and self.limits:
+            return f"concurrency limit {', '.join(self.limits)} reached"
+        return self.reason.value
+
+
+@dataclass(frozen=True, slots=True)
+class LimitFigures:
+    """How much of a concurrency limit was in use before the cycle and is after it, and the most there may be."""
+
+    name: str
+    in_use_before: float
+    in_use: float
+    maximum: float
 
 
 @dataclass(slots=True)
@@ -87,7 +114,8 @@ class SubmitterDecision:
 
     Weights are in slot weight. *share* (0 to 1) and *limit* are those of the pie's first spin, as the
     accountant publishes them (SubmitterShare, SubmitterLimit). *group* is the accounting group of the
-    submitter; *quota_group* the one whose quota the limit came from, if that stopped it.
+    submitter; *quota_group* the one whose quota the limit came from, if that stopped it; *time_budget* the
+    budget that was used up, if that stopped it.
     """
 
     submitter: str
@@ -106,6 +134,7 @@ class SubmitterDecision:
     stopped: StopReason = StopReason.NO_IDLE_JOBS
     group: str = ROOT_GROUP
     quota_group: str | None = None
+    time_budget: Budget | None = None
 
 
 @dataclass(slots=True)
@@ -132,3 +161,5 @@ class CycleDecision:
     quotas: list[GroupFigures] = field(default_factory=list)
     round_robin_times: dict[str, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    limits: list[LimitFigures] = field(default_factory=list)
+    time_budgets_used_up: list[Budget] = field(default_factory=list)

@@ -14,6 +14,7 @@ from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
 from fairq.engine.negotiation.decision import CycleDecision
+from fairq.engine.negotiation.participants import slots_taking_part
 from fairq.engine.negotiation.pie import Contender, PieQuota
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs
@@ -52,7 +53,7 @@ def pool_size(slots: AdColumns, cost: Sequence[float], policy: NegotiationPolicy
 
     Without slot weights a partitionable slot counts as many slots as it has Cpus.
     """
-    weights = np.array(cost)
+    weights = np.where(slots_taking_part(slots, policy), np.array(cost), 0.0)
     if not policy.use_slot_weights and len(weights):
         partitionable = evaluate_in_columns(_PARTITIONABLE, slots, {}).is_true()
         cpus = evaluate_in_columns("Cpus", slots, {}).as_rank(1.0)
@@ -109,10 +110,12 @@ class Groups:
         """Put everybody on the list of their group, and count what each group asks for."""
         demand = IdleDemand(self._policy.demand, jobs.ads)
         weighted = self._policy.demand.weighted
-        for contender, queue in zip(contenders, jobs.queues, strict=True):
+        for contender in contenders:
             group = self.group_of(contender.name)
             contender.decision.group = group.name
             self._members[group.name].append(contender)
+        for queue in jobs.queues:
+            group = self.group_of(queue.name)
             group.demand += demand.of(queue.idle) + (queue.running_weight if weighted else queue.running_jobs)
         self._size = {name: len({member.name for member in members}) for name, members in self._members.items()}
         if self.tree.regroups and not self._is_flat:

@@ -129,6 +129,9 @@ class MatchList(Protocol):
     def pop(self) -> tuple[int, int] | None:
         """Take the best candidate that the limits permit: the slot and its preempt state; None at the end."""
 
+    def pass_over(self, slot: int) -> None:
+        """Leave out a slot that was popped and not taken."""
+
 
 @dataclass(slots=True)
 class _Walk:
@@ -183,6 +186,12 @@ class LaneList:
             self.refused_by_limit = True
             self._open = [walk for walk in self._open if walk.lane is not lane]
         return None
+
+    def pass_over(self, slot: int) -> None:
+        """Leave out a slot that was popped and not taken."""
+        for walk in self._open:
+            if walk.at < len(walk.lane.order) and walk.lane.order[walk.at] == slot:
+                walk.at += 1
 
     def _best(self) -> tuple[Lane, int] | None:
         """The best first free slot of all open lanes, with its lane; lanes that are used up are closed."""
@@ -253,3 +262,6 @@ class SortedList:
             if cost <= self._least:
                 self._slots = iter(())
         return None
+
+    def pass_over(self, slot: int) -> None:
+        """Leave out a slot that was popped and not taken: popping did that already."""

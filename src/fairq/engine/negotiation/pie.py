@@ -6,6 +6,7 @@ calculateNormalizationFactor.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Protocol
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.negotiation.decision import StopReason, SubmitterDecision
 from fairq.engine.negotiation.matchlist import Limits
-from fairq.engine.negotiation.requests import RequestQueue
+from fairq.engine.negotiation.requests import JobQueue
 from fairq.engine.negotiation.turn import TurnEnd
 
 UNLIMITED = sys.float_info.max
@@ -22,13 +23,24 @@ UNLIMITED = sys.float_info.max
 
 @dataclass(slots=True, eq=False)
 class Contender:
-    """One submitter at one schedd in a cycle: its queue and the record of what it got."""
+    """One submitter at one schedd in a cycle: its queue and the record of what it got.
+
+    With global job priorities there may be several, one for each range of priorities; *job_priority* is the
+    highest of the range.
+    """
 
     name: str
     schedd: str
-    queue: RequestQueue
+    queue: JobQueue
     decision: SubmitterDecision
     starvation: float = 0.0
+    job_priority: int | None = None
+
+    @property
+    def turn_order(self) -> tuple[float, float, float, str, str]:
+        """Less is earlier in a spin (reference 2.6)."""
+        priority = -math.inf if self.job_priority is None else self.job_priority
+        return self.effective_priority, -priority, self.starvation, self.name, self.schedd
 
     @property
     def effective_priority(self) -> float:
@@ -105,6 +117,9 @@ class Cycle(Protocol):
     def weighted_used(self, name: str) -> float:
         """Slot weight that a submitter or group has in use at this moment."""
 
+    def in_order(self, contenders: Sequence[Contender]) -> list[Contender]:
+        """Put them into the order of their turns."""
+
     def slots_left(self) -> bool:
         """Whether any candidate slot is left."""
 
@@ -152,7 +167,7 @@ class Pie:
             return False
         self.spins += 1
         if first:
-            self.contenders.sort(key=lambda c: (c.effective_priority, c.starvation, c.name, c.schedd))
+            self.contenders = self._cycle.in_order(self.contenders)
         left_before, count_before = self._left, len(self.contenders)
         satisfied = set()
         for place, contender in enumerate(self.contenders):

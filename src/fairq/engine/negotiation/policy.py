@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from fairq.engine.classad import Expression
+from fairq.engine.negotiation.budgets import TimeBudgets
+from fairq.engine.negotiation.requests import SkipBy
+from fairq.engine.negotiation.significant import SignificantAttributes
 from fairq.engine.quotas.policy import QuotaPolicy
 
 TieBreak = Literal["slot_name", "std_sort"]
@@ -41,6 +45,20 @@ class NegotiationPolicy:
         partitionable_slots: whether a match takes what its job requests of a partitionable slot, or the
             whole of it as today's negotiator unless it has a consumption policy.
         depth_first: fill a partitionable slot before the next one is looked at.
+        limits: the most of each concurrency limit that may be in use, by lower-case name (see
+            `concurrency.ConcurrencyLimits`).
+        slot_constraint, submitter_constraint, job_constraint: only slots, submitters and jobs for which it is
+            true take part; None: all.
+        shutdown_threshold: leave out slots whose machine shuts down within so many seconds; None: none.
+        discount_suspended: do not charge slots whose job is suspended.
+        budgets: how long the cycle and its turns may take; None: as long as they need.
+        skip_by: what is passed over for the rest of a turn once a job found no slot.
+        request_counts: whether alike jobs are one request, which its first job names.
+        significant: what tells kinds of jobs apart.
+        global_job_prios: among equal submitters their jobs' priorities decide, at most so many of each; None:
+            they do not.
+        preemption_stable: whether *preemption_requirements* and *preemption_rank* keep their values while one
+            request is matched.
     """
 
     rules: str
@@ -64,3 +82,15 @@ class NegotiationPolicy:
     jobs_per_turn: int | None = None
     partitionable_slots: PartitionableSlots = "carve"
     depth_first: bool = False
+    limits: Mapping[str, float] = field(default_factory=dict)
+    slot_constraint: Expression | None = None
+    submitter_constraint: Expression | None = None
+    job_constraint: Expression | None = None
+    shutdown_threshold: Expression | None = None
+    discount_suspended: bool = False
+    budgets: TimeBudgets | None = None
+    skip_by: SkipBy = "autocluster"
+    request_counts: bool = True
+    significant: SignificantAttributes = field(default_factory=SignificantAttributes)
+    global_job_prios: int | None = None
+    preemption_stable: bool = True

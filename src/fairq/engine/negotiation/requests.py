@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Literal, Protocol
 
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.snapshot import SubmitterQueue
@@ -12,6 +13,9 @@ from fairq.records import Ad, JobRange
 _PRIORITY_KEYS = ("PreJobPrio1", "PreJobPrio2", "JobPrio", "PostJobPrio1", "PostJobPrio2")
 
 JobKey = Callable[[JobRange], tuple[float, ...]]
+
+SkipBy = Literal["autocluster", "cluster", "nothing"]
+"""What is passed over for the rest of a turn once a job found no slot: all that are alike, all of its cluster."""
 
 
 def job_order(ads: Mapping[int, Ad]) -> JobKey:
@@ -40,16 +44,49 @@ def _priorities(ad: Ad) -> Ad:
     return {name: ad[name] for name in _PRIORITY_KEYS if isinstance(ad.get(name), int | float)}
 
 
+class JobRequest(Protocol):
+    """Alike idle jobs on offer, taken from the front as they are matched."""
+
+    autocluster: int
+    key: int
+    """What it shares with the requests that are passed over when it finds no slot."""
+
+    @property
+    def count(self) -> int:
+        """How many jobs are on offer."""
+
+    def first_job(self) -> tuple[int, int]:
+        """The cluster and proc that is matched next."""
+
+    def take(self) -> tuple[int, int]:
+        """Take the next job: its cluster and proc."""
+
+
+class JobQueue(Protocol):
+    """What a submitter's turn is held over."""
+
+    idle_jobs: int
+    """How many jobs the submitter had idle before the cycle."""
+    kept_out: int
+    """How many of them are not to be matched."""
+
+    def session(self) -> Iterator[JobRequest]:
+        """Begin a turn: the requests that still have jobs, in order."""
+
+
 @dataclass(slots=True)
 class Request:
     """Consecutive idle jobs of one autocluster; jobs are taken from the front as they are matched.
 
-    *count* of them are on offer, *held_back* more only in a later turn.
+    *count* of them are on offer, *held_back* more only in a later turn. *key*: see `JobRequest`; *priority* is
+    that of its jobs where priorities keep requests apart, else that of its first.
     """
 
     autocluster: int
     count: int
     pieces: list[tuple[int, int, int]]
+    key: int
+    priority: int
     held_back: int = 0
     _next: int = field(default=0)
 
@@ -74,6 +111,9 @@ class RequestQueue:
 
     With *jobs_per_turn* no more jobs than that are offered in one turn, matched or not (schedd.cpp,
     `SCHEDD_ENABLE_PER_USER_MATCH_LIMITS`); then the turn ends as if there were no more.
+
+    *admits* tells by autocluster which jobs may be matched at all; *skip_by* what to pass over after a failure:
+    requests do not go beyond it. *by_priority*: nor do they hold jobs of different priority.
     """
 
     def __init__(
@@ -82,33 +122,59 @@ class RequestQueue:
         order: JobKey,
         autoclusters: Autoclusters,
         jobs_per_turn: int | None = None,
+        *,
+        admits: Callable[[int], bool] | None = None,
+        skip_by: SkipBy = "autocluster",
+        by_priority: bool = False,
     ) -> None:
         self._requests: list[Request] = []
         self._jobs_per_turn = jobs_per_turn
+        self._by_cluster = skip_by == "cluster"
+        self._by_priority = by_priority
         self.idle_jobs = sum(map(len, queue.idle))
+        self.kept_out = 0
         for jobs in sorted(queue.idle, key=order):
             for autocluster, first, last in autoclusters.split(jobs):
-                self._add(autocluster, (jobs.cluster, first, last))
+                if admits is None or admits(autocluster):
+                    self._add(autocluster, (jobs.cluster, first, last), jobs.priority)
+                else:
+                    self.kept_out += last - first + 1
 
-    def _add(self, autocluster: int, piece: tuple[int, int, int]) -> None:
+    def priorities(self) -> set[int]:
+        """The priorities of the jobs."""
+        return {request.priority for request in self._requests}
+
+    def _add(self, autocluster: int, piece: tuple[int, int, int], priority: int) -> None:
         size = piece[2] - piece[1] + 1
-        if self._requests and self._requests[-1].autocluster == autocluster:
-            self._requests[-1].pieces.append(piece)
-            self._requests[-1].count += size
+        key = piece[0] if self._by_cluster else autocluster
+        last = self._requests[-1] if self._requests else None
+        if (
+            last is not None
+            and last.autocluster == autocluster
+            and last.key == key
+            and (last.priority == priority or not self._by_priority)
+        ):
+            last.pieces.append(piece)
+            last.count += size
         else:
-            self._requests.append(Request(autocluster, size, [piece]))
+            self._requests.append(Request(autocluster, size, [piece], key, priority))
 
-    def session(self) -> Iterator[Request]:
-        """Begin a turn: the requests that still have jobs, in order."""
+    def session(self, priorities: tuple[int, int] | None = None) -> Iterator[Request]:
+        """Begin a turn: the requests that still have jobs, in order; of *priorities* (lowest, highest) alone."""
         self._requests = [request for request in self._requests if request.count or request.held_back]
+        requests = self._requests
+        if priorities is not None:
+            lowest, highest = priorities
+            requests = [request for request in requests if lowest <= request.priority <= highest]
         if self._jobs_per_turn is None:
-            return iter(self._requests)
-        self._offer(self._jobs_per_turn)
-        return (request for request in self._requests if request.count)
+            return iter(requests)
+        _offer(requests, self._jobs_per_turn)
+        return (request for request in requests if request.count)
 
-    def _offer(self, jobs: int) -> None:
-        for request in self._requests:
-            all_left = request.count + request.held_back
-            request.count = min(all_left, jobs)
-            request.held_back = all_left - request.count
-            jobs -= request.count
+
+def _offer(requests: Iterable[Request], jobs: int) -> None:
+    for request in requests:
+        all_left = request.count + request.held_back
+        request.count = min(all_left, jobs)
+        request.held_back = all_left - request.count
+        jobs -= request.count

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
 from fairq.engine.classad.kinds import STRING, UNDEFINED_KIND
+from fairq.engine.negotiation.participants import slots_shutting_down, slots_taking_part
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import PoolSlots
 
 _IN_USE = parse('State == "Claimed" || State == "Preempting"')
 _RETIRING = parse("RetirementTimeRemaining > 0")
 _PARTITIONABLE = parse("PartitionableSlot")
+_SUSPENDED = parse('Activity == "Suspended"')
 _CLAIMED_IDLE = parse('State == "Claimed" && Activity == "Idle"')
 
 _HOLDER_NAMES = ("PreemptingAccountingGroup", "PreemptingUser", "AccountingGroup", "RemoteUser")
@@ -42,9 +44,14 @@ def slot_weights(
     return np.where(weights >= 0, weights, ones)
 
 
-def users_of(slots: AdColumns) -> list[str | None]:
-    """Who is charged for each slot: the user of one that is claimed or being preempted, else None."""
+def users_of(slots: AdColumns, policy: NegotiationPolicy) -> list[str | None]:
+    """Who is charged for each slot: the user of one that is claimed or being preempted, else None.
+
+    Nobody is for a suspended job if the policy does not count those (Accountant.cpp, IsClaimed).
+    """
     in_use = evaluate_in_columns(_IN_USE, slots, {}).is_true()
+    if policy.discount_suspended:
+        in_use = in_use & ~evaluate_in_columns(_SUSPENDED, slots, {}).is_true()
     return _names(slots, in_use, _USER_NAMES)
 
 
@@ -69,10 +76,10 @@ def candidate_slots(pool: PoolSlots, policy: NegotiationPolicy) -> NDArray[np.bo
     """Which slots may be matched in this cycle at all (matchmaker.cpp, trimStartdAds).
 
     Without preemption no busy slots but partitionable ones; with it no slots whose job may still retire
-    unless early preemption is considered; none that are draining.
+    unless early preemption is considered; none that are draining, about to shut down, or kept out.
     """
     slots = pool.ads
-    candidates = np.ones(len(slots), np.bool_)
+    candidates = slots_taking_part(slots, policy) & ~slots_shutting_down(slots, policy)
     if not policy.consider_preemption:
         in_use = evaluate_in_columns(_IN_USE, slots, {}).is_true()
         candidates &= ~in_use | evaluate_in_columns(_PARTITIONABLE, slots, {}).is_true()

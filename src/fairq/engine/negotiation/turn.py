@@ -8,19 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from fairq.engine.negotiation.budgets import TurnClock
 from fairq.engine.negotiation.candidates import Candidates
+from fairq.engine.negotiation.concurrency import ConcurrencyLimits, JobLimits, LimitedList
 from fairq.engine.negotiation.decision import RejectReason, StopReason
 from fairq.engine.negotiation.matchlist import Limits, MatchList
-from fairq.engine.negotiation.requests import Request, RequestQueue
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.requests import JobQueue, JobRequest
 from fairq.engine.negotiation.shared_work import Asker
 
 Job = tuple[int, int]
 
-TakeSlot = Callable[[Job, Job, int, int, int], None]
-"""Called for a match: the job, its request's first job, its autocluster, the slot and its preempt state."""
+TakeSlot = Callable[[Job, Job, int, int, int, str | None], None]
+"""Called for a match: the job, its request's first job, its autocluster, the slot, its preempt state, and the
+concurrency limits that the job uses there."""
 
-Refuse = Callable[[Job, RejectReason, int], None]
-"""Called for a request offered in vain: its first job when the turn began, why, and its autocluster."""
+Refuse = Callable[[Job, RejectReason, int, tuple[str, ...]], None]
+"""Called for a request offered in vain: its first job when the turn began, why, its autocluster, and the
+concurrency limits that were used up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +43,12 @@ class Turn:
         candidates: where slots come from.
         asker_of: who asks, per autocluster, with the ephemeral attributes of the moment.
         limits: how far the submitter may go, used up in place.
+        concurrency: the concurrency limits.
+        policy: the cycle's rules; with preemption not considered and slot weights off the turn ends when the
+            limit kept a request from a slot.
         rank_beyond_limit: once the limit is used up, go on with slots whose machine prefers the job
             (the first spin with preemption considered).
-        stop_when_limited: end the turn when the limit kept a request from a slot (preemption not
-            considered and slot weights off).
+        time: the time that the turn has; None: any.
     """
 
     def __init__(
@@ -49,83 +56,111 @@ class Turn:
         candidates: Candidates,
         asker_of: Callable[[int], Asker],
         limits: Limits,
+        concurrency: ConcurrencyLimits,
+        policy: NegotiationPolicy,
         rank_beyond_limit: bool,
-        stop_when_limited: bool,
+        time: TurnClock | None = None,
     ) -> None:
         self._candidates = candidates
         self._asker_of = asker_of
         self._limits = limits
+        self._concurrency = concurrency
         self._rank_beyond_limit = rank_beyond_limit
-        self._stop_when_limited = stop_when_limited
+        self._policy = policy
+        self._stop_when_limited = not policy.consider_preemption and not policy.use_slot_weights
+        self._time = time
         self._limited = False
         self._list: MatchList | None = None
         self._listed_for: tuple[int, bool] | None = None
+        self._used_up: tuple[str, ...] = ()
 
-    def run(self, queue: RequestQueue, take: TakeSlot, refuse: Refuse) -> TurnEnd:
+    def run(self, queue: JobQueue, take: TakeSlot, refuse: Refuse) -> TurnEnd:
         """Offer the queue's requests in order until the turn ends."""
         rejected: set[int] = set()
-        unmatched = busy = False
+        reasons: set[RejectReason] = set()
+        busy = False
         for request in queue.session():
             end = self._full()
             if end is not None:
                 return end
-            if request.autocluster in rejected:
+            if request.key in rejected:
                 continue
             reason, end = self._offer(request, take)
             if end is not None:
                 return end
             if reason is None:
                 continue
-            refuse(self._offered, reason, request.autocluster)
-            rejected.add(request.autocluster)
-            unmatched = True
+            refuse(self._offered, reason, request.autocluster, self._used_up)
+            if self._policy.skip_by != "nothing":
+                rejected.add(request.key)
+            reasons.add(reason)
             busy = busy or self._candidates.suits_any(self._asker_of(request.autocluster))
             if self._limited and self._stop_when_limited:
                 return TurnEnd(False, StopReason.LIMIT)
-        end = self._full()
-        if end is not None:
-            return end
+        return self._full() or self._done(reasons, busy)
+
+    def _done(self, reasons: set[RejectReason], busy: bool) -> TurnEnd:
+        """How a turn ends in which all jobs were offered and some refused for *reasons*."""
         if self._limits.used >= self._limits.limit or self._limited:
             return TurnEnd(False, StopReason.LIMIT)
-        without_match = StopReason.IN_USE if busy else StopReason.NO_MATCH
-        return TurnEnd(True, without_match if unmatched else StopReason.NO_MORE_JOBS)
+        if not reasons:
+            return TurnEnd(True, StopReason.NO_MORE_JOBS)
+        if reasons == {RejectReason.CONCURRENCY_LIMIT}:
+            return TurnEnd(True, StopReason.CONCURRENCY_LIMIT)
+        return TurnEnd(True, StopReason.IN_USE if busy else StopReason.NO_MATCH)
 
     def _full(self) -> TurnEnd | None:
         limits = self._limits
+        if self._time is not None and self._time.runs_out():
+            return TurnEnd(False, StopReason.TIME)
         if limits.used >= limits.limit and not self._rank_beyond_limit:
             return TurnEnd(False, StopReason.LIMIT)
         if limits.used >= limits.ceiling:
             return TurnEnd(False, StopReason.CEILING)
         return None
 
-    def _offer(self, request: Request, take: TakeSlot) -> tuple[RejectReason | None, TurnEnd | None]:
+    def _offer(self, request: JobRequest, take: TakeSlot) -> tuple[RejectReason | None, TurnEnd | None]:
         """Match the request's jobs one after the other: why the last one failed, or how the turn ended."""
         limits = self._limits
         self._offered = first = request.first_job()
+        self._used_up = ()
+        job_limits = self._concurrency.of(self._asker_of(request.autocluster))
         while request.count:
             end = self._full()
             if end is not None:
                 return None, end
+            if not self._policy.request_counts:
+                self._offered = first = request.first_job()
             only_rank = limits.used >= limits.limit
-            matches = self._match_list(request.autocluster, only_rank)
+            if job_limits is not None and (name := job_limits.refusing()) is not None:
+                self._used_up = (name,)
+                # The count of the search before stands (reference 3.10).
+                self._limited |= self._list is not None and self._list.refused_by_limit
+                return RejectReason.CONCURRENCY_LIMIT, None
+            matches = self._match_list(request.autocluster, only_rank, job_limits)
             found = matches.pop()
             if found is None:
                 self._limited |= matches.refused_by_limit
                 return self._why(request.autocluster, only_rank, matches), None
             slot, state = found
-            take(request.take(), first, request.autocluster, slot, state)
+            text = None if job_limits is None else job_limits.take(slot)
+            take(request.take(), first, request.autocluster, slot, state, text)
         return None, None
 
-    def _match_list(self, autocluster: int, only_rank: bool) -> MatchList:
+    def _match_list(self, autocluster: int, only_rank: bool, job_limits: JobLimits | None) -> MatchList:
         """The list in use if it is for such a request, else a new one (there is only one list)."""
         wanted = (autocluster, only_rank)
-        if self._list is None or self._listed_for != wanted:
-            self._list = self._candidates.match_list(self._asker_of(autocluster), only_rank, self._limits)
+        if self._list is None or self._listed_for != wanted or not self._policy.preemption_stable:
+            matches = self._candidates.match_list(self._asker_of(autocluster), only_rank, self._limits)
+            self._list = matches if job_limits is None else job_limits.narrow(matches)
             self._listed_for = wanted
         return self._list
 
     def _why(self, autocluster: int, only_rank: bool, matches: MatchList) -> RejectReason:
         """The reason the negotiator gives, by its order of precedence (reference 3.12)."""
+        if isinstance(matches, LimitedList) and matches.used_up:
+            self._used_up = tuple(sorted(matches.used_up))
+            return RejectReason.CONCURRENCY_LIMIT
         if not only_rank and self._candidates.refused_by_policy(self._asker_of(autocluster)):
             return RejectReason.PREEMPTION_POLICY
         if matches.refused_by_limit:

@@ -1,0 +1,89 @@
+"""How long a cycle and its turns may take.
+
+Reference 3.13; matchmaker.cpp, negotiateWithGroup: a budget that is used up before a turn takes the submitter
+out of the pie, one that runs out within a turn ends that turn. The engine has no clock of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+Clock = Callable[[], float]
+"""Tells the time in seconds, from any start, never backwards."""
+
+Budget = Literal["cycle", "submitter", "schedd", "spin"]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeBudgets:
+    """The most time, in seconds: for the cycle, and in all its turns for a submitter (*submitter*) and for all
+    submitters of a schedd (*schedd*); *spin* is for one turn, one submitter in one spin of a pie."""
+
+    cycle: float
+    submitter: float
+    schedd: float
+    spin: float
+
+
+class Stopwatch:
+    """Measures a cycle against its budgets.
+
+    Args:
+        budgets: how long what may take.
+        clock: tells the time.
+    """
+
+    def __init__(self, budgets: TimeBudgets, clock: Clock) -> None:
+        self._budgets = budgets
+        self._clock = clock
+        self._start = clock()
+        self._submitters: dict[tuple[str, str], float] = {}
+        self._schedds: dict[str, float] = {}
+        self.used_up: set[Budget] = set()
+        """The budgets that have stopped anybody so far."""
+
+    def turn(self, submitter: str, schedd: str) -> TurnClock:
+        """Begin the turn of a submitter at a schedd."""
+        now = self._clock()
+        budgets = self._budgets
+        left: list[tuple[float, Budget]] = [
+            (budgets.cycle - (now - self._start), "cycle"),
+            (budgets.submitter - self._submitters.get((submitter, schedd), 0.0), "submitter"),
+            (budgets.schedd - self._schedds.get(schedd, 0.0), "schedd"),
+        ]
+        least = min(left)
+        if least[0] <= 0:
+            self.used_up.add(least[1])
+            return TurnClock(self._clock, now, now, least[1], over=True)
+        seconds, budget = min(least, (budgets.spin, "spin"))
+        return TurnClock(self._clock, now, now + seconds, budget)
+
+    def end(self, turn: TurnClock, submitter: str, schedd: str) -> None:
+        """End the turn that *turn* measured."""
+        taken = self._clock() - turn.start
+        self._submitters[submitter, schedd] = self._submitters.get((submitter, schedd), 0.0) + taken
+        self._schedds[schedd] = self._schedds.get(schedd, 0.0) + taken
+        if turn.over:
+            self.used_up.add(turn.budget)
+
+
+class TurnClock:
+    """The time of one turn: *over* once it has run out, because of *budget*."""
+
+    __slots__ = ("_clock", "_deadline", "budget", "over", "start")
+
+    def __init__(
+        self, clock: Clock, start: float, deadline: float, budget: Budget, over: bool = False
+    ) -> None:
+        self._clock = clock
+        self._deadline = deadline
+        self.start = start
+        self.budget = budget
+        self.over = over
+
+    def runs_out(self) -> bool:
+        """Whether the time is over by now."""
+        self.over = self.over or self._clock() >= self._deadline
+        return self.over

@@ -1,0 +1,174 @@
+"""Concurrency limits: how many jobs may use some licence, database or other shared thing at once.
+
+Reference 3.10; ConcurrencyLimitUtils.cpp, ParseConcurrencyLimit; Accountant.cpp, LoadLimits, GetLimitMax;
+matchmaker.cpp, rejectForConcurrencyLimits.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from fairq.engine.classad import AdColumns, evaluate_in_ad, evaluate_in_columns, evaluate_scalar, expression_of
+from fairq.engine.negotiation.decision import LimitFigures
+from fairq.engine.negotiation.matchlist import MatchList
+from fairq.engine.negotiation.shared_work import Asker, SharedWork
+
+_JOBS = "concurrencylimits"
+_OF_SLOTS = ("ConcurrencyLimits", "PreemptingConcurrencyLimits")
+
+_NAME = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?", re.ASCII)
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII)
+
+
+@lru_cache(maxsize=10_000)
+def parse_limits(text: str) -> tuple[tuple[str, float], ...]:
+    """Return the limits that *text* names, as (lower-case name, amount).
+
+    They are ``name`` or ``name:amount``, with commas or spaces between. An amount that is no number above 0
+    counts as 1; a name that is none (it may have one dot) is left out; of one named twice the amounts add up.
+    """
+    found: dict[str, float] = {}
+    for word in re.split(r"[,\s]+", text.lower()):
+        name, _, amount = word.partition(":")
+        if _NAME.fullmatch(name):
+            found[name] = found.get(name, 0.0) + _amount(amount)
+    return tuple(found.items())
+
+
+def _amount(text: str) -> float:
+    number = _NUMBER.match(text)
+    value = float(number.group()) if number else 1.0
+    return value if 0 < value < math.inf else 1.0
+
+
+class ConcurrencyLimits:
+    """How much of every limit is in use, over one cycle.
+
+    Args:
+        maxima: the most of each limit that may be in use, by lower-case name; ``default_<prefix>`` holds for
+            limits called ``<prefix>.something`` without an entry, ``default`` for all others.
+        slots: the slots' ads; what the jobs on them use is counted.
+    """
+
+    def __init__(self, maxima: Mapping[str, float], slots: AdColumns) -> None:
+        self._maxima = maxima
+        self._slots = slots
+        self._in_use: dict[str, float] = {}
+        for attribute in _OF_SLOTS:
+            if attribute.lower() in slots.names():
+                values = evaluate_in_columns(attribute, slots, {})
+                for row in range(len(slots)):
+                    if isinstance(text := values.python(row), str):
+                        self.use(text)
+        self._before = dict(self._in_use)
+        self._by_slot = SharedWork(self._evaluate, slots, [_JOBS], [])
+
+    def of(self, asker: Asker) -> JobLimits | None:
+        """The limits that a kind of job is under, None if none."""
+        if _JOBS not in asker.job:
+            return None
+        value = asker.job[_JOBS]
+        if isinstance(value, str) and value.startswith("/Expr("):
+            ad = asker.ad()
+            value = evaluate_scalar(expression_of(value), ad, now=self._slots.now)
+            if not isinstance(value, str):
+                return JobLimits(self, by_slot=self._by_slot.get(asker))
+        return JobLimits(self, text=value) if isinstance(value, str) else None
+
+    def refusing(self, text: str) -> str | None:
+        """The first of the limits in *text* that would be exceeded, None if there is room for all."""
+        for name, amount in parse_limits(text):
+            in_use = self._in_use.setdefault(name, 0.0)
+            if in_use < 0 or in_use + amount > self.maximum(name):
+                return name
+        return None
+
+    def use(self, text: str) -> None:
+        """Count a job with the limits *text* as running."""
+        for name, amount in parse_limits(text):
+            self._in_use[name] = self._in_use.get(name, 0.0) + amount
+
+    def maximum(self, name: str) -> float:
+        """How much of the limit may be in use at once."""
+        known = self._maxima.get(name)
+        if known is None and "." in name:
+            known = self._maxima.get(f"default_{name.partition('.')[0]}")
+        return self._maxima.get("default", math.inf) if known is None else known
+
+    def figures(self) -> list[LimitFigures]:
+        """What is in use of every limit that is in use or was asked for, by name."""
+        return [
+            LimitFigures(name, self._before.get(name, 0.0), in_use, self.maximum(name))
+            for name, in_use in sorted(self._in_use.items())
+        ]
+
+    def _evaluate(self, asker: Asker) -> list[str | None]:
+        """The limits of a job whose limits hang on the slot, for each slot."""
+        ad = asker.ad()
+        values = evaluate_in_ad(expression_of(ad[_JOBS]), ad, self._slots)
+        texts = (values.python(row) for row in range(len(self._slots)))
+        return [text if isinstance(text, str) else None for text in texts]
+
+
+class JobLimits:
+    """The limits of one kind of job: *text* on any slot, or one *by_slot*."""
+
+    def __init__(
+        self, limits: ConcurrencyLimits, text: str = "", by_slot: Sequence[str | None] | None = None
+    ) -> None:
+        self._limits = limits
+        self._text = text
+        self._by_slot = by_slot
+
+    def refusing(self) -> str | None:
+        """The limit that keeps the job from every slot, None if none does."""
+        return self._limits.refusing(self._text) if self._text else None
+
+    def narrow(self, matches: MatchList) -> MatchList:
+        """The list of candidates, without slots on which the job would exceed a limit."""
+        return matches if self._by_slot is None else LimitedList(matches, self._limits, self._by_slot)
+
+    def take(self, slot: int) -> str | None:
+        """Count the job as running on *slot*; return its limits there."""
+        text = self._text if self._by_slot is None else self._by_slot[slot]
+        if text:
+            self._limits.use(text)
+        return text or None
+
+
+class LimitedList:
+    """A list of candidates that leaves out slots on which a job would exceed a limit.
+
+    *used_up* are the limits that have kept a slot from the job.
+    """
+
+    def __init__(
+        self, matches: MatchList, limits: ConcurrencyLimits, by_slot: Sequence[str | None]
+    ) -> None:
+        self._matches = matches
+        self._limits = limits
+        self._by_slot = by_slot
+        self.used_up: set[str] = set()
+
+    @property
+    def refused_by_limit(self) -> bool:
+        """Whether the submitter's limits have kept any slot from the request."""
+        return self._matches.refused_by_limit
+
+    def pop(self) -> tuple[int, int] | None:
+        """Take the best candidate that the limits permit."""
+        while (found := self._matches.pop()) is not None:
+            text = self._by_slot[found[0]]
+            name = self._limits.refusing(text) if text else None
+            if name is None:
+                return found
+            self.used_up.add(name)
+            self._matches.pass_over(found[0])
+        return None
+
+    def pass_over(self, slot: int) -> None:
+        """Leave out a slot that was popped and not taken."""
+        self._matches.pass_over(slot)

@@ -1,0 +1,99 @@
+"""Job priorities that count across schedds among submitters of equal priority (USE_GLOBAL_JOB_PRIOS).
+
+Every submitter has one entry per priority of its idle jobs. After sorting, neighbouring entries of one submitter
+at one schedd become one entry with a range of priorities, whose turn offers only jobs in the range.
+Reference 2.6; matchmaker.cpp, submitterLessThan, consolidateGlobalJobPrioSubmitterAds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from fairq.engine.negotiation.pie import Contender
+from fairq.engine.negotiation.requests import JobRequest, Request, RequestQueue
+
+
+def split_by_priority(contender: Contender, queue: RequestQueue, most: int) -> list[Contender]:
+    """Return *contender* once for each priority of its idle jobs, best first, at most *most* times.
+
+    Jobs of all lower priorities go with the last.
+    """
+    priorities = sorted(queue.priorities(), reverse=True)
+    if len(priorities) < 2 or most < 2:
+        only = priorities[0] if priorities else None
+        return [replace(contender, job_priority=only)]
+    highest = priorities[:most]
+    lowest = [*highest[:-1], priorities[-1]]
+    return [
+        replace(contender, job_priority=high, queue=PriorityRange(queue, high, low))
+        for high, low in zip(highest, lowest, strict=True)
+    ]
+
+
+def merge_neighbours(contenders: Iterable[Contender]) -> list[Contender]:
+    """Return *contenders* with neighbours made one that are the same submitter at the same schedd."""
+    merged: list[Contender] = []
+    for contender in contenders:
+        last = merged[-1] if merged else None
+        if (
+            last is not None
+            and (last.name, last.schedd) == (contender.name, contender.schedd)
+            and isinstance(last.queue, PriorityRange)
+            and isinstance(contender.queue, PriorityRange)
+        ):
+            merged[-1] = replace(last, queue=last.queue.down_to(contender.queue))
+        else:
+            merged.append(contender)
+    return merged
+
+
+class PriorityRange:
+    """The jobs of a queue with priorities from *high* down to *low*."""
+
+    def __init__(self, queue: RequestQueue, high: int, low: int) -> None:
+        self._queue = queue
+        self._high = high
+        self._low = low
+        self.idle_jobs = queue.idle_jobs
+        self.kept_out = queue.kept_out
+
+    def down_to(self, other: PriorityRange) -> PriorityRange:
+        """The range from this one down to *other*."""
+        return PriorityRange(self._queue, self._high, other._low)
+
+    def session(self) -> Iterator[JobRequest]:
+        """Begin a turn: the requests in the range that still have jobs, alike neighbours as one."""
+        parts: list[Request] = []
+        for request in self._queue.session((self._low, self._high)):
+            if parts and parts[-1].key != request.key:
+                yield JoinedRequest(parts)
+                parts = []
+            parts.append(request)
+        if parts:
+            yield JoinedRequest(parts)
+
+
+class JoinedRequest:
+    """Neighbouring requests that differ in nothing but their jobs' priority, as one."""
+
+    def __init__(self, parts: Sequence[Request]) -> None:
+        self._parts = parts
+        self.autocluster = parts[0].autocluster
+        self.key = parts[0].key
+
+    @property
+    def count(self) -> int:
+        """How many jobs are on offer."""
+        return sum(part.count for part in self._parts)
+
+    def first_job(self) -> tuple[int, int]:
+        """The cluster and proc that is matched next."""
+        return self._first().first_job()
+
+    def take(self) -> tuple[int, int]:
+        """Take the next job: its cluster and proc."""
+        return self._first().take()
+
+    def _first(self) -> Request:
+        return next(part for part in self._parts if part.count)

@@ -1,0 +1,94 @@
+"""Who and what takes part in a cycle at all: the negotiator's constraints on slots, submitters and jobs.
+
+Reference 3.1 and 3.6; matchmaker.cpp, obtainAdsFromCollector, trimStartdAds_ShutdownLogic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.classad import AdColumns, Expression, evaluate_in_ad, evaluate_in_columns, evaluate_scalar
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.snapshot import SubmitterQueue
+from fairq.records import Ad
+
+_SHUTDOWN = ("DaemonShutdown", "DaemonShutdownFast")
+
+
+def slots_taking_part(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:
+    """The slots for which NEGOTIATOR_SLOT_CONSTRAINT is true; all of them without one.
+
+    Others have no part in the pie and are no candidates. Who has one in use is charged for it still.
+    """
+    if policy.slot_constraint is None:
+        return np.ones(len(slots), np.bool_)
+    return evaluate_in_columns(policy.slot_constraint, slots, {}).is_true()
+
+
+def slots_shutting_down(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:
+    """The slots whose machine will shut down within NEGOTIATOR_TRIM_SHUTDOWN_THRESHOLD seconds.
+
+    That is those whose DaemonShutdown or DaemonShutdownFast will be true by then; none without a time or with 0.
+    """
+    ending = np.zeros(len(slots), np.bool_)
+    seconds = None
+    if policy.shutdown_threshold is not None:
+        seconds = evaluate_scalar(policy.shutdown_threshold, {}, now=slots.now)
+    if slots.now is None or not isinstance(seconds, int | float) or not seconds > 0:
+        return ending
+    later = slots.at(slots.now + int(seconds))
+    for attribute in _SHUTDOWN:
+        if attribute.lower() in slots.names():
+            ending |= evaluate_in_columns(attribute, later, {}).is_true()
+    return ending
+
+
+def submitters_taking_part(
+    queues: Iterable[SubmitterQueue], policy: NegotiationPolicy, now: int
+) -> tuple[list[SubmitterQueue], list[SubmitterQueue]]:
+    """The queues for which NEGOTIATOR_SUBMITTER_CONSTRAINT is true, and the others."""
+    constraint = policy.submitter_constraint
+    if constraint is None:
+        return list(queues), []
+    inside: list[SubmitterQueue] = []
+    outside: list[SubmitterQueue] = []
+    for queue in queues:
+        (inside if _is_true(constraint, _submitter_ad(queue), now) else outside).append(queue)
+    return inside, outside
+
+
+class JobConstraint:
+    """NEGOTIATOR_JOB_CONSTRAINT on the *kinds* of jobs met, of which there may be more later; MY is the job."""
+
+    def __init__(self, constraint: Expression, now: int, kinds: Sequence[Ad]) -> None:
+        self._constraint = constraint
+        self._now = now
+        self._kinds = kinds
+        self._known: dict[int, bool] = {}
+
+    def admits(self, autocluster: int) -> bool:
+        """Whether the constraint is true for the jobs of an autocluster."""
+        known = self._known.get(autocluster)
+        if known is None:
+            known = _is_true(self._constraint, self._kinds[autocluster], self._now)
+            self._known[autocluster] = known
+        return known
+
+
+def _is_true(expression: Expression, ad: Ad, now: int) -> bool:
+    return bool(evaluate_in_ad(expression, ad, AdColumns([{}], now=now)).is_true()[0])
+
+
+def _submitter_ad(queue: SubmitterQueue) -> Ad:
+    """What a schedd tells the negotiator of a submitter, as far as it is known here."""
+    return {
+        "MyType": "Submitter",
+        "Name": queue.name,
+        "ScheddName": queue.schedd,
+        "IdleJobs": sum(map(len, queue.idle)),
+        "RunningJobs": queue.running_jobs,
+        "WeightedRunningJobs": queue.running_weight,
+    }

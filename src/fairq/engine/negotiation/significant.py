@@ -1,0 +1,41 @@
+"""Which attributes tell kinds of jobs apart, where the settings have a say in it.
+
+Reference 3.1 and 3.6; matchmaker.cpp, compute_significant_attrs; schedd.cpp, SIGNIFICANT_ATTRIBUTES.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from fairq.engine.classad import EVERY_ATTRIBUTE
+
+
+@dataclass(frozen=True, slots=True)
+class SignificantAttributes:
+    """Attribute names, in lower case.
+
+    Args:
+        chosen: these, whatever the slots read; empty: what they and the negotiator's expressions read.
+        added: these besides.
+        removed: not these.
+        removed_pattern: nor those in whose name this is found.
+    """
+
+    chosen: frozenset[str] = frozenset()
+    added: frozenset[str] = frozenset()
+    removed: frozenset[str] = frozenset()
+    removed_pattern: re.Pattern[str] | None = None
+
+    def of(self, read: frozenset[str]) -> frozenset[str]:
+        """The attributes that tell jobs apart where slots and expressions *read* these."""
+        if self.chosen:
+            return self.chosen | self.added
+        pattern = self.removed_pattern
+        kept = (
+            name
+            for name in read
+            if name == EVERY_ATTRIBUTE
+            or not (name in self.removed or (pattern is not None and pattern.search(name)))
+        )
+        return frozenset(kept) | self.added

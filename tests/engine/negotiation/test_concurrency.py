@@ -1,0 +1,183 @@
+"""Concurrency limits: jobs wait while what they share is used up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.engine.negotiation.pools import claimed, cycle, jobs, matched, slots
+
+from fairq.engine.negotiation.concurrency import parse_limits
+from fairq.engine.negotiation.decision import CycleDecision
+
+BY_ARCH = '/Expr(TARGET.Arch == "ARM" ? "arm_license" : undefined)/'
+
+
+def refusals(decision: CycleDecision) -> list[tuple[str, str]]:
+    """Who was refused and why, in the negotiator's words."""
+    return [(one.submitter, one.words) for one in decision.rejections]
+
+
+class TestNames:
+    """What a job may write."""
+
+    @pytest.mark.parametrize(
+        ("text", "limits"),
+        [
+            ("license", [("license", 1.0)]),
+            ("License:2", [("license", 2.0)]),
+            ("a, b:0.5 c", [("a", 1.0), ("b", 0.5), ("c", 1.0)]),
+            ("db.x:3", [("db.x", 3.0)]),
+            ("a,a", [("a", 2.0)]),
+            ("a:0, b:-1, c:junk, d:", [(name, 1.0) for name in "abcd"]),
+            ("a:2x", [("a", 2.0)]),
+            ("a:1e400, b:nan", [("a", 1.0), ("b", 1.0)]),
+            ("a.b.c, .x, x., 1st, my-db, é", []),
+            ("", []),
+            (" , ", []),
+        ],
+    )
+    def test_names_and_amounts(self, text: str, limits: list[tuple[str, float]]) -> None:
+        """Names in any case with an amount; one that is no number above 0 is 1; what is no name is ignored."""
+        assert list(parse_limits(text)) == limits
+
+
+class TestMaxima:
+    """Where the most of a limit comes from."""
+
+    @pytest.mark.parametrize(
+        ("limits", "name", "got"),
+        [
+            ({"license": 3, "default": 9}, "license", 3),
+            ({"license": 3, "default": 9}, "LICENSE", 3),
+            ({"license": 3, "default": 4}, "other", 4),
+            ({"db.x": 2, "default_db": 5, "default": 9}, "db.x", 2),
+            ({"db.x": 2, "default_db": 5, "default": 9}, "db.y", 5),
+            ({"db": 2, "default_db": 5, "default": 9}, "db", 2),
+            ({"default_db": 5, "default": 9}, "web.y", 9),
+            ({"license": 0, "default": 9}, "license", 0),
+            ({"license": 3.5, "default": 9}, "license:1.5", 2),
+            ({"a": 5, "b": 2, "default": 9}, "a, b", 2),
+            ({"a": 5, "default": 9}, "a,a", 2),
+        ],
+    )
+    def test_no_more_jobs_than_the_limit(self, limits: dict[str, float], name: str, got: int) -> None:
+        """The limit's own entry, else that of its prefix, else the general one decides."""
+        decision = cycle(slots(12), {"a@x": [jobs(12, ConcurrencyLimits=name)]}, limits=limits)
+
+        assert matched(decision) == {"a@x": got}
+
+
+class TestInUse:
+    """What runs already counts."""
+
+    def test_what_the_slots_advertise_counts(self) -> None:
+        """Jobs on claimed slots, and those that wait to preempt them, use their limits; the figures tell it."""
+        pool = slots(10)
+        pool[0] = claimed(pool[0], "old@x", ConcurrencyLimits="license:2,other")
+        pool[1] = claimed(pool[1], "old@x", PreemptingConcurrencyLimits="license")
+        decision = cycle(pool, {"a@x": [jobs(9, ConcurrencyLimits="license")]}, limits={"license": 5, "default": 9})
+
+        assert matched(decision) == {"a@x": 2}
+        license_, other = decision.limits
+        assert (license_.name, license_.in_use_before, license_.in_use, license_.maximum) == ("license", 3, 5, 5)
+        assert (other.name, other.in_use, other.maximum) == ("other", 1, 9)
+
+    def test_submitters_share_a_limit(self) -> None:
+        """The better submitter goes first; jobs without the limit do not mind."""
+        wants = {
+            "a@x": [jobs(3, ConcurrencyLimits="license")],
+            "b@x": [jobs(3, ConcurrencyLimits="license"), jobs(2)],
+        }
+        decision = cycle(slots(12), wants, {"a@x": 10, "b@x": 20}, limits={"license": 4})
+
+        assert matched(decision) == {"a@x": 3, "b@x": 3}
+        assert refusals(decision) == [("b@x", "concurrency limit license reached")]
+
+    def test_nobody_is_preempted_to_get_back_under_a_limit(self) -> None:
+        """More in use than allowed is left as it is."""
+        pool = [claimed(slot, "old@x", ConcurrencyLimits="license") for slot in slots(3)]
+        decision = cycle(pool, {"a@x": [jobs(1)]}, limits={"license": 1})
+
+        assert decision.matches == []
+
+    def test_the_first_limit_used_up_is_named(self) -> None:
+        """Of several limits the reason names the first that has no room."""
+        wants = {"a@x": [jobs(1, ConcurrencyLimits="full,db.y,db.z")]}
+        decision = cycle(slots(1), wants, limits={"full": 1, "default_db": 0})
+
+        assert refusals(decision) == [("a@x", "concurrency limit db.y reached")]
+
+
+class TestBySlot:
+    """Limits that hang on the slot."""
+
+    @pytest.mark.parametrize("tie_break", ["slot_name", "std_sort"])
+    def test_only_slots_with_room_are_taken(self, tie_break: str) -> None:
+        """A job that needs a licence on some slots takes others once the licences are used up."""
+        pool: list[dict[str, Any]] = slots(6)
+        for slot in pool[:4]:
+            slot["Arch"] = "ARM"
+        wants = {"a@x": [jobs(6, ConcurrencyLimits=BY_ARCH, Requirements=True)]}
+        decision = cycle(pool, wants, limits={"arm_license": 1}, tie_break=tie_break)
+
+        assert sorted(match.slot for match in decision.matches) == [0, 4, 5]
+        assert [match.concurrency_limits for match in decision.matches].count("arm_license") == 1
+        assert refusals(decision) == [("a@x", "concurrency limit arm_license reached")]
+
+    def test_an_expression_that_needs_no_slot_is_like_a_plain_text(self) -> None:
+        """It is worked out from the job alone."""
+        limits = '/Expr(strcat("lic", "ense", ":", RequestCpus))/'
+        decision = cycle(slots(4), {"a@x": [jobs(4, ConcurrencyLimits=limits, RequestCpus=1)]}, limits={"license": 3})
+
+        assert matched(decision) == {"a@x": 3}
+
+    @pytest.mark.parametrize("value", [5, True, "/Expr(undefined)/", "/Expr(1/0)/", ["license"]])
+    def test_what_is_no_text_is_no_limit(self, value: object) -> None:
+        """Numbers and failing expressions do not hold a job back."""
+        decision = cycle(slots(4), {"a@x": [jobs(4, ConcurrencyLimits=value)]}, limits={"license": 0})
+
+        assert matched(decision) == {"a@x": 4}
+
+
+class TestOrderOfReasons:
+    """A concurrency limit is told before other reasons, and does not end the turn."""
+
+    def test_it_is_told_where_nothing_matches_either(self) -> None:
+        """The limit is looked at before any slot."""
+        wants = {"a@x": [jobs(1, ConcurrencyLimits="license", Requirements=False)]}
+        decision = cycle(slots(1), wants, limits={"license": 0})
+
+        assert refusals(decision) == [("a@x", "concurrency limit license reached")]
+
+    def test_jobs_behind_are_offered_still(self) -> None:
+        """Other jobs of the same submitter follow after the refusal."""
+        wants = {"a@x": [jobs(2, ConcurrencyLimits="license"), jobs(3)]}
+        decision = cycle(slots(9), wants, limits={"license": 1})
+
+        assert matched(decision) == {"a@x": 4}
+
+
+amounts = st.sampled_from(["a", "b:2", "a:0.5", "a,b", "db.x:3", "db.y"])
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["u@x", "v@x", "w@x"]), amounts, st.integers(1, 5)), min_size=1, max_size=6),
+    st.fixed_dictionaries({name: st.integers(0, 6) for name in ("a", "b", "default_db", "default")}),
+    st.integers(1, 15),
+)
+def test_no_limit_is_exceeded(wants: list[tuple[str, str, int]], limits: dict[str, int], size: int) -> None:
+    """After any cycle no more of a limit is in use than there may be, and the figures are the matches' sums."""
+    queues: dict[str, list[tuple[int, dict[str, Any]]]] = {}
+    for name, text, count in wants:
+        queues.setdefault(name, []).append(jobs(count, ConcurrencyLimits=text))
+    decision = cycle(slots(size), queues, limits=limits)
+
+    sums: dict[str, float] = {}
+    for match in decision.matches:
+        for name, amount in parse_limits(match.concurrency_limits or ""):
+            sums[name] = sums.get(name, 0) + amount
+    assert all(of.in_use <= of.maximum for of in decision.limits)
+    assert sums == {of.name: of.in_use for of in decision.limits if of.in_use}
