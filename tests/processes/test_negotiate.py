@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.processes.live import JOBS, NOW, busy_pool, start, wait_for
+from tests.processes.live import JOBS, NOW, busy_pool, start, wait_for, wait_for_lock
 
 Run = Callable[..., Any]
 
@@ -49,7 +49,7 @@ def sidecar(state: Path) -> Path:
 def test_of_two_cycles_at_once_one_works_and_one_says_to_try_later(busy: Path, run: Run) -> None:
     """The second one changes nothing, and the first one is not disturbed."""
     with start(busy, "negotiate", "--now", NOW) as first:
-        assert wait_for(sidecar(busy), first)
+        assert wait_for_lock(sidecar(busy), first)
         first.send_signal(signal.SIGSTOP)
         try:
             assert sidecar(busy).exists(), "the cycle was over too soon"
