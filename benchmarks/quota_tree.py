@@ -1,0 +1,65 @@
+"""Times the allocation of quotas alone, over 2,000 groups in five levels: ``python benchmarks/quota_tree.py``."""
+
+from __future__ import annotations
+
+import random
+import time
+
+from fairq.engine.quotas.assignment import assign_quotas
+from fairq.engine.quotas.fairshare import share_fairly
+from fairq.engine.quotas.policy import GroupQuota
+from fairq.engine.quotas.remainders import deal_remainders
+from fairq.engine.quotas.tree import build_tree
+
+WIDTHS = (4, 4, 5, 5, 4)
+"""Groups below each group, level by level: 4 + 16 + 80 + 400 + 1600."""
+
+SUBMITTERS = 20_000
+POOL = 100_000.0
+
+
+def groups() -> list[GroupQuota]:
+    """Every level parts what is above it, some of it by fixed numbers; every second group accepts surplus."""
+    found: list[GroupQuota] = []
+    above = [""]
+    for width in WIDTHS:
+        names = [f"{name}.g{number}".lstrip(".") for name in above for number in range(width)]
+        for number, name in enumerate(names):
+            static = 7.0 if number % 11 == 0 else None
+            found.append(GroupQuota(name, static, 0.9 / width, accept_surplus=number % 2 == 0))
+        above = names
+    return found
+
+
+def main() -> None:
+    """Time each part and print a line for it."""
+    draw = random.Random(20_261_120)
+    configured = groups()
+    steps: list[tuple[str, float]] = []
+
+    def timed(name: str, since: float) -> float:
+        now = time.perf_counter()
+        steps.append((name, now - since))
+        return now
+
+    at = time.perf_counter()
+    tree = build_tree(configured)
+    at = timed("build the tree", at)
+    assign_quotas(tree, POOL, oversubscription=False)
+    timed("assign quotas", at)
+    for _ in range(SUBMITTERS):
+        draw.choice(tree.groups).demand += draw.randrange(1, 20)
+    for group in tree.groups:
+        group.requested = group.demand
+    at = time.perf_counter()
+    share_fairly(tree)
+    at = timed("share surplus", at)
+    deal_remainders(tree)
+    timed("deal remainders", at)
+    print(f"{len(tree) - 1} groups, {SUBMITTERS} submitters")
+    for name, seconds in steps:
+        print(f"{name:20}{1000 * seconds:8.1f} ms")
+
+
+if __name__ == "__main__":
+    main()
