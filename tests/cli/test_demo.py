@@ -13,7 +13,7 @@ def test_every_command_of_the_demo_is_shown_and_works(fairq: Callable[..., Any],
 
     assert ended.code == 0, ended.err
     assert ended.out.count("$ fairq ") == len(SCENES)
-    assert "12 matches in 1 spins over 12 slots" in ended.out
+    assert "12 matches in 1 spin over 12 slots" in ended.out
     first = ended.out.split("Matches")[0].splitlines()
     assert [line.split()[6] for line in first if line.startswith(("alice@", "bob@"))] == ["8", "4"]
     last = ended.out.rsplit("userprio -allusers", 1)[1]

@@ -92,8 +92,9 @@ def _view(cycle: Cycle) -> View:
             Column("Stopped by", "stopped"),
         ],
         records=[_with_quota_group(of) for of in cycle.document["submitters"]] if told else [],
-        title=f"Cycle {cycle.number}: {len(matches)} matches in {cycle.decision.spins} spins "
-        f"over {cycle.decision.slots} slots, rules {cycle.decision.rules}",
+        title=f"Cycle {cycle.number}: {_counted(len(matches), 'match', 'matches')} in "
+        f"{_counted(cycle.decision.spins, 'spin')} over {_counted(cycle.decision.slots, 'slot')}, "
+        f"rules {cycle.decision.rules}",
     )
     made = Table(
         columns=[
@@ -197,6 +198,10 @@ def _with_quota_group(submitter: dict[str, Any]) -> dict[str, Any]:
 
 def _worth_telling(cycle: Cycle) -> bool:
     return any(of.idle for of in cycle.decision.submitters)
+
+
+def _counted(count: int, one: str, many: str | None = None) -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def _two_places(value: float) -> str:
