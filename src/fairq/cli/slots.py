@@ -33,6 +33,7 @@ _LARGEST_COUNT = 1_000_000
     examples="""
         fairq slots add node1 --cpus 8 --memory 32GB                  # one slot called node1
         fairq slots add node2 --count 4 --attribute 'Site="CERN"'     # slot1@node2 to slot4@node2
+        fairq slots add node3 --partitionable --cpus 64 --gpus 4      # slot1@node3; jobs take what they request
         condor_status -json | fairq slots add --file -                # slots of a live pool
     """,
 )
@@ -53,6 +54,9 @@ def add(
         str | None, typer.Option("--disk", metavar="SIZE", help="Disk of each: KB, or as 100GB; else 10 GB.")
     ] = None,
     gpus: Annotated[int | None, typer.Option("--gpus", metavar="N", min=0, help="GPUs of each slot.")] = None,
+    partitionable: Annotated[
+        bool, typer.Option("--partitionable", help="Jobs take only what they request of a slot.")
+    ] = False,
     attribute: Annotated[
         list[str] | None,
         typer.Option("--attribute", metavar="NAME=EXPR", help="A further attribute of the ads; may be repeated."),
@@ -69,6 +73,9 @@ def add(
     A slot takes jobs that ask for no more than it has. Its weight, for usage and shares, is its number of
     cores, unless an attribute SlotWeight says otherwise. Platform and everything else can be set by
     --attribute.
+
+    A job takes a whole slot, or of one that is --partitionable what it requests: that becomes a dynamic slot
+    such as slot1_1@node3, which goes back when the job ends.
     """
     from fairq.hardware import architecture, operating_system
     from fairq.steps import slots as step
@@ -91,8 +98,11 @@ def add(
         )
         machine = name.partition("@")[2] or name
         platform = Platform(machine, architecture(), operating_system(), attributes)
-        names = [name] if count == 1 else [f"slot{number}@{machine}" for number in range(1, count + 1)]
-        new = step.records([slot_ad(one, i, shape, platform, time) for i, one in enumerate(names, 1)])
+        is_whole_name = count == 1 and ("@" in name or not partitionable)
+        names = [name] if is_whole_name else [f"slot{number}@{machine}" for number in range(1, count + 1)]
+        new = step.records(
+            [slot_ad(one, i, shape, platform, time, partitionable=partitionable) for i, one in enumerate(names, 1)]
+        )
     step.add(invocation.state_path, new, invocation.actor(time), dry_run=dry_run)
     _said(invocation, f"{len(new)} slot{'' if len(new) == 1 else 's'} {'would be ' if dry_run else ''}added")
 
@@ -103,6 +113,7 @@ def add(
         fairq slots detect                    # show what this machine would offer
         fairq slots detect --add              # one slot per core, into the pool
         fairq slots detect --slots 2 --add    # two slots that share the machine
+        fairq slots detect --partitionable    # one slot that is divided as jobs request
     """,
 )
 def detect(
@@ -112,6 +123,9 @@ def detect(
         int | None,
         typer.Option("--slots", metavar="N", min=1, help="Share the machine out to N slots; else one per core."),
     ] = None,
+    partitionable: Annotated[
+        bool, typer.Option("--partitionable", help="Slots of which jobs take what they request; one unless --slots.")
+    ] = False,
     store: Annotated[bool, typer.Option("--add", help="Add the slots to the pool.")] = False,
     now: Now = None,
 ) -> None:
@@ -126,7 +140,8 @@ def detect(
 
     time = invocation.now(now)
     machine = hardware.detect(invocation.state_path.absolute().parent)
-    ads = machine_slots(machine, slots if slots is not None else machine.cpus, time)
+    count = slots if slots is not None else 1 if partitionable else machine.cpus
+    ads = machine_slots(machine, count, time, partitionable=partitionable)
     if store:
         step.add(invocation.state_path, step.records(ads), invocation.actor(time))
         invocation.note(f"{len(ads)} slot{'' if len(ads) == 1 else 's'} added")

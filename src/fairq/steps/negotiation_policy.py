@@ -47,6 +47,7 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
         quotas=quota_policy(settings),
         jobs_per_turn=_jobs_per_turn(settings),
         partitionable_slots=settings["negotiator.partitionable_slots"],
+        match_working_cm_slots=settings["negotiator.match_working_cm_slots"],
         depth_first=settings["negotiator.negotiator_depth_first"],
         limits=settings.limits,
         slot_constraint=parsed_if_set(settings, "negotiator.negotiator_slot_constraint"),

@@ -1,4 +1,4 @@
-"""The ads of slots that fairq describes itself, as a startd advertises static slots."""
+"""The ads of slots that fairq describes itself, as a startd advertises static and partitionable slots."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ class Platform:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
-def slot_ad(name: str, number: int, shape: Shape, platform: Platform, now: int) -> Ad:
+def slot_ad(
+    name: str, number: int, shape: Shape, platform: Platform, now: int, *, partitionable: bool = False
+) -> Ad:
     """Return the ad of slot *number* of a machine, unclaimed since *now* (seconds since 1970)."""
     ad: Ad = {
         "MyType": "Machine",
@@ -54,7 +56,7 @@ def slot_ad(name: str, number: int, shape: Shape, platform: Platform, now: int) 
         "Name": name,
         "Machine": platform.machine,
         "SlotID": number,
-        "SlotType": "Static",
+        **(_partitionable(shape) if partitionable else {"SlotType": "Static"}),
         "Arch": platform.arch,
         "OpSys": platform.system,
         "Cpus": shape.cpus,
@@ -81,8 +83,21 @@ def slot_ad(name: str, number: int, shape: Shape, platform: Platform, now: int) 
     return over(ad, platform.attributes)
 
 
-def machine_slots(machine: Machine, count: int, now: int) -> list[Ad]:
-    """Return the ads of *count* static slots that share out *machine* evenly, the first ones taking the rest.
+def _partitionable(shape: Shape) -> Ad:
+    resources = "Cpus Memory Disk Swap" + (" GPUs" if shape.gpus is not None else "")
+    return {
+        "SlotType": "Partitionable",
+        "SlotTypeID": 1,
+        "PartitionableSlot": True,
+        "NumDynamicSlots": 0,
+        "MachineResources": resources,
+    }
+
+
+def machine_slots(machine: Machine, count: int, now: int, *, partitionable: bool = False) -> list[Ad]:
+    """Return the ads of *count* slots that share out *machine* evenly, the first ones taking the rest.
+
+    They are static, unless *partitionable*.
 
     Raises InvalidSlotError if there are more slots than cores.
     """
@@ -118,7 +133,7 @@ def machine_slots(machine: Machine, count: int, now: int) -> list[Ad]:
             for gpu in gpus:
                 attributes[f"GPUs_{gpu.name.replace('-', '_')}"] = {"Id": gpu.name, **gpu.properties}
         platform = Platform(machine.name, machine.arch, machine.system, attributes)
-        ads.append(slot_ad(f"slot{number}@{machine.name}", number, shape, platform, now))
+        ads.append(slot_ad(f"slot{number}@{machine.name}", number, shape, platform, now, partitionable=partitionable))
     return ads
 
 

@@ -26,7 +26,7 @@ from fairq.engine.negotiation.matchlist import (
     SortedList,
 )
 from fairq.engine.negotiation.ordering import Ordering, order_slots
-from fairq.engine.negotiation.partitionable import Partitions
+from fairq.engine.negotiation.partitionable import Partitions, jobs_in_slot
 from fairq.engine.negotiation.partitioned_lists import PartitionedLists
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.shared_work import Asker, SharedWork
@@ -194,6 +194,16 @@ class Candidates:
         """How a slot ranks a job; *asker* is called only if any slot's Rank looks at the job at all."""
         ranks = self._same_machine_ranks
         return float((self._machine_ranks.get(asker()) if ranks is None else ranks)[slot])
+
+    def packed_jobs(self, slot: int, asker: Callable[[], Asker]) -> int:
+        """How many jobs a match stands for (matchmaker.cpp, jobsInSlot).
+
+        Today's negotiator, depth first, trusts a schedd to pack a partitionable slot that it was given as a
+        whole; *asker* is called only then.
+        """
+        if not self._policy.depth_first or self._policy.partitionable_slots != "whole":
+            return 1
+        return jobs_in_slot(self._pool.ads, slot, asker().job)
 
     def suits_any(self, asker: Asker) -> bool:
         """Whether the job could run on any slot that is not draining, were it not for who has it."""

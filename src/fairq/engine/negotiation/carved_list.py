@@ -64,7 +64,11 @@ class CarvedList:
 
     def pop(self) -> tuple[int, int] | None:
         """Take the best candidate that the limits permit."""
-        for price in self._row_of_prices:
+        if self._given and self._offers.is_pending:
+            self._given.pop()
+            self._row_of_prices = iter(())
+        price = next(self._row_of_prices, None)
+        if price is not None:
             if self._permits(price):
                 self._offers.propose(self._filling, price)
                 return self._rows[self._filling], NONE

@@ -67,9 +67,9 @@ class ConsumptionList:
 
     def pop(self) -> tuple[int, int] | None:
         """Take the best candidate that the limits permit."""
-        if self._last is not None:
+        if self._last is not None and not self._offers.is_pending:
             self._put_back(self._last)
-            self._last = None
+        self._last = None
         while self._entries:
             _, slot = self._entries.pop(0)
             part = self._parts.get(slot)

@@ -57,6 +57,11 @@ class Partitions:
         taken = {name: amount for name, amount in zip(self.resources, amounts.tolist(), strict=True) if amount}
         self._next = part, Piece(cost, taken), amounts
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether what was proposed last has not been taken."""
+        return self._next is not None
+
     def carve(self, row: int) -> Piece | None:
         """Take from the slot *row* of the pool what was proposed; None if it is not one that is divided."""
         if self._next is None or self.rows[self._next[0]] != row:
@@ -116,6 +121,19 @@ def divided_slots(
     if rule == "whole" and divided.any():
         divided &= consumption_policies(ads)
     return divided
+
+
+def jobs_in_slot(ads: AdColumns, slot: int, job: Ad) -> int:
+    """How many jobs alike a slot that is given as a whole has the cores and the memory for; 1 if static."""
+    rows = np.array([slot], np.intp)
+    if not evaluate_in_columns(_PARTITIONABLE, ads, {}, rows).is_true()[0]:
+        return 1
+    fits = [np.inf]
+    for name in ("Cpus", "Memory"):
+        amount = _number(job, name)
+        if amount > 0:
+            fits.append(evaluate_in_columns(name, ads, {}, rows).as_rank(0.0)[0] // amount)
+    return max(1, int(min(fits))) if min(fits) < np.inf else 1
 
 
 def consumption_policies(ads: AdColumns) -> NDArray[np.bool_]:

@@ -59,6 +59,7 @@ class NegotiationPolicy:
             they do not.
         preemption_stable: whether *preemption_requirements* and *preemption_rank* keep their values while one
             request is matched.
+        match_working_cm_slots: consider claimed partitionable slots that another pool works on.
     """
 
     rules: str
@@ -94,3 +95,4 @@ class NegotiationPolicy:
     significant: SignificantAttributes = field(default_factory=SignificantAttributes)
     global_job_prios: int | None = None
     preemption_stable: bool = True
+    match_working_cm_slots: bool = False

@@ -20,6 +20,8 @@ _PARTITIONABLE = parse("PartitionableSlot")
 _SUSPENDED = parse('Activity == "Suspended"')
 _CLAIMED_IDLE = parse('State == "Claimed" && Activity == "Idle"')
 
+_WANTS_NONE = parse("WantMatching =?= false")
+
 _HOLDER_NAMES = ("PreemptingAccountingGroup", "PreemptingUser", "AccountingGroup", "RemoteUser")
 _USER_NAMES = ("AccountingGroup", "RemoteUser")
 
@@ -76,7 +78,8 @@ def candidate_slots(pool: PoolSlots, policy: NegotiationPolicy) -> NDArray[np.bo
     """Which slots may be matched in this cycle at all (matchmaker.cpp, trimStartdAds).
 
     Without preemption no busy slots but partitionable ones; with it no slots whose job may still retire
-    unless early preemption is considered; none that are draining, about to shut down, or kept out.
+    unless early preemption is considered; none that are draining, about to shut down, or kept out; no claimed
+    partitionable ones that are not to be matched here.
     """
     slots = pool.ads
     candidates = slots_taking_part(slots, policy) & ~slots_shutting_down(slots, policy)
@@ -85,10 +88,22 @@ def candidate_slots(pool: PoolSlots, policy: NegotiationPolicy) -> NDArray[np.bo
         candidates &= ~in_use | evaluate_in_columns(_PARTITIONABLE, slots, {}).is_true()
     elif not policy.consider_early_preemption:
         candidates &= ~evaluate_in_columns(_RETIRING, slots, {}).is_true()
+    if {"wantmatching", "workingcm"} & slots.names():
+        candidates &= ~_not_to_be_matched(slots, policy)
     if not policy.match_claimed_idle:
         candidates &= ~evaluate_in_columns(_CLAIMED_IDLE, slots, {}).is_true()
     candidates[list(pool.draining)] = False
     return candidates
+
+
+def _not_to_be_matched(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:
+    """Claimed partitionable slots whose owner wants no matches, or that another pool's negotiator works on."""
+    in_use = evaluate_in_columns(_IN_USE, slots, {}).is_true()
+    owned = in_use & evaluate_in_columns(_PARTITIONABLE, slots, {}).is_true()
+    refuses = evaluate_in_columns(_WANTS_NONE, slots, {}).is_true()
+    if not policy.match_working_cm_slots:
+        refuses = refuses | evaluate_in_columns("WorkingCM", slots, {}).kind != UNDEFINED_KIND
+    return owned & refuses
 
 
 def tie_order(names: Sequence[str], policy: NegotiationPolicy) -> NDArray[np.int64]:

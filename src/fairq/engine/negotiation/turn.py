@@ -145,6 +145,7 @@ class Turn:
             slot, state = found
             text = None if job_limits is None else job_limits.take(slot)
             take(request.take(), first, request.autocluster, slot, state, text)
+            request.skip(self._candidates.packed_jobs(slot, lambda: self._asker_of(request.autocluster)) - 1)
         return None, None
 
     def _match_list(self, autocluster: int, only_rank: bool, job_limits: JobLimits | None) -> MatchList:

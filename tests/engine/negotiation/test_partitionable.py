@@ -1,0 +1,198 @@
+"""Partitionable slots in a cycle: what is taken, in which order, at what weight (reference 3.14)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from tests.engine.negotiation.pools import SLOT, cycle, jobs, matched, slots
+
+from fairq.engine.negotiation.decision import CycleDecision
+from fairq.records import Ad
+
+POLICY: Ad = {
+    "MachineResources": "Cpus Memory Swap",
+    "ConsumptionCpus": "/Expr(TARGET.RequestCpus)/",
+    "ConsumptionMemory": "/Expr(TARGET.RequestMemory)/",
+}
+
+
+def machines(count: int, cpus: int = 8, memory: int = 8192, **attributes: Any) -> list[Ad]:
+    """Partitionable slots alike, weighed by their cores."""
+    whole = {"PartitionableSlot": True, "SlotWeight": "/Expr(Cpus)/", "Cpus": cpus, "Memory": memory}
+    return [{**SLOT, **whole, "Name": f"slot1@m{number}", **attributes} for number in range(1, count + 1)]
+
+
+def picks(decision: CycleDecision) -> list[int]:
+    return [match.slot for match in decision.matches]
+
+
+def test_a_job_takes_what_it_requests_and_the_rest_serves_others() -> None:
+    """8 cores serve jobs of 4, 3 and 1 core in one cycle; each costs its cores."""
+    decision = cycle(machines(1), {"a@x": [jobs(1, RequestCpus=4), jobs(1, RequestCpus=3), jobs(3)]})
+    assert [match.cost for match in decision.matches] == [4.0, 3.0, 1.0]
+    assert [dict(match.piece.amounts) for match in decision.matches if match.piece] == [
+        {"Cpus": 4.0, "Memory": 512.0},
+        {"Cpus": 3.0, "Memory": 512.0},
+        {"Cpus": 1.0, "Memory": 512.0},
+    ]
+
+
+def test_the_scarcest_resource_ends_it() -> None:
+    """With memory for three jobs only three of eight cores are given."""
+    decision = cycle(machines(1, memory=1600), {"a@x": [jobs(8)]})
+    assert matched(decision) == {"a@x": 3}
+
+
+def test_breadth_first_every_machine_gets_one_before_any_gets_two() -> None:
+    decision = cycle(machines(3, cpus=2), {"a@x": [jobs(6)]})
+    assert picks(decision) == [0, 1, 2, 0, 1, 2]
+
+
+def test_depth_first_fills_a_machine_before_the_next() -> None:
+    decision = cycle(machines(3, cpus=2), {"a@x": [jobs(5)]}, depth_first=True)
+    assert picks(decision) == [0, 0, 1, 1, 2]
+
+
+def test_every_round_goes_by_the_ranks_of_the_moment() -> None:
+    """Slots with more cores left first: the machine that has most comes first in every round."""
+    pool = [*machines(1, cpus=2), {**machines(1, cpus=5)[0], "Name": "slot1@big"}]
+    decision = cycle(pool, {"a@x": [jobs(5, Rank="/Expr(TARGET.Cpus)/")]}, pre_job_rank="0")
+    assert picks(decision) == [1, 0, 1, 0, 1]
+
+
+def test_static_slots_stand_in_the_same_order() -> None:
+    """Slots are taken by rank, whether they are divided or not."""
+    pool = [*slots(2, Cpus=2, Memory=4096), *machines(1, cpus=1), *machines(1, cpus=4)]
+    for number, ad in enumerate(pool):
+        ad["Name"] = f"slot1@n{number}"
+    decision = cycle(pool, {"a@x": [jobs(7)]})
+    # Fewest cores first; the partitionable slot of 4 again when all had their turn.
+    assert picks(decision) == [2, 0, 1, 3, 3, 3, 3]
+
+
+def test_one_core_jobs_share_machines_as_they_share_single_cores() -> None:
+    """Two users, one with twice the priority value: 16 and 8 of 24 cores, however they are packed."""
+    wants = {"a@x": [jobs(30)], "b@x": [jobs(30)]}
+    priorities = {"a@x": 10.0, "b@x": 20.0}
+    packed = matched(cycle(machines(3), wants, priorities))
+    assert packed == matched(cycle(slots(24), wants, priorities)) == {"a@x": 16, "b@x": 8}
+
+
+def test_the_smallest_match_is_that_of_the_smallest_job() -> None:
+    """A limit below the machine's weight is no reason to pass a submitter over."""
+    decision = cycle(machines(1, cpus=64, memory=2**20), {"a@x": [jobs(40)], "b@x": [jobs(40, RequestCpus=2)]})
+    assert decision.min_slot_weight == 1.0
+    assert matched(decision) == {"a@x": 32, "b@x": 16}
+
+
+def test_gpus_are_given_out_one_by_one() -> None:
+    pool = machines(1, cpus=16, GPUs=2) + machines(1, cpus=16)
+    pool[1]["Name"] = "slot1@without"
+    decision = cycle(pool, {"a@x": [jobs(5, RequestGPUs=1)]})
+    assert picks(decision) == [0, 0]
+
+
+def test_any_resource_of_the_machine_can_be_requested() -> None:
+    pool = machines(2, MachineResources="Cpus Memory Bandwidth", Bandwidth=10)
+    decision = cycle(pool, {"a@x": [jobs(9, RequestBandwidth=4)]})
+    assert picks(decision) == [0, 1, 0, 1]
+    assert {match.piece.amounts["Bandwidth"] for match in decision.matches if match.piece} == {4.0}
+
+
+@pytest.mark.parametrize("request_", [0, -1, "many", "/Expr(error)/", 9, 1e300])
+def test_a_request_that_makes_no_sense_gets_nothing(request_: Any) -> None:
+    """Nothing at all, less than nothing, no number, and more than there is are no requests to carve."""
+    ad: Ad = {"RequestCpus": request_, "RequestMemory": 0, "Requirements": True}
+    decision = cycle(machines(1, Requirements=True), {"a@x": [jobs(2, **ad)]})
+    assert decision.matches == []
+
+
+def test_a_job_that_says_nothing_takes_a_core() -> None:
+    ad = {"RequestCpus": "/Expr(undefined)/", "RequestMemory": "/Expr(undefined)/", "Requirements": True}
+    decision = cycle(machines(1, cpus=2, Requirements=True), {"a@x": [jobs(3, **ad)]})
+    assert [match.cost for match in decision.matches] == [1.0, 1.0]
+
+
+def test_a_request_may_be_an_expression_over_the_slot() -> None:
+    """Half the cores of the machine, whatever they are."""
+    pool = machines(1, cpus=8, TotalSlotCpus=8)
+    decision = cycle(pool, {"a@x": [jobs(3, RequestCpus="/Expr(TARGET.TotalSlotCpus / 2)/")]})
+    assert [match.cost for match in decision.matches] == [4.0, 4.0]
+
+
+def test_the_slots_own_expression_says_what_a_part_weighs() -> None:
+    """Weight by memory: a job pays for the memory it takes."""
+    pool = machines(1, memory=4096, SlotWeight="/Expr(Memory / 1024.0)/")
+    decision = cycle(pool, {"a@x": [jobs(1, RequestMemory=1024), jobs(1, RequestMemory=512)]})
+    assert [match.cost for match in decision.matches] == [1.0, 0.5]
+
+
+def test_without_slot_weights_every_part_counts_one() -> None:
+    decision = cycle(machines(1), {"a@x": [jobs(2, RequestCpus=3)]}, use_slot_weights=False)
+    assert {match.cost for match in decision.matches} == {1.0}
+
+
+def test_what_start_says_of_the_rest_is_heeded() -> None:
+    """A machine that takes no job once fewer than five cores are left keeps four."""
+    for depth_first in (False, True):
+        pool = machines(1, Requirements="/Expr(MY.Cpus > 4 && TARGET.RequestCpus <= MY.Cpus)/")
+        assert matched(cycle(pool, {"a@x": [jobs(8)]}, depth_first=depth_first)) == {"a@x": 4}
+
+
+def test_whole_slots_are_given_once() -> None:
+    """Today's negotiator gives a plain partitionable slot once in a cycle, at its whole weight."""
+    decision = cycle(machines(2), {"a@x": [jobs(5)]}, partitionable_slots="whole")
+    assert [(match.slot, match.cost, match.piece) for match in decision.matches] == [(0, 8.0, None), (1, 8.0, None)]
+
+
+def test_whole_slots_depth_first_stand_for_the_jobs_that_fit() -> None:
+    """A match stands for all jobs of the request that the slot has room for; the schedd packs them."""
+    decision = cycle(machines(3), {"a@x": [jobs(12)]}, partitionable_slots="whole", depth_first=True)
+    assert [(match.slot, match.proc) for match in decision.matches] == [(0, 0), (1, 8)]
+
+
+def test_consumption_policies_go_round_as_today() -> None:
+    """With the default ranks matches rotate over equal slots, by the comparison the wrong way round."""
+    decision = cycle(
+        machines(3, cpus=3, **POLICY), {"a@x": [jobs(9)]}, partitionable_slots="whole", tie_break="std_sort"
+    )
+    assert Counter(picks(decision)) == {0: 3, 1: 3, 2: 3}
+    assert picks(decision)[:3] == [0, 1, 2]
+
+
+def test_a_consumption_policy_overrides_the_request() -> None:
+    """Memory in steps of 1000 MB, whatever the job asks for."""
+    pool = machines(1, memory=2500, **POLICY | {"ConsumptionMemory": "/Expr(quantize(TARGET.RequestMemory, {1000}))/"})
+    for rule in ("whole", "carve"):
+        assert matched(cycle(pool, {"a@x": [jobs(8)]}, partitionable_slots=rule)) == {"a@x": 2}
+
+
+def test_a_policy_for_some_resources_is_none() -> None:
+    incomplete = {name: value for name, value in POLICY.items() if name != "ConsumptionMemory"}
+    decision = cycle(machines(1, **incomplete), {"a@x": [jobs(3)]}, partitionable_slots="whole")
+    assert matched(decision) == {"a@x": 1}
+
+
+def test_a_draining_or_used_up_machine_gives_nothing() -> None:
+    pool = [*machines(1), *machines(1, cpus=0)]
+    pool[1]["Name"] = "slot1@full"
+    assert cycle(pool, {"a@x": [jobs(3)]}, draining=[0]).matches == []
+
+
+@pytest.mark.parametrize(
+    ("attributes", "considered", "count"),
+    [
+        ({}, False, 1),
+        ({"WantMatching": False}, False, 0),
+        ({"WorkingCM": "<10.0.0.1>"}, False, 0),
+        ({"WorkingCM": "<10.0.0.1>"}, True, 1),
+        ({"WantMatching": False, "WorkingCM": "<10.0.0.1>"}, True, 0),
+    ],
+)
+def test_claimed_partitionable_slots_of_others(attributes: Ad, considered: bool, count: int) -> None:
+    """Those that want no match, or that another pool works on, are no candidates."""
+    pool = machines(1, State="Claimed", Activity="Busy", **attributes)
+    decision = cycle(pool, {"a@x": [jobs(1)]}, match_working_cm_slots=considered)
+    assert len(decision.matches) == count

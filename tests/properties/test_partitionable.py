@@ -1,0 +1,66 @@
+"""Whatever is asked of partitionable slots: they never give more than they have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.engine.negotiation.pools import SLOT, cycle, jobs
+
+from fairq.records import Ad
+
+machine = st.fixed_dictionaries(
+    {
+        "Cpus": st.integers(0, 9),
+        "Memory": st.integers(0, 6000),
+        "PartitionableSlot": st.sampled_from([True, True, False]),
+    },
+    optional={
+        "GPUs": st.integers(0, 3),
+        "SlotWeight": st.sampled_from(["/Expr(Cpus)/", "/Expr(Cpus + Memory / 1000.0)/", 2]),
+        "Rank": st.sampled_from([0.0, "/Expr(TARGET.RequestCpus)/"]),
+        "ConsumptionCpus": st.just("/Expr(TARGET.RequestCpus)/"),
+        "MachineResources": st.just("Cpus"),
+    },
+)
+job = st.fixed_dictionaries(
+    {"RequestCpus": st.sampled_from([0, 0.5, 1, 2, 3, 20]), "RequestMemory": st.integers(0, 3000)},
+    optional={"RequestGPUs": st.integers(0, 2), "Rank": st.sampled_from(["/Expr(Cpus)/", "/Expr(-Memory)/", 1.0])},
+)
+RULES = st.fixed_dictionaries(
+    {
+        "partitionable_slots": st.sampled_from(["carve", "carve", "whole"]),
+        "depth_first": st.booleans(),
+        "use_slot_weights": st.booleans(),
+        "consider_preemption": st.booleans(),
+        "tie_break": st.sampled_from(["slot_name", "std_sort"]),
+    }
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    machines=st.lists(machine, min_size=1, max_size=5),
+    wants=st.lists(st.lists(st.tuples(st.integers(1, 12), job), max_size=3), min_size=1, max_size=3),
+    rules=RULES,
+)
+def test_no_slot_gives_more_than_it_has(machines: list[Ad], wants: list[Any], rules: dict[str, Any]) -> None:
+    """Parts sum up to at most the slot, a slot that goes as a whole goes once, and no job runs twice."""
+    pool = [{**SLOT, **ad, "Name": f"slot1@m{number}"} for number, ad in enumerate(machines)]
+    queues = {f"u{n}@x": [jobs(count, **ad) for count, ad in entries] for n, entries in enumerate(wants)}
+    decision = cycle(pool, queues, **rules)
+
+    for row, ad in enumerate(pool):
+        found = [match for match in decision.matches if match.slot == row]
+        pieces = [match.piece for match in found if match.piece is not None]
+        assert len(pieces) == len(found) or len(found) == 1
+        assert not pieces or ad["PartitionableSlot"]
+        for name in ("Cpus", "Memory", "GPUs"):
+            assert sum(piece.amounts.get(name, 0) for piece in pieces) <= ad.get(name, 0) + 1e-9
+        assert all(piece.cost >= 0 and piece.amounts for piece in pieces)
+    keys = [match.key for match in decision.matches]
+    assert len(set(keys)) == len(keys)
+    assert len({(match.cluster, match.proc) for match in decision.matches}) == len(decision.matches)
+    if rules["partitionable_slots"] == "carve" and rules["use_slot_weights"]:
+        assert sum(match.cost for match in decision.matches) <= decision.pie + 1e-6
