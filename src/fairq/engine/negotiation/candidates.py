@@ -201,7 +201,7 @@ class Candidates:
         Today's negotiator, depth first, trusts a schedd to pack a partitionable slot that it was given as a
         whole; *asker* is called only then.
         """
-        if not self._policy.depth_first or self._policy.partitionable_slots != "whole":
+        if not self._policy.depth_first or self._policy.partitionable_slots != "whole" or slot in self._divided:
             return 1
         return jobs_in_slot(self._pool.ads, slot, asker().job)
 

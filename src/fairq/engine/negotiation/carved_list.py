@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairq.engine.negotiation.matchlist import NONE, Limits, MatchList
+from fairq.engine.negotiation.matchlist import NONE, LaneList, Limits
 from fairq.engine.negotiation.offers import Offers
 
 SlotKey = Callable[[int], tuple[float, ...]]
@@ -34,7 +34,7 @@ class CarvedList:
         self,
         offers: Offers,
         rows: list[int],
-        whole: MatchList,
+        whole: LaneList,
         whole_key: SlotKey,
         tie_order: list[int],
         limits: Limits,
@@ -54,7 +54,6 @@ class CarvedList:
         self._given: list[int] = []
         self._row_of_prices: Iterator[float] = iter(())
         self._filling = -1
-        self._waiting: tuple[int, int] | None = None
         self._refused = False
 
     @property
@@ -64,9 +63,6 @@ class CarvedList:
 
     def pop(self) -> tuple[int, int] | None:
         """Take the best candidate that the limits permit."""
-        if self._given and self._offers.is_pending:
-            self._given.pop()
-            self._row_of_prices = iter(())
         price = next(self._row_of_prices, None)
         if price is not None:
             if self._permits(price):
@@ -75,20 +71,20 @@ class CarvedList:
             self._row_of_prices = iter(())
             self._given.remove(self._filling)
         while True:
-            part, whole = self._best_part(), self._best_whole()
+            # The list of whole slots gives the same one again until it is taken or passed over.
+            part, whole = self._best_part(), self._whole.pop()
             if part is None and whole is None:
                 if not self._begin_round():
                     return None
             elif part is None or (whole is not None and self._key_of_whole(whole[0]) < self._key_of_part(part)):
-                self._waiting = None
                 return whole
             else:
                 return self._give(part)
 
     def pass_over(self, slot: int) -> None:
         """Leave out a slot that was popped and not taken."""
-        if slot in self._rows:
-            self._given.remove(self._rows.index(slot))
+        if self._given and self._rows[self._given[-1]] == slot:
+            self._given.pop()
             self._row_of_prices = iter(())
         else:
             self._whole.pass_over(slot)
@@ -118,11 +114,6 @@ class CarvedList:
         permits = self._built.permit_unclaimed(cost) and self._limits.permit_unclaimed(cost)
         self._refused |= not permits
         return permits
-
-    def _best_whole(self) -> tuple[int, int] | None:
-        if self._waiting is None:
-            self._waiting = self._whole.pop()
-        return self._waiting
 
     def _begin_round(self) -> bool:
         """Offer those that gave a part once more, as they rank now; whether any still suits."""

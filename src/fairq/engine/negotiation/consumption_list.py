@@ -67,7 +67,7 @@ class ConsumptionList:
 
     def pop(self) -> tuple[int, int] | None:
         """Take the best candidate that the limits permit."""
-        if self._last is not None and not self._offers.is_pending:
+        if self._last is not None:
             self._put_back(self._last)
         self._last = None
         while self._entries:

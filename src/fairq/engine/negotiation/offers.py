@@ -95,11 +95,6 @@ class Offers:
         price = float(self.cost[part]) if cost is None else cost
         self._partitions.propose(part, price, self.amounts[:, part])
 
-    @property
-    def is_pending(self) -> bool:
-        """Whether what was proposed last has not been taken: the job could not have it for some other reason."""
-        return self._partitions.is_pending
-
     def costs_in_a_row(self, part: int) -> list[float]:
         """The price of each of the matches that *part* can take one after the other, as things stand."""
         amounts = self.amounts[:, part]

@@ -57,11 +57,6 @@ class Partitions:
         taken = {name: amount for name, amount in zip(self.resources, amounts.tolist(), strict=True) if amount}
         self._next = part, Piece(cost, taken), amounts
 
-    @property
-    def is_pending(self) -> bool:
-        """Whether what was proposed last has not been taken."""
-        return self._next is not None
-
     def carve(self, row: int) -> Piece | None:
         """Take from the slot *row* of the pool what was proposed; None if it is not one that is divided."""
         if self._next is None or self.rows[self._next[0]] != row:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.negotiation.carved_list import CarvedList
 from fairq.engine.negotiation.consumption_list import ConsumptionList
-from fairq.engine.negotiation.matchlist import Limits, MatchList
+from fairq.engine.negotiation.matchlist import LaneList, Limits
 from fairq.engine.negotiation.offers import Offers, expressions_read
 from fairq.engine.negotiation.ordering import Ordering
 from fairq.engine.negotiation.partitionable import Partitions
@@ -53,7 +53,7 @@ class PartitionedLists:
         offers.refresh()
         return offers.suitable
 
-    def carved(self, asker: Asker, ordering: Ordering, whole: MatchList, limits: Limits) -> CarvedList:
+    def carved(self, asker: Asker, ordering: Ordering, whole: LaneList, limits: Limits) -> CarvedList:
         """The list for one kind of request where jobs take what they request; *whole* lists the other slots."""
         keys = ordering.keys
 

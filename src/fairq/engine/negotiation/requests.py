@@ -105,11 +105,6 @@ class Request:
         self.count -= 1
         return cluster, proc
 
-    def skip(self, jobs: int) -> None:
-        """Leave out the next *jobs* of those on offer."""
-        for _ in range(min(jobs, self.count)):
-            self.take()
-
 
 class RequestQueue:
     """All requests of one submitter at one schedd, and what is left of them.

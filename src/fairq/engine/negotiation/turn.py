@@ -145,7 +145,9 @@ class Turn:
             slot, state = found
             text = None if job_limits is None else job_limits.take(slot)
             take(request.take(), first, request.autocluster, slot, state, text)
-            request.skip(self._candidates.packed_jobs(slot, lambda: self._asker_of(request.autocluster)) - 1)
+            packed = self._candidates.packed_jobs(slot, lambda: self._asker_of(request.autocluster)) - 1
+            for _ in range(min(packed, request.count)):
+                request.take()
         return None, None
 
     def _match_list(self, autocluster: int, only_rank: bool, job_limits: JobLimits | None) -> MatchList:
