@@ -67,6 +67,7 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
         global_job_prios=_global_job_prios(settings),
         preemption_stable=settings["negotiator.preemption_requirements_stable"]
         and settings["negotiator.preemption_rank_stable"],
+        cross_slot_prios=settings["negotiator.negotiator_cross_slot_prios"],
     )
 
 

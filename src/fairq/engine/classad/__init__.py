@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairq.engine.classad.api import attributes_read, evaluate_in_ad, evaluate_in_columns
+    from fairq.engine.classad.api import attributes_read, columns_read, evaluate_in_ad, evaluate_in_columns
     from fairq.engine.classad.columns import AdColumns
     from fairq.engine.classad.expression import Expression, expression_of, parse
     from fairq.engine.classad.kinds import (
@@ -43,6 +43,7 @@ __all__ = [
     "Expression",
     "Values",
     "attributes_read",
+    "columns_read",
     "evaluate_in_ad",
     "evaluate_in_columns",
     "evaluate_scalar",
@@ -51,7 +52,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "api": ("attributes_read", "evaluate_in_ad", "evaluate_in_columns"),
+    "api": ("attributes_read", "columns_read", "evaluate_in_ad", "evaluate_in_columns"),
     "columns": ("AdColumns",),
     "expression": ("Expression", "expression_of", "parse"),
     "references": ("EVERY_ATTRIBUTE",),

@@ -13,7 +13,7 @@ from fairq.engine.classad.evaluator import evaluate
 from fairq.engine.classad.expression import Expression
 from fairq.engine.classad.nodes import Node, Reference
 from fairq.engine.classad.parties import Parties
-from fairq.engine.classad.references import closure
+from fairq.engine.classad.references import EVERY_ATTRIBUTE, closure
 from fairq.engine.classad.scopes import Side
 from fairq.engine.classad.unknown import UnknownAd
 from fairq.engine.classad.values import Values
@@ -63,3 +63,16 @@ def attributes_read(
     party = Side.AD if side == "my" else Side.COLUMNS
     start: list[tuple[Side, Node | None]] = [(party, expression.node) for expression in expressions]
     return closure(start, UnknownAd(ads, columns)).single_names()
+
+
+def columns_read(
+    expressions: Iterable[Expression], side: Literal["my", "target"], columns: AdColumns
+) -> frozenset[str]:
+    """Return the lower-case names of all attributes of *columns* that can influence the expressions.
+
+    *side* as in `attributes_read`: what the single ad is. EVERY_ATTRIBUTE is among them if it cannot be told.
+    """
+    party = Side.AD if side == "my" else Side.COLUMNS
+    found = closure([(party, expression.node) for expression in expressions], UnknownAd((), columns))
+    every: frozenset[str] = frozenset({EVERY_ATTRIBUTE}) if found.everything else frozenset()
+    return found.names(Side.COLUMNS) | every

@@ -29,7 +29,7 @@ from fairq.engine.negotiation.ordering import Ordering, order_slots
 from fairq.engine.negotiation.partitionable import Partitions, jobs_in_slot
 from fairq.engine.negotiation.partitioned_lists import PartitionedLists
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.shared_work import Asker, SharedWork
+from fairq.engine.negotiation.shared_work import Asker, LiveAttributes, SharedWork
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.negotiation.std_sort import std_sorted
 
@@ -45,11 +45,13 @@ class Holders:
         held: per slot, whether a match would preempt its holder.
         names: per slot, its holder; None where nobody.
         priorities: per slot, the holder's effective priority at the cycle's start.
+        changing: what the slots' ads tell of them that changes within the cycle; None if nobody has any.
     """
 
     held: NDArray[np.bool_]
     names: Sequence[str | None]
     priorities: NDArray[np.float64]
+    changing: LiveAttributes | None = None
 
 
 class SlotTests(NamedTuple):
@@ -145,16 +147,18 @@ class Candidates:
         ranks = [policy.pre_job_rank, policy.post_job_rank]
         if self._any_held:
             ranks += [policy.preemption_rank, _RANK, parse("CurrentRank")]
-        self._suitable = SharedWork(self._find_suitable, slots, ["requirements"], [_REQUIREMENTS])
+        changing = holders.changing
+        self._suitable = SharedWork(self._find_suitable, slots, ["requirements"], [_REQUIREMENTS], changing)
         self._ordering = SharedWork(
             lambda asker: order_slots(asker.ad(), slots, holders.held, tie_order, policy),
             slots,
             [] if policy.ignore_job_ranks else ["rank"],
             ranks,
+            changing,
         )
         gate = policy.preemption_requirements
-        self._given_away = SharedWork(self._find_given_away, slots, [], [gate] if gate else [])
-        self._machine_ranks = SharedWork(self._find_machine_ranks, slots, [], [_RANK])
+        self._given_away = SharedWork(self._find_given_away, slots, [], [gate] if gate else [], changing)
+        self._machine_ranks = SharedWork(self._find_machine_ranks, slots, [], [_RANK], changing)
         self._same_machine_ranks: NDArray[np.float64] | None = None
         if not attributes_read([_RANK], "target", slots):
             self._same_machine_ranks = evaluate_in_columns(_RANK, slots, {}).as_rank(0.0)

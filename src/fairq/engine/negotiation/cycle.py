@@ -35,6 +35,7 @@ from fairq.engine.negotiation.partitionable import Partitions, divided_slots
 from fairq.engine.negotiation.pie import Contender, Pie, PieQuota, PieRules
 from fairq.engine.negotiation.piece import Piece
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.remote_attributes import RemoteAttributes
 from fairq.engine.negotiation.requests import RequestQueue, job_order
 from fairq.engine.negotiation.shared_work import Asker
 from fairq.engine.negotiation.slots import candidate_slots, holders_of, slot_weights, tie_order, users_of
@@ -323,21 +324,14 @@ class NegotiationCycle:
         if self._policy.consider_preemption:
             names = holders_of(self._pool.ads)
         held = np.array([name is not None for name in names], np.bool_)
-        priorities = np.full(size, np.nan)
-        known: dict[str, float] = {}
-        for row in np.flatnonzero(held).tolist():
-            name = names[row]
-            assert name is not None
-            if name not in known:
-                known[name] = self._accountant.effective_priority(name)
-            priorities[row] = known[name]
-        if known:
-            self._pool.ads.with_column("RemoteUserPrio", [known.get(name or "") for name in names])
-            if self._groups is not None:
-                groups = [None if name is None else self._groups.group_of(name) for name in names]
-                self._pool.ads.with_column("RemoteGroup", [group and group.name for group in groups])
-                self._pool.ads.with_column("RemoteGroupQuota", [group and group.quota for group in groups])
-        return Holders(held, names, priorities)
+        if not held.any():
+            return Holders(held, names, np.full(size, np.nan))
+        remote = RemoteAttributes(
+            self._pool.ads, names, self._accountant, self._groups, self._policy.cross_slot_prios
+        )
+        known: dict[str | None, float] = {name: self._accountant.effective_priority(name) for name in remote.known}
+        priorities = np.array([known.get(name, np.nan) for name in names])
+        return Holders(held, names, priorities, remote)
 
     def _find_contenders(self, jobs: Jobs) -> list[Contender]:
         order = job_order(jobs.ads)

@@ -60,6 +60,7 @@ class NegotiationPolicy:
         preemption_stable: whether *preemption_requirements* and *preemption_rank* keep their values while one
             request is matched.
         match_working_cm_slots: consider claimed partitionable slots that another pool works on.
+        cross_slot_prios: tell every slot of who has the other slots of its machine, too.
     """
 
     rules: str
@@ -96,3 +97,4 @@ class NegotiationPolicy:
     global_job_prios: int | None = None
     preemption_stable: bool = True
     match_working_cm_slots: bool = False
+    cross_slot_prios: bool = False

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from fairq.engine.classad import EVERY_ATTRIBUTE, AdColumns, Expression, attributes_read, expression_of
+from fairq.engine.classad import (
+    EVERY_ATTRIBUTE,
+    AdColumns,
+    Expression,
+    attributes_read,
+    columns_read,
+    expression_of,
+)
 from fairq.records import Ad
 
 Result = TypeVar("Result")
@@ -35,6 +42,18 @@ class Asker:
         return {**self.job, **self.ephemeral}
 
 
+class LiveAttributes(Protocol):
+    """Attributes of the slots that change within a cycle."""
+
+    live: frozenset[str]
+    """Their lower-case names."""
+    version: int
+    """Changes whenever they do."""
+
+    def refresh(self) -> None:
+        """Bring them up to date."""
+
+
 class SharedWork(Generic[Result]):
     """Results of one evaluation, kept by the values of the job attributes that it reads.
 
@@ -43,6 +62,7 @@ class SharedWork(Generic[Result]):
         slots: the slots' ads.
         of_job: names of the job's own attributes that are evaluated.
         of_slots: expressions evaluated on the slots' side with the job as the other ad.
+        changing: attributes of the slots that change; who reads them gets a new result when they have.
     """
 
     def __init__(
@@ -51,11 +71,19 @@ class SharedWork(Generic[Result]):
         slots: AdColumns,
         of_job: Sequence[str],
         of_slots: Sequence[Expression],
+        changing: LiveAttributes | None = None,
     ) -> None:
         self._make = make
         self._slots = slots
         self._of_job = of_job
         self._read_by_slots = attributes_read(of_slots, "target", slots)
+        self._changing = changing
+        self._slots_read_changing = False
+        if changing is not None:
+            read = columns_read(of_slots, "target", slots)
+            self._slots_read_changing = bool(read & (changing.live | {EVERY_ATTRIBUTE}))
+        self._follow: dict[int, bool] = {}
+        self._known_to_follow: dict[str, bool] = {}
         self._read_by_job: dict[str, frozenset[str]] = {}
         self._keys: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._results: dict[Any, Result] = {}
@@ -67,6 +95,9 @@ class SharedWork(Generic[Result]):
             known = self._keys[asker.autocluster] = self._key(asker)
         values, live = known
         key = (values, *(asker.ephemeral[name] for name in live)) if live else values
+        if self._changing is not None and self._follow[asker.autocluster]:
+            self._changing.refresh()
+            key = (key, self._changing.version)
         result = self._results.get(key)
         if result is None:
             result = self._results[key] = self._make(asker)
@@ -90,5 +121,17 @@ class SharedWork(Generic[Result]):
                 todo += new
         if EVERY_ATTRIBUTE in names:
             names |= job.keys() | asker.ephemeral.keys()
+        self._follow[asker.autocluster] = self._slots_read_changing or self._job_reads_changing(asker, names)
         live = tuple(sorted(names & asker.ephemeral.keys()))
         return tuple(f"{name}={job[name]!r}" for name in sorted(names) if name in job), live
+
+    def _job_reads_changing(self, asker: Asker, names: Iterable[str]) -> bool:
+        """Whether any of the job's own attributes *names* reads an attribute of the slots that changes."""
+        if self._changing is None:
+            return False
+        values = (asker.job.get(name) for name in names)
+        texts = {value for value in values if isinstance(value, str) and value.startswith("/Expr(")}
+        for text in texts - self._known_to_follow.keys():
+            read = columns_read([expression_of(text)], "my", self._slots)
+            self._known_to_follow[text] = bool(read & (self._changing.live | {EVERY_ATTRIBUTE}))
+        return any(self._known_to_follow[text] for text in texts)

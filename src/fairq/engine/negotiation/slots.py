@@ -22,7 +22,8 @@ _CLAIMED_IDLE = parse('State == "Claimed" && Activity == "Idle"')
 
 _WANTS_NONE = parse("WantMatching =?= false")
 
-_HOLDER_NAMES = ("PreemptingAccountingGroup", "PreemptingUser", "AccountingGroup", "RemoteUser")
+HOLDER_NAMES = ("PreemptingAccountingGroup", "PreemptingUser", "AccountingGroup", "RemoteUser")
+"""Attributes that name whom a match would have to beat, the first one that is there."""
 _USER_NAMES = ("AccountingGroup", "RemoteUser")
 
 
@@ -60,7 +61,12 @@ def users_of(slots: AdColumns, policy: NegotiationPolicy) -> list[str | None]:
 def holders_of(slots: AdColumns) -> list[str | None]:
     """Whom a match on each slot would have to beat: who waits to preempt it, else who has it."""
     anybody = np.ones(len(slots), np.bool_)
-    return _names(slots, anybody, _HOLDER_NAMES)
+    return _names(slots, anybody, HOLDER_NAMES)
+
+
+def text_of(slots: AdColumns, attribute: str) -> list[str | None]:
+    """The attribute of every slot, None where it is no text."""
+    return _names(slots, np.ones(len(slots), np.bool_), [attribute])
 
 
 def _names(slots: AdColumns, rows: NDArray[np.bool_], attributes: Sequence[str]) -> list[str | None]:

@@ -1,0 +1,109 @@
+"""What a slot's ad tells of its holder while a cycle lasts (reference 3.11; matchmaker.cpp, addRemoteUserPrios).
+
+RemoteUserPrio, RemoteUserFloor, RemoteGroup and RemoteGroupQuota are as at the cycle's start;
+RemoteUserResourcesInUse and RemoteGroupResourcesInUse follow the matches made. Without accounting groups those of
+the group are undefined, and so is everything where nobody holds the slot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.classad import AdColumns
+from fairq.engine.negotiation.groups import Groups
+from fairq.engine.negotiation.slots import HOLDER_NAMES, text_of
+
+_USER_IN_USE = "RemoteUserResourcesInUse"
+_GROUP_IN_USE = "RemoteGroupResourcesInUse"
+
+
+class RemoteAttributes:
+    """Keeps the attributes of the slots' holders, over one cycle.
+
+    Args:
+        slots: the slots' ads, which get the attributes.
+        names: per slot, its holder; None where nobody.
+        accountant: knows priorities, floors and use.
+        groups: the accounting groups; None: there are none.
+        cross_slot: give every slot those of its machine's other slots, too, as ``Slot<N>_RemoteUserPrio``.
+    """
+
+    def __init__(
+        self,
+        slots: AdColumns,
+        names: Sequence[str | None],
+        accountant: Accountant,
+        groups: Groups | None,
+        cross_slot: bool,
+    ) -> None:
+        self._slots = slots
+        self._accountant = accountant
+        self._groups = groups
+        self._families = {"": names}
+        if cross_slot:
+            self._families |= holders_by_number(slots, names)
+        self.known = sorted({name for family in self._families.values() for name in family if name is not None})
+        self.live = frozenset(
+            f"{prefix}{name}".lower() for prefix in self._families for name in (_USER_IN_USE, _GROUP_IN_USE)
+        )
+        """The lower-case names of the attributes that follow the matches made."""
+        self.version = 0
+        """Changes whenever they do, as far as `refresh` has seen."""
+        self._in_use: tuple[float, ...] = ()
+        self._state_holders()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Bring the attributes of what is in use up to date."""
+        users = {name: self._accountant.weighted_used(name) for name in self.known}
+        of_groups: dict[str, float] = {}
+        if self._groups is not None:
+            of_groups = {name: self._groups.used(self._groups.group_of(name)) for name in self.known}
+        in_use = (*users.values(), *of_groups.values())
+        if in_use == self._in_use:
+            return
+        self._in_use = in_use
+        self.version += 1
+        self._give(_USER_IN_USE, users)
+        if of_groups:
+            self._give(_GROUP_IN_USE, of_groups)
+
+    def _state_holders(self) -> None:
+        accountant = self._accountant
+        self._give("RemoteUserPrio", {name: accountant.effective_priority(name) for name in self.known})
+        self._give("RemoteUserFloor", {name: accountant.record(name).floor for name in self.known})
+        if self._groups is not None:
+            groups = {name: self._groups.group_of(name) for name in self.known}
+            self._give("RemoteGroup", {name: group.name for name, group in groups.items()})
+            self._give("RemoteGroupQuota", {name: group.quota for name, group in groups.items()})
+
+    def _give(self, attribute: str, values: Mapping[str, float | str]) -> None:
+        for prefix, names in self._families.items():
+            column = [None if name is None else values[name] for name in names]
+            self._slots.with_column(prefix + attribute, column)
+
+
+def holders_by_number(slots: AdColumns, names: Sequence[str | None]) -> dict[str, list[str | None]]:
+    """Per prefix ``Slot<N>_`` and slot, who holds slot number N of the same machine; *names* are the holders.
+
+    What the slot's own ad says of its siblings (``Slot<N>_RemoteUser`` and its like) comes first.
+    """
+    found: dict[str, list[str | None]] = {}
+    told = re.compile(rf"slot(\d+)_({'|'.join(HOLDER_NAMES)})", re.IGNORECASE)
+    numbers = {int(match[1]) for name in slots.names() if (match := told.fullmatch(name))}
+    machines = text_of(slots, "Machine")
+    siblings: dict[int, dict[str, str | None]] = {}
+    for row, machine in enumerate(machines):
+        number = slots.value(row, "SlotID")
+        if machine is not None and type(number) is int and slots.value(row, "DynamicSlot") is not True:
+            siblings.setdefault(number, {})[machine] = names[row]
+    for number in sorted(numbers | siblings.keys()):
+        of_machine = siblings.get(number, {})
+        family = [None if machine is None else of_machine.get(machine) for machine in machines]
+        for attribute in reversed(HOLDER_NAMES):
+            for row, name in enumerate(text_of(slots, f"Slot{number}_{attribute}")):
+                family[row] = family[row] if name is None else name
+        found[f"Slot{number}_"] = family
+    return found

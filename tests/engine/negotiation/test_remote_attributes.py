@@ -1,0 +1,157 @@
+"""What a slot's ad tells of its holder during negotiation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.engine.negotiation.pools import claimed, cycle, jobs, matched, slots
+from tests.engine.quotas.groups import rules_of
+
+from fairq.records import AccountingRecord
+
+WORSE = {"a@x": 10.0, "v@x": 1000.0}
+
+
+def held(count: int, user: str = "v@x", **attributes: Any) -> list[dict[str, Any]]:
+    """Slots that *user* holds."""
+    return [claimed(slot, user) for slot in slots(count, **attributes)]
+
+
+def differing(count: int) -> list[tuple[int, dict[str, Any]]]:
+    """Jobs of which each is of a kind of its own, so that each is matched on its own."""
+    return [jobs(1, RequestMemory=500 + number) for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("gate", "got"),
+    [
+        ("RemoteUserPrio == 1000", 4),
+        ("RemoteUserFloor == 2", 4),
+        ("RemoteUserFloor > 2", 0),
+        ("RemoteUserResourcesInUse >= 0", 4),
+        ("RemoteUserResourcesInUse > 2", 2),
+        ("RemoteUserResourcesInUse > RemoteUserFloor", 2),
+        ("SubmitterUserResourcesInUse < RemoteUserResourcesInUse", 2),
+        ("isUndefined(RemoteGroup) && isUndefined(RemoteGroupQuota)", 4),
+        ("isUndefined(RemoteGroupResourcesInUse)", 4),
+        ("SubmitterGroup =?= RemoteGroup", 4),
+    ],
+)
+def test_a_preemption_policy_may_ask_about_the_holder(gate: str, got: int) -> None:
+    """Priority, floor and use of who has the slot; its use as it is when each request is matched."""
+    records = [AccountingRecord("v@x", floor=2)]
+    decision = cycle(held(4), {"a@x": differing(4)}, WORSE, records, preemption_requirements=gate)
+
+    assert matched(decision) == {"a@x": got}
+
+
+@pytest.mark.parametrize(
+    ("gate", "got"),
+    [
+        ('RemoteGroup == "g.sub" && RemoteGroupQuota == 1', 4),
+        ("RemoteGroupResourcesInUse > RemoteGroupQuota", 3),
+        ("RemoteGroupResourcesInUse > 2", 2),
+    ],
+)
+def test_with_groups_it_may_ask_about_the_holders_group(gate: str, got: int) -> None:
+    """The holder's group, its quota, and what the group has in use at the moment."""
+    quotas = rules_of({"g": 6, "g.sub": 1})
+    priorities = {"a@x": 10.0, "g.sub.v@x": 1000.0}
+    decision = cycle(
+        held(4, "g.sub.v@x"), {"a@x": differing(4)}, priorities, quotas=quotas, preemption_requirements=gate
+    )
+
+    assert matched(decision)["a@x"] == got
+
+
+@pytest.mark.parametrize(("stable", "got"), [(True, 4), (False, 2)])
+def test_an_unstable_policy_is_asked_for_every_job(stable: bool, got: int) -> None:
+    """Jobs alike share one list, made when the first is matched, unless the policy is said not to be stable."""
+    gate = "RemoteUserResourcesInUse > 2"
+    decision = cycle(held(4), {"a@x": [jobs(4)]}, WORSE, preemption_requirements=gate, preemption_stable=stable)
+
+    assert matched(decision) == {"a@x": got}
+
+
+def test_the_preemption_rank_follows_the_use() -> None:
+    """Ranking by the holder's use takes from whoever has most at the moment, in turns."""
+    pool = [*held(3, "v@x"), *(claimed(slot, "w@x") for slot in slots(6)[3:])]
+    decision = cycle(
+        pool, {"a@x": differing(4)}, {"a@x": 10, "v@x": 1000, "w@x": 1000},
+        preemption_requirements="true", preemption_rank="RemoteUserResourcesInUse",
+    )  # fmt: skip
+
+    holders = [match.preempted for match in decision.matches]
+    assert sorted(map(str, holders[:2])) == ["v@x", "w@x"]
+    assert sorted(map(str, holders[2:])) == ["v@x", "w@x"]
+
+
+def test_a_job_may_ask_too() -> None:
+    """The job's own Requirements see the same attributes."""
+    requirements = "/Expr(TARGET.RemoteUserResourcesInUse > 2)/"
+    wants = [jobs(1, RequestMemory=500 + number, Requirements=requirements) for number in range(4)]
+    decision = cycle(held(4), {"a@x": wants}, WORSE, preemption_requirements="true")
+
+    assert matched(decision) == {"a@x": 2}
+
+
+@pytest.mark.parametrize("consider", [True, False])
+def test_without_a_holder_nothing_is_defined(consider: bool) -> None:
+    """Free slots, and all where preemption is not considered, have none of them."""
+    names = ("UserPrio", "UserFloor", "UserResourcesInUse", "Group", "GroupQuota", "GroupResourcesInUse")
+    free = " && ".join(f"isUndefined(TARGET.Remote{name})" for name in names)
+    decision = cycle(
+        [*slots(2), *held(2, Cpus=2)[:1]],
+        {"a@x": [jobs(4, Requirements=f"/Expr({free})/")]},
+        consider_preemption=consider,
+    )
+
+    assert matched(decision) == {"a@x": 2}
+
+
+class TestSiblings:
+    """NEGOTIATOR_CROSS_SLOT_PRIOS: the other slots of the same machine."""
+
+    def pool(self) -> list[dict[str, Any]]:
+        """Two machines of two slots; v holds one slot of the first, and w all of the second."""
+        pool = [
+            {**slot, "Name": f"slot{number}@{machine}", "Machine": machine, "SlotID": number}
+            for machine in ("m1", "m2")
+            for number in (1, 2)
+            for slot in slots(1)
+        ]
+        pool[1] = claimed(pool[1], "v@x")
+        pool[2:] = [claimed(slot, "w@x") for slot in pool[2:]]
+        return pool
+
+    @pytest.mark.parametrize(
+        ("requirements", "cross", "got"),
+        [
+            ("TARGET.Slot2_RemoteUserPrio == 1000", True, [0]),
+            ("TARGET.Slot2_RemoteUserPrio == 1000", False, []),
+            ("isUndefined(TARGET.Slot1_RemoteUserPrio)", True, [0]),
+            ("TARGET.Slot2_RemoteUserResourcesInUse == 1", True, [0]),
+            ("TARGET.Slot1_RemoteUserResourcesInUse == 2", True, []),
+            ("isUndefined(TARGET.Slot3_RemoteUserPrio)", True, [0]),
+        ],
+    )
+    def test_a_slot_knows_who_has_its_siblings(self, requirements: str, cross: bool, got: list[int]) -> None:
+        """Only free slots are matched here; the attributes tell of the other slot of the machine."""
+        decision = cycle(
+            self.pool(), {"a@x": [jobs(4, Requirements=f"/Expr({requirements})/")]},
+            {"a@x": 10, "v@x": 1000, "w@x": 500}, cross_slot_prios=cross,
+        )  # fmt: skip
+
+        assert [match.slot for match in decision.matches] == got
+
+    def test_what_the_machine_says_comes_first(self) -> None:
+        """A slot's ad may name the holders of its siblings itself."""
+        pool = self.pool()
+        pool[0]["Slot2_RemoteUser"] = "w@x"
+        requirements = "/Expr(TARGET.Slot2_RemoteUserPrio == 500)/"
+        decision = cycle(
+            pool, {"a@x": [jobs(4, Requirements=requirements)]}, {"v@x": 1000, "w@x": 500}, cross_slot_prios=True
+        )
+
+        assert [match.slot for match in decision.matches] == [0]
