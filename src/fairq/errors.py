@@ -311,6 +311,13 @@ class DemoError(FairqError):
     exit_code = 60
 
 
+class NothingToExplainError(FairqError):
+    """{name!r} is no group, and no submitter with jobs in the queue; 'fairq queue' lists the jobs, \
+    'fairq config show' the groups"""
+
+    exit_code = 61
+
+
 # 75: try again later
 
 

@@ -26,6 +26,7 @@ REGISTRY: dict[str, Entry] = {
     "finish": Entry("fairq.cli.finish", "Record that running jobs have ended."),
     "slots": Entry("fairq.cli.slots", "The machines of the pool: add, detect, list, remove, drain."),
     "negotiate": Entry("fairq.cli.negotiate", "Run one negotiation cycle."),
+    "why": Entry("fairq.cli.why", "Explain why a job waits, or what a submitter or group gets."),
     "userprio": Entry("fairq.cli.userprio", "Show and change priorities and usage."),
     "quotas": Entry("fairq.cli.quotas", "Show the groups' quotas, try others, check a configuration."),
     "config": Entry("fairq.cli.config", "The settings: show, get, set, check, path, import."),

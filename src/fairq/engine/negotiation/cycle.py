@@ -41,6 +41,7 @@ from fairq.engine.negotiation.shared_work import Asker
 from fairq.engine.negotiation.slots import candidate_slots, holders_of, slot_weights, tie_order, users_of
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
 from fairq.engine.negotiation.turn import Job, Turn, TurnEnd
+from fairq.records import JobRange
 
 Watch = Callable[[Rejection, Asker, Candidates], None]
 """Told of a rejection: who asked, and the candidates as they stand at that moment."""
@@ -156,6 +157,22 @@ class NegotiationCycle:
         self.decision.limits = self._concurrency.figures()
         self.decision.submitters.sort(key=lambda d: (d.effective_priority, d.submitter, d.schedd))
         return self.decision
+
+    def examine(self, job: JobRange) -> Asker:
+        """Who asks for the first job of a range, with the attributes of this moment; its submitter contends."""
+        contender = next(c for c in self._contenders if (c.name, c.schedd) == (job.submitter, job.schedd))
+        autocluster = next(self._autoclusters.split(replace(job, last_proc=job.first_proc)))[0]
+        return self._asker(contender, autocluster, contender.decision.group)
+
+    @property
+    def candidates(self) -> Candidates:
+        """The candidates as they stand."""
+        return self._candidates
+
+    @property
+    def cost(self) -> Sequence[float]:
+        """The weight of every slot."""
+        return self._cost
 
     def weighted_used(self, name: str) -> float:
         """Slot weight that a submitter or group has in use at this moment."""

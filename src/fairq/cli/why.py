@@ -1,0 +1,190 @@
+"""``fairq why``: why a job waits, or why a submitter or a group gets no more."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import Now
+from fairq.cli.output import Column, Report, Table, View, emit
+from fairq.errors import UsageError
+
+app = App()
+
+
+@app.command(
+    examples="""
+    fairq why 7.0                         # why this job waits, and what would let it run
+    fairq why 7                           # the same for the first job of a cluster that stays idle
+    fairq why 7.0 --slot slot1@node12     # one job and one slot, both sides clause by clause
+    fairq why alice                       # what a submitter is entitled to and gets
+    fairq why physics.simulation          # the quota, use and surplus of a group
+    fairq why 7.0 --json | jq .changes
+"""
+)
+def why(
+    invocation: Invocation,
+    output: Report,
+    subject: Annotated[
+        str, typer.Argument(metavar="SUBJECT", help="A job as 7.0, a cluster as 7, a submitter, or a group.")
+    ],
+    slot: Annotated[
+        str | None, typer.Option("--slot", metavar="NAME", help="Explain the job together with this slot.")
+    ] = None,
+    now: Now = None,
+) -> None:
+    """Explain why a job waits, or what a submitter or a group is entitled to and gets.
+
+    A negotiation cycle is held on the state as it is, and nothing of it is stored. It works on an imported pool,
+    too.
+
+    The first line names the deciding reason and the least change that would let the job run. Such a change was
+    tried: with it, the cycle matches the job; in very large pools, where that would take too long, the line
+    says only what is in the way first. Then follow the clauses of the job's Requirements in order, with the
+    number of slots that each allows alone, those left after it, and the nearest value there is where none is
+    left; the clauses by which slots refuse the job; how many slots are lost to each test (as negotiate --explain
+    counts them); who has the slots that suit, and at what effective priority; the submitter's share, limit, floor
+    and ceiling; the quotas from its group upwards.
+
+    The JSON document has the members kind, subject, status, reason, summary, and for an idle job changes,
+    verified (whether they were tried), requirements, slot_requirements, slots, users, submitter_state, groups,
+    queue (jobs of the submitter ahead of this one), rejected (in the negotiator's words) and skipped_for (the
+    other job of the same kind that was rejected in its place). A change has the members change (what kind it
+    is), of, to, and where they apply attribute, clause and now.
+    """
+    from fairq.steps.why import why as step
+
+    if slot is not None and not subject[:1].isdigit():
+        raise UsageError(message="--slot explains a job; name a job as 7.0, or leave --slot out")
+    document = step(invocation.state_path, invocation.settings, subject, invocation.now(now), slot)
+    tables = {"job": _job, "pair": _pair, "submitter": _submitter, "group": _group}[document["kind"]](document)
+    text = document["summary"]
+    if document["kind"] != "submitter":
+        text = text[:1].upper() + text[1:]
+    emit(View(text="\n".join([text, *_details(document)]), tables=tables, document=document, main=0), output)
+
+
+def _details(document: dict[str, Any]) -> list[str]:
+    """What needs no table."""
+    lines = []
+    if "cluster" in document:
+        counts = ", ".join(f"{count} {what}" for what, count in document["cluster"].items())
+        lines.append(f"The cluster has {counts} in the next cycle.")
+    if document.get("skipped_for"):
+        lines.append(f"It was skipped: job {document['skipped_for']}, which is alike, was rejected before it.")
+    if "queue" in document:
+        queue = document["queue"]
+        lines.append(
+            f"It is offered in every cycle, after {queue['ahead']} of the {queue['idle']} idle jobs of its "
+            f"submitter; the next cycle matches {queue['matched']} of them."
+        )
+    if document["kind"] == "pair" and document["place"] is not None:
+        lines.append(f"Among the slots that suit the job this one has place {document['place']}.")
+    return lines
+
+
+def _job(document: dict[str, Any]) -> list[Table]:
+    if "requirements" not in document:
+        return []
+    return [
+        _table(document, "requirements", "Requirements of the job", _REQUIREMENTS),
+        _table(document, "slot_requirements", "Clauses by which slots refuse it", _REFUSALS),
+        _table(document, "slots", "Slots by the first test they fail", _LOST),
+        _table(document, "users", "Who has the slots that suit", _USERS),
+        Table(_ENTITLED, [document["submitter_state"]], title="Its submitter"),
+        _table(document, "groups", "Quotas from its group upwards", _QUOTAS),
+    ]
+
+
+def _pair(document: dict[str, Any]) -> list[Table]:
+    return [
+        _table(document, "clauses", "Requirements of both sides", _CLAUSES),
+        _table(document, "ranks", "Ranks, in the order of the keys", _RANKS),
+    ]
+
+
+def _submitter(document: dict[str, Any]) -> list[Table]:
+    return [
+        _table(document, "submitters", "Entitled", _ENTITLED),
+        _table(document, "others", "The others", _ENTITLED),
+        _table(document, "groups", "Quotas from its group upwards", _QUOTAS),
+    ]
+
+
+def _group(document: dict[str, Any]) -> list[Table]:
+    return [
+        _table(document, "groups", "Quotas from the group upwards", _QUOTAS),
+        _table(document, "submitters", "Its submitters", _ENTITLED),
+    ]
+
+
+def _table(document: dict[str, Any], key: str, title: str, columns: list[Column]) -> Table:
+    return Table(columns, document[key], title=title)
+
+
+def _short(value: Any) -> str:
+    if value is None or isinstance(value, str | bool):
+        return "" if value is None else str(value)
+    return f"{value:.6g}" if value < 1e12 else "unlimited"
+
+
+def _two_places(value: float) -> str:
+    return f"{value:.2f}" if value < 1e12 else "unlimited"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f}%"
+
+
+def _bound(value: int) -> str:
+    return "" if value < 0 else str(value)
+
+
+_REQUIREMENTS = [
+    Column("Clause", "clause"),
+    Column("Slots", "slots"),
+    Column("Left", "left"),
+    Column("Nearest", "nearest", _short, "left"),
+]
+_REFUSALS = [Column("Clause", "clause"), Column("In", "attribute"), Column("Slots", "slots")]
+_LOST = [Column("Test", "test"), Column("Slots", "slots")]
+_USERS = [
+    Column("User", "user"),
+    Column("Slots", "slots"),
+    Column("Priority", "effective_priority", _two_places),
+    Column("Since", "since"),
+]
+_ENTITLED = [
+    Column("Submitter", "submitter"),
+    Column("Group", "group"),
+    Column("Priority", "effective_priority", _two_places),
+    Column("Idle", "idle"),
+    Column("In Use", "used", _short),
+    Column("Share", "share", _percent),
+    Column("Limit", "limit", _two_places),
+    Column("Floor", "floor", lambda value: str(value or "")),
+    Column("Ceiling", "ceiling", _bound, "right"),
+    Column("Matched", "matched"),
+    Column("Stopped by", "stopped"),
+]
+_QUOTAS = [
+    Column("Group", "group"),
+    Column("Quota", "quota", _two_places),
+    Column("Subtree", "subtree_quota", _two_places),
+    Column("Requested", "requested", _short),
+    Column("Allocated", "allocated", _two_places),
+    Column("Surplus", "surplus", _two_places),
+    Column("In Use", "used", _short),
+    Column("After", "used_after", _short),
+    Column("Subtree Use", "subtree_used", _short),
+]
+_CLAUSES = [
+    Column("Side", "side"),
+    Column("Clause", "clause"),
+    Column("Value", "value", _short, "left"),
+    Column("Passes", "passes", lambda value: "yes" if value else "no"),
+]
+_RANKS = [Column("Rank", "rank"), Column("Value", "value", _short, "right")]

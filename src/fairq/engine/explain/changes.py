@@ -1,0 +1,88 @@
+"""Changes that would let a job run, as data: what to change, of whom, and to what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class ChangeKind(StrEnum):
+    """What is changed."""
+
+    JOB_ATTRIBUTE = "job attribute"
+    REQUIREMENTS_CLAUSE = "requirements clause"
+    SLOT_CLAUSE = "slot clause"
+    JOB_PRIORITY = "job priority"
+    FACTOR = "factor"
+    PRIORITY = "priority"
+    FLOOR = "floor"
+    CEILING = "ceiling"
+    QUOTA = "quota"
+    ACCEPT_SURPLUS = "accept surplus"
+    FREE_SLOT = "free slot"
+    UNDRAIN = "undrain slot"
+    ADD_SLOT = "add slot"
+
+
+REQUESTS = {
+    "requestcpus": "request_cpus",
+    "requestmemory": "request_memory",
+    "requestdisk": "request_disk",
+    "requestgpus": "request_gpus",
+}
+"""Job attributes that a submit description sets by a command of its own; the kind of such a change is that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change.
+
+    Args:
+        kind: what is changed.
+        of: whose it is: a job, a slot, a submitter or a group; for a slot to be added the slot it is like
+            (*to* is then its name).
+        to: the new value; None for a clause that is left out.
+        attribute: of a job or slot: the attribute, in lower case for a clause.
+        clause: the clause that is left out or replaced.
+        now: the value it has, if that is known.
+    """
+
+    kind: ChangeKind
+    of: str
+    to: Any = None
+    attribute: str | None = None
+    clause: str | None = None
+    now: Any = None
+
+    def document(self) -> dict[str, Any]:
+        """Return the change as plain data."""
+        name = REQUESTS.get((self.attribute or "").lower()) if self.kind is ChangeKind.JOB_ATTRIBUTE else None
+        found = {"change": name or str(self.kind), "of": self.of, "to": self.to}
+        optional = {"attribute": self.attribute, "clause": self.clause, "now": self.now}
+        return found | {name: value for name, value in optional.items() if value is not None}
+
+    def words(self) -> str:  # noqa: PLR0911 - one per kind
+        """Return the change as the end of a sentence that begins with "It would run"."""
+        match self.kind:
+            case ChangeKind.JOB_ATTRIBUTE:
+                name = REQUESTS.get((self.attribute or "").lower(), self.attribute)
+                return f"with {name} = {_shown(self.to)}"
+            case ChangeKind.REQUIREMENTS_CLAUSE | ChangeKind.SLOT_CLAUSE:
+                whose = "" if self.kind is ChangeKind.REQUIREMENTS_CLAUSE else f" of {self.of}"
+                return f"without {self.clause}{whose}" if self.to is None else f"with {self.to}{whose}"
+            case ChangeKind.FREE_SLOT:
+                return f"as soon as {self.of} is free"
+            case ChangeKind.UNDRAIN:
+                return f"if {self.of} drained no more"
+            case ChangeKind.ADD_SLOT:
+                return f"on one more slot like {self.of}"
+            case ChangeKind.ACCEPT_SURPLUS:
+                return f"if {self.of} accepted surplus"
+            case _:
+                whose = "" if self.kind is ChangeKind.JOB_PRIORITY else f" for {self.of}"
+                return f"with a {self.kind} of {_shown(self.to)}{whose}"
+
+
+def _shown(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

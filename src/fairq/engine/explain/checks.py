@@ -1,0 +1,141 @@
+"""Every clause of a job's Requirements, and of those of the slots, over the whole pool."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.classad import (
+    AdColumns,
+    evaluate_in_ad,
+    evaluate_in_columns,
+    evaluate_scalar,
+)
+from fairq.engine.classad.column import ABSENT
+from fairq.engine.explain.clauses import Clause, clauses_of
+from fairq.engine.explain.comparisons import Comparison, comparison, plain
+from fairq.records import Ad
+
+MOST_SLOT_EXPRESSIONS = 200
+"""Distinct Requirements of slots that are taken apart; the slots of further ones count by the whole of theirs."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobCheck:
+    """A clause of the job's: *passes* tells the slots that it allows; *wanted* is what it compares them with."""
+
+    clause: Clause
+    passes: NDArray[np.bool_]
+    comparison: Comparison | None
+    wanted: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class SlotCheck:
+    """A clause of slots': the slots that have it (*rows*), and which of those it lets take the job (*passes*)."""
+
+    clause: Clause
+    rows: NDArray[np.intp]
+    passes: NDArray[np.bool_]
+    comparison: Comparison | None
+
+    @property
+    def refusing(self) -> NDArray[np.intp]:
+        """The slots that refuse the job by this clause."""
+        return self.rows[~self.passes]
+
+
+class PoolChecks:
+    """The clauses of both sides for one job (its ad with names in lower case) over all slots."""
+
+    def __init__(self, job: Ad, slots: AdColumns) -> None:
+        self.job = job
+        self.slots = slots
+
+    @cached_property
+    def of_job(self) -> list[JobCheck]:
+        """The job's clauses in the order written."""
+        checks = []
+        for clause in clauses_of(self.job):
+            passes = evaluate_in_ad(clause.expression, self.job, self.slots).is_true()
+            compared = comparison(clause.text, self.job)
+            wanted = None if compared is None else evaluate_scalar(compared.value, self.job, None, self.slots.now)
+            is_value = isinstance(wanted, bool | int | float | str)
+            checks.append(JobCheck(clause, passes, compared if is_value else None, wanted if is_value else None))
+        return checks
+
+    @cached_property
+    def of_slots(self) -> list[SlotCheck]:
+        """The clauses of the slots' Requirements, alike ones of many slots as one."""
+        found: dict[Clause, list[NDArray[np.intp]]] = defaultdict(list)
+        for number, rows in enumerate(_alike(self.slots, np.arange(len(self.slots)), "requirements")):
+            levels = 5 if number < MOST_SLOT_EXPRESSIONS else 0
+            for clause, having in self._clauses(rows, "requirements", levels):
+                found[clause].append(having)
+        return [self._slot_check(clause, np.concatenate(rows)) for clause, rows in found.items()]
+
+    def values(self, check: JobCheck) -> NDArray[np.float64]:
+        """The slots' values of the attribute that *check* compares, NaN where it is no number."""
+        assert check.comparison is not None
+        return evaluate_in_columns(check.comparison.attribute, self.slots, self.job).numbers
+
+    def text_values(self, check: JobCheck, rows: NDArray[np.intp]) -> dict[str, int]:
+        """How many of the slots *rows* have which text in the attribute that *check* compares."""
+        assert check.comparison is not None
+        values = evaluate_in_columns(check.comparison.attribute, self.slots, self.job, rows)
+        counts: dict[str, int] = defaultdict(int)
+        for number in range(len(rows)):
+            value = values.python(number)
+            if isinstance(value, str):
+                counts[value] += 1
+        return counts
+
+    def bounds(self, check: SlotCheck, rows: NDArray[np.intp]) -> list[Any]:
+        """What each of the slots *rows* compares the job's attribute with; None where that is no value."""
+        assert check.comparison is not None
+        found = evaluate_in_columns(check.comparison.value, self.slots, self.job, rows)
+        values = (found.python(number) for number in range(len(rows)))
+        return [plain(value) if isinstance(value, bool | int | float | str) else None for value in values]
+
+    def slot_value(self, check: JobCheck, row: int) -> Any:
+        """The value of one slot's attribute that *check* compares, None if there is none."""
+        assert check.comparison is not None
+        value = evaluate_in_columns(check.comparison.attribute, self.slots, self.job, [row]).python(0)
+        return plain(value) if isinstance(value, bool | int | float | str) else None
+
+    def _clauses(
+        self, rows: NDArray[np.intp], attribute: str, levels: int
+    ) -> list[tuple[Clause, NDArray[np.intp]]]:
+        """The clauses of *attribute*, which is the same in all *rows*; those of expressions it names in place."""
+        ad = self.slots.json_ad(int(rows[0]), [attribute])
+        result: list[tuple[Clause, NDArray[np.intp]]] = []
+        for clause in clauses_of(ad, attribute):
+            name = clause.text.lower().removeprefix("my.")
+            if levels and name.isidentifier() and self.slots.nodes(name):
+                for part in _alike(self.slots, rows, name):
+                    value = self.slots.json_value(int(part[0]), name)
+                    inner = isinstance(value, str) and value.startswith("/Expr(")
+                    result += self._clauses(part, name, levels - 1) if inner else [(clause, part)]
+            else:
+                result.append((clause, rows))
+        return result
+
+    def _slot_check(self, clause: Clause, rows: NDArray[np.intp]) -> SlotCheck:
+        passes = evaluate_in_columns(clause.expression, self.slots, self.job, rows).is_true()
+        compared = comparison(clause.text, self.slots.names())
+        return SlotCheck(clause, rows, passes, compared)
+
+
+def _alike(slots: AdColumns, rows: NDArray[np.intp], attribute: str) -> list[NDArray[np.intp]]:
+    """The slots *rows* that have *attribute*, in groups where it is the same in JSON form."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for row in rows.tolist():
+        value = slots.json_value(row, attribute)
+        if value is not ABSENT:
+            groups[repr(value)].append(row)
+    return [np.array(members, np.intp) for members in groups.values()]

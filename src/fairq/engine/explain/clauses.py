@@ -1,0 +1,107 @@
+"""The clauses of Requirements: what must all be true, in the words in which it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fairq.engine.classad import Expression, expression_of, parse
+from fairq.engine.classad.lexer import LexicalError, Token, tokens
+from fairq.engine.classad.library import expression_text
+from fairq.engine.classad.nodes import Reference
+
+_LOOSER = frozenset({"||", "?", "?:"})
+_OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
+_LEVELS = 5
+"""How deep a clause that is but the name of another expression of the same ad is followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One clause: its *text* and the *attribute* of its ad in which it is written, name in lower case."""
+
+    attribute: str
+    text: str
+
+    @property
+    def expression(self) -> Expression:
+        """The clause as an expression."""
+        return parse(self.text)
+
+
+def split(text: str) -> list[str]:
+    """Return the parts of *text* joined by ``&&`` at the top level, brackets around a whole part left out.
+
+    A text that the lexer does not know is one part.
+    """
+    try:
+        found = tokens(text)
+    except LexicalError:
+        return [text.strip()]
+    parts = _parts(found, 0, len(found) - 1)
+    return [text[found[start].position : found[end].position].strip() for start, end in parts]
+
+
+def clauses_of(ad: Mapping[str, Any], attribute: str = "requirements", level: int = _LEVELS) -> list[Clause]:
+    """Return the clauses of an attribute of *ad* (names in lower case), those of expressions it names in place.
+
+    A constant is one clause, an attribute that the ad lacks none.
+    """
+    if attribute not in ad:
+        return []
+    value = ad[attribute]
+    text = expression_text(value)
+    if text is None:
+        return [Clause(attribute, expression_of(value).text)]
+    result: list[Clause] = []
+    for part in split(text):
+        named = _own_name(part, ad)
+        if named is not None and level > 0:
+            result += clauses_of(ad, named, level - 1)
+        else:
+            result.append(Clause(attribute, part))
+    return list(dict.fromkeys(result))
+
+
+def without(text: str, clause: str, instead: str | None) -> str:
+    """Return the expression *text* with the part *clause* left out, or *instead* in its place."""
+    parts = [instead if part == clause else part for part in split(text)]
+    kept = [f"({part})" for part in parts if part is not None]
+    return " && ".join(kept) if kept else "true"
+
+
+def _own_name(text: str, ad: Mapping[str, Any]) -> str | None:
+    """The other expression of the same ad of which *text* is but the name."""
+    node = parse(text).node
+    if not isinstance(node, Reference) or node.absolute:
+        return None
+    is_own = node.scope is None or (isinstance(node.scope, Reference) and node.scope.name.lower() == "my")
+    name = node.name.lower()
+    return name if is_own and expression_text(ad.get(name)) is not None else None
+
+
+def _parts(found: list[Token], start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield each part of the tokens from *start* to before *end* as its first and the one behind its last."""
+    start, end = _unwrapped(found, start, end)
+    outside = [at for at in range(start, end) if _depth(found, start, at) == 0]
+    cuts = [at for at in outside if found[at].type == "&&"]
+    if not cuts or any(found[at].type in _LOOSER for at in outside):
+        yield start, end
+        return
+    for first, last in zip([start, *(cut + 1 for cut in cuts)], [*cuts, end], strict=True):
+        yield from _parts(found, first, last)
+
+
+def _depth(found: list[Token], start: int, at: int) -> int:
+    """How many brackets are open at the token *at*, closing ones counted as closed."""
+    return sum((token.type in _OPEN) - (token.type in _CLOSE) for token in found[start : at + 1])
+
+
+def _unwrapped(found: list[Token], start: int, end: int) -> tuple[int, int]:
+    """The same tokens without brackets that enclose them all."""
+    while end - start > 2 and found[start].type == "(" and found[end - 1].type == ")":
+        if any(_depth(found, start, at) == 0 for at in range(start, end - 1)):
+            break
+        start, end = start + 1, end - 1
+    return start, end

@@ -1,0 +1,196 @@
+"""Why one job is not matched in a cycle: the deciding reason, and what it rests on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+
+import numpy as np
+
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.explain.losses import Losses, LostTo, Observer
+from fairq.engine.negotiation.cycle import NegotiationCycle
+from fairq.engine.negotiation.decision import (
+    CycleDecision,
+    Match,
+    Rejection,
+    StopReason,
+    SubmitterDecision,
+)
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.requests import job_order
+from fairq.engine.negotiation.shared_work import Asker
+from fairq.engine.negotiation.snapshot import Jobs, PoolSlots
+from fairq.records import JobRange
+
+
+class Reason(StrEnum):
+    """The deciding reason."""
+
+    MATCHED = "would be matched"
+    EMPTY_POOL = "the pool has no slots"
+    JOB_REQUIREMENTS = "the job's Requirements"
+    SLOT_REQUIREMENTS = "the slots' Requirements"
+    LIMIT = "submitter limit"
+    QUOTA = "group quota"
+    CEILING = "ceiling"
+    NOT_OFFERED = "not offered"
+    OTHER_LIMIT = "other limit"
+    TAKEN = "taken in this cycle"
+    PREEMPTION_POLICY = "PREEMPTION_REQUIREMENTS"
+    PRIORITY = "priority not better enough"
+    OUTRANKED = "slots prefer their jobs"
+    IN_USE = "slots in use"
+    OWN_JOBS = "own jobs have the slots"
+    DRAINING = "slots draining"
+
+
+_LIMITS = {StopReason.LIMIT: Reason.LIMIT, StopReason.QUOTA: Reason.QUOTA, StopReason.CEILING: Reason.CEILING}
+
+_BY_TEST = {
+    LostTo.TAKEN: Reason.TAKEN,
+    LostTo.PREEMPTION_POLICY: Reason.PREEMPTION_POLICY,
+    LostTo.PRIORITY: Reason.PRIORITY,
+    LostTo.OUTRANKED: Reason.OUTRANKED,
+    LostTo.CLAIMED_OTHERS: Reason.IN_USE,
+    LostTo.CLAIMED_OWN: Reason.OWN_JOBS,
+    LostTo.DRAINING: Reason.DRAINING,
+    LostTo.SLOT_REQUIREMENTS: Reason.SLOT_REQUIREMENTS,
+    LostTo.JOB_REQUIREMENTS: Reason.JOB_REQUIREMENTS,
+}
+"""The reason that a test gives if no test above it has kept a slot from the job."""
+
+
+@dataclass(frozen=True, slots=True)
+class CycleInput:
+    """All that a cycle is held on; holding it changes *accountant*."""
+
+    pool: PoolSlots
+    jobs: Jobs
+    accountant: Accountant
+    policy: NegotiationPolicy
+    now: int
+    round_robin_times: Mapping[str, int]
+
+
+class Outcome:
+    """A cycle held to be looked at."""
+
+    def __init__(self, given: CycleInput) -> None:
+        self.given = given
+        self.cycle = NegotiationCycle(
+            given.pool, given.jobs, given.accountant, given.policy, given.now, given.round_robin_times
+        )
+        self.decision: CycleDecision = self.cycle.run()
+
+    @cached_property
+    def observer(self) -> Observer:
+        """Sorts the pool's slots by the tests they fail."""
+        return Observer(self.given.pool, self.given.policy)
+
+    def match_of(self, job: JobRange) -> Match | None:
+        """The match of the first job of a range, None if it has none."""
+        wanted = (job.schedd, job.cluster, job.first_proc)
+        return next((m for m in self.decision.matches if (m.schedd, m.cluster, m.proc) == wanted), None)
+
+    def submitter(self, name: str, schedd: str) -> SubmitterDecision:
+        """What was decided of a submitter that takes part."""
+        return next(of for of in self.decision.submitters if (of.submitter, of.schedd) == (name, schedd))
+
+
+class Diagnosis:
+    """One idle job that a cycle left idle, at the end of that cycle."""
+
+    def __init__(self, outcome: Outcome, job: JobRange) -> None:
+        self.outcome = outcome
+        self.job = job
+        self.submitter = outcome.submitter(job.submitter, job.schedd)
+        self.asker: Asker = outcome.cycle.examine(job)
+        self.losses: Losses = outcome.observer.losses(self.asker, outcome.cycle.candidates)
+        self.lost = self.losses.counts()
+
+    @cached_property
+    def rejection(self) -> Rejection | None:
+        """The last rejection of a job of the same submitter and autocluster, for which this one is skipped."""
+        for rejection in reversed(self.outcome.decision.rejections):
+            if (rejection.submitter, rejection.schedd) == (self.job.submitter, self.job.schedd):
+                cluster, proc = rejection.request
+                if (cluster, proc) == (self.job.cluster, self.job.first_proc):
+                    return rejection
+                first = self._queued(cluster, proc)
+                if first is not None and self._is_alike(first):
+                    return rejection
+        return None
+
+    @cached_property
+    def alike_ahead(self) -> tuple[int, int] | None:
+        """The first job of the same submitter and autocluster that is left idle, too, and comes before this one."""
+        matched = {(m.schedd, m.cluster, m.proc) for m in self.outcome.decision.matches}
+        key = job_order(self.outcome.given.jobs.ads)
+        own = key(self.job)
+        for queue in self.outcome.given.jobs.queues:
+            if (queue.name, queue.schedd) != (self.job.submitter, self.job.schedd):
+                continue
+            for jobs in sorted(queue.idle, key=key):
+                if key(jobs) >= own:
+                    break
+                for proc in range(jobs.first_proc, jobs.last_proc + 1):
+                    if (jobs.cluster, proc) == (self.job.cluster, self.job.first_proc):
+                        break
+                    if (jobs.schedd, jobs.cluster, proc) not in matched:
+                        if self._is_alike(_one(jobs, proc)):
+                            return jobs.cluster, proc
+                        break
+        return None
+
+    def _is_alike(self, job: JobRange) -> bool:
+        return self.outcome.cycle.examine(job).autocluster == self.asker.autocluster
+
+    @cached_property
+    def reason(self) -> Reason:
+        """The deciding reason: the last thing that stands between the job and a slot."""
+        if not len(self.losses.codes):
+            return Reason.EMPTY_POOL
+        limited = _LIMITS.get(self.submitter.stopped)
+        within_reach = self.lost[LostTo.LIMIT] + self.lost[LostTo.TAKEN]
+        if limited is not None and within_reach:
+            return limited
+        if self.lost[LostTo.LIMIT]:
+            if self.submitter.stopped is StopReason.NO_MORE_JOBS:
+                return Reason.NOT_OFFERED
+            return Reason.OTHER_LIMIT if self.rejection is not None else Reason.NOT_OFFERED
+        return next(reason for test, reason in _BY_TEST.items() if self.lost[test])
+
+    @cached_property
+    def taken_by(self) -> Counter[str]:
+        """Who took how many of the suitable slots in this cycle."""
+        rows = set(self.losses.rows(LostTo.TAKEN).tolist())
+        return Counter(match.submitter for match in self.outcome.decision.matches if match.slot in rows)
+
+    @cached_property
+    def used_by(self) -> Counter[str]:
+        """Who has how many of the suitable slots since before this cycle."""
+        tests = (LostTo.CLAIMED_OTHERS, LostTo.CLAIMED_OWN, LostTo.OUTRANKED, LostTo.PREEMPTION_POLICY, LostTo.PRIORITY)
+        rows = np.concatenate([self.losses.rows(test) for test in tests])
+        names = (self.outcome.observer.holders[row] for row in rows.tolist())
+        return Counter(name for name in names if name is not None)
+
+    @property
+    def matched_ahead(self) -> int:
+        """How many jobs of the same submitter were matched in this cycle."""
+        return self.submitter.matched
+
+    def _queued(self, cluster: int, proc: int) -> JobRange | None:
+        for queue in self.outcome.given.jobs.queues:
+            if (queue.name, queue.schedd) == (self.job.submitter, self.job.schedd):
+                for jobs in queue.idle:
+                    if jobs.cluster == cluster and jobs.first_proc <= proc <= jobs.last_proc:
+                        return _one(jobs, proc)
+        return None
+
+
+def _one(jobs: JobRange, proc: int) -> JobRange:
+    return replace(jobs, first_proc=proc, last_proc=proc)

@@ -1,0 +1,104 @@
+"""What a job, or a slot, would have to change for the two to fit: the slots that are nearest to it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.classad import evaluate_in_columns
+from fairq.engine.explain.changes import Change, ChangeKind
+from fairq.engine.explain.checks import JobCheck, PoolChecks, SlotCheck
+from fairq.records import JOB_COLUMNS
+
+_OTHER_TEXT, _NO_CLAUSE, _OTHER_SLOT = 1.5, 3.0, 10.0
+"""What it costs to want another text, to leave out a clause of the job's, and one of a slot's.
+
+To want another number costs between 1 and 2, the more the further away it is.
+"""
+
+_BUSY = 0.5
+
+
+def nearest_slots(checks: PoolChecks, free: NDArray[np.bool_], count: int) -> list[int]:
+    """The *count* slots that need the least change before the job fits, of equal ones those *free* first."""
+    cost = np.where(free, 0.0, _BUSY)
+    for check in checks.of_job:
+        cost += np.where(check.passes, 0.0, _job_cost(check, checks))
+    for slot_check in checks.of_slots:
+        refusing = slot_check.refusing
+        if len(refusing):
+            cost[refusing] += _slot_cost(slot_check, checks)
+    return [int(row) for row in np.argsort(cost, kind="stable")[:count]]
+
+
+def changes_for(row: int, checks: PoolChecks, job: str, slot: str) -> list[Change]:
+    """The changes after which the job named *job* fits the slot of that row, named *slot*."""
+    found: dict[tuple[ChangeKind, str], tuple[Change, bool]] = {}
+    for check in checks.of_job:
+        if not check.passes[row]:
+            _add(found, *_job_change(check, checks, row, job))
+    for slot_check in checks.of_slots:
+        if row in slot_check.refusing:
+            _add(found, *_slot_change(slot_check, checks, row, job, slot))
+    return [change for change, _ in found.values()]
+
+
+def _add(found: dict[tuple[ChangeKind, str], tuple[Change, bool]], change: Change, less: bool) -> None:
+    """Add a change; of two that set one attribute to a number the one that goes further stays."""
+    key = (change.kind, (change.clause or change.attribute or "").lower())
+    other = found.get(key)
+    if other is not None and isinstance(change.to, int | float) and isinstance(other[0].to, int | float):
+        further = change.to < other[0].to if less else change.to > other[0].to
+        change = change if further else other[0]
+    found[key] = (change, less)
+
+
+def _job_change(check: JobCheck, checks: PoolChecks, row: int, job: str) -> tuple[Change, bool]:
+    compared, clause = check.comparison, check.clause
+    value = None if compared is None or isinstance(check.wanted, bool) else checks.slot_value(check, row)
+    if compared is None or value is None:
+        return Change(ChangeKind.REQUIREMENTS_CLAUSE, job, None, clause.attribute, clause.text), False
+    to = compared.value_for(value)
+    if compared.own is not None and compared.own.lower() not in JOB_COLUMNS:
+        return Change(ChangeKind.JOB_ATTRIBUTE, job, to, compared.own, now=check.wanted), compared.prefers_more
+    text = compared.with_value(to)
+    return Change(ChangeKind.REQUIREMENTS_CLAUSE, job, text, clause.attribute, clause.text), False
+
+
+def _slot_change(check: SlotCheck, checks: PoolChecks, row: int, job: str, slot: str) -> tuple[Change, bool]:
+    compared, clause = check.comparison, check.clause
+    if compared is not None and compared.attribute.lower() not in JOB_COLUMNS:
+        bound = checks.bounds(check, np.array([row]))[0]
+        if bound is not None:
+            now = checks.job.get(compared.attribute.lower())
+            to = compared.attribute_for(bound)
+            return Change(ChangeKind.JOB_ATTRIBUTE, job, to, compared.attribute, now=now), not compared.prefers_more
+    return Change(ChangeKind.SLOT_CLAUSE, slot, None, clause.attribute, clause.text), False
+
+
+def _job_cost(check: JobCheck, checks: PoolChecks) -> NDArray[np.float64] | float:
+    if check.comparison is None or isinstance(check.wanted, bool):
+        return _NO_CLAUSE
+    if isinstance(check.wanted, str):
+        return _OTHER_TEXT
+    return _distance(checks.values(check), float(check.wanted), _NO_CLAUSE)
+
+
+def _slot_cost(check: SlotCheck, checks: PoolChecks) -> NDArray[np.float64] | float:
+    compared = check.comparison
+    if compared is None or compared.attribute.lower() in JOB_COLUMNS:
+        return _OTHER_SLOT
+    rows = check.refusing
+    bounds = evaluate_in_columns(compared.value, checks.slots, checks.job, rows).numbers
+    now = checks.job.get(compared.attribute.lower())
+    if not isinstance(now, int | float):
+        return np.where(np.isfinite(bounds), _OTHER_TEXT, _NO_CLAUSE)
+    return _distance(bounds, float(now), _NO_CLAUSE)
+
+
+def _distance(values: NDArray[np.float64], wanted: float, otherwise: float) -> NDArray[np.float64]:
+    with np.errstate(invalid="ignore", over="ignore"):
+        away = np.abs(values - wanted) / max(1.0, abs(wanted))
+        cost = 1 + away / (1 + away)
+    return np.where(np.isfinite(cost), cost, otherwise)
+

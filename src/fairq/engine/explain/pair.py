@@ -1,0 +1,78 @@
+"""One job and one slot: both sides clause by clause, how the slot ranks for the job, and what keeps them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fairq.engine.classad import ERROR, UNDEFINED, evaluate_scalar, expression_of
+from fairq.engine.explain.clauses import Clause, clauses_of
+from fairq.engine.explain.diagnosis import Outcome
+from fairq.engine.explain.losses import TESTS
+from fairq.records import Ad, JobRange
+
+Document = dict[str, Any]
+
+
+def explain_pair(outcome: Outcome, job: JobRange, row: int, slot_ad: Ad) -> Document:
+    """Return the clauses of both sides with their values, the rank keys, and the first test that the slot fails.
+
+    ``place`` counts from 1, among the slots that suit the job.
+    """
+    given = outcome.given
+    asker = outcome.cycle.examine(job)
+    candidates = outcome.cycle.candidates
+    mine, slot = asker.ad(), {name.lower(): value for name, value in slot_ad.items()}
+    losses = outcome.observer.losses(asker, candidates)
+    place = candidates.place(asker)
+    suitable = candidates.tests(asker).suitable
+    match = outcome.match_of(job)
+    got_it = match is not None and match.slot == row
+    return {
+        "slot": given.pool.names[row],
+        "holder": outcome.observer.holders[row],
+        "clauses": [
+            *(_row("job", clause, mine, slot, given.now) for clause in clauses_of(mine)),
+            *(_row("slot", clause, slot, mine, given.now) for clause in clauses_of(slot)),
+        ],
+        "ranks": _ranks(outcome, mine, slot),
+        "suitable": bool(suitable[row]),
+        "place": int((place[suitable] < place[row]).sum()) + 1 if suitable[row] else None,
+        "lost_to": None if got_it else str(TESTS[losses.codes[row]]),
+    }
+
+
+def _row(side: str, clause: Clause, my: Mapping[str, Any], target: Mapping[str, Any], now: int) -> Document:
+    value = evaluate_scalar(clause.expression, my, target, now)
+    passes = isinstance(value, bool | int | float) and bool(value)
+    return {
+        "side": side,
+        "clause": clause.text,
+        "attribute": clause.attribute,
+        "value": _plain(value),
+        "passes": passes,
+    }
+
+
+def _ranks(outcome: Outcome, mine: Ad, slot: Ad) -> list[Document]:
+    """The keys of the order among candidates in their order; more is better."""
+    policy, now = outcome.given.policy, outcome.given.now
+    rank = expression_of(mine.get("rank", 0))
+    keys = [
+        ("negotiator_pre_job_rank", policy.pre_job_rank, slot, mine),
+        *([] if policy.ignore_job_ranks else [("job rank", rank, mine, slot)]),
+        ("negotiator_post_job_rank", policy.post_job_rank, slot, mine),
+        ("preemption_rank", policy.preemption_rank, slot, mine),
+        ("machine rank", expression_of(slot.get("rank", 0)), slot, mine),
+        ("machine's current rank", expression_of(slot.get("currentrank", 0)), slot, mine),
+    ]
+    return [
+        {"rank": name, "value": _plain(evaluate_scalar(expression, my, target, now))}
+        for name, expression, my, target in keys
+    ]
+
+
+def _plain(value: Any) -> Any:
+    if value is UNDEFINED:
+        return "undefined"
+    return "error" if value is ERROR else value if isinstance(value, bool | int | float | str) else str(value)

@@ -1,0 +1,268 @@
+"""What would let a job run: the changes worth trying, the least first, and the search for one that does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+
+from fairq.engine.explain.changes import Change, ChangeKind
+from fairq.engine.explain.checks import PoolChecks
+from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
+from fairq.engine.explain.fitting import changes_for, nearest_slots
+from fairq.engine.explain.losses import LostTo
+from fairq.records import JobRange
+
+BEST_FACTOR, BEST_PRIORITY = 1.0, 0.5
+_NEAREST = 3
+_DEEPEST = 8
+"""So many remedies, at most, are combined."""
+
+_HELD = (
+    LostTo.CLAIMED_OTHERS,
+    LostTo.PRIORITY,
+    LostTo.PREEMPTION_POLICY,
+    LostTo.OUTRANKED,
+    LostTo.TAKEN,
+    LostTo.CLAIMED_OWN,
+)
+
+Remedy = tuple[Change, ...]
+"""Changes made together."""
+
+
+class World(Protocol):
+    """The pool as it is or might be: a cycle can be held on it, and things changed."""
+
+    def hold(self) -> Outcome:
+        """Hold a cycle; the world itself stays as it is."""
+
+    def changed(self, changes: Sequence[Change]) -> Self:
+        """The world after *changes*."""
+
+    def job(self) -> JobRange:
+        """The job asked about, as it is in this world."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The changes found; *verified*: a cycle was held with them, and it matched the job."""
+
+    changes: Remedy
+    verified: bool
+
+
+class Search:
+    """Looks for the least changes after which a job is matched, holding at most *cycles* cycles."""
+
+    def __init__(self, cycles: int) -> None:
+        self._left = cycles
+
+    def run(self, world: World, diagnosis: Diagnosis) -> Found:
+        """Search from *world*, whose cycle left the job as *diagnosis* tells."""
+        found = self._search(world, diagnosis, _DEEPEST)
+        if found is not None:
+            return Found(found, True)
+        return Found(next(remedies(diagnosis), ()), False)
+
+    def _search(self, world: World, diagnosis: Diagnosis, depth: int) -> Remedy | None:
+        """One remedy that is enough, else the first one that gets further and what that needs besides."""
+        partial: list[tuple[Remedy, World, Diagnosis]] = []
+        for remedy in remedies(diagnosis):
+            if self._left <= 0:
+                break
+            self._left -= 1
+            after = world.changed(remedy)
+            outcome = after.hold()
+            job = after.job()
+            if outcome.match_of(job) is not None:
+                return remedy
+            partial.append((remedy, after, Diagnosis(outcome, job)))
+        if depth <= 1:
+            return None
+        partial.sort(key=lambda tried: tried[2].reason is diagnosis.reason)
+        for remedy, after, left in partial:
+            more = self._search(after, left, depth - 1)
+            if more is not None:
+                return (*remedy, *more)
+        return None
+
+
+def remedies(of: Diagnosis) -> Iterator[Remedy]:
+    """Yield what may let the job run, the least change first; none of it is sure."""
+    seen: set[Remedy] = set()
+    for remedy in _candidates(of):
+        if remedy and remedy not in seen:
+            seen.add(remedy)
+            yield remedy
+
+
+def _candidates(of: Diagnosis) -> Iterator[Remedy]:
+    match of.reason:
+        case Reason.EMPTY_POOL:
+            return
+        case Reason.JOB_REQUIREMENTS | Reason.SLOT_REQUIREMENTS:
+            yield from _fits(of)
+            return
+        case Reason.DRAINING:
+            yield from _each(of, LostTo.DRAINING, ChangeKind.UNDRAIN, 1)
+            return
+        case Reason.CEILING:
+            yield _ceiling(of)
+            yield from _ahead_of_own(of)
+        case Reason.IN_USE | Reason.PREEMPTION_POLICY | Reason.PRIORITY | Reason.OUTRANKED | Reason.OWN_JOBS:
+            yield from _free(of)
+        case Reason.QUOTA:
+            yield from _ahead_of_own(of)
+            yield from _quota(of)
+            yield from _free_of_group(of)
+    yield from _ahead_of_own(of)
+    yield from _share(of)
+    yield from _free(of)
+    if of.submitter.quota_group is not None:
+        yield from _quota(of)
+    if of.submitter.ceiling >= 0:
+        yield _ceiling(of)
+    yield from _each(of, LostTo.DRAINING, ChangeKind.UNDRAIN, 1)
+    yield from _more(of)
+
+
+def _fits(of: Diagnosis) -> Iterator[Remedy]:
+    pool = of.outcome.given.pool
+    checks = PoolChecks(of.asker.ad(), pool.ads)
+    free = of.outcome.cycle.candidates.tests(of.asker).free & ~_held(of)
+    for row in nearest_slots(checks, free, _NEAREST):
+        yield tuple(changes_for(row, checks, job_name(of.job), pool.names[row]))
+
+
+def _held(of: Diagnosis) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    return np.array([name is not None for name in of.outcome.observer.holders], np.bool_)
+
+
+def _each(of: Diagnosis, test: LostTo, kind: ChangeKind, count: int) -> Iterator[Remedy]:
+    """Change the best *count* slots lost to *test*, one at a time."""
+    rows = of.losses.rows(test)
+    place = of.outcome.cycle.candidates.place(of.asker)
+    for row in rows[np.argsort(place[rows], kind="stable")][:count].tolist():
+        yield (Change(kind, of.outcome.given.pool.names[row]),)
+
+
+def _free(of: Diagnosis) -> Iterator[Remedy]:
+    """Slots in use that end: those of others first."""
+    users = of.outcome.observer.holders
+    for test in _HELD:
+        for remedy in _each(of, test, ChangeKind.FREE_SLOT, 2):
+            row = of.outcome.given.pool.names.index(remedy[0].of)
+            if users[row] is not None:
+                yield remedy
+
+
+def _free_of_group(of: Diagnosis) -> Iterator[Remedy]:
+    """A slot that somebody of the same group has: it counts against the quota, whether it suits or not."""
+    accountant, users = of.outcome.given.accountant, of.outcome.observer.holders
+    of_group = {name for name in set(users) if name is not None and accountant.group_of(name) == of.submitter.group}
+    row = next((row for row, name in enumerate(users) if name in of_group), None)
+    if row is not None:
+        yield (Change(ChangeKind.FREE_SLOT, of.outcome.given.pool.names[row]),)
+
+
+def _more(of: Diagnosis) -> Iterator[Remedy]:
+    """One slot more, like the best that suits."""
+    names, place = of.outcome.given.pool.names, of.outcome.cycle.candidates.place(of.asker)
+    suitable = np.flatnonzero(of.outcome.cycle.candidates.tests(of.asker).suitable)
+    if len(suitable):
+        like = names[int(suitable[np.argmin(place[suitable])])]
+        yield (Change(ChangeKind.ADD_SLOT, like, f"new{len(names)}_{like}"),)
+
+
+def _ahead_of_own(of: Diagnosis) -> Iterator[Remedy]:
+    """A priority above that of all other jobs of the submitter."""
+    highest = max(
+        jobs.priority
+        for queue in of.outcome.given.jobs.queues
+        if (queue.name, queue.schedd) == (of.job.submitter, of.job.schedd)
+        for jobs in queue.idle
+    )
+    if of.matched_ahead and of.job.priority <= highest:
+        yield (Change(ChangeKind.JOB_PRIORITY, job_name(of.job), highest + 1, now=of.job.priority),)
+
+
+def _weight(of: Diagnosis) -> float:
+    """The least weight of a slot within reach, else of any that suits."""
+    cost = np.array(of.outcome.cycle.cost)
+    for tests in ((LostTo.LIMIT, LostTo.TAKEN), _HELD):
+        rows = np.concatenate([of.losses.rows(test) for test in tests])
+        if len(rows):
+            return float(cost[rows].min())
+    return 1.0
+
+
+def _ceiling(of: Diagnosis) -> Remedy:
+    used = of.outcome.cycle.weighted_used(of.job.submitter)
+    to = math.floor(used) + max(1, math.ceil(_weight(of)))
+    return (Change(ChangeKind.CEILING, of.job.submitter, to, now=of.submitter.ceiling),)
+
+
+def _quota(of: Diagnosis) -> Iterator[Remedy]:
+    group = of.submitter.quota_group or of.submitter.group
+    figures = next((quota for quota in of.outcome.decision.quotas if quota.group == group), None)
+    if figures is None or figures.parent is None:
+        return
+    to = math.ceil(max(figures.subtree_used, figures.used_after) + _weight(of))
+    yield (Change(ChangeKind.QUOTA, group, to, now=figures.quota),)
+    if not figures.accept_surplus:
+        yield (Change(ChangeKind.ACCEPT_SURPLUS, group, True, now=False),)
+
+
+def _share(of: Diagnosis) -> Iterator[Remedy]:
+    """A better effective priority: by the factor, by the real priority too, or a floor."""
+    name = of.job.submitter
+    record = of.outcome.given.accountant.records[name]
+    now = of.outcome.given.accountant.priority_factor(name)
+    for wanted in sorted(_wanted_priorities(of), reverse=True):
+        factor = _rounded_down(wanted / record.priority)
+        if BEST_FACTOR <= factor < now:
+            yield (Change(ChangeKind.FACTOR, name, factor, now=now),)
+    if now > BEST_FACTOR:
+        yield (Change(ChangeKind.FACTOR, name, BEST_FACTOR, now=now),)
+    used = of.outcome.cycle.weighted_used(name)
+    floor = math.ceil(used + _weight(of))
+    if floor > of.submitter.floor:
+        yield (Change(ChangeKind.FLOOR, name, floor, now=of.submitter.floor),)
+    if record.priority > BEST_PRIORITY:
+        best = Change(ChangeKind.PRIORITY, name, BEST_PRIORITY, now=record.priority)
+        yield (best,)
+        if now > BEST_FACTOR:
+            yield (best, Change(ChangeKind.FACTOR, name, BEST_FACTOR, now=now))
+
+
+def _wanted_priorities(of: Diagnosis) -> Iterator[float]:
+    """The effective priorities that would give room for the job, and that would go before everybody else."""
+    rivals = {
+        each.submitter: each.effective_priority
+        for each in of.outcome.decision.submitters
+        if each.submitter != of.job.submitter and each.group == of.submitter.group
+    }
+    if not rivals:
+        return
+    yield 0.99 * min(rivals.values())
+    pie = of.submitter.limit / of.submitter.share if of.submitter.share else of.outcome.decision.pie
+    share = (of.outcome.cycle.weighted_used(of.job.submitter) + _weight(of)) / pie if pie else 1.0
+    if 0 < share < 1:
+        yield (1 - share) / (share * sum(1 / priority for priority in rivals.values()))
+
+
+def _rounded_down(value: float) -> float:
+    """Three digits of *value* are enough; never more than it."""
+    if not 0 < value < 1e300:
+        return 0.0
+    step = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return math.floor(value / step) * step
+
+
+def job_name(job: JobRange) -> str:
+    """The first job of a range as people name it."""
+    return f"{job.cluster}.{job.first_proc}"

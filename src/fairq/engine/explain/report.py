@@ -1,0 +1,177 @@
+"""The findings about one idle job as plain data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.explain.checks import JobCheck, PoolChecks, SlotCheck
+from fairq.engine.explain.comparisons import plain
+from fairq.engine.explain.diagnosis import Diagnosis, Outcome
+from fairq.engine.negotiation.requests import job_order
+from fairq.engine.quotas.record import GroupFigures
+
+Document = dict[str, Any]
+
+
+def requirement_rows(checks: PoolChecks) -> list[Document]:
+    """The job's clauses in order: slots each alone allows, slots left after it, and the nearest value there is.
+
+    ``nearest`` is given where a clause leaves no slot: of the slots left before it, else of all.
+    """
+    left = np.ones(len(checks.slots), np.bool_)
+    rows = []
+    for check in checks.of_job:
+        after = left & check.passes
+        row: Document = {
+            "clause": check.clause.text,
+            "attribute": check.clause.attribute,
+            "slots": int(np.count_nonzero(check.passes)),
+            "left": int(np.count_nonzero(after)),
+        }
+        if not after.any() and left.any():
+            row |= _nearest(check, checks, left if check.passes.any() else np.ones_like(left))
+        rows.append(row)
+        left = after
+    return rows
+
+
+def _nearest(check: JobCheck, checks: PoolChecks, among: NDArray[np.bool_]) -> Document:
+    if check.comparison is None or isinstance(check.wanted, bool):
+        return {}
+    name = check.comparison.attribute
+    if isinstance(check.wanted, str):
+        counts = checks.text_values(check, np.flatnonzero(among))
+        if not counts:
+            return {"compares": name, "wanted": check.wanted}
+        value, having = max(counts.items(), key=lambda item: item[1])
+        return {"compares": name, "wanted": check.wanted, "nearest": value, "nearest_slots": having}
+    values = checks.values(check)[among]
+    nearest = check.comparison.nearest(values, float(check.wanted))
+    if nearest is None:
+        return {"compares": name, "wanted": check.wanted}
+    having = int(np.count_nonzero(values == nearest))
+    return {"compares": name, "wanted": check.wanted, "nearest": plain(nearest), "nearest_slots": having}
+
+
+def refusal_rows(checks: PoolChecks, accepted: NDArray[np.bool_]) -> list[Document]:
+    """The slots' clauses by which slots that the job accepts refuse it, those of most slots first."""
+    rows = []
+    for check in checks.of_slots:
+        refusing = check.refusing[accepted[check.refusing]]
+        if len(refusing):
+            rows.append(_refusal(check, checks, refusing))
+    return sorted(rows, key=lambda row: -row["slots"])
+
+
+def _refusal(check: SlotCheck, checks: PoolChecks, refusing: NDArray[np.intp]) -> Document:
+    row: Document = {
+        "clause": check.clause.text,
+        "attribute": check.clause.attribute,
+        "slots": len(refusing),
+    }
+    if check.comparison is not None:
+        bounds = [value for value in checks.bounds(check, refusing[:10_000]) if isinstance(value, int | float)]
+        if bounds:
+            row["compares"] = check.comparison.attribute
+            row["wanted"] = checks.job.get(check.comparison.attribute.lower())
+            row["nearest"] = min(bounds) if check.comparison.prefers_more else max(bounds)
+    return row
+
+
+def lost_rows(of: Diagnosis) -> list[Document]:
+    """How many slots the job loses to each test; tests that take none are left out."""
+    return [{"test": str(test), "slots": count} for test, count in of.lost.items() if count]
+
+
+def user_rows(of: Diagnosis) -> list[Document]:
+    """Who has the suitable slots, since before the cycle or by it, with their effective priorities."""
+    accountant = of.outcome.given.accountant
+
+    def rows(users: Counter[str], since: str) -> list[Document]:
+        return [
+            {
+                "user": name,
+                "slots": count,
+                "since": since,
+                "effective_priority": accountant.effective_priority(name),
+            }
+            for name, count in users.most_common()
+        ]
+
+    return rows(of.used_by, "before this cycle") + rows(of.taken_by, "this cycle")
+
+
+def submitter_row(outcome: Outcome, name: str, schedd: str) -> Document:
+    """What a submitter is entitled to, has and got, and whose turn comes before its own."""
+    found = outcome.submitter(name, schedd)
+    ahead = [
+        each.submitter
+        for each in outcome.decision.submitters
+        if each.group == found.group and each.idle and each.effective_priority < found.effective_priority
+    ]
+    return {
+        "submitter": name,
+        "schedd": schedd,
+        "group": found.group,
+        "effective_priority": found.effective_priority,
+        "idle": found.idle,
+        "running": found.running,
+        "used": found.used_before,
+        "share": found.share,
+        "limit": found.limit,
+        "floor": found.floor,
+        "ceiling": found.ceiling,
+        "matched": found.matched,
+        "matched_weight": found.matched_weight,
+        "stopped": str(found.stopped),
+        "quota_group": found.quota_group,
+        "ahead": ahead,
+    }
+
+
+def group_rows(outcome: Outcome, group: str) -> list[Document]:
+    """The quotas from *group* up to the root; none where there are no groups."""
+    figures = {of.group.lower(): of for of in outcome.decision.quotas}
+    rows = []
+    found = figures.get(group.lower())
+    while found is not None:
+        rows.append(group_row(found))
+        found = None if found.parent is None else figures.get(found.parent.lower())
+    return rows
+
+
+def group_row(of: GroupFigures) -> Document:
+    """The figures of one group."""
+    return {
+        "group": of.group,
+        "quota": of.quota,
+        "subtree_quota": of.subtree_quota,
+        "requested": of.requested,
+        "allocated": of.allocated,
+        "surplus": of.surplus,
+        "accept_surplus": of.accept_surplus,
+        "used": of.used_before,
+        "used_after": of.used_after,
+        "subtree_used": of.subtree_used,
+    }
+
+
+def place_in_queue(of: Diagnosis) -> Document:
+    """How many idle jobs of the same submitter come before the job, and how many there are."""
+    key = job_order(of.outcome.given.jobs.ads)
+    own = key(of.job)
+    ahead = total = 0
+    for queue in of.outcome.given.jobs.queues:
+        if (queue.name, queue.schedd) != (of.job.submitter, of.job.schedd):
+            continue
+        for jobs in queue.idle:
+            total += len(jobs)
+            if jobs.cluster == of.job.cluster and jobs.first_proc <= of.job.first_proc <= jobs.last_proc:
+                ahead += of.job.first_proc - jobs.first_proc
+            elif key(jobs) < own:
+                ahead += len(jobs)
+    return {"ahead": ahead, "idle": total, "matched": of.submitter.matched}

@@ -1,0 +1,123 @@
+"""The one sentence on top: the deciding reason, and the least change that would let the job run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from fairq.engine.explain.diagnosis import Diagnosis, Reason
+from fairq.engine.explain.losses import LostTo
+from fairq.engine.explain.remedies import Found, job_name
+
+_MOST = {">=": "largest", ">": "largest", "<=": "smallest", "<": "smallest"}
+
+
+def summary(of: Diagnosis, requirements: Sequence[dict[str, Any]], refusals: Sequence[dict[str, Any]]) -> str:
+    """Return why the job waits, without a full stop."""
+    return f"job {job_name(of.job)} waits because {_cause(of, requirements, refusals)}"
+
+
+def remedy(found: Found) -> str:
+    """Return what would let it run, as a sentence."""
+    if not found.changes:
+        return "No single change was found that would let it run."
+    words = " and ".join(change.words() for change in found.changes)
+    return f"It would run {words}." if found.verified else f"What is in the way first: it may run {words}."
+
+
+def _cause(  # noqa: PLR0911 - one per reason
+    of: Diagnosis, requirements: Sequence[dict[str, Any]], refusals: Sequence[dict[str, Any]]
+) -> str:
+    submitter = of.submitter
+    used = of.outcome.cycle.weighted_used(of.job.submitter)
+    match of.reason:
+        case Reason.EMPTY_POOL:
+            return "the pool has no slots"
+        case Reason.JOB_REQUIREMENTS:
+            return _unmet(requirements, len(of.losses.codes))
+        case Reason.SLOT_REQUIREMENTS:
+            return _refused(of, refusals)
+        case Reason.LIMIT:
+            return (
+                f"{submitter.submitter} has reached its submitter limit of {submitter.limit:.2f} "
+                f"({100 * submitter.share:.1f}% of the pie): {_jobs_ahead(of)}{used:g} in use"
+            )
+        case Reason.QUOTA:
+            return _used_up(of)
+        case Reason.CEILING:
+            return f"{submitter.submitter} has reached its ceiling of {submitter.ceiling}: {used:g} in use"
+        case Reason.NOT_OFFERED:
+            return f"the turn of {submitter.submitter} ended before it was offered ({submitter.stopped})"
+        case Reason.OTHER_LIMIT:
+            return f"its request was rejected: {of.rejection.reason if of.rejection else submitter.stopped}"
+        case Reason.TAKEN:
+            return f"the {of.lost[LostTo.TAKEN]} free slots that suit went to {_people(of.taken_by)} in this cycle"
+        case Reason.DRAINING:
+            return f"all {of.lost[LostTo.DRAINING]} slots that suit are draining"
+        case _:
+            return _in_use(of)
+
+
+def _used_up(of: Diagnosis) -> str:
+    group = of.submitter.quota_group or of.submitter.group
+    figures = next((quota for quota in of.outcome.decision.quotas if quota.group == group), None)
+    if figures is None:
+        return f"the quota of group {group} is used up"
+    used = max(figures.subtree_used, figures.used_after) if figures.parent is not None else figures.used_after
+    surplus = "" if figures.accept_surplus else ", and it accepts no surplus"
+    return f"group {group} is allocated {figures.allocated:g} (quota {figures.quota:g}) and has {used:g} in use{surplus}"
+
+
+def _in_use(of: Diagnosis) -> str:
+    rest = {
+        Reason.PREEMPTION_POLICY: ", and PREEMPTION_REQUIREMENTS gives none of them away",
+        Reason.PRIORITY: ", and the priority of their users is not worse enough to preempt them",
+        Reason.OUTRANKED: ", and their machines prefer the jobs they run",
+    }.get(of.reason, "")
+    return f"all {of.used_by.total() or 'the'} slots that suit are in use by {_people(of.used_by)}{rest}"
+
+
+def _unmet(requirements: Sequence[dict[str, Any]], slots: int) -> str:
+    if not requirements:
+        return "it has no Requirements"
+    hopeless = [row for row in requirements if not row["slots"]]
+    row = next(iter(hopeless), None) or next(row for row in requirements if not row["left"])
+    found = "" if "nearest" not in row else f"; {_nearest(row)}"
+    if hopeless:
+        more = f" (nor {', '.join(other['clause'] for other in hopeless[1:])})" if hopeless[1:] else ""
+        return f"none of the {slots} slots meets its requirement {row['clause']}{more}{found}"
+    return f"no slot meets all its Requirements at once: {row['clause']} leaves none of those left{found}"
+
+
+def _nearest(row: dict[str, Any]) -> str:
+    if isinstance(row["nearest"], str):
+        return f"{row['nearest_slots']} have {row['compares']} {row['nearest']}"
+    operator = next((word for word in row["clause"].split() if word in _MOST), "")
+    most = _MOST.get(operator, "nearest") if _on_the_left(row) else "nearest"
+    return f"the {most} {row['compares']} is {row['nearest']:g}" if most else ""
+
+
+def _on_the_left(row: dict[str, Any]) -> bool:
+    before = row["clause"].partition(row["compares"])[0]
+    return not any(operator in before for operator in ("<", ">"))
+
+
+def _refused(of: Diagnosis, refusals: Sequence[dict[str, Any]]) -> str:
+    accepted = of.lost[LostTo.SLOT_REQUIREMENTS]
+    text = f"the {accepted} slots that it accepts refuse it"
+    if not refusals:
+        return text
+    first = refusals[0]
+    nearest = f"; the nearest is {first['nearest']:g}" if "nearest" in first else ""
+    return f"{text}, {first['slots']} of them by {first['clause']}{nearest}"
+
+
+def _jobs_ahead(of: Diagnosis) -> str:
+    return f"{of.matched_ahead} of its jobs were matched, " if of.matched_ahead else ""
+
+
+def _people(users: Counter[str]) -> str:
+    shown = [f"{name} ({count})" for name, count in users.most_common(3)]
+    more = len(users) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "") if shown else "others"

@@ -1,0 +1,61 @@
+"""The sentences on top of what `why` says of submitters, groups, and jobs that are not idle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fairq.records import Ad, JobRange, JobStatus
+
+
+def status_sentence(name: str, job: JobRange, ad: Ad) -> str:
+    """Return what a job that is not idle does, and what would make it wait no more."""
+    match job.status:
+        case JobStatus.RUNNING:
+            slot = ad.get("RemoteHost")
+            where = f" on {slot}" if slot else f" elsewhere ({job.reason})" if job.reason else ""
+            return f"job {name} does not wait: it runs{where}."
+        case JobStatus.HELD:
+            reason = f" ({job.reason})" if job.reason else ""
+            return f"job {name} is held{reason}: no cycle looks at it until 'fairq release {name}'."
+        case _:
+            return f"job {name} does not wait: it is {JobStatus(job.status).name.lower()}."
+
+
+def submitter_sentence(of: dict[str, Any], pie: float) -> str:
+    """Return what a submitter is entitled to, has, and why the next cycle would give it no more."""
+    share = f"{100 * of['share']:.1f}% of {'the pool' if of['group'] == '<none>' else of['group']}"
+    text = f"{of['submitter']} is entitled to {_weight(of['limit'], pie)} ({share}), has {of['used']:g} in use"
+    if not of["idle"]:
+        return f"{text}, and has no idle jobs."
+    text += f", and would get {of['matched_weight']:g} for {of['matched']} of its {of['idle']} idle jobs"
+    if of["matched"] == of["idle"]:
+        return f"{text} in the next cycle."
+    stopped = of["stopped"]
+    if of["quota_group"] is not None:
+        stopped += f" of {of['quota_group']}"
+    ahead = of["ahead"]
+    before = f"; {len(ahead)} with a better priority come first: {', '.join(ahead[:3])}" if ahead else ""
+    return f"{text}: {stopped}{before}{', ...' if len(ahead) > 3 else ''}."
+
+
+def group_sentence(
+    of: dict[str, Any], turns: Sequence[dict[str, Any]], members: Sequence[dict[str, Any]]
+) -> str:
+    """Return a group's quota, use and surplus, and what stops it."""
+    idle = sum(member["idle"] for member in members)
+    matched = sum(member["matched"] for member in members)
+    surplus = f" and obtains {of['surplus']:g} of surplus" if of["surplus"] else ""
+    text = f"group {of['group']} has a quota of {of['quota']:g}, asks for {of['requested']:g}{surplus}, has "
+    text += f"{of['used']:g} in use, and the next cycle would match {matched} of its {idle} idle jobs"
+    if matched == idle:
+        return f"{text}."
+    stopper = next((turn["stopped_by"] for turn in reversed(turns) if turn["stopped_by"]), None)
+    stops = sorted({member["stopped"] for member in members if member["matched"] < member["idle"]})
+    by = f" (quota of {stopper})" if stopper and any("quota" in stop for stop in stops) else ""
+    skipped = next((turn["skipped"] for turn in reversed(turns) if turn["skipped"]), None)
+    return f"{text}: {'; '.join(stops) or skipped or 'no turn'}{by}."
+
+
+def _weight(value: float, pie: float) -> str:
+    return f"{value:.2f}" if value < 1e12 else f"all of {pie:g}"
