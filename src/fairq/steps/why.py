@@ -189,7 +189,7 @@ class _Study:
         return {
             **base,
             "reason": str(diagnosis.reason),
-            "summary": f"{sentences.summary(diagnosis, requirements, refusals)}. {sentences.remedy(found)}",
+            "summary": f"{sentences.summary(diagnosis, requirements, refusals)}. {sentences.remedy(diagnosis, found)}",
             "changes": [change.document() for change in found.changes],
             "verified": found.verified,
             "requirements": requirements,

@@ -14,6 +14,7 @@ from fairq.engine.explain.checks import PoolChecks
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.explain.fitting import changes_for, nearest_slots
 from fairq.engine.explain.losses import LostTo
+from fairq.engine.explain.report import place_in_queue
 from fairq.records import JobRange
 
 BEST_FACTOR, BEST_PRIORITY = 1.0, 0.5
@@ -111,7 +112,8 @@ def _candidates(of: Diagnosis) -> Iterator[Remedy]:
             yield from _each(of, LostTo.DRAINING, ChangeKind.UNDRAIN, 1)
             return
         case Reason.CEILING:
-            yield _ceiling(of)
+            yield _ceiling(of, 1)
+            yield _ceiling(of, _left_idle_ahead(of) + 1)
             yield from _ahead_of_own(of)
         case Reason.IN_USE | Reason.PREEMPTION_POLICY | Reason.PRIORITY | Reason.OUTRANKED | Reason.OWN_JOBS:
             yield from _free(of)
@@ -125,7 +127,7 @@ def _candidates(of: Diagnosis) -> Iterator[Remedy]:
     if of.submitter.quota_group is not None:
         yield from _quota(of)
     if of.submitter.ceiling >= 0:
-        yield _ceiling(of)
+        yield _ceiling(of, _left_idle_ahead(of) + 1)
     yield from _each(of, LostTo.DRAINING, ChangeKind.UNDRAIN, 1)
     yield from _more(of)
 
@@ -200,9 +202,16 @@ def _weight(of: Diagnosis) -> float:
     return 1.0
 
 
-def _ceiling(of: Diagnosis) -> Remedy:
+def _left_idle_ahead(of: Diagnosis) -> int:
+    """How many jobs of the same submitter come before the job and are left idle as well."""
+    place = place_in_queue(of)
+    return max(0, int(place["ahead"]) - of.matched_ahead)
+
+
+def _ceiling(of: Diagnosis, jobs: int) -> Remedy:
+    """A ceiling with room for so many jobs more."""
     used = of.outcome.cycle.weighted_used(of.job.submitter)
-    to = math.floor(used) + max(1, math.ceil(_weight(of)))
+    to = math.floor(used) + max(1, math.ceil(jobs * _weight(of)))
     return (Change(ChangeKind.CEILING, of.job.submitter, to, now=of.submitter.ceiling),)
 
 

@@ -18,8 +18,10 @@ def summary(of: Diagnosis, requirements: Sequence[dict[str, Any]], refusals: Seq
     return f"job {job_name(of.job)} waits because {_cause(of, requirements, refusals)}"
 
 
-def remedy(found: Found) -> str:
+def remedy(of: Diagnosis, found: Found) -> str:
     """Return what would let it run, as a sentence."""
+    if of.reason is Reason.EMPTY_POOL:
+        return "It can run once there are some: see 'fairq slots add'."
     if not found.changes:
         return "No single change was found that would let it run."
     words = " and ".join(change.words() for change in found.changes)

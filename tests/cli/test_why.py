@@ -1,0 +1,184 @@
+"""``fairq why`` as a user sees it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import Ended
+from tests.engine.negotiation.pools import JOB, NOW, SLOT, claimed
+
+from fairq.records import Ad
+
+Run = Callable[..., Ended]
+
+FITS = '/Expr((TARGET.Arch == "X86_64") && (TARGET.Memory >= RequestMemory))/'
+ALICE_ONLY = "/Expr(START && TARGET.RequestMemory <= MY.Memory)/"
+
+
+def job(cluster: int, owner: str, count: int = 1, **attributes: Any) -> list[Ad]:
+    own = {"ClusterId": cluster, "Owner": owner, "User": f"{owner}@x", "JobStatus": 1, "JobPrio": 0, "QDate": NOW}
+    return [{**JOB, **own, "ProcId": proc, **attributes} for proc in range(count)]
+
+
+@pytest.fixture
+def why(state: Path, tmp_path: Path, run: Run) -> Callable[..., Ended]:
+    """``fairq why`` on a pool of ten small slots, six of them in use by carol, and two big ones for alice."""
+    small = [{**SLOT, "Name": f"slot1@m{number}"} for number in range(10)]
+    big = {**SLOT, "Memory": 4096, "Start": '/Expr(TARGET.Owner == "alice")/', "Requirements": ALICE_ONLY}
+    slots = [
+        *(claimed(slot, "carol@x") for slot in small[:6]),
+        *small[6:],
+        *({**big, "Name": f"big{number}@m"} for number in range(2)),
+    ]
+    jobs = [
+        *job(1, "bob", 3),
+        *job(2, "bob", RequestMemory=8192, Requirements=FITS),
+        *job(3, "bob", RequestMemory=2048),
+        *job(4, "dave", 5),
+        *job(5, "bob", Requirements='/Expr(TARGET.Arch == "ARM64" && TARGET.HasDocker)/'),
+        *job(6, "bob", JobStatus=5, HoldReason="too big"),
+    ]
+    (tmp_path / "slots.json").write_text(json.dumps(slots))
+    (tmp_path / "jobs.json").write_text(json.dumps(jobs))
+    dumps = ("--slots", tmp_path / "slots.json", "--jobs", tmp_path / "jobs.json")
+    assert run("--state", state, "import", *dumps, "--now", NOW).code == 0
+    return lambda *words: run("--state", state, "why", *words, "--now", NOW)
+
+
+def first_line(ended: Ended) -> str:
+    assert ended.code == 0, ended.err
+    return ended.out.splitlines()[0]
+
+
+def test_a_job_that_would_be_matched_waits_for_the_next_cycle(why: Run) -> None:
+    assert first_line(why("1.2")) == "Job 1.2 waits for nothing but the next cycle, which would give it slot1@m8."
+
+
+def test_a_clause_that_no_slot_meets_is_named_with_the_nearest_value(why: Run) -> None:
+    ended = why("2.0")
+    assert first_line(ended) == (
+        "Job 2.0 waits because none of the 12 slots meets its requirement TARGET.Memory >= RequestMemory; the "
+        "largest Memory is 4096. It would run with request_memory = 1024."
+    )
+    assert "TARGET.Memory >= RequestMemory      0     0  4096" in ended.out
+
+
+def test_slots_that_refuse_the_job_are_told_by_clause(why: Run) -> None:
+    ended = why("3")
+    assert first_line(ended) == (
+        "Job 3.0 waits because the 12 slots that it accepts refuse it, 10 of them by TARGET.RequestMemory <= "
+        "MY.Memory; the nearest is 1024. It would run with request_memory = 1024."
+    )
+    assert 'TARGET.Owner == "alice"            start             2' in ended.out
+
+
+def test_a_job_that_finds_its_slots_taken_is_told_by_whom(why: Run) -> None:
+    """Of a cluster the first job is explained that stays idle."""
+    ended = why("4")
+    assert first_line(ended) == (
+        "Job 4.1 waits because the 4 free slots that suit went to bob@x (3), dave@x (1) in this cycle. "
+        "It would run with a job priority of 1."
+    )
+    assert "The cluster has 5 idle, 1 would match in the next cycle." in ended.out
+    assert "carol@x      6" in ended.out
+
+
+def test_the_document_has_reason_and_changes_as_data(why: Run) -> None:
+    document = json.loads(why("5.0", "--json").out)
+    assert document["reason"] == "the job's Requirements"
+    assert document["verified"]
+    assert document["changes"] == [
+        {
+            "change": "requirements clause",
+            "of": "5.0",
+            "to": 'TARGET.Arch == "X86_64"',
+            "attribute": "requirements",
+            "clause": 'TARGET.Arch == "ARM64"',
+        },
+        {
+            "change": "requirements clause",
+            "of": "5.0",
+            "to": None,
+            "attribute": "requirements",
+            "clause": "TARGET.HasDocker",
+        },
+    ]
+    assert [(row["clause"], row["slots"]) for row in document["requirements"]] == [
+        ('TARGET.Arch == "ARM64"', 0),
+        ("TARGET.HasDocker", 0),
+    ]
+    assert document["slots"] == [{"test": "job_requirements", "slots": 12}]
+
+
+def test_a_later_job_is_told_for_which_one_it_is_skipped(why: Run) -> None:
+    assert json.loads(why("4.3", "--json").out)["skipped_for"] == "4.1"
+
+
+def test_held_jobs_have_their_own_answer(why: Run) -> None:
+    assert first_line(why("6")) == "Job 6.0 is held (too big): no cycle looks at it until 'fairq release 6.0'."
+
+
+def test_running_and_ended_jobs_have_their_own_answer(state: Path, why: Run, run: Run) -> None:
+    run("--state", state, "negotiate", "--now", NOW)
+    assert first_line(why("1.0")) == "Job 1.0 does not wait: it runs on slot1@m6."
+
+    run("--state", state, "finish", "1.0", "--exit-code", 3, "--now", NOW)
+    assert first_line(why("1.0")) == (
+        "Job 1.0 is not in the queue any more: its last run, on slot1@m6, ended (finished) with exit code 3."
+    )
+
+
+def test_a_job_and_a_slot_are_compared_clause_by_clause(why: Run) -> None:
+    ended = why("3.0", "--slot", "big0@m")
+    assert first_line(ended) == (
+        'Job 3.0 cannot run on big0@m: the slot\'s clause TARGET.Owner == "alice" is false.'
+    )
+    assert 'slot  TARGET.Owner == "alice"            False  no' in ended.out
+    assert "slot  TARGET.RequestMemory <= MY.Memory  True   yes" in ended.out
+
+
+def test_a_submitter_is_told_what_it_is_entitled_to(why: Run) -> None:
+    assert first_line(why("dave")) == (
+        "dave@x is entitled to 6.00 (50.0% of the pool), has 0 in use, and would get 1 for 1 of its 5 idle jobs: "
+        "suitable slots are in use."
+    )
+
+
+def test_a_group_is_told_its_quota_use_and_surplus(state: Path, why: Run, run: Run) -> None:
+    run("--state", state, "--config", state.with_suffix(".toml"), "config", "set", "groups.physics.quota", 1)
+    run("--state", state, "submit", "--now", NOW, "--", "/bin/true")
+    ended = run("--state", state, "--config", state.with_suffix(".toml"), "why", "physics", "--now", NOW)
+    assert first_line(ended).startswith("Group physics has a quota of 1, asks for 0, has 0 in use")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("99",), 30, "there is no job 99 in the queue"),
+        (("nobody",), 61, "'nobody' is no group, and no submitter with jobs in the queue"),
+        (("1.0", "--slot", "nowhere"), 40, "there is no slot 'nowhere'"),
+        (("bob", "--slot", "big0@m"), 2, "--slot explains a job"),
+        (("7..", ), 36, "not a job: '7..'"),
+    ],
+)
+def test_what_is_not_there_is_told_in_one_line(why: Run, words: tuple[str, ...], code: int, message: str) -> None:
+    ended = why(*words)
+    assert (ended.code, ended.out) == (code, "")
+    assert message in ended.err
+
+
+def test_an_empty_pool_is_told(state: Path, run: Run) -> None:
+    run("--state", state, "submit", "--now", NOW, "--", "/bin/true")
+    ended = run("--state", state, "why", "1", "--now", NOW)
+    assert first_line(ended).startswith("Job 1.0 waits because the pool has no slots.")
+
+
+def test_asking_changes_nothing(state: Path, why: Run) -> None:
+    before = state.read_bytes()
+    for subject in ("2.0", "4", "bob"):
+        why(subject)
+    assert state.read_bytes() == before
