@@ -134,7 +134,9 @@ def without_clause(text: str, clause: str, to: str | None) -> str:
     return text.replace(clause, to or "true", 1)
 
 
-def apply(path: Path, configured: Settings, change: dict[str, Any], quotas: dict[str, dict[str, Any]]) -> None:  # noqa: PLR0912 - kinds
+def apply(
+    path: Path, configured: Settings, change: dict[str, Any], quotas: dict[str, dict[str, Any]]
+) -> None:
     """Do to the state what a change says, by other means than those by which `why` tried it."""
     what, of, to = change["change"], change["of"], change["to"]
     if what in ("factor", "priority", "ceiling", "floor"):

@@ -57,11 +57,11 @@ def negotiate(
     group whose quota stood in the way. The list limits has every concurrency limit in use or asked for.
 
     With --explain one more table shows every rejected request and how many slots it lost to each test; a slot
-    counts at the first test that it fails: the job's Requirements, the slot's Requirements, draining, taken
-    earlier in this cycle, claimed by the submitter itself, claimed by others and not to be had, ranking the job
-    it runs higher, PREEMPTION_REQUIREMENTS, a holder whose priority is not worse enough, and at last the limits
-    of the submitter. In JSON this is the member explanation, a list of rejections each with its lost slots.
-    'fairq why' explains one job whole.
+    counts at the first test that it fails: the job's Requirements, the slot's Requirements, draining, kept out of
+    the cycle, taken earlier in this cycle, claimed by the submitter itself, claimed by others and not to be had,
+    ranking the job it runs higher, PREEMPTION_REQUIREMENTS, a holder whose priority is not worse enough, a
+    concurrency limit, and at last the limits of the submitter. In JSON this is the member explanation, a list of
+    rejections each with its lost slots. 'fairq why' explains one job whole.
     """
     from fairq.steps.negotiate import negotiate as step
 
@@ -124,12 +124,14 @@ _LOST = {
     "Job Req": "job_requirements",
     "Slot Req": "slot_requirements",
     "Draining": "draining",
+    "Kept Out": "kept_out",
     "Taken": "taken_in_cycle",
     "Own": "claimed_own",
     "In Use": "claimed_others",
     "Outranked": "outranked",
     "Policy": "preemption_requirements",
     "Priority": "priority_delta",
+    "Conc": "concurrency_limit",
     "Limits": "limit",
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad import AdColumns
@@ -75,6 +75,12 @@ class ImaginedPool:
                 return replace(self, slots=replace(self.slots, draining=left))
             case ChangeKind.ADD_SLOT:
                 return self._with_new_slot(change)
+            case ChangeKind.CONCURRENCY_LIMIT:
+                limits = {**self.policy.limits, change.of: float(change.to)}
+                return replace(self, policy=replace(self.policy, limits=limits))
+            case ChangeKind.SETTING:
+                without: dict[str, Any] = {change.of.removeprefix("negotiator_"): None}
+                return replace(self, policy=replace(self.policy, **without))
             case ChangeKind.QUOTA | ChangeKind.ACCEPT_SURPLUS:
                 return self._with_group(change)
             case _:

@@ -20,6 +20,8 @@ class ChangeKind(StrEnum):
     CEILING = "ceiling"
     QUOTA = "quota"
     ACCEPT_SURPLUS = "accept surplus"
+    CONCURRENCY_LIMIT = "concurrency limit"
+    SETTING = "setting"
     FREE_SLOT = "free slot"
     UNDRAIN = "undrain slot"
     ADD_SLOT = "add slot"
@@ -40,8 +42,8 @@ class Change:
 
     Args:
         kind: what is changed.
-        of: whose it is: a job, a slot, a submitter or a group; for a slot to be added the slot it is like
-            (*to* is then its name).
+        of: whose it is: a job, a slot, a submitter, a group, a limit or a setting; for a slot to be added the
+            slot it is like (*to* is then its name).
         to: the new value; None for a clause that is left out.
         attribute: of a job or slot: the attribute, in lower case for a clause.
         clause: the clause that is left out or replaced.
@@ -77,6 +79,8 @@ class Change:
                 return f"if {self.of} drained no more"
             case ChangeKind.ADD_SLOT:
                 return f"on one more slot like {self.of}"
+            case ChangeKind.SETTING:
+                return f"without {self.of}"
             case ChangeKind.ACCEPT_SURPLUS:
                 return f"if {self.of} accepted surplus"
             case _:

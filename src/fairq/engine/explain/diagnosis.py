@@ -17,9 +17,11 @@ from fairq.engine.negotiation.decision import (
     CycleDecision,
     Match,
     Rejection,
+    RejectReason,
     StopReason,
     SubmitterDecision,
 )
+from fairq.engine.negotiation.participants import JobConstraint
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.requests import job_order
 from fairq.engine.negotiation.shared_work import Asker
@@ -37,8 +39,12 @@ class Reason(StrEnum):
     LIMIT = "submitter limit"
     QUOTA = "group quota"
     CEILING = "ceiling"
+    CONCURRENCY_LIMIT = "concurrency limit"
+    SUBMITTER_CONSTRAINT = "negotiator_submitter_constraint"
+    JOB_CONSTRAINT = "negotiator_job_constraint"
+    SLOT_CONSTRAINT = "negotiator_slot_constraint"
+    PIECES = "partitionable slots are carved up"
     NOT_OFFERED = "not offered"
-    OTHER_LIMIT = "other limit"
     TAKEN = "taken in this cycle"
     PREEMPTION_POLICY = "PREEMPTION_REQUIREMENTS"
     PRIORITY = "priority not better enough"
@@ -58,6 +64,7 @@ _BY_TEST = {
     LostTo.CLAIMED_OTHERS: Reason.IN_USE,
     LostTo.CLAIMED_OWN: Reason.OWN_JOBS,
     LostTo.DRAINING: Reason.DRAINING,
+    LostTo.KEPT_OUT: Reason.SLOT_CONSTRAINT,
     LostTo.SLOT_REQUIREMENTS: Reason.SLOT_REQUIREMENTS,
     LostTo.JOB_REQUIREMENTS: Reason.JOB_REQUIREMENTS,
 }
@@ -109,7 +116,10 @@ class Diagnosis:
         self.job = job
         self.submitter = outcome.submitter(job.submitter, job.schedd)
         self.asker: Asker = outcome.cycle.examine(job)
-        self.losses: Losses = outcome.observer.losses(self.asker, outcome.cycle.candidates)
+        limits = outcome.cycle.concurrency.of(self.asker)
+        self.concurrency_limit = None if limits is None else limits.refusing()
+        limited = self.concurrency_limit is not None
+        self.losses: Losses = outcome.observer.losses(self.asker, outcome.cycle.candidates, limited)
         self.lost = self.losses.counts()
 
     @cached_property
@@ -154,15 +164,22 @@ class Diagnosis:
         """The deciding reason: the last thing that stands between the job and a slot."""
         if not len(self.losses.codes):
             return Reason.EMPTY_POOL
-        limited = _LIMITS.get(self.submitter.stopped)
+        if self.submitter.stopped is StopReason.SUBMITTER_CONSTRAINT:
+            return Reason.SUBMITTER_CONSTRAINT
+        if not self._is_admitted():
+            return Reason.JOB_CONSTRAINT
+        return self._limit() or next(reason for test, reason in _BY_TEST.items() if self.lost[test])
+
+    def _limit(self) -> Reason | None:
+        """The limit that stands between the job and slots that it could have or could have had."""
+        rejection = self.rejection
+        refused = rejection is not None and rejection.reason is RejectReason.CONCURRENCY_LIMIT
+        if self.lost[LostTo.CONCURRENCY_LIMIT] or (self.lost[LostTo.LIMIT] and refused):
+            return Reason.CONCURRENCY_LIMIT
         within_reach = self.lost[LostTo.LIMIT] + self.lost[LostTo.TAKEN]
-        if limited is not None and within_reach:
-            return limited
-        if self.lost[LostTo.LIMIT]:
-            if self.submitter.stopped is StopReason.NO_MORE_JOBS:
-                return Reason.NOT_OFFERED
-            return Reason.OTHER_LIMIT if self.rejection is not None else Reason.NOT_OFFERED
-        return next(reason for test, reason in _BY_TEST.items() if self.lost[test])
+        if within_reach and self.submitter.stopped in _LIMITS:
+            return _LIMITS[self.submitter.stopped]
+        return Reason.NOT_OFFERED if self.lost[LostTo.LIMIT] else None
 
     @cached_property
     def taken_by(self) -> Counter[str]:
@@ -177,6 +194,12 @@ class Diagnosis:
         rows = np.concatenate([self.losses.rows(test) for test in tests])
         names = (self.outcome.observer.holders[row] for row in rows.tolist())
         return Counter(name for name in names if name is not None)
+
+    def _is_admitted(self) -> bool:
+        given = self.outcome.given
+        if given.policy.job_constraint is None:
+            return True
+        return JobConstraint(given.policy.job_constraint, given.now, [self.asker.job]).admits(0)
 
     @property
     def matched_ahead(self) -> int:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.classad import evaluate_in_ad, expression_of
 from fairq.engine.negotiation.candidates import Candidates, SlotTests
+from fairq.engine.negotiation.participants import slots_shutting_down, slots_taking_part
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.shared_work import Asker
 from fairq.engine.negotiation.slots import candidate_slots, holders_of
@@ -20,17 +21,22 @@ from fairq.engine.negotiation.snapshot import PoolSlots
 
 
 class LostTo(StrEnum):
-    """A test that keeps a slot from a job; the last one stands for whatever limits the submitter."""
+    """A test that keeps a slot from a job; the last one stands for whatever limits the submitter.
+
+    KEPT_OUT: by NEGOTIATOR_SLOT_CONSTRAINT, or about to shut down.
+    """
 
     JOB_REQUIREMENTS = "job_requirements"
     SLOT_REQUIREMENTS = "slot_requirements"
     DRAINING = "draining"
+    KEPT_OUT = "kept_out"
     TAKEN = "taken_in_cycle"
     CLAIMED_OWN = "claimed_own"
     CLAIMED_OTHERS = "claimed_others"
     OUTRANKED = "outranked"
     PREEMPTION_POLICY = "preemption_requirements"
     PRIORITY = "priority_delta"
+    CONCURRENCY_LIMIT = "concurrency_limit"
     LIMIT = "limit"
 
 
@@ -63,12 +69,13 @@ class Observer:
         self._draining = np.zeros(size, np.bool_)
         self._draining[list(pool.draining)] = True
         self._candidates = candidate_slots(pool, policy)
+        self._kept_out = ~slots_taking_part(pool.ads, policy) | slots_shutting_down(pool.ads, policy)
         self.holders = holders_of(pool.ads)
         self._own: dict[str, NDArray[np.bool_]] = {}
 
-    def losses(self, asker: Asker, candidates: Candidates) -> Losses:
-        """Sort all slots for *asker* as *candidates* stand."""
-        return self.sort(candidates.tests(asker), self.accepted(asker), asker.submitter)
+    def losses(self, asker: Asker, candidates: Candidates, limited: bool = False) -> Losses:
+        """Sort all slots for *asker* as *candidates* stand; *limited*: a concurrency limit refuses its job."""
+        return self.sort(candidates.tests(asker), self.accepted(asker), asker.submitter, limited)
 
     def accepted(self, asker: Asker) -> NDArray[np.bool_]:
         """The slots for which the job's own Requirements are true."""
@@ -77,7 +84,7 @@ class Observer:
             return np.zeros(len(self._pool.ads), np.bool_)
         return evaluate_in_ad(expression_of(job["requirements"]), job, self._pool.ads).is_true()
 
-    def sort(self, tests: SlotTests, accepted: NDArray[np.bool_], submitter: str) -> Losses:
+    def sort(self, tests: SlotTests, accepted: NDArray[np.bool_], submitter: str, limited: bool) -> Losses:
         """Sort all slots by *tests*; *accepted* are those for which the job's own Requirements are true."""
         busy = ~self._candidates & ~self._draining
         own = self._held_by(submitter)
@@ -86,6 +93,7 @@ class Observer:
             LostTo.JOB_REQUIREMENTS: ~accepted,
             LostTo.SLOT_REQUIREMENTS: ~tests.suitable,
             LostTo.DRAINING: self._draining,
+            LostTo.KEPT_OUT: self._kept_out,
             LostTo.TAKEN: self._candidates & ~tests.free,
             LostTo.CLAIMED_OWN: (busy & own) | (contested & tests.own & ~tests.outranked),
             LostTo.CLAIMED_OTHERS: busy,
@@ -93,7 +101,8 @@ class Observer:
             LostTo.PREEMPTION_POLICY: contested & ~tests.given_away,
             LostTo.PRIORITY: contested & ~tests.admitted,
         }
-        codes = np.full(len(accepted), TESTS.index(LostTo.LIMIT), np.uint8)
+        rest = LostTo.CONCURRENCY_LIMIT if limited else LostTo.LIMIT
+        codes = np.full(len(accepted), TESTS.index(rest), np.uint8)
         for test, fails in reversed(failed.items()):
             codes[fails] = TESTS.index(test)
         return Losses(codes)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fairq.engine.explain.losses import LostTo, Observer
 from fairq.engine.negotiation.candidates import Candidates
-from fairq.engine.negotiation.decision import Rejection
+from fairq.engine.negotiation.decision import Rejection, RejectReason
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.shared_work import Asker
 from fairq.engine.negotiation.snapshot import PoolSlots
@@ -35,5 +35,6 @@ class CycleRecorder:
 
     def __call__(self, rejection: Rejection, asker: Asker, candidates: Candidates) -> None:
         """Count the slots that the request lost, at the moment of its rejection."""
-        lost = self._observer.losses(asker, candidates).counts()
+        limited = rejection.reason is RejectReason.CONCURRENCY_LIMIT
+        lost = self._observer.losses(asker, candidates, limited).counts()
         self._explained.append(ExplainedRejection(rejection, lost))

@@ -15,6 +15,7 @@ from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.explain.fitting import changes_for, nearest_slots
 from fairq.engine.explain.losses import LostTo
 from fairq.engine.explain.report import place_in_queue
+from fairq.engine.negotiation.concurrency import parse_limits
 from fairq.records import JobRange
 
 BEST_FACTOR, BEST_PRIORITY = 1.0, 0.5
@@ -108,6 +109,14 @@ def _candidates(of: Diagnosis) -> Iterator[Remedy]:
         case Reason.JOB_REQUIREMENTS | Reason.SLOT_REQUIREMENTS:
             yield from _fits(of)
             return
+        case Reason.SUBMITTER_CONSTRAINT | Reason.JOB_CONSTRAINT | Reason.SLOT_CONSTRAINT:
+            yield (Change(ChangeKind.SETTING, str(of.reason)),)
+            return
+        case Reason.CONCURRENCY_LIMIT:
+            yield from _ahead_of_own(of)
+            yield from _concurrency_limit(of)
+            yield from _free(of)
+            return
         case Reason.DRAINING:
             yield from _each(of, LostTo.DRAINING, ChangeKind.UNDRAIN, 1)
             return
@@ -200,6 +209,17 @@ def _weight(of: Diagnosis) -> float:
         if len(rows):
             return float(cost[rows].min())
     return 1.0
+
+
+def _concurrency_limit(of: Diagnosis) -> Iterator[Remedy]:
+    name = of.concurrency_limit or next(iter(of.rejection.limits if of.rejection else ()), None)
+    figures = next((limit for limit in of.outcome.decision.limits if limit.name == name), None)
+    if figures is None:
+        return
+    text = of.asker.job.get("concurrencylimits")
+    amount = dict(parse_limits(text)).get(figures.name, 1.0) if isinstance(text, str) else 1.0
+    to = math.ceil(figures.in_use + amount)
+    yield (Change(ChangeKind.CONCURRENCY_LIMIT, figures.name, to, now=figures.maximum),)
 
 
 def _left_idle_ahead(of: Diagnosis) -> int:

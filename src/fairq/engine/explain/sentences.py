@@ -28,7 +28,7 @@ def remedy(of: Diagnosis, found: Found) -> str:
     return f"It would run {words}." if found.verified else f"What is in the way first: it may run {words}."
 
 
-def _cause(  # noqa: PLR0911 - one per reason
+def _cause(  # noqa: PLR0911, PLR0912 - one per reason
     of: Diagnosis, requirements: Sequence[dict[str, Any]], refusals: Sequence[dict[str, Any]]
 ) -> str:
     submitter = of.submitter
@@ -51,8 +51,16 @@ def _cause(  # noqa: PLR0911 - one per reason
             return f"{submitter.submitter} has reached its ceiling of {submitter.ceiling}: {used:g} in use"
         case Reason.NOT_OFFERED:
             return f"the turn of {submitter.submitter} ended before it was offered ({submitter.stopped})"
-        case Reason.OTHER_LIMIT:
-            return f"its request was rejected: {of.rejection.reason if of.rejection else submitter.stopped}"
+        case Reason.CONCURRENCY_LIMIT:
+            return _limited(of)
+        case Reason.SUBMITTER_CONSTRAINT:
+            return f"{submitter.submitter} is kept out by negotiator_submitter_constraint"
+        case Reason.JOB_CONSTRAINT:
+            return "it is kept out by negotiator_job_constraint"
+        case Reason.SLOT_CONSTRAINT:
+            return f"the {of.lost[LostTo.KEPT_OUT]} slots that suit are kept out by negotiator_slot_constraint"
+        case Reason.PIECES:
+            return "what is left of the partitionable slots is too little: other jobs have pieces of them"
         case Reason.TAKEN:
             return f"the {of.lost[LostTo.TAKEN]} free slots that suit went to {_people(of.taken_by)} in this cycle"
         case Reason.DRAINING:
@@ -66,9 +74,18 @@ def _used_up(of: Diagnosis) -> str:
     figures = next((quota for quota in of.outcome.decision.quotas if quota.group == group), None)
     if figures is None:
         return f"the quota of group {group} is used up"
-    used = max(figures.subtree_used, figures.used_after) if figures.parent is not None else figures.used_after
+    used = figures.used_after if figures.parent is None else max(figures.subtree_used, figures.used_after)
     surplus = "" if figures.accept_surplus else ", and it accepts no surplus"
-    return f"group {group} is allocated {figures.allocated:g} (quota {figures.quota:g}) and has {used:g} in use{surplus}"
+    entitled = f"{figures.allocated:g} (quota {figures.quota:g})"
+    return f"group {group} is allocated {entitled} and has {used:g} in use{surplus}"
+
+
+def _limited(of: Diagnosis) -> str:
+    name = of.concurrency_limit or ", ".join(of.rejection.limits if of.rejection else ())
+    figures = next((limit for limit in of.outcome.decision.limits if limit.name == name), None)
+    if figures is None:
+        return f"the concurrency limit {name} is reached"
+    return f"the concurrency limit {name} is reached: {figures.in_use:g} of {figures.maximum:g} in use"
 
 
 def _in_use(of: Diagnosis) -> str:

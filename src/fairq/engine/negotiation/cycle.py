@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from fairq.engine.accounting.accountant import Accountant, SlotUse
 from fairq.engine.accounting.removal import removable
-from fairq.engine.classad import Expression
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.budgets import Clock, Stopwatch
 from fairq.engine.negotiation.candidates import Candidates, Holders
@@ -72,7 +71,10 @@ def negotiate(
 
 
 class NegotiationCycle:
-    """The state of one cycle while it runs; `negotiate` is the way in."""
+    """The state of one cycle while it runs; `negotiate` is the way in.
+
+    Who explains it looks at its `candidates`, the `concurrency` limits, and the `cost` of every slot.
+    """
 
     def __init__(
         self,
@@ -94,11 +96,11 @@ class NegotiationCycle:
         self._accountant = accountant
         self._now = now
         weights = slot_weights(pool.ads, policy)
-        self._cost: list[float] = weights.tolist()
+        self.cost: list[float] = weights.tolist()
         accountant.update(now)
         accountant.check_matches(
             (
-                SlotUse(pool.keys[row], user, self._cost[row])
+                SlotUse(pool.keys[row], user, self.cost[row])
                 for row, user in enumerate(users_of(pool.ads, policy))
                 if user is not None
             ),
@@ -112,19 +114,19 @@ class NegotiationCycle:
         self._free = FreeSlots(candidates)
         self._groups: Groups | None = None
         if policy.quotas is not None:
-            self._groups = Groups(pool.ads, self._cost, accountant, policy, now, round_robin_times)
+            self._groups = Groups(pool.ads, self.cost, accountant, policy, now, round_robin_times)
         self._holders = self._find_holders()
         self._partitions = self._find_partitions(candidates)
-        self._candidates = Candidates(
-            pool, policy, self._cost, self._holders, tie_order(pool.names, policy), self._free, self._partitions
+        self.candidates = Candidates(
+            pool, policy, self.cost, self._holders, tie_order(pool.names, policy), self._free, self._partitions
         )
-        self._concurrency = ConcurrencyLimits(policy.limits, pool.ads)
+        self.concurrency = ConcurrencyLimits(policy.limits, pool.ads)
         requests = [] if self._partitions is None else self._partitions.requests()
         constraint = policy.job_constraint
         self._autoclusters = Autoclusters(
             jobs.ads,
             pool.ads,
-            [*_expressions(policy), *requests],
+            [*policy.expressions_on_jobs, *requests],
             [constraint] if constraint else [],
             policy.significant,
         )
@@ -154,25 +156,16 @@ class NegotiationCycle:
             self._groups.negotiate(self.deal, self.decision)
         if self._stopwatch is not None:
             self.decision.time_budgets_used_up = sorted(self._stopwatch.used_up)
-        self.decision.limits = self._concurrency.figures()
+        self.decision.limits = self.concurrency.figures()
         self.decision.submitters.sort(key=lambda d: (d.effective_priority, d.submitter, d.schedd))
         return self.decision
 
     def examine(self, job: JobRange) -> Asker:
-        """Who asks for the first job of a range, with the attributes of this moment; its submitter contends."""
-        contender = next(c for c in self._contenders if (c.name, c.schedd) == (job.submitter, job.schedd))
+        """Who asks for the first job of a range, with the attributes of this moment."""
+        name = (job.submitter, job.schedd)
+        found = next(of for of in self.decision.submitters if (of.submitter, of.schedd) == name)
         autocluster = next(self._autoclusters.split(replace(job, last_proc=job.first_proc)))[0]
-        return self._asker(contender, autocluster, contender.decision.group)
-
-    @property
-    def candidates(self) -> Candidates:
-        """The candidates as they stand."""
-        return self._candidates
-
-    @property
-    def cost(self) -> Sequence[float]:
-        """The weight of every slot."""
-        return self._cost
+        return self._asker(found, autocluster, found.group)
 
     def weighted_used(self, name: str) -> float:
         """Slot weight that a submitter or group has in use at this moment."""
@@ -201,13 +194,13 @@ class NegotiationCycle:
         group = rules.quota.group
 
         def asker(autocluster: int) -> Asker:
-            return self._asker(contender, autocluster, group)
+            return self._asker(decision, autocluster, group)
 
         def take(
             job: Job, request: Job, autocluster: int, slot: int, state: int, concurrency_limits: str | None
         ) -> None:
             key, cost, piece = self._allot(slot)
-            machine_rank = self._candidates.machine_rank(slot, lambda: asker(autocluster))
+            machine_rank = self.candidates.machine_rank(slot, lambda: asker(autocluster))
             holder = None if state == NONE else self._holders.names[slot]
             charge = self._accountant.add_match if state == NONE else self._accountant.preempt
             charge(contender.name, key, cost, self._now)
@@ -242,7 +235,7 @@ class NegotiationCycle:
             )
             self.decision.rejections.append(rejection)
             if self._watch is not None:
-                self._watch(rejection, asker(autocluster), self._candidates)
+                self._watch(rejection, asker(autocluster), self.candidates)
 
         time = None
         if self._stopwatch is not None:
@@ -251,7 +244,7 @@ class NegotiationCycle:
                 decision.time_budget = time.budget
                 return TurnEnd(True, StopReason.TIME)
         turn = Turn(
-            self._candidates, asker, limits, self._concurrency, self._policy, ignore_limit, time
+            self.candidates, asker, limits, self.concurrency, self._policy, ignore_limit, time
         )
         end = turn.run(contender.queue, take, refuse)
         if self._stopwatch is not None and time is not None:
@@ -286,9 +279,9 @@ class NegotiationCycle:
         self.decision.spins += pie.spins
         return pie.contenders
 
-    def _asker(self, contender: Contender, autocluster: int, group: str) -> Asker:
-        used = self.weighted_used(contender.name)
-        priority = contender.effective_priority
+    def _asker(self, of: SubmitterDecision, autocluster: int, group: str) -> Asker:
+        used = self.weighted_used(of.submitter)
+        priority = of.effective_priority
         ephemeral = {
             "submitteruserprio": priority,
             "submittorprio": priority,
@@ -297,16 +290,16 @@ class NegotiationCycle:
             "submitterautoregroup": False,
         }
         if self._groups is not None:
-            ephemeral |= self._groups.attributes(contender.name, group)
+            ephemeral |= self._groups.attributes(of.submitter, group)
         job = self._autoclusters.kinds[autocluster]
-        return Asker(autocluster, job, contender.name, priority, ephemeral)
+        return Asker(autocluster, job, of.submitter, priority, ephemeral)
 
     def _allot(self, slot: int) -> tuple[Hashable, float, Piece | None]:
         """Take a slot, or of one that is divided what was proposed: what is charged, its weight, the piece."""
         piece = None if self._partitions is None else self._partitions.carve(slot)
         if piece is None:
             self._free.take(slot)
-            return self._pool.keys[slot], self._cost[slot], None
+            return self._pool.keys[slot], self.cost[slot], None
         assert self._partitions is not None
         if self._policy.partitionable_slots == "carve" and self._partitions.is_used_up(slot):
             self._free.take(slot)
@@ -326,17 +319,17 @@ class NegotiationCycle:
 
     def _least_weight(self, shared: NDArray[np.bool_]) -> float:
         """The smallest weight that a match can have: of any slot taking part, or of any job in one that is carved."""
-        costs = [cost for cost, part in zip(self._cost, shared.tolist(), strict=True) if part]
+        costs = [cost for cost, part in zip(self.cost, shared.tolist(), strict=True) if part]
         if self._partitions is None or self._policy.partitionable_slots == "whole":
             return min(costs, default=0.0)
         least = self._partitions.least_piece(self._autoclusters.kinds, self._policy)
         parts = self._partitions.parts
-        whole = (self._cost[row] for row in np.flatnonzero(shared).tolist() if row not in parts)
+        whole = (self.cost[row] for row in np.flatnonzero(shared).tolist() if row not in parts)
         smallest = min((*whole, least))
         return 0.0 if smallest == np.inf else smallest
 
     def _find_holders(self) -> Holders:
-        size = len(self._cost)
+        size = len(self.cost)
         names: list[str | None] = [None] * size
         if self._policy.consider_preemption:
             names = holders_of(self._pool.ads)
@@ -392,11 +385,3 @@ class NegotiationCycle:
         if decision.idle:
             decision.stopped = StopReason.SUBMITTER_CONSTRAINT
         return decision
-
-
-def _expressions(policy: NegotiationPolicy) -> list[Expression]:
-    """The negotiator's own expressions that read the job."""
-    expressions = [policy.pre_job_rank, policy.post_job_rank, policy.preemption_rank]
-    if policy.preemption_requirements is not None:
-        expressions.append(policy.preemption_requirements)
-    return expressions

@@ -98,3 +98,11 @@ class NegotiationPolicy:
     preemption_stable: bool = True
     match_working_cm_slots: bool = False
     cross_slot_prios: bool = False
+
+    @property
+    def expressions_on_jobs(self) -> list[Expression]:
+        """The negotiator's own expressions that read the job."""
+        expressions = [self.pre_job_rank, self.post_job_rank, self.preemption_rank]
+        if self.preemption_requirements is not None:
+            expressions.append(self.preemption_requirements)
+        return expressions
