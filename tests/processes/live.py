@@ -32,18 +32,6 @@ def wait_for(path: Path, process: subprocess.Popen[str]) -> bool:
     return True
 
 
-def wait_for_lock(path: Path, process: subprocess.Popen[str]) -> bool:
-    """Wait until a lock on *path* is held, without touching it; False if *process* ended before."""
-    while True:
-        if path.exists():
-            inode = f":{path.stat().st_ino} "
-            if any("FLOCK" in line and inode in line for line in Path("/proc/locks").read_text().splitlines()):
-                return True
-        if process.poll() is not None:
-            return False
-        time.sleep(0.001)
-
-
 def busy_pool(run: Callable[..., Any], state: Path, folder: Path) -> None:
     """Fill *state* with as many slots as jobs, of twenty submitters and of a hundred kinds."""
     slots = [

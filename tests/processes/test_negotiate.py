@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import shutil
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.processes.live import JOBS, NOW, busy_pool, start, wait_for, wait_for_lock
+from tests.processes.live import JOBS, NOW, busy_pool, start, wait_for
 
 Run = Callable[..., Any]
 
@@ -46,13 +49,37 @@ def sidecar(state: Path) -> Path:
     return state.with_name(state.name + ".cycle")
 
 
-def test_of_two_cycles_at_once_one_works_and_one_says_to_try_later(busy: Path, run: Run) -> None:
+def is_locked(path: Path) -> bool:
+    """Tell whether a process holds the lock on *path*."""
+    try:
+        with path.open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        pass
+    return False
+
+
+def stopped_cycle(busy: Path, filled: Path) -> subprocess.Popen[str]:
+    """Start a cycle and stop it where it has its lock, and writes nothing yet."""
+    for _ in range(10):
+        cycle = start(busy, "negotiate", "--now", NOW)
+        assert wait_for(sidecar(busy), cycle)
+        cycle.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, cycle.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        if is_locked(sidecar(busy)) and not busy.with_name(busy.name + "-journal").exists():
+            return cycle
+        cycle.send_signal(signal.SIGCONT)
+        cycle.communicate(timeout=60)
+        shutil.copy(filled, busy)
+    raise AssertionError("no cycle could be stopped in its middle")
+
+
+def test_of_two_cycles_at_once_one_works_and_one_says_to_try_later(busy: Path, filled: Path, run: Run) -> None:
     """The second one changes nothing, and the first one is not disturbed."""
-    with start(busy, "negotiate", "--now", NOW) as first:
-        assert wait_for_lock(sidecar(busy), first)
-        first.send_signal(signal.SIGSTOP)
+    with stopped_cycle(busy, filled) as first:
         try:
-            assert sidecar(busy).exists(), "the cycle was over too soon"
             before = busy.read_bytes()
             with start(busy, "negotiate", "--now", NOW) as second:
                 _, error = second.communicate(timeout=60)
