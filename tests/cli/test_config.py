@@ -208,6 +208,17 @@ def test_check_of_sound_settings_is_content(config: Run, file: Path) -> None:
     assert config("check", "-q").err == ""
 
 
+def test_check_tells_of_settings_without_effect(config: Run, run: Run, file: Path) -> None:
+    """They are no mistakes, but nobody is to rely on them; a pattern that is none is a mistake."""
+    file.write_text("[negotiator]\nnegotiator_resource_request_list_size = 3\n")
+    for ended in (config("check"), run("config", "check", file)):
+        assert ended.code == 0
+        assert "negotiator.negotiator_resource_request_list_size has no effect in this version" in ended.err
+
+    file.write_text("[schedd]\nremove_significant_attributes_regex = '(['\n")
+    assert config("check").code == 16
+
+
 def test_path_shows_the_layers(run: Run, tmp_path: Path) -> None:
     """Which files are looked for, which exist, and where changes go."""
     state = tmp_path / "s.db"

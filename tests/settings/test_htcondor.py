@@ -276,3 +276,14 @@ def test_every_golden_configuration_is_taken_over_whole(tmp_path: Path) -> None:
             assert setting(result, "negotiator.rules") == "htcondor"
             count += 1
     assert count >= 100
+
+
+def test_macros_without_effect_are_taken_and_told(imported: Import) -> None:
+    """What this version does nothing with is kept in the file, but nobody is led to believe in it."""
+    result = imported("NEGOTIATOR_RESOURCE_REQUEST_LIST_SIZE = 50\nPRIORITY_HALFLIFE = 10\n")
+
+    assert setting(result, "negotiator.negotiator_resource_request_list_size") == 50
+    assert not result.not_taken
+    (told,) = result.without_effect
+    assert told.name == "NEGOTIATOR_RESOURCE_REQUEST_LIST_SIZE"
+    assert told.where.endswith(":1")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import fairq
 from fairq.errors import (
     FairqError,
     SettingsFileError,
@@ -19,6 +20,7 @@ from fairq.errors import (
 )
 from fairq.settings import GroupSettings, Settings, load
 from fairq.settings.keys import KEYS, SINGLE
+from fairq.settings.model import UPLOADS
 
 EXAMPLE = """\
 [accounting]
@@ -352,3 +354,16 @@ def test_loading_settings_imports_nothing_heavy(tmp_path: Path) -> None:
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ended.stdout == "[]\n"
+
+
+def test_every_setting_is_read_or_said_to_have_no_effect() -> None:
+    """A key that no code asks for says so itself, and one that is asked for does not.
+
+    max_concurrent_uploads only sets the default of another one.
+    """
+    package = Path(fairq.__file__).parent
+    code = "".join(file.read_text() for file in package.rglob("*.py") if file.parent.name != "settings")
+    unread = {key.full_name for key in KEYS if not key.is_pattern and f'"{key.full_name}"' not in code}
+    by_name = {key.full_name for key in KEYS if f'"{key.name}"' in code}
+
+    assert unread - by_name - {UPLOADS} == {key.full_name for key in KEYS if key.without_effect}

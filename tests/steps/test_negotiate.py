@@ -227,3 +227,33 @@ def test_running_jobs_use_their_concurrency_limits_until_they_end(state: Path) -
         {"name": "license", "in_use_before": 3.0, "in_use": 3.0, "maximum": 3.0}
     ]
     assert second.document["rejections"][0]["reason"] == "concurrency limit license reached"
+
+
+def test_what_runs_outside_the_slot_constraint_goes_on(state: Path) -> None:
+    """Keeping slots out ends no job on them: it runs on and is charged."""
+    fill(state, 3, {"a@x": 5})
+    cycle(state)
+    later = cycle(state, NOW + 60, FAIRQ_NEGOTIATOR_NEGOTIATOR_SLOT_CONSTRAINT='Name != "slot1@m2"')
+
+    with reading(state) as opened:
+        assert len(claims.load_all(opened)) == 3
+    assert later.decision.submitters[0].used_before == 3
+    assert later.document["slots"] == 2
+
+
+def test_schedds_have_queues_of_their_own(state: Path) -> None:
+    """Jobs of one submitter at two schedds may have the same numbers; both run, the first schedd's first."""
+    fill(state, 3, {})
+    with writing(state) as opened:
+        ad_id = job_ads.ad_id(opened, JOB)
+        for schedd in ("s2", "s1"):
+            jobs.add(
+                opened, [JobRange(1, 0, 1, ad_id, "a@x", "a", JobStatus.IDLE, NOW, NOW, schedd=schedd)]
+            )
+    made = cycle(state)
+
+    assert [match.schedd for match in made.decision.matches] == ["s1", "s1", "s2"]
+    with reading(state) as opened:
+        assert sorted((claim.schedd, claim.proc) for claim in claims.load_all(opened)) == [
+            ("s1", 0), ("s1", 1), ("s2", 0),
+        ]  # fmt: skip

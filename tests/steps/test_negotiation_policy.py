@@ -59,3 +59,20 @@ def test_a_constraint_that_is_no_expression_is_told(key: str) -> None:
     """A broken constraint is refused with its name."""
     with pytest.raises(SettingValueError, match=f"negotiator_{key.lower()}_constraint"):
         negotiation_policy(settings(**{f"FAIRQ_NEGOTIATOR_NEGOTIATOR_{key}_CONSTRAINT": "x =="}))
+
+
+@pytest.mark.parametrize(
+    ("variables", "tie_break"),
+    [
+        ({}, "slot_name"),
+        ({"FAIRQ_NEGOTIATOR_NEGOTIATOR_MATCHLIST_CACHING": "false"}, "slot_name"),
+        ({"FAIRQ_NEGOTIATOR_RULES": "htcondor"}, "std_sort"),
+        (
+            {"FAIRQ_NEGOTIATOR_RULES": "htcondor", "FAIRQ_NEGOTIATOR_NEGOTIATOR_MATCHLIST_CACHING": "false"},
+            "listed",
+        ),
+    ],
+)
+def test_without_a_list_nothing_is_sorted(variables: dict[str, str], tie_break: str) -> None:
+    """Without match list caching today's negotiator takes the first of equal slots as listed."""
+    assert negotiation_policy(settings(**variables)).tie_break == tie_break

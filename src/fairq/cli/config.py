@@ -117,10 +117,12 @@ def check(
 ) -> None:
     """Tell everything that is wrong with the settings, a line for each, expressions included.
 
-    The exit code is that of the last problem told; 0 if there is none.
+    The exit code is that of the last problem told; 0 if there is none. Settings that are right but have no effect
+    in this version are told, too.
     """
     from fairq.cli.output.text import escape
     from fairq.steps.config import check as step
+    from fairq.steps.config import without_effect
 
     place = invocation.place
     problems = step(place, Path(file) if file is not None else None)
@@ -128,6 +130,8 @@ def check(
         sys.stderr.write(f"fairq: {escape(' '.join(str(problem).split()))}\n")
     if problems:
         raise problems[-1]
+    for entry in without_effect(place, Path(file) if file is not None else None):
+        invocation.note(f"{entry.origin}: {entry.name} has no effect in this version: {entry.key.without_effect}")
     files = [file] if file is not None else [str(layer.path) for layer in place.layers if layer.path.exists()]
     invocation.note(f"all is well in {', '.join(files)}" if files else "all is well: there is no settings file")
 
@@ -181,6 +185,8 @@ def import_(
     imported = import_config(invocation.place, files, dry_run=dry_run)
     for entry in imported.not_taken:
         invocation.note(f"{entry.where}: {entry.name} is not taken over: {entry.why}")
+    for entry in imported.without_effect:
+        invocation.note(f"{entry.where}: {entry.name} has no effect in this version: {entry.why}")
     emit(View(document=_summary(imported), text=_sentence(imported, dry_run)), output)
 
 
@@ -237,6 +243,9 @@ def _summary(imported: ImportedConfig) -> dict[str, Any]:
         "Lines": imported.taken,
         "NotTaken": [
             {"Where": entry.where, "Name": entry.name, "Reason": entry.why} for entry in imported.not_taken
+        ],
+        "WithoutEffect": [
+            {"Where": entry.where, "Name": entry.name, "Reason": entry.why} for entry in imported.without_effect
         ],
         "Document": imported.text,
     }

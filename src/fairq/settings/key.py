@@ -27,6 +27,7 @@ class Key(NamedTuple):
         unset: the word that means None for a value which cannot be the empty text.
         optional: whether the empty text unsets it although it has a default.
         spaces: whether a string may hold white space.
+        without_effect: why the setting changes nothing in this version; empty if it does.
     """
 
     section: str
@@ -44,6 +45,7 @@ class Key(NamedTuple):
     unset: str = ""
     optional: bool = False
     spaces: bool = False
+    without_effect: str = ""
 
     @property
     def full_name(self) -> str:

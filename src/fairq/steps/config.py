@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fairq.errors import ExpressionError, FairqError, HTCondorConfigError, SettingsFileError
-from fairq.settings.collect import Collection, Report, bad_value, parse_document, read_text
+from fairq.settings.collect import Collection, Entry, Report, bad_value, parse_document, read_text
 from fairq.settings.htcondor.reader import NotTaken, Reader
 from fairq.settings.htcondor.translate import Expressions, Imported, translate
 from fairq.settings.layers import Layer, destination, layers
@@ -49,6 +50,13 @@ def check(place: Place, file: Path | None) -> list[FairqError]:
     return problems
 
 
+def without_effect(place: Place, file: Path | None) -> list[Entry]:
+    """Return what somebody set in the settings in force, or in *file* alone, that changes nothing in this version."""
+    files = place.layers if file is None else [Layer("file", file, required=True)]
+    settings = gather(files, place.environ if file is None else {}, lambda _: None)
+    return [entry for entry in settings if entry.key.without_effect and entry.origin is not DEFAULT]
+
+
 def set_setting(place: Place, name: str, text: str, *, dry_run: bool = False) -> tuple[Path, bool]:
     """Give the setting *name* the value that *text* says, in the file for changes; *dry_run* only tries it.
 
@@ -82,7 +90,7 @@ def set_setting(place: Place, name: str, text: str, *, dry_run: bool = False) ->
 class ImportedConfig:
     """What an import wrote: the *text* of *file*, the settings from *taken* lines, what was *not_taken*.
 
-    *former* is where the file's former self was kept.
+    *former* is where the file's former self was kept; lines *without_effect* were taken, but change nothing.
     """
 
     file: Path
@@ -91,6 +99,7 @@ class ImportedConfig:
     taken: int
     not_taken: Sequence[NotTaken]
     former: Path | None
+    without_effect: Sequence[NotTaken] = ()
 
 
 def import_config(place: Place, files: Sequence[str], *, dry_run: bool = False) -> ImportedConfig:
@@ -111,7 +120,9 @@ def import_config(place: Place, files: Sequence[str], *, dry_run: bool = False) 
     text += tomli_w.dumps(imported.document)
     _as_if(place, file, text)
     former = None if dry_run else replace(file, text, keep_former=True)
-    return ImportedConfig(file, text, imported.document, imported.taken, imported.not_taken, former)
+    return ImportedConfig(
+        file, text, imported.document, imported.taken, imported.not_taken, former, imported.without_effect
+    )
 
 
 def translated(texts: Sequence[tuple[str, str]], environ: Mapping[str, str]) -> Imported:
@@ -143,7 +154,12 @@ def _as_if(place: Place, file: Path, text: str) -> Settings:
 
 
 def _check_expressions(settings: Settings, report: Report) -> None:
-    """Report every expression somebody set that is none; the defaults are known to be."""
+    """Report every expression and pattern somebody set that is none; the defaults are known to be."""
+    pattern = "schedd.remove_significant_attributes_regex"
+    try:
+        re.compile(settings[pattern] or "")
+    except re.error:
+        report(settings.refusal(pattern))
     for entry in settings:
         if entry.key.type == "expression" and entry.value is not None and entry.origin is not DEFAULT:
             try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fairq.engine.classad import Expression
 from fairq.engine.negotiation.budgets import TimeBudgets
-from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.policy import NegotiationPolicy, TieBreak
 from fairq.engine.negotiation.requests import SkipBy
 from fairq.engine.negotiation.significant import SignificantAttributes
 from fairq.steps.quota_policy import parsed, parsed_if_set, quota_policy
@@ -41,7 +41,7 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
         preemption_requirements=parsed_if_set(settings, "negotiator.preemption_requirements"),
         preempt_prio_delta=settings["negotiator.preempt_prio_delta"],
         match_claimed_idle=settings["negotiator.match_claimed_idle"],
-        tie_break=settings["negotiator.tie_break"],
+        tie_break=_tie_break(settings),
         floor_counts_usage=settings["negotiator.floor_counts_usage"],
         report_job=settings["negotiator.report_job"],
         quotas=quota_policy(settings),
@@ -67,8 +67,15 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
         global_job_prios=_global_job_prios(settings),
         preemption_stable=settings["negotiator.preemption_requirements_stable"]
         and settings["negotiator.preemption_rank_stable"],
+        matchlist_caching=settings["negotiator.negotiator_matchlist_caching"],
         cross_slot_prios=settings["negotiator.negotiator_cross_slot_prios"],
     )
+
+
+def _tie_break(settings: Settings) -> TieBreak:
+    chosen: TieBreak = settings["negotiator.tie_break"]
+    sorts = settings["negotiator.negotiator_matchlist_caching"]
+    return "listed" if chosen == "std_sort" and not sorts else chosen
 
 
 def _skip_by(settings: Settings) -> SkipBy:

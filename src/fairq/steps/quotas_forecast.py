@@ -59,7 +59,7 @@ class Forecaster:
             now=self._now,
             consider_preemption=policy.consider_preemption,
             use_slot_weights=policy.use_slot_weights,
-            std_sort=policy.tie_break == "std_sort",
+            std_sort=policy.tie_break != "slot_name",
         )
         tree = quota_tree(policy.quotas, terms.total)
         for group in tree.groups:

@@ -153,3 +153,15 @@ class TestBusySlots:
 
         assert names(decision, pool) == ["slot1@m2", "slot1@m3", "slot1@m4"]
         assert decision.pie == 4
+
+
+@pytest.mark.parametrize("caching", [True, False])
+def test_without_a_kept_list_the_best_slots_are_taken_all_the_same(caching: bool) -> None:
+    """A list of candidates is made anew for every job, with the same outcome where ranks differ."""
+    pool = slots(6)
+    for number, slot in enumerate(pool):
+        slot["KFlops"] = number
+    wants = {"a@x": [jobs(4, Rank="/Expr(KFlops)/")]}
+    decision = cycle(pool, wants, tie_break="std_sort" if caching else "listed", matchlist_caching=caching)
+
+    assert [match.slot for match in decision.matches] == [5, 4, 3, 2]

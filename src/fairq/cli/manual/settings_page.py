@@ -74,6 +74,8 @@ def _details(key: Key) -> list[str]:
         facts.append(f"Macro: {', '.join(key.macros)}.")
     if not key.is_pattern:
         facts.append(f"Variable: {key.variable}.")
+    if key.without_effect:
+        facts.append(f"It has no effect in this version: {key.without_effect}.")
     return [key.help, " ".join(facts)]
 
 

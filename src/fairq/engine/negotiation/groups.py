@@ -96,7 +96,7 @@ class Groups:
             now=now,
             consider_preemption=policy.consider_preemption,
             use_slot_weights=policy.use_slot_weights,
-            std_sort=policy.tie_break == "std_sort",
+            std_sort=policy.tie_break != "slot_name",
         )
         self.tree = quota_tree(policy.quotas, self._terms.total)
         self._of: dict[str, Group] = {"": self.tree.root}

@@ -12,7 +12,7 @@ from fairq.engine.negotiation.requests import SkipBy
 from fairq.engine.negotiation.significant import SignificantAttributes
 from fairq.engine.quotas.policy import QuotaPolicy
 
-TieBreak = Literal["slot_name", "std_sort"]
+TieBreak = Literal["slot_name", "std_sort", "listed"]
 ReportJob = Literal["job", "request"]
 PartitionableSlots = Literal["carve", "whole"]
 
@@ -35,7 +35,8 @@ class NegotiationPolicy:
         preempt_prio_delta: by how much the holder's effective priority must be worse before a job may
             preempt by priority (the manuals' "better priority"); None is today's code, which does not ask.
         match_claimed_idle: whether a claimed slot that runs no job is a candidate.
-        tie_break: the order among candidates that rank equally.
+        tie_break: the order among candidates that rank equally: by name, as the negotiator's sort leaves
+            them, or as listed, which is what it does without a list.
         floor_counts_usage: whether what a submitter holds already counts towards the floor.
         report_job: whether a match names the job that runs, or the request's first job as today's
             negotiator logs it.
@@ -60,6 +61,7 @@ class NegotiationPolicy:
         preemption_stable: whether *preemption_requirements* and *preemption_rank* keep their values while one
             request is matched.
         match_working_cm_slots: consider claimed partitionable slots that another pool works on.
+        matchlist_caching: keep the list of candidates while alike jobs are matched.
         cross_slot_prios: tell every slot of who has the other slots of its machine, too.
     """
 
@@ -96,6 +98,7 @@ class NegotiationPolicy:
     significant: SignificantAttributes = field(default_factory=SignificantAttributes)
     global_job_prios: int | None = None
     preemption_stable: bool = True
+    matchlist_caching: bool = True
     match_working_cm_slots: bool = False
     cross_slot_prios: bool = False
 

@@ -153,7 +153,8 @@ class Turn:
     def _match_list(self, autocluster: int, only_rank: bool, job_limits: JobLimits | None) -> MatchList:
         """The list in use if it is for such a request, else a new one (there is only one list)."""
         wanted = (autocluster, only_rank)
-        if self._list is None or self._listed_for != wanted or not self._policy.preemption_stable:
+        keep = self._policy.preemption_stable and self._policy.matchlist_caching
+        if self._list is None or self._listed_for != wanted or not keep:
             matches = self._candidates.match_list(self._asker_of(autocluster), only_rank, self._limits)
             self._list = matches if job_limits is None else job_limits.narrow(matches)
             self._listed_for = wanted

@@ -59,12 +59,14 @@ class Imported:
         taken: from how many lines they came.
         known: how many of the macros HTCondor has, taken or not.
         not_taken: the lines that are no part of it.
+        without_effect: lines taken over that change nothing, and why.
     """
 
     document: dict[str, Any]
     taken: int = 0
     known: int = 0
     not_taken: list[NotTaken] = field(default_factory=list)
+    without_effect: list[NotTaken] = field(default_factory=list)
 
 
 def translate(reader: Reader, expressions: Expressions) -> Imported:
@@ -81,6 +83,7 @@ class _Translation:
         self._expressions = expressions
         self._not_taken = list(reader.not_taken)
         self._taken: set[str] = set()
+        self._without_effect: list[NotTaken] = []
         self._document: dict[str, Any] = {"negotiator": {"rules": "htcondor"}}
 
     def run(self) -> Imported:
@@ -90,6 +93,10 @@ class _Translation:
                 value = self._read(key, assignment, prefix)
                 if value is not None:
                     self._document.setdefault(key.section, {})[key.name] = value[0]
+                    if key.without_effect:
+                        self._without_effect.append(
+                            NotTaken(assignment.where, assignment.name, key.without_effect)
+                        )
         groups = self._groups()
         limits = self._limits()
         for name, table in (("groups", groups), ("limits", limits)):
@@ -97,7 +104,13 @@ class _Translation:
                 self._document[name] = table
         self._leftovers(groups)
         known = len(self._taken) + sum("unknown" not in entry.why for entry in self._not_taken)
-        return Imported(self._document, len(self._taken), known, sorted(self._not_taken, key=_place))
+        return Imported(
+            self._document,
+            len(self._taken),
+            known,
+            sorted(self._not_taken, key=_place),
+            sorted(self._without_effect, key=_place),
+        )
 
     def _first(self, key: Key) -> tuple[Assignment, str] | None:
         """Return the definition that counts for *key*; the others that would do are reported."""
