@@ -191,3 +191,67 @@ def test_a_part_with_whole_rules_is_the_whole(fairq: Fairq) -> None:
     fairq("submit", "--count", 3, "--", "/bin/sleep", "9")
     (match,) = fairq("negotiate", "--json")["matches"]
     assert (match["slot"], match["dynamic_slot"]) == ("slot1@node1", None)
+
+
+class TestRoom:
+    """With allow_pslot_preemption dynamic slots are preempted together, to make room for a larger job."""
+
+    @pytest.fixture
+    def full(self, fairq: Fairq) -> Fairq:
+        """A machine of 4 cores that one user's four jobs fill."""
+        fairq("config", "set", "negotiator.preemption_requirements", "true")
+        fairq("config", "set", "negotiator.preempt_prio_delta", "off")
+        fairq("config", "set", "negotiator.allow_pslot_preemption", "true")
+        fairq("slots", "add", "node1", "--partitionable", "--cpus", 4, "--memory", 4096)
+        fairq("submit", "--count", 4, "--request-memory", 100, "--", "/bin/sleep", "9")
+        fairq("negotiate")
+        fairq("userprio", "--setprio", fairq("queue", "1.0", "--af", "User").strip(), 100)
+        return fairq
+
+    def submit(self, full: Fairq, cores: int, group: str = "other") -> None:
+        full("submit", "--accounting-group", group, "--request-cpus", cores, "--request-memory", 300,
+             "--", "/bin/sleep", "9")  # fmt: skip
+
+    def test_as_many_go_as_are_needed(self, full: Fairq, state: Path) -> None:
+        self.submit(full, 2)
+        (match,) = full("negotiate", "--json")["matches"]
+        assert (match["slot"], match["reason"]) == ("slot1@node1", "priority")
+        assert len({match["preempted"]["job"], *(one["job"] for one in match["preempted"]["others"])}) == 2
+        assert match["dynamic_slot"] == "slot1_5@node1"
+        cores = {ad["Name"]: ad["Cpus"] for ad in full("slots", "--json")}
+        assert sorted(cores.values()) == [0, 1, 1, 2]
+        assert full("queue", "--idle", "--af", "ClusterId").split() == ["1", "1"]
+        assert sound(state)
+
+    def test_nobody_goes_where_even_that_is_not_enough(self, full: Fairq) -> None:
+        self.submit(full, 5)
+        assert full("negotiate", "--json")["matches"] == []
+        assert full("queue", "--running", "--af", "ClusterId").split() == ["1"] * 4
+
+    def test_nobody_preempts_oneself(self, full: Fairq) -> None:
+        full("submit", "--request-cpus", 2, "--request-memory", 300, "--", "/bin/sleep", "9")
+        assert full("negotiate", "--json")["matches"] == []
+
+    def test_nothing_moves_in_the_cycle_after(self, full: Fairq, state: Path) -> None:
+        self.submit(full, 2)
+        full("negotiate")
+        before = left_cores(full)
+        full("config", "set", "negotiator.preempt_prio_delta", "0.5")
+        assert full("negotiate", "--json")["matches"] == []
+        assert left_cores(full) == before
+
+    def test_it_is_off_unless_allowed(self, full: Fairq) -> None:
+        full("config", "set", "negotiator.allow_pslot_preemption", "false")
+        self.submit(full, 2)
+        assert full("negotiate", "--json")["matches"] == []
+
+    def test_all_comes_back(self, full: Fairq, state: Path) -> None:
+        self.submit(full, 3)
+        full("negotiate")
+        full("remove", "1", "2")
+        assert left_cores(full) == {"slot1@node1": 4}
+        assert sound(state)
+
+
+def left_cores(fairq: Fairq) -> dict[str, int]:
+    return {ad["Name"]: ad["Cpus"] for ad in fairq("slots", "--json")}

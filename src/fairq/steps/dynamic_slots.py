@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairq.engine.negotiation.decision import Match
+from fairq.engine.negotiation.piece import Carved
 from fairq.records import Ad, DynamicSlot, SlotRecord
 from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State
@@ -43,6 +44,13 @@ def load_slots(state: State) -> list[SlotRecord]:
     for slot, ad in zip(found, load_ads(state), strict=True):
         slot.ad = ad
     return found
+
+
+def carved_rows(state: State, ids: Sequence[int]) -> dict[int, Carved]:
+    """Return the dynamic slots by their places among the slots *ids*."""
+    dynamic = dynamic_slots.load_all(state)
+    places = {number: place for place, number in enumerate(ids)} if dynamic else {}
+    return {places[one.slot_id]: Carved(places[one.parent_id], one.carved) for one in dynamic}
 
 
 def lay_out(ids: Sequence[int], ads: list[Ad], dynamic: Iterable[DynamicSlot]) -> None:

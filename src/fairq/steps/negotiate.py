@@ -23,7 +23,7 @@ from fairq.state.connection import State, reading, writing
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.accounting_policy import accounting_policy
 from fairq.steps.claimed_ads import with_claim
-from fairq.steps.dynamic_slots import CarvedSlot, carved_slots, load_ads
+from fairq.steps.dynamic_slots import CarvedSlot, carved_rows, carved_slots, load_ads
 from fairq.steps.negotiation_policy import negotiation_policy
 from fairq.steps.store_cycle import decision_document, load_group_names, load_round_robin_times, store_cycle
 
@@ -104,11 +104,10 @@ def _decide(
         pool.slots, pool.jobs, pool.accountant, policy, now, times, recorder, clock=time.monotonic
     )
     victims = {
-        match.slot: claim
+        row: claim
         for match in decision.matches
-        if match.preempted is not None
-        and (claim := pool.claims.get(pool.slots.keys[match.slot])) is not None
-        and claim.cluster is not None
+        for row in match.victims
+        if (claim := pool.claims.get(pool.ids[row])) is not None and claim.cluster is not None
     }
     carved = carved_slots(decision.matches, pool.ids, pool.slots.names, pool.ads)
     document = decision_document(number, decision)
@@ -132,7 +131,7 @@ def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
     accountant = Accountant(records, accounting_policy(settings), last_update, charges)
     if load_group_names(state) != accountant.policy.group_names:
         accountant.recount()
-    pool = PoolSlots(slots.load_names(state), keys, AdColumns(ads, now=now), draining)
+    pool = PoolSlots(slots.load_names(state), keys, AdColumns(ads, now=now), draining, carved_rows(state, keys))
     return LoadedPool(pool, keys, ads, _load_jobs(state, held.values()), held, accountant, expired)
 
 

@@ -47,6 +47,7 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
         quotas=quota_policy(settings),
         jobs_per_turn=_jobs_per_turn(settings),
         partitionable_slots=settings["negotiator.partitionable_slots"],
+        allow_pslot_preemption=settings["negotiator.allow_pslot_preemption"],
         match_working_cm_slots=settings["negotiator.match_working_cm_slots"],
         depth_first=settings["negotiator.negotiator_depth_first"],
         limits=settings.limits,

@@ -105,11 +105,12 @@ def match_document(cycle: Cycle, match: Match) -> dict[str, Any]:
     ``assigned`` is always the job that runs.
     """
     assigned = _job(match.cluster, match.proc)
-    victim = cycle.victims.get(match.slot)
-    preempted = None
+    preempted: dict[str, Any] | None = None
     if match.preempted is not None:
-        job = None if victim is None else f"{victim.cluster}.{victim.proc}"
-        preempted = {"submitter": match.preempted, "job": job}
+        evicted = [cycle.victims.get(row) for row in match.victims]
+        preempted = _evicted(evicted[0], match.preempted)
+        if len(evicted) > 1:
+            preempted["others"] = [_evicted(claim, None) for claim in evicted[1:]]
     return {
         "job": _job(*match.request) if cycle.policy.report_job == "request" else assigned,
         "assigned": assigned,
@@ -120,6 +121,13 @@ def match_document(cycle: Cycle, match: Match) -> dict[str, Any]:
         "preempted": preempted,
         "dynamic_slot": None if match.piece is None else cycle.carved[match.key].name,
     }
+
+
+def _evicted(claim: Claim | None, submitter: str | None) -> dict[str, Any]:
+    """A job that has to leave; one of an imported pool has no number."""
+    if claim is None:
+        return {"submitter": submitter, "job": None}
+    return {"submitter": claim.submitter, "job": _job(claim.cluster or 0, claim.proc or 0)}
 
 
 def _job(cluster: int, proc: int) -> str:
@@ -153,7 +161,7 @@ def _end_preempted(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> No
         now,
         "preempted",
     )
-    preempting = [match.slot for match in cycle.decision.matches if match.preempted is not None]
+    preempting = (row for match in cycle.decision.matches for row in match.victims)
     foreign = [row for row in preempting if row not in cycle.victims]
     if foreign:
         records = slots.load_all(state)

@@ -32,6 +32,7 @@ class AdColumns:
         self.now = now
         self.pool = Pool()
         self._columns: dict[str, Column] = {}
+        self._given: set[str] = set()
         self._spellings: dict[str, list[str]] | None = None
         self._expression_names: frozenset[str] | None = None
         self._missing = build([ABSENT], self.pool)
@@ -90,21 +91,26 @@ class AdColumns:
         else:
             column = build([ABSENT if value is None else value for value in values], self.pool)
         self._columns[name.lower()] = column if len(self) else self._missing
+        self._given.add(name.lower())
         self._expression_names = None
         return self
 
     def with_numbers(self, name: str, values: NDArray[np.float64], present: NDArray[np.bool_]) -> Self:
         """Give the ads where *present* the attribute *name*, a whole number where it is one; returns itself."""
         self._columns[name.lower()] = build_numbers(values, present)
+        self._given.add(name.lower())
         self._expression_names = None
         return self
 
     def of_rows(self, rows: NDArray[np.intp]) -> AdColumns:
-        """Return the ads of *rows* as columns of their own; rows may be there more than once.
-
-        Attributes that `with_column` gave are not among theirs.
-        """
-        return AdColumns([self._ads[row] for row in rows.tolist()], self.now)
+        """Return the ads of *rows* as columns of their own; rows may be there more than once."""
+        ads = AdColumns([self._ads[row] for row in rows.tolist()], self.now)
+        ads.pool = self.pool
+        for name in self._given:
+            column = self._columns[name]
+            ads._columns[name] = Column(column.vector.take(rows), column.expressions, column.raw)
+        ads._given |= self._given
+        return ads
 
     def has(self, name: str) -> NDArray[np.bool_]:
         """Tell of every row whether its ad has the attribute *name*."""

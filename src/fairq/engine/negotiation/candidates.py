@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.classad import attributes_read, evaluate_in_ad, evaluate_in_columns, expression_of, parse
+from fairq.engine.negotiation.carved_list import FindRoom
 from fairq.engine.negotiation.matchlist import (
     NONE,
     PRIO,
@@ -25,16 +26,19 @@ from fairq.engine.negotiation.matchlist import (
     MatchList,
     SortedList,
 )
-from fairq.engine.negotiation.ordering import Ordering, order_slots
+from fairq.engine.negotiation.offers import Offers
+from fairq.engine.negotiation.ordering import Ordering, negotiator_rank, order_slots
 from fairq.engine.negotiation.partitionable import Partitions, jobs_in_slot
 from fairq.engine.negotiation.partitioned_lists import PartitionedLists
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.room import Room, Standing
 from fairq.engine.negotiation.shared_work import Asker, LiveAttributes, SharedWork
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.negotiation.std_sort import std_sorted
 
 _REQUIREMENTS = parse("Requirements")
 _RANK = parse("Rank")
+_CURRENT_RANK = parse("CurrentRank")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +146,14 @@ class Candidates:
             if partitions is None
             else PartitionedLists(partitions, policy, self._any_held, tie_order, cost)
         )
+        self._room: Room | None = None
+        if partitions is not None and policy.allow_pslot_preemption and pool.carved and self._any_held:
+            self._room = Room(partitions, pool.carved)
         self._divided = np.empty(0, np.intp) if partitions is None else partitions.rows
         slots = pool.ads
         ranks = [policy.pre_job_rank, policy.post_job_rank]
         if self._any_held:
-            ranks += [policy.preemption_rank, _RANK, parse("CurrentRank")]
+            ranks += [policy.preemption_rank, _RANK, _CURRENT_RANK]
         changing = holders.changing
         self._suitable = SharedWork(self._find_suitable, slots, ["requirements"], [_REQUIREMENTS], changing)
         self._ordering = SharedWork(
@@ -182,10 +189,28 @@ class Candidates:
                 listed, refused = self._listed(lanes, admits, limits)
                 return self._partitioned.by_policy(asker, kind.ordering, listed, limits, refused)
             whole = LaneList(lanes, kind.place, self._free, admits, limits)
-            return self._partitioned.carved(asker, kind.ordering, whole, limits)
+            find_room = None if self._room is None else self._finder(asker, kind, self._room)
+            return self._partitioned.carved(asker, kind.ordering, whole, limits, find_room)
         if kind.ordering.ties and self._policy.tie_break == "std_sort":
             return self._sorted_list(kind, lanes, admits, limits)
         return LaneList(lanes, kind.place, self._free, admits, limits)
+
+    def _finder(self, asker: Asker, kind: Kind, room: Room) -> FindRoom:
+        """What makes room for a job on partitionable slots, as things stand when it is asked."""
+
+        def find(offers: Offers, permits: Callable[[float, int], bool]) -> tuple[int, int] | None:
+            slots, job = self._pool.ads, asker.ad()
+            others = np.array([name is not None and name != asker.submitter for name in self._holders.names])
+            standing = Standing(
+                evaluate_in_columns(_RANK, slots, job).as_rank(0.0),
+                evaluate_in_columns(_CURRENT_RANK, slots, job).as_rank(0.0),
+                self._admitted(asker) & others,
+                negotiator_rank(self._policy.preemption_rank, slots, job),
+                self._free.mask() & self._holders.held,
+            )
+            return room.find(offers, standing, permits)
+
+        return find
 
     def _admits(self, asker: Asker, kind: Kind) -> Callable[[int], bool]:
         """The test whether a slot with a holder may be taken from it, other than for the limits."""

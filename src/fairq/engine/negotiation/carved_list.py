@@ -13,6 +13,9 @@ from fairq.engine.negotiation.offers import Offers
 SlotKey = Callable[[int], tuple[float, ...]]
 """What a slot of the pool sorts by; less is better."""
 
+FindRoom = Callable[[Offers, Callable[[float, int], bool]], tuple[int, int] | None]
+"""Proposes a match that the limits permit; returns the slot and its preempt state."""
+
 
 class CarvedList:
     """Slots that go as a whole, and parts of partitionable ones, best first.
@@ -28,6 +31,7 @@ class CarvedList:
         tie_order: every slot's place among equals.
         limits: the limits as they stand when the list is built, followed as they are used up.
         depth_first: whether a slot is filled before the next one.
+        find_room: once nothing else is left, proposes a match that preempts dynamic slots.
     """
 
     def __init__(
@@ -39,6 +43,7 @@ class CarvedList:
         tie_order: list[int],
         limits: Limits,
         depth_first: bool,
+        find_room: FindRoom | None = None,
     ) -> None:
         offers.refresh()
         self._offers = offers
@@ -55,6 +60,8 @@ class CarvedList:
         self._row_of_prices: Iterator[float] = iter(())
         self._filling = -1
         self._refused = False
+        self._find_room = find_room
+        self._no_room = False
 
     @property
     def refused_by_limit(self) -> bool:
@@ -75,17 +82,32 @@ class CarvedList:
             part, whole = self._best_part(), self._whole.pop()
             if part is None and whole is None:
                 if not self._begin_round():
-                    return None
+                    return self._make_room()
             elif part is None or (whole is not None and self._key_of_whole(whole[0]) < self._key_of_part(part)):
                 return whole
             else:
                 return self._give(part)
+
+    def _make_room(self) -> tuple[int, int] | None:
+        if self._find_room is None or self._no_room:
+            return None
+        self._offers.refresh()
+        found = self._find_room(self._offers, self._permits_room)
+        self._no_room = found is None
+        return found
+
+    def _permits_room(self, cost: float, state: int) -> bool:
+        permits = self._built.permit_on_list(cost, state) and self._limits.permit_popped(cost, state)
+        self._refused |= not permits
+        return permits
 
     def pass_over(self, slot: int) -> None:
         """Leave out a slot that was popped and not taken."""
         if self._given and self._rows[self._given[-1]] == slot:
             self._given.pop()
             self._row_of_prices = iter(())
+        elif slot in self._rows:
+            self._no_room = True
         else:
             self._whole.pass_over(slot)
 

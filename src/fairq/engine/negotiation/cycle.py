@@ -201,8 +201,10 @@ class NegotiationCycle:
         ) -> None:
             key, cost, piece = self._allot(slot)
             machine_rank = self.candidates.machine_rank(slot, lambda: asker(autocluster))
-            holder = None if state == NONE else self._holders.names[slot]
-            charge = self._accountant.add_match if state == NONE else self._accountant.preempt
+            from_whom = piece.victims[0] if piece is not None and piece.victims else slot
+            holder = None if state == NONE else self._holders.names[from_whom]
+            takes_over = state != NONE and piece is None
+            charge = self._accountant.preempt if takes_over else self._accountant.add_match
             charge(contender.name, key, cost, self._now)
             limits.use(cost, state != NONE)
             decision.matched += 1
@@ -301,7 +303,11 @@ class NegotiationCycle:
             self._free.take(slot)
             return self._pool.keys[slot], self.cost[slot], None
         assert self._partitions is not None
-        if self._policy.partitionable_slots == "carve" and self._partitions.is_used_up(slot):
+        for victim in piece.victims:
+            self._accountant.remove_match(self._pool.keys[victim], self._now)
+            self._free.take(victim)
+        used_up = self._policy.partitionable_slots == "carve" and self._partitions.is_used_up(slot)
+        if used_up and not self._free.is_taken(slot):
             self._free.take(slot)
         return (self._pool.keys[slot], len(self.decision.matches)), piece.cost, piece
 

@@ -72,6 +72,13 @@ class Match:
     key: Hashable = None
     concurrency_limits: str | None = None
 
+    @property
+    def victims(self) -> tuple[int, ...]:
+        """The slots that are taken from somebody: that of the match, or dynamic ones that make room for it."""
+        if self.preempted is None:
+            return ()
+        return (self.slot,) if self.piece is None else self.piece.victims
+
 
 @dataclass(frozen=True, slots=True)
 class Rejection:

@@ -90,10 +90,31 @@ class Offers:
         """What a part sorts by among other slots; less is better."""
         return tuple((-self.keys[:, part]).tolist())
 
-    def propose(self, part: int, cost: float | None = None) -> None:
-        """Let the next match take from *part*, at its price unless another one is given."""
+    def propose(
+        self,
+        part: int,
+        cost: float | None = None,
+        victims: tuple[int, ...] = (),
+        given_back: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Let the next match take from *part*, at its price unless another one is given.
+
+        *victims*, dynamic slots, are preempted for it and have *given_back* what they have.
+        """
         price = float(self.cost[part]) if cost is None else cost
-        self._partitions.propose(part, price, self.amounts[:, part])
+        self._partitions.propose(part, price, self.amounts[:, part], victims, given_back)
+
+    def cost_with(self, part: int, left: NDArray[np.float64]) -> float | None:
+        """The price of a match if so much were *left* of *part*; None if it did not suit then."""
+        amounts = self.amounts[:, part]
+        if not (amounts > 0).any():
+            return None
+        ads = self._partitions.levels(part, amounts, 1, left)
+        job = self._overridden(amounts) if self._partitions.has_policy[part] else self._job
+        if not self._agreed(job, ads, np.arange(1))[0]:
+            return None
+        weights = slot_weights(ads, self._policy)
+        return float(self._price(weights[:1], weights[1:])[0])
 
     def costs_in_a_row(self, part: int) -> list[float]:
         """The price of each of the matches that *part* can take one after the other, as things stand."""

@@ -52,10 +52,20 @@ class Partitions:
         """Expressions that read what the jobs request of the resources."""
         return [parse(f"TARGET.Request{name}") for name in self.resources]
 
-    def propose(self, part: int, cost: float, amounts: NDArray[np.float64]) -> None:
-        """Say what the next match takes of a slot: *amounts* per resource, for a weight of *cost*."""
+    def propose(
+        self,
+        part: int,
+        cost: float,
+        amounts: NDArray[np.float64],
+        victims: tuple[int, ...] = (),
+        given_back: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Say what the next match takes of a slot: *amounts* per resource, for a weight of *cost*.
+
+        Before that *victims*, its dynamic slots, have *given_back* what they have.
+        """
         taken = {name: amount for name, amount in zip(self.resources, amounts.tolist(), strict=True) if amount}
-        self._next = part, Piece(cost, taken), amounts
+        self._next = part, Piece(cost, taken, victims), amounts if given_back is None else amounts - given_back
 
     def carve(self, row: int) -> Piece | None:
         """Take from the slot *row* of the pool what was proposed; None if it is not one that is divided."""
@@ -95,11 +105,17 @@ class Partitions:
             left[:, parts] -= less
         self.fill_in(self.ads, left, self._has)
 
-    def levels(self, part: int, amounts: NDArray[np.float64], count: int) -> AdColumns:
-        """The ad of a slot as it is after none, one and up to *count* matches that take *amounts* each."""
+    def levels(
+        self, part: int, amounts: NDArray[np.float64], count: int, left: NDArray[np.float64] | None = None
+    ) -> AdColumns:
+        """The ad of a slot as it is after none, one and up to *count* matches that take *amounts* each.
+
+        *left* is what is taken to be left of it at first.
+        """
         rows = np.full(count + 1, part)
+        first = self.left[:, part] if left is None else left
         taken = amounts[:, None] * np.arange(count + 1)
-        return self.fill_in(self.ads.of_rows(rows), self.left[:, rows] - taken, self._has[:, rows])
+        return self.fill_in(self.ads.of_rows(rows), first[:, None] - taken, self._has[:, rows])
 
     def fill_in(self, ads: AdColumns, left: NDArray[np.float64], has: NDArray[np.bool_]) -> AdColumns:
         """Let *ads* say what is *left* (per resource and ad) of what they have; returns them."""

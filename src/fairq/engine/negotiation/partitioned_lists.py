@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.negotiation.carved_list import CarvedList
+from fairq.engine.negotiation.carved_list import CarvedList, FindRoom
 from fairq.engine.negotiation.consumption_list import ConsumptionList
 from fairq.engine.negotiation.matchlist import LaneList, Limits
 from fairq.engine.negotiation.offers import Offers, expressions_read
@@ -53,7 +53,9 @@ class PartitionedLists:
         offers.refresh()
         return offers.suitable
 
-    def carved(self, asker: Asker, ordering: Ordering, whole: LaneList, limits: Limits) -> CarvedList:
+    def carved(
+        self, asker: Asker, ordering: Ordering, whole: LaneList, limits: Limits, find_room: FindRoom | None
+    ) -> CarvedList:
         """The list for one kind of request where jobs take what they request; *whole* lists the other slots."""
         keys = ordering.keys
 
@@ -62,7 +64,7 @@ class PartitionedLists:
 
         rows = self.rows.tolist()
         offers = self._offers.get(asker)
-        return CarvedList(offers, rows, whole, whole_key, self._tie_order, limits, self._policy.depth_first)
+        return CarvedList(offers, rows, whole, whole_key, self._tie_order, limits, self._policy.depth_first, find_room)
 
     def by_policy(
         self, asker: Asker, ordering: Ordering, whole: NDArray[np.int32], limits: Limits, refused: bool

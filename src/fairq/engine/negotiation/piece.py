@@ -1,4 +1,4 @@
-"""What a match takes of a partitionable slot."""
+"""What a match takes of a partitionable slot, and what earlier ones took."""
 
 from __future__ import annotations
 
@@ -8,7 +8,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What a match takes of a partitionable slot: the weight it costs, and how much of which resource."""
+    """What a match takes of a partitionable slot: the weight it costs, and how much of which resource.
+
+    *victims* are the dynamic slots that are preempted to make room, indices in the pool.
+    """
 
     cost: float
     amounts: Mapping[str, float]
+    victims: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Carved:
+    """A dynamic slot of the pool: what was *taken* of which slot (*parent*, an index in the pool)."""
+
+    parent: int
+    taken: Mapping[str, float]

@@ -60,6 +60,7 @@ class NegotiationPolicy:
             they do not.
         preemption_stable: whether *preemption_requirements* and *preemption_rank* keep their values while one
             request is matched.
+        allow_pslot_preemption: preempt dynamic slots to make room on a partitionable one.
         match_working_cm_slots: consider claimed partitionable slots that another pool works on.
         matchlist_caching: keep the list of candidates while alike jobs are matched.
         cross_slot_prios: tell every slot of who has the other slots of its machine, too.
@@ -101,6 +102,7 @@ class NegotiationPolicy:
     matchlist_caching: bool = True
     match_working_cm_slots: bool = False
     cross_slot_prios: bool = False
+    allow_pslot_preemption: bool = False
 
     @property
     def expressions_on_jobs(self) -> list[Expression]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fairq.engine.classad import AdColumns
+from fairq.engine.negotiation.piece import Carved
 from fairq.records import Ad, JobRange
 
 
@@ -18,12 +19,14 @@ class PoolSlots:
         keys: one per slot, what the accountant charges its use under.
         ads: the slots' ads as columns, with the claims fairq itself has made laid over them.
         draining: indices of slots that fairq is to give no more work.
+        carved: the dynamic slots that fairq made itself, by index.
     """
 
     names: Sequence[str]
     keys: Sequence[int]
     ads: AdColumns
     draining: frozenset[int] = frozenset()
+    carved: Mapping[int, Carved] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

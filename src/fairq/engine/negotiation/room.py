@@ -1,0 +1,83 @@
+"""Room on a partitionable slot, made by preempting what was carved out of it (ALLOW_PSLOT_PREEMPTION).
+
+Reference 3.14; matchmaker.cpp, pslotMultiMatch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.negotiation.matchlist import PRIO, RANK
+from fairq.engine.negotiation.offers import Offers
+from fairq.engine.negotiation.partitionable import Partitions
+from fairq.engine.negotiation.piece import Carved
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How every slot of the pool stands to who asks.
+
+    Args:
+        rank: how the machine ranks the job.
+        current_rank: how it ranks the job that it runs.
+        may_go: whether the policy lets the asker take it from its holder, who is somebody else.
+        preemption_rank: which to preempt rather; more is better.
+        free: whether it is still to be had in this cycle.
+    """
+
+    rank: NDArray[np.float64]
+    current_rank: NDArray[np.float64]
+    may_go: NDArray[np.bool_]
+    preemption_rank: NDArray[np.floating]
+    free: NDArray[np.bool_]
+
+
+class Room:
+    """The dynamic slots of all partitionable ones, to be preempted where that makes room for a job.
+
+    Those that the machine likes least go first, then those that PREEMPTION_RANK ranks best, one after the
+    other until the job fits. One that the machine likes as much as the job needs PREEMPTION_REQUIREMENTS.
+    """
+
+    def __init__(self, partitions: Partitions, carved: Mapping[int, Carved]) -> None:
+        self._partitions = partitions
+        known = [(row, one) for row, one in carved.items() if one.parent in partitions.parts]
+        self._rows = np.array([row for row, _ in known], np.intp)
+        self._part = np.array([partitions.parts[one.parent] for _, one in known], np.intp)
+        names = [name.lower() for name in partitions.resources]
+        self._taken = np.zeros((len(names), len(known)))
+        for number, (_, one) in enumerate(known):
+            for name, amount in one.taken.items():
+                if name.lower() in names:
+                    self._taken[names.index(name.lower()), number] = amount
+
+    def find(self, offers: Offers, standing: Standing, permits: Callable[[float, int], bool]) -> tuple[int, int] | None:
+        """Propose a match that preempts; return the partitionable slot and the preempt state, None if none will do."""
+        rows, partitions = self._rows, self._partitions
+        rank, current = standing.rank[rows], standing.current_rank[rows]
+        better = rank > current
+        goes = standing.free[rows] & (better | ((rank == current) & standing.may_go[rows]))
+        most = partitions.left.copy()
+        np.add.at(most.T, self._part[goes], self._taken[:, goes].T)
+        wanted = offers.amounts
+        for part in np.flatnonzero(((wanted <= most) & (wanted >= 0)).all(axis=0)).tolist():
+            mine = np.flatnonzero(goes & (self._part == part))
+            order = np.lexsort([rows[mine], -standing.preemption_rank[rows[mine]], current[mine]])
+            left = partitions.left[:, part].copy()
+            for count, child in enumerate(mine[order].tolist(), 1):
+                left += self._taken[:, child]
+                cost = offers.cost_with(part, left) if (wanted[:, part] <= left).all() else None
+                if cost is None:
+                    continue
+                victims = mine[order[:count]]
+                state = RANK if better[victims].all() else PRIO
+                if permits(cost, state):
+                    given_back = self._taken[:, victims].sum(axis=1)
+                    offers.propose(part, cost, tuple(rows[victims].tolist()), given_back)
+                    return int(partitions.rows[part]), state
+                break
+        return None
