@@ -189,13 +189,13 @@ class Candidates:
                 listed, refused = self._listed(lanes, admits, limits)
                 return self._partitioned.by_policy(asker, kind.ordering, listed, limits, refused)
             whole = LaneList(lanes, kind.place, self._free, admits, limits)
-            find_room = None if self._room is None else self._finder(asker, kind, self._room)
+            find_room = None if self._room is None else self._finder(asker, self._room)
             return self._partitioned.carved(asker, kind.ordering, whole, limits, find_room)
         if kind.ordering.ties and self._policy.tie_break == "std_sort":
             return self._sorted_list(kind, lanes, admits, limits)
         return LaneList(lanes, kind.place, self._free, admits, limits)
 
-    def _finder(self, asker: Asker, kind: Kind, room: Room) -> FindRoom:
+    def _finder(self, asker: Asker, room: Room) -> FindRoom:
         """What makes room for a job on partitionable slots, as things stand when it is asked."""
 
         def find(offers: Offers, permits: Callable[[float, int], bool]) -> tuple[int, int] | None:
