@@ -52,7 +52,8 @@ def negotiate(
     The JSON document has the members cycle, time, rules, pie (weight of all slots), slots, candidates,
     min_slot_weight, spins, rounds, submitters, groups, quotas, limits, time_budgets_used_up, rejections and
     matches. A match's job is the job that runs; under the rules htcondor it is the first job of its request, as
-    the negotiator logs it, and assigned is the job that runs. The list groups has every turn of every group in
+    the negotiator logs it, and assigned is the job that runs. The dynamic_slot of a match is what was carved for
+    it out of a partitionable slot. The list groups has every turn of every group in
     order, with its limit or why it was skipped; quotas has every group once. The quota_group of a rejection is the
     group whose quota stood in the way. The list limits has every concurrency limit in use or asked for.
 

@@ -1,0 +1,43 @@
+"""Cycles that carve partitionable slots, killed in the middle."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.processes.live import start
+
+Run = Callable[..., Any]
+
+CORES, MACHINES = 64, 60
+
+
+def cores(run: Run, state: Path) -> int:
+    """Check the state; return how many cores the slots have together."""
+    checked = run("--state", state, "state", "check")
+    assert checked.code == 0, checked.err
+    return sum(slot["Cpus"] for slot in json.loads(run("--state", state, "slots", "--json").out))
+
+
+@pytest.mark.parametrize("seconds", [0.3, 0.5, 0.7])
+def test_a_killed_cycle_gave_nothing_away_or_all_of_it(run: Run, state: Path, seconds: float) -> None:
+    """Cores are neither lost nor made, whenever cycle and finish are killed; the next ones go on."""
+    fairq = ("--state", state)
+    for number in range(MACHINES):
+        assert run(*fairq, "slots", "add", f"m{number}", "--partitionable", "--cpus", CORES).code == 0
+    assert run(*fairq, "submit", "--count", CORES * MACHINES, "--request-memory", 10, "--", "/bin/sleep", "9").code == 0
+    for words in (["negotiate"], ["finish", "--all"]):
+        process = start(state, *words)
+        time.sleep(seconds)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert cores(run, state) == CORES * MACHINES
+        run(*fairq, *words)
+        assert cores(run, state) == CORES * MACHINES
+    slots = json.loads(run(*fairq, "slots", "--json").out)
+    assert [slot["Cpus"] for slot in slots] == [CORES] * MACHINES
