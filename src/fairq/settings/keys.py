@@ -140,8 +140,7 @@ _NEGOTIATOR = (
     _macro("negotiator", "preemption_rank_stable", "boolean", True,
         "preemption_rank keeps its value during a cycle."),
     _macro("negotiator", "allow_pslot_preemption", "boolean", False,
-        "Preempt dynamic slots to make a partitionable one large enough.",
-        without_effect="dynamic slots are preempted one by one only"),
+        "Preempt dynamic slots to make a partitionable one large enough."),
     # time budgets
     _macro("negotiator", "negotiator_max_time_per_submitter", "integer", 60,
         "Time for one submitter in a cycle.", unit="seconds", minimum=0),
