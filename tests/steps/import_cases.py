@@ -12,7 +12,8 @@ NOW = 1_795_210_080
 
 
 def slot(name: str = "slot1@m1", **more: Any) -> Ad:
-    return {"MyType": "Machine", "Name": name, "MyAddress": "<10.0.0.1:9618>", "Cpus": 1, "State": "Unclaimed", **more}
+    fixed = {"MyType": "Machine", "MyAddress": "<10.0.0.1:9618>", "Cpus": 1, "State": "Unclaimed", "Requirements": True}
+    return {"Name": name, **fixed, **more}
 
 
 def claimed(name: str, user: str, job: str, **more: Any) -> Ad:

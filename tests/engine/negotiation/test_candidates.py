@@ -165,3 +165,20 @@ def test_without_a_kept_list_the_best_slots_are_taken_all_the_same(caching: bool
     decision = cycle(pool, wants, tie_break="std_sort" if caching else "listed", matchlist_caching=caching)
 
     assert [match.slot for match in decision.matches] == [5, 4, 3, 2]
+
+
+def test_a_slot_without_requirements_takes_no_job() -> None:
+    """It does not borrow those of the job; nor does one without a Rank borrow the job's."""
+    pool = slots(2)
+    del pool[0]["Requirements"], pool[1]["Rank"]
+    decision = cycle(pool, {"a@x": [jobs(2, Requirements="/Expr(true)/", Rank=7.0)]})
+
+    assert names(decision, pool) == ["slot1@m2"]
+    assert [m.machine_rank for m in decision.matches] == [0.0]
+
+
+def test_an_absurd_weight_counts_as_one() -> None:
+    """Slots that claim to weigh more than any machine leave the pie a number."""
+    decision = cycle(slots(2, SlotWeight=1e308), {"a@x": [jobs(2)]})
+
+    assert (decision.pie, len(decision.matches)) == (2.0, 2)

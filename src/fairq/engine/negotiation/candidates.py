@@ -168,7 +168,7 @@ class Candidates:
         self._machine_ranks = SharedWork(self._find_machine_ranks, slots, [], [_RANK], changing)
         self._same_machine_ranks: NDArray[np.float64] | None = None
         if not attributes_read([_RANK], "target", slots):
-            self._same_machine_ranks = evaluate_in_columns(_RANK, slots, {}).as_rank(0.0)
+            self._same_machine_ranks = evaluate_in_columns("Rank", slots, {}).as_rank(0.0)
 
     def match_list(self, asker: Asker, only_rank: bool, limits: Limits) -> MatchList:
         """Build the list for one kind of request.
@@ -202,8 +202,8 @@ class Candidates:
             slots, job = self._pool.ads, asker.ad()
             others = np.array([name is not None and name != asker.submitter for name in self._holders.names])
             standing = Standing(
-                evaluate_in_columns(_RANK, slots, job).as_rank(0.0),
-                evaluate_in_columns(_CURRENT_RANK, slots, job).as_rank(0.0),
+                evaluate_in_columns("Rank", slots, job).as_rank(0.0),
+                evaluate_in_columns("CurrentRank", slots, job).as_rank(0.0),
                 self._admitted(asker) & others,
                 negotiator_rank(self._policy.preemption_rank, slots, job),
                 self._free.mask() & self._holders.held,
@@ -311,12 +311,12 @@ class Candidates:
         suitable = np.zeros(len(slots), np.bool_)
         if "requirements" in job:
             rows = np.flatnonzero(evaluate_in_ad(expression_of(job["requirements"]), job, slots).is_true())
-            agreed = evaluate_in_columns(_REQUIREMENTS, slots, job, rows).is_true()
+            agreed = evaluate_in_columns("Requirements", slots, job, rows).is_true()
             suitable[rows[agreed]] = True
         return suitable
 
     def _find_machine_ranks(self, asker: Asker) -> NDArray[np.float64]:
-        return evaluate_in_columns(_RANK, self._pool.ads, asker.ad()).as_rank(0.0)
+        return evaluate_in_columns("Rank", self._pool.ads, asker.ad()).as_rank(0.0)
 
     def _find_given_away(self, asker: Asker) -> NDArray[np.bool_]:
         """Held slots that PREEMPTION_REQUIREMENTS would give to this job."""

@@ -199,7 +199,7 @@ class Offers:
         agreed = np.zeros(len(rows), np.bool_)
         if "requirements" in job:
             wanted = np.flatnonzero(evaluate_in_ad(expression_of(job["requirements"]), job, ads, rows).is_true())
-            agreed[wanted] = evaluate_in_columns(_REQUIREMENTS, ads, job, rows[wanted]).is_true()
+            agreed[wanted] = evaluate_in_columns("Requirements", ads, job, rows[wanted]).is_true()
         return agreed
 
     def _ranked(self, job: Ad, parts: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -27,12 +27,16 @@ HOLDER_NAMES = ("PreemptingAccountingGroup", "PreemptingUser", "AccountingGroup"
 _USER_NAMES = ("AccountingGroup", "RemoteUser")
 
 
+HEAVIEST = 1e100
+"""A weight beyond this is no weight: sums of such would not stay numbers."""
+
+
 def slot_weights(
     slots: AdColumns, policy: NegotiationPolicy, rows: NDArray[np.intp] | None = None
 ) -> NDArray[np.float64]:
     """The weight of every slot, or of *rows* (Accountant.cpp, GetSlotWeight; matchmaker.cpp, obtainAdsFromCollector).
 
-    Its own SlotWeight, else the pool's SLOT_WEIGHT; 1 where that is negative or no number, and everywhere
+    Its own SlotWeight, else the pool's SLOT_WEIGHT; 1 where that is negative, no number or absurd, and everywhere
     when slot weights are off.
     """
     ones = np.ones(len(slots) if rows is None else len(rows))
@@ -44,7 +48,7 @@ def slot_weights(
     else:
         own = evaluate_in_columns("SlotWeight", slots, {}, rows)
         weights = np.where(own.kind == UNDEFINED_KIND, pool, own.as_rank(np.nan))
-    return np.where(weights >= 0, weights, ones)
+    return np.where((weights >= 0) & (weights <= HEAVIEST), weights, ones)
 
 
 def users_of(slots: AdColumns, policy: NegotiationPolicy) -> list[str | None]:
