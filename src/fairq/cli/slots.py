@@ -174,7 +174,8 @@ def list_(
 ) -> None:
     """Show the slots of the pool, in its order, and who uses them.
 
-    Below the table, the slots are counted by platform and state. JSON, CSV, TSV and --af give the ads as
+    A partitionable slot shows what is left of it, beside the dynamic slots that were carved out of it. Below
+    the table, the slots are counted by platform and state. JSON, CSV, TSV and --af give the ads as
     advertised, with the claim that fairq made on a slot: State, Activity, RemoteUser, AccountingGroup, JobId.
     """
     from fairq.steps.slots import look

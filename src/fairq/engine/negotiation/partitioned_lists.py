@@ -16,6 +16,9 @@ from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.shared_work import Asker, SharedWork
 
+_MOST_KEPT = 2_000_000
+"""Of how many slots what they offer to some kind of job is kept; about 60 bytes each."""
+
 
 class PartitionedLists:
     """Keeps what the partitionable slots offer to each kind of job, over one cycle.
@@ -37,15 +40,27 @@ class PartitionedLists:
         cost: Sequence[float],
     ) -> None:
         self.rows = partitions.rows
+        self._row_list: list[int] = partitions.rows.tolist()
+        self._kept = 0
         self._policy = policy
         self._cost = cost
         self._tie_order: list[int] = tie_order.tolist()
         self._offers = SharedWork(
-            lambda asker: Offers(asker, partitions, policy, any_held, tie_order[partitions.rows]),
+            lambda asker: self._kept_in_bounds(
+                Offers(asker, partitions, policy, any_held, tie_order[partitions.rows])
+            ),
             partitions.ads,
             ["requirements", "rank", *(f"request{name.lower()}" for name in partitions.resources)],
             expressions_read(partitions, policy),
         )
+
+    def _kept_in_bounds(self, offers: Offers) -> Offers:
+        """Forget all former offers once there are so many that they would fill the memory."""
+        self._kept += len(self._row_list)
+        if self._kept > _MOST_KEPT:
+            self._offers.forget()
+            self._kept = len(self._row_list)
+        return offers
 
     def suitable(self, asker: Asker) -> NDArray[np.bool_]:
         """Which partitionable slots could take one job more, as things stand."""
@@ -62,9 +77,10 @@ class PartitionedLists:
         def whole_key(slot: int) -> tuple[float, ...]:
             return tuple(-float(key[slot]) for key in keys)
 
-        rows = self.rows.tolist()
-        offers = self._offers.get(asker)
-        return CarvedList(offers, rows, whole, whole_key, self._tie_order, limits, self._policy.depth_first, find_room)
+        offers, depth_first = self._offers.get(asker), self._policy.depth_first
+        return CarvedList(
+            offers, self._row_list, whole, whole_key, self._tie_order, limits, depth_first, find_room
+        )
 
     def by_policy(
         self, asker: Asker, ordering: Ordering, whole: NDArray[np.int32], limits: Limits, refused: bool

@@ -103,6 +103,10 @@ class SharedWork(Generic[Result]):
             result = self._results[key] = self._make(asker)
         return result
 
+    def forget(self) -> None:
+        """Drop all results; they are worked out anew when asked for."""
+        self._results.clear()
+
     def _key(self, asker: Asker) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The values of what is read, and the names of those read attributes that change in the cycle."""
         job = asker.job
