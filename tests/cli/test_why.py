@@ -80,7 +80,7 @@ def test_a_job_that_finds_its_slots_taken_is_told_by_whom(why: Run) -> None:
     """Of a cluster the first job is explained that stays idle."""
     ended = why("4")
     assert first_line(ended) == (
-        "Job 4.1 waits because the 4 free slots that suit went to bob@x (3), dave@x (1) in this cycle. "
+        "Job 4.1 waits because the 4 free slots that suited went to bob@x (3), dave@x (1) in this cycle. "
         "It would run with a job priority of 1."
     )
     assert "The cluster has 5 idle, 1 would match in the next cycle." in ended.out
@@ -169,6 +169,48 @@ def test_what_is_not_there_is_told_in_one_line(why: Run, words: tuple[str, ...],
     ended = why(*words)
     assert (ended.code, ended.out) == (code, "")
     assert message in ended.err
+
+
+def test_pieces_of_a_partitionable_slot_come_back(state: Path, run: Run, tmp_path: Path) -> None:
+    """A job that would fit a partitionable slot waits for pieces of it, not for other Requirements."""
+    for cluster, cpus in enumerate((3, 3, 6), 1):
+        description = tmp_path / f"{cluster}.sub"
+        description.write_text(f"executable = /bin/sleep\nrequest_cpus = {cpus}\nrequest_memory = 100\nqueue\n")
+        run("--state", state, "submit", description, "--now", NOW)
+    run("--state", state, "slots", "add", "node1", "--partitionable", "--cpus", 8, "--memory", "8G")
+    run("--state", state, "negotiate", "--now", NOW)
+
+    ended = run("--state", state, "why", "3.0", "--now", NOW)
+    assert first_line(ended) == (
+        "Job 3.0 waits because what is left of the partitionable slots is too little: other jobs have pieces of "
+        "them. It would run as soon as slot1_1@node1 and slot1_2@node1 are free."
+    )
+    run("--state", state, "finish", "1.0", "2.0", "--now", NOW)
+    assert first_line(run("--state", state, "why", "3.0", "--now", NOW)).endswith("which would give it slot1@node1.")
+
+
+def test_a_request_that_no_slot_can_meet_is_told_what_would_fit(state: Path, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "job.sub").write_text("executable = /bin/sleep\nrequest_cpus = 12\nrequest_memory = 100\nqueue\n")
+    run("--state", state, "submit", tmp_path / "job.sub", "--now", NOW)
+    run("--state", state, "slots", "add", "node1", "--cpus", 8, "--memory", "8G")
+
+    assert first_line(run("--state", state, "why", "1", "--now", NOW)).endswith("It would run with request_cpus = 8.")
+
+
+def test_a_concurrency_limit_is_named_with_its_use(state: Path, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "job.sub").write_text("executable = /bin/sleep\nconcurrency_limits = db\nqueue 2\n")
+    run("--state", state, "submit", tmp_path / "job.sub", "--now", NOW)
+    for node in ("node1", "node2"):
+        run("--state", state, "slots", "add", node, "--cpus", 1, "--memory", "8G")
+    config = tmp_path / "limits.toml"
+    config.write_text("[limits]\ndb = 1\n")
+    run("--state", state, "--config", config, "negotiate", "--now", NOW)
+
+    ended = run("--state", state, "--config", config, "why", "1.1", "--now", NOW)
+    assert first_line(ended) == (
+        "Job 1.1 waits because the concurrency limit db is reached: 1 of 1 in use. It would run with a concurrency "
+        "limit of 2 for db."
+    )
 
 
 def test_an_empty_pool_is_told(state: Path, run: Run) -> None:

@@ -12,6 +12,7 @@ from fairq.engine.classad.library import expression_text
 from fairq.engine.explain.changes import Change, ChangeKind
 from fairq.engine.explain.clauses import without
 from fairq.engine.explain.diagnosis import CycleInput, Outcome
+from fairq.engine.explain.pieces import given_back, pieces_of
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
 from fairq.records import AccountingRecord, Ad, Claim, JobRange
@@ -41,9 +42,8 @@ class ImaginedPool:
     def hold(self) -> Outcome:
         """Hold a cycle on a copy of the accounting."""
         accountant = self._accountant(lambda record: None)
-        return Outcome(
-            CycleInput(self.slots, self.jobs, accountant, self.policy, self.now, self.round_robin_times)
-        )
+        times = self.round_robin_times
+        return Outcome(CycleInput(self.slots, self.jobs, accountant, self.policy, self.now, times, self.ads))
 
     def about(self, job: JobRange) -> Self:
         """The same pool, with the first job of a range being asked about."""
@@ -116,11 +116,27 @@ class ImaginedPool:
         key = self.slots.keys[row]
         claim = self.claims.get(key)
         left = {slot: held for slot, held in self.claims.items() if slot != key}
-        world = replace(self._with_slot(row, without_claim(self.ads[row], self.now)), claims=left)
+        parent = next((place for place, rows in pieces_of(self.slots.names, self.ads).items() if row in rows), None)
+        world = self._without_piece(row, parent) if parent is not None else self._with_unclaimed(row)
+        world = replace(world, claims=left)
         if claim is None or claim.cluster is None:
             return world
         queues = [_with_one_less(queue, claim) for queue in self.jobs.queues]
         return replace(world, jobs=replace(self.jobs, queues=[q for q in queues if q.running_jobs or q.idle]))
+
+    def _with_unclaimed(self, row: int) -> Self:
+        return self._with_slot(row, without_claim(self.ads[row], self.now))
+
+    def _without_piece(self, row: int, parent: int) -> Self:
+        """A dynamic slot ends with its job, and gives back what it has."""
+        slots = self.slots
+        ads = [*self.ads]
+        ads[parent] = given_back(ads[parent], ads[row])
+        left = [place for place in range(len(ads)) if place != row]
+        ads = [ads[place] for place in left]
+        draining = frozenset(place - (place > row) for place in slots.draining if place != row)
+        names, keys = [slots.names[place] for place in left], [slots.keys[place] for place in left]
+        return replace(self, ads=ads, slots=PoolSlots(names, keys, AdColumns(ads, now=self.now), draining))
 
     def _with_new_slot(self, change: Change) -> Self:
         like, name = self.ads[self.slots.names.index(change.of)], str(change.to)

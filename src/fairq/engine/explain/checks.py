@@ -79,6 +79,15 @@ class PoolChecks:
                 found[clause].append(having)
         return [self._slot_check(clause, np.concatenate(rows)) for clause, rows in found.items()]
 
+    def fitting(self) -> NDArray[np.bool_]:
+        """The slots that fit: all clauses of both sides are true."""
+        fits = np.ones(len(self.slots), np.bool_)
+        for check in self.of_job:
+            fits &= check.passes
+        for slot_check in self.of_slots:
+            fits[slot_check.refusing] = False
+        return fits
+
     def values(self, check: JobCheck) -> NDArray[np.float64]:
         """The slots' values of the attribute that *check* compares, NaN where it is no number."""
         assert check.comparison is not None

@@ -65,9 +65,16 @@ class Comparison:
 def comparison(text: str, own: Container[str]) -> Comparison | None:
     """Read the clause *text* of an ad that has the attributes *own* (lower case); None if it is no comparison.
 
-    A clause that is but the name of an attribute of the other ad wants it to be true.
+    A clause that is but the name of an attribute of the other ad wants it to be true. Of parts joined by ``||``
+    one that compares is enough; one that asks for an order comes before one that asks for equality.
     """
-    node = parse(text).node
+    return _read(parse(text).node, own)
+
+
+def _read(node: Node | None, own: Container[str]) -> Comparison | None:
+    if isinstance(node, Binary) and node.operator == "||":
+        parts = [part for part in (_read(node.left, own), _read(node.right, own)) if part is not None]
+        return min(parts, key=lambda part: part.operator in ("==", "is"), default=None)
     if isinstance(node, Reference):
         name = _other_name(node, own)
         return None if name is None else Comparison(name, node.scope is not None, "==", parse("true"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -11,7 +11,9 @@ from functools import cached_property
 import numpy as np
 
 from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.explain.checks import PoolChecks
 from fairq.engine.explain.losses import Losses, LostTo, Observer
+from fairq.engine.explain.pieces import undivided
 from fairq.engine.negotiation.cycle import NegotiationCycle
 from fairq.engine.negotiation.decision import (
     CycleDecision,
@@ -26,7 +28,7 @@ from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.requests import job_order
 from fairq.engine.negotiation.shared_work import Asker
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots
-from fairq.records import JobRange
+from fairq.records import Ad, JobRange
 
 
 class Reason(StrEnum):
@@ -73,7 +75,7 @@ _BY_TEST = {
 
 @dataclass(frozen=True, slots=True)
 class CycleInput:
-    """All that a cycle is held on; holding it changes *accountant*."""
+    """All that a cycle is held on; holding it changes *accountant*. *ads* are those of the slots."""
 
     pool: PoolSlots
     jobs: Jobs
@@ -81,6 +83,7 @@ class CycleInput:
     policy: NegotiationPolicy
     now: int
     round_robin_times: Mapping[str, int]
+    ads: Sequence[Ad]
 
 
 class Outcome:
@@ -168,7 +171,19 @@ class Diagnosis:
             return Reason.SUBMITTER_CONSTRAINT
         if not self._is_admitted():
             return Reason.JOB_CONSTRAINT
-        return self._limit() or next(reason for test, reason in _BY_TEST.items() if self.lost[test])
+        reason = self._limit() or next(reason for test, reason in _BY_TEST.items() if self.lost[test])
+        misfit = reason in (Reason.JOB_REQUIREMENTS, Reason.SLOT_REQUIREMENTS)
+        return Reason.PIECES if misfit and self.carved_up else reason
+
+    @cached_property
+    def carved_up(self) -> Sequence[str]:
+        """The partitionable slots that the job would fit if nobody had a piece of them."""
+        given = self.outcome.given
+        whole = undivided(given.pool.names, given.ads, given.now)
+        if whole is None:
+            return ()
+        fits = PoolChecks(self.asker.ad(), whole.ads).fitting()
+        return [whole.names[row] for row in np.flatnonzero(fits).tolist()]
 
     def _limit(self) -> Reason | None:
         """The limit that stands between the job and slots that it could have or could have had."""

@@ -14,6 +14,7 @@ from fairq.engine.explain.checks import PoolChecks
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.explain.fitting import changes_for, nearest_slots
 from fairq.engine.explain.losses import LostTo
+from fairq.engine.explain.pieces import pieces_of
 from fairq.engine.explain.report import place_in_queue
 from fairq.engine.negotiation.concurrency import parse_limits
 from fairq.records import JobRange
@@ -109,6 +110,9 @@ def _candidates(of: Diagnosis) -> Iterator[Remedy]:
         case Reason.JOB_REQUIREMENTS | Reason.SLOT_REQUIREMENTS:
             yield from _fits(of)
             return
+        case Reason.PIECES:
+            yield from _pieces(of)
+            return
         case Reason.SUBMITTER_CONSTRAINT | Reason.JOB_CONSTRAINT | Reason.SLOT_CONSTRAINT:
             yield (Change(ChangeKind.SETTING, str(of.reason)),)
             return
@@ -147,6 +151,21 @@ def _fits(of: Diagnosis) -> Iterator[Remedy]:
     free = of.outcome.cycle.candidates.tests(of.asker).free & ~_held(of)
     for row in nearest_slots(checks, free, _NEAREST):
         yield tuple(changes_for(row, checks, job_name(of.job), pool.names[row]))
+
+
+def _pieces(of: Diagnosis) -> Iterator[Remedy]:
+    """Pieces of a partitionable slot given back: one of them, or all of one slot, that with the fewest first."""
+    pool = of.outcome.given.pool
+    wanted = set(of.carved_up)
+    families = [
+        rows for parent, rows in pieces_of(pool.names, of.outcome.given.ads).items() if pool.names[parent] in wanted
+    ]
+    families.sort(key=len)
+    for rows in families[:_NEAREST]:
+        for row in rows[:_NEAREST]:
+            yield (Change(ChangeKind.FREE_SLOT, pool.names[row]),)
+    for rows in families[:_NEAREST]:
+        yield tuple(Change(ChangeKind.FREE_SLOT, pool.names[row]) for row in rows)
 
 
 def _held(of: Diagnosis) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

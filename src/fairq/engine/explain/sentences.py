@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from fairq.engine.explain.changes import ChangeKind
 from fairq.engine.explain.diagnosis import Diagnosis, Reason
 from fairq.engine.explain.losses import LostTo
 from fairq.engine.explain.remedies import Found, job_name
@@ -24,8 +25,16 @@ def remedy(of: Diagnosis, found: Found) -> str:
         return "It can run once there are some: see 'fairq slots add'."
     if not found.changes:
         return "No single change was found that would let it run."
-    words = " and ".join(change.words() for change in found.changes)
+    words = _joined(found)
     return f"It would run {words}." if found.verified else f"What is in the way first: it may run {words}."
+
+
+def _joined(found: Found) -> str:
+    freed = [change.of for change in found.changes if change.kind is ChangeKind.FREE_SLOT]
+    words = [change.words() for change in found.changes if change.kind is not ChangeKind.FREE_SLOT]
+    if freed:
+        words.append(f"as soon as {' and '.join(freed)} {'is' if len(freed) == 1 else 'are'} free")
+    return " and ".join(words)
 
 
 def _cause(  # noqa: PLR0911, PLR0912 - one per reason
@@ -62,9 +71,12 @@ def _cause(  # noqa: PLR0911, PLR0912 - one per reason
         case Reason.PIECES:
             return "what is left of the partitionable slots is too little: other jobs have pieces of them"
         case Reason.TAKEN:
-            return f"the {of.lost[LostTo.TAKEN]} free slots that suit went to {_people(of.taken_by)} in this cycle"
+            taken = of.lost[LostTo.TAKEN]
+            which = "the only free slot" if taken == 1 else f"the {taken} free slots"
+            return f"{which} that suited went to {_people(of.taken_by)} in this cycle"
         case Reason.DRAINING:
-            return f"all {of.lost[LostTo.DRAINING]} slots that suit are draining"
+            draining = of.lost[LostTo.DRAINING]
+            return "the only slot that suits is draining" if draining == 1 else f"all {draining} slots that suit drain"
         case _:
             return _in_use(of)
 
@@ -94,7 +106,9 @@ def _in_use(of: Diagnosis) -> str:
         Reason.PRIORITY: ", and the priority of their users is not worse enough to preempt them",
         Reason.OUTRANKED: ", and their machines prefer the jobs they run",
     }.get(of.reason, "")
-    return f"all {of.used_by.total() or 'the'} slots that suit are in use by {_people(of.used_by)}{rest}"
+    count = of.used_by.total()
+    which = "the only slot that suits is" if count == 1 else f"all {count} slots that suit are"
+    return f"{which} in use by {_people(of.used_by)}{rest}"
 
 
 def _unmet(requirements: Sequence[dict[str, Any]], slots: int) -> str:
@@ -124,12 +138,15 @@ def _on_the_left(row: dict[str, Any]) -> bool:
 
 def _refused(of: Diagnosis, refusals: Sequence[dict[str, Any]]) -> str:
     accepted = of.lost[LostTo.SLOT_REQUIREMENTS]
-    text = f"the {accepted} slots that it accepts refuse it"
+    text = "the only slot that it accepts refuses it"
+    if accepted != 1:
+        text = f"the {accepted} slots that it accepts refuse it"
     if not refusals:
         return text
     first = refusals[0]
     nearest = f"; the nearest is {first['nearest']:g}" if "nearest" in first else ""
-    return f"{text}, {first['slots']} of them by {first['clause']}{nearest}"
+    how_many = f"{first['slots']} of them " if accepted != 1 else ""
+    return f"{text}, {how_many}by {first['clause']}{nearest}"
 
 
 def _jobs_ahead(of: Diagnosis) -> str:
