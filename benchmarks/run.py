@@ -72,6 +72,31 @@ def userprio(name: str, folder: Path, repeat: int) -> Iterator[Row]:
         yield " ".join(words), cost, f"{count} submitters"
 
 
+def why(name: str, folder: Path, repeat: int) -> Iterator[Row]:
+    """Ask why jobs wait in a pool of so many slots, half of which are in use."""
+    count = int(name.removeprefix("why-"))
+    drawn = pools.make(f"b{count}-100-10n")
+    used = {"State": "Claimed", "Activity": "Busy", "RemoteUser": "busy@test", "RemoteOwner": "busy@test"}
+    pools.write_ads(
+        folder / "slots.json", ({**ad, **(used if row % 2 else {})} for row, ad in enumerate(drawn.slot_ads()))
+    )
+    job = {**pools.JOB, "ProcId": 0, "RequestMemory": 0, "RequestDisk": 0, "Owner": "ann", "User": "ann@test"}
+    busy = 'TARGET.RemoteOwner == "busy@test"'
+    waiting = [
+        {**job, "ClusterId": 1_000_001, "RequestMemory": 10**9},
+        {**job, "ClusterId": 1_000_002, "Requirements": f"/Expr({busy})/"},
+    ]
+    pools.write_ads(folder / "jobs.json", (*drawn.job_ads(), *waiting))
+    drawn_settings = folder / "pool.conf"
+    drawn_settings.write_text("".join(f"{macro} = {value}\n" for macro, value in drawn.config.items()))
+    state, at = folder / "state.db", ("--now", pools.NOW)
+    fairq(folder, "--state", state, "config", "import", drawn_settings)
+    fairq(folder, "--state", state, "import", "--slots", folder / "slots.json", "--jobs", folder / "jobs.json", *at)
+    for cluster, what in ((1_000_001, "fits nowhere"), (1_000_002, "suitable slots in use"), (1, "would be matched")):
+        cost = _median(lambda cluster=cluster: fairq(folder, "--state", state, "why", f"{cluster}.0", *at), repeat)
+        yield f"why {cluster}.0", cost, f"{count} slots; {what}"
+
+
 def submit(_: str, folder: Path, repeat: int) -> Iterator[Row]:
     """Submit one job, and a million of them, in one cluster."""
     description = folder / "job.sub"
@@ -113,8 +138,9 @@ def _compared(name: str, output: Path) -> str:
 def _benchmark(name: str) -> Callable[[str, Path, int], Iterator[Row]] | None:
     if name in ("start", "submit"):
         return {"start": start, "submit": submit}[name]
-    if name.startswith("userprio-") and name.removeprefix("userprio-").isdecimal():
-        return userprio
+    for kind, benchmark in (("userprio-", userprio), ("why-", why)):
+        if name.startswith(kind) and name.removeprefix(kind).isdecimal():
+            return benchmark
     return pool if pools.NAME.fullmatch(name) else None
 
 
@@ -126,7 +152,7 @@ def main() -> int:
     options = parser.parse_args()
     for name in options.names:
         if _benchmark(name) is None:
-            parser.error(f"{name} is neither a pool (a1000-1000-10) nor start, submit or userprio-10000")
+            parser.error(f"{name} is neither a pool (a1000-1000-10) nor start, submit, userprio-10000 or why-100000")
     for name in options.names:
         benchmark = _benchmark(name)
         assert benchmark is not None

@@ -204,7 +204,7 @@ def _running(state: State) -> list[tuple[str, str]]:
 
 
 @given(pools)
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_the_change_that_why_names_lets_the_job_run(pool: dict[str, Any]) -> None:
     """For every job that a cycle left idle: with the changes made, the next cycle matches it."""
     with tempfile.TemporaryDirectory() as folder:

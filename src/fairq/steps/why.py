@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairq.engine.explain import report, sentences
-from fairq.engine.explain.checks import PoolChecks
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.explain.pair import explain_pair
 from fairq.engine.explain.remedies import Search
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 
 MOST_CYCLES = 200
-WORK = 120_000
+WORK = 100_000
 """Cycles held in search of a change, at most, and slots and jobs looked at in all of them together."""
 
 
@@ -179,7 +178,7 @@ class _Study:
                 summary += f" in place of a job of {match.preempted}"
             return {**base, "reason": str(Reason.MATCHED), "summary": summary + ".", "slot": pool.names[match.slot]}
         diagnosis = Diagnosis(outcome, job)
-        checks = PoolChecks(diagnosis.asker.ad(), pool.ads)
+        checks = diagnosis.checks
         requirements = report.requirement_rows(checks)
         refusals = report.refusal_rows(checks, outcome.observer.accepted(diagnosis.asker))
         size = len(pool.ads) + sum(len(queue.idle) for queue in outcome.given.jobs.queues)

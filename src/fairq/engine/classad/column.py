@@ -42,6 +42,11 @@ class Column:
         """Tell whether every ad lacks the attribute."""
         return self.vector.kind == MISSING
 
+    @property
+    def is_constant(self) -> bool:
+        """Tell whether one value is stored for all ads."""
+        return self.vector.is_constant()
+
     def json_value(self, row: int, pool: Pool) -> Any:
         """Return the attribute of *row* in JSON form, ABSENT if it has none."""
         vector = self.vector

@@ -142,6 +142,8 @@ class PoolChecks:
 
 def _alike(slots: AdColumns, rows: NDArray[np.intp], attribute: str) -> list[NDArray[np.intp]]:
     """The slots *rows* that have *attribute*, in groups where it is the same in JSON form."""
+    if slots.column(attribute).is_constant and len(rows):
+        return [rows] if slots.json_value(int(rows[0]), attribute) is not ABSENT else []
     groups: dict[str, list[int]] = defaultdict(list)
     for row in rows.tolist():
         value = slots.json_value(row, attribute)

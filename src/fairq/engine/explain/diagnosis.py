@@ -126,6 +126,11 @@ class Diagnosis:
         self.lost = self.losses.counts()
 
     @cached_property
+    def checks(self) -> PoolChecks:
+        """The clauses of both sides over the pool."""
+        return PoolChecks(self.asker.ad(), self.outcome.given.pool.ads)
+
+    @cached_property
     def rejection(self) -> Rejection | None:
         """The last rejection of a job of the same submitter and autocluster, for which this one is skipped."""
         for rejection in reversed(self.outcome.decision.rejections):
@@ -179,6 +184,8 @@ class Diagnosis:
     def carved_up(self) -> Sequence[str]:
         """The partitionable slots that the job would fit if nobody had a piece of them."""
         given = self.outcome.given
+        if "dynamicslot" not in given.pool.ads.names():
+            return ()
         whole = undivided(given.pool.names, given.ads, given.now)
         if whole is None:
             return ()

@@ -10,19 +10,22 @@ from typing import Protocol, Self
 import numpy as np
 
 from fairq.engine.explain.changes import Change, ChangeKind
-from fairq.engine.explain.checks import PoolChecks
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.explain.fitting import changes_for, nearest_slots
 from fairq.engine.explain.losses import LostTo
 from fairq.engine.explain.pieces import pieces_of
 from fairq.engine.explain.report import place_in_queue
 from fairq.engine.negotiation.concurrency import parse_limits
+from fairq.engine.quotas.record import GroupFigures
 from fairq.records import JobRange
 
 BEST_FACTOR, BEST_PRIORITY = 1.0, 0.5
 _NEAREST = 3
 _DEEPEST = 8
 """So many remedies, at most, are combined."""
+
+_FOR_EVERYTHING = 20
+"""Cycles kept for leaving out what is needless of everything."""
 
 _HELD = (
     LostTo.CLAIMED_OTHERS,
@@ -66,10 +69,37 @@ class Search:
 
     def run(self, world: World, diagnosis: Diagnosis) -> Found:
         """Search from *world*, whose cycle left the job as *diagnosis* tells."""
-        found = self._search(world, diagnosis, _DEEPEST)
-        if found is not None:
-            return Found(found, True)
+        if self._left > 0:
+            found = self._search(world, diagnosis, _DEEPEST) or self._everything(world, diagnosis)
+        else:
+            found = None
+        if found:
+            return Found(self._without_needless(world, found), True)
         return Found(next(remedies(diagnosis), ()), False)
+
+    def _everything(self, world: World, diagnosis: Diagnosis) -> Remedy | None:
+        """All levers at once, for a job that so much stands in the way of that the search gets lost."""
+        self._left = max(self._left, _FOR_EVERYTHING)
+        fits: Remedy = ()
+        if diagnosis.reason in (Reason.JOB_REQUIREMENTS, Reason.SLOT_REQUIREMENTS):
+            fits = next(_fits(diagnosis))
+            fitting = world.changed(fits)
+            diagnosis = Diagnosis(fitting.hold(), fitting.job())
+        remedy = (*fits, *_levers(diagnosis))
+        after = world.changed(remedy)
+        return remedy if after.hold().match_of(after.job()) is not None else None
+
+    def _without_needless(self, world: World, remedy: Remedy) -> Remedy:
+        """Leave out every change without which the job is matched as well."""
+        for change in remedy if len(remedy) > 1 else ():
+            fewer = tuple(each for each in remedy if each != change)
+            needed = change.kind is ChangeKind.ADD_SLOT and any(each.of == change.to for each in fewer)
+            if self._left > 0 and fewer and not needed:
+                self._left -= 1
+                after = world.changed(fewer)
+                if after.hold().match_of(after.job()) is not None:
+                    remedy = fewer
+        return remedy
 
     def _search(self, world: World, diagnosis: Diagnosis, depth: int) -> Remedy | None:
         """One remedy that is enough, else the first one that gets further and what that needs besides."""
@@ -146,8 +176,7 @@ def _candidates(of: Diagnosis) -> Iterator[Remedy]:
 
 
 def _fits(of: Diagnosis) -> Iterator[Remedy]:
-    pool = of.outcome.given.pool
-    checks = PoolChecks(of.asker.ad(), pool.ads)
+    pool, checks = of.outcome.given.pool, of.checks
     free = of.outcome.cycle.candidates.tests(of.asker).free & ~_held(of)
     for row in nearest_slots(checks, free, _NEAREST):
         yield tuple(changes_for(row, checks, job_name(of.job), pool.names[row]))
@@ -210,12 +239,7 @@ def _more(of: Diagnosis) -> Iterator[Remedy]:
 
 def _ahead_of_own(of: Diagnosis) -> Iterator[Remedy]:
     """A priority above that of all other jobs of the submitter."""
-    highest = max(
-        jobs.priority
-        for queue in of.outcome.given.jobs.queues
-        if (queue.name, queue.schedd) == (of.job.submitter, of.job.schedd)
-        for jobs in queue.idle
-    )
+    highest = _highest_priority(of)
     if of.matched_ahead and of.job.priority <= highest:
         yield (Change(ChangeKind.JOB_PRIORITY, job_name(of.job), highest + 1, now=of.job.priority),)
 
@@ -228,6 +252,41 @@ def _weight(of: Diagnosis) -> float:
         if len(rows):
             return float(cost[rows].min())
     return 1.0
+
+
+def _levers(of: Diagnosis) -> Iterator[Change]:
+    """Whatever may speak for the job: a slot more, the first place, and room under every limit."""
+    for remedy in (*_more(of), *(_free_of_group(of) if of.outcome.decision.quotas else ())):
+        yield from remedy
+    name, record = of.job.submitter, of.outcome.given.accountant.records[of.job.submitter]
+    used = of.outcome.cycle.weighted_used(name)
+    room = math.ceil(used + _weight(of) * (_left_idle_ahead(of) + 1))
+    yield Change(ChangeKind.JOB_PRIORITY, job_name(of.job), _highest_priority(of) + 1, now=of.job.priority)
+    if of.submitter.ceiling >= 0:
+        yield Change(ChangeKind.CEILING, name, room, now=of.submitter.ceiling)
+    group: str | None = of.submitter.group
+    while (figures := _figures(of, group)) is not None and figures.parent is not None:
+        to = math.ceil(figures.subtree_used + 2 * _weight(of))
+        if to > figures.quota:
+            yield Change(ChangeKind.QUOTA, figures.group, to, now=figures.quota)
+        group = figures.parent
+    yield Change(ChangeKind.FLOOR, name, room, now=of.submitter.floor)
+    yield Change(ChangeKind.PRIORITY, name, BEST_PRIORITY, now=record.priority)
+    yield Change(ChangeKind.FACTOR, name, BEST_FACTOR, now=record.priority_factor)
+
+
+def _figures(of: Diagnosis, group: str | None) -> GroupFigures | None:
+    return next((quota for quota in of.outcome.decision.quotas if quota.group == group), None)
+
+
+def _highest_priority(of: Diagnosis) -> int:
+    """The highest priority of the submitter's idle jobs."""
+    return max(
+        jobs.priority
+        for queue in of.outcome.given.jobs.queues
+        if (queue.name, queue.schedd) == (of.job.submitter, of.job.schedd)
+        for jobs in queue.idle
+    )
 
 
 def _concurrency_limit(of: Diagnosis) -> Iterator[Remedy]:
@@ -256,7 +315,7 @@ def _ceiling(of: Diagnosis, jobs: int) -> Remedy:
 
 def _quota(of: Diagnosis) -> Iterator[Remedy]:
     group = of.submitter.quota_group or of.submitter.group
-    figures = next((quota for quota in of.outcome.decision.quotas if quota.group == group), None)
+    figures = _figures(of, group)
     if figures is None or figures.parent is None:
         return
     to = math.ceil(max(figures.subtree_used, figures.used_after) + _weight(of))

@@ -32,9 +32,10 @@ def remedy(of: Diagnosis, found: Found) -> str:
 def _joined(found: Found) -> str:
     freed = [change.of for change in found.changes if change.kind is ChangeKind.FREE_SLOT]
     words = [change.words() for change in found.changes if change.kind is not ChangeKind.FREE_SLOT]
+    text = " and ".join(words)
     if freed:
-        words.append(f"as soon as {' and '.join(freed)} {'is' if len(freed) == 1 else 'are'} free")
-    return " and ".join(words)
+        text += f"{', ' if text else ''}as soon as {' and '.join(freed)} {'is' if len(freed) == 1 else 'are'} free"
+    return text
 
 
 def _cause(  # noqa: PLR0911, PLR0912 - one per reason
