@@ -261,15 +261,20 @@ class Candidates:
         """The place of every slot in the order that the job prefers, 0 the best, suitable or not."""
         return self._kind(asker).place
 
-    def refused_by_policy(self, asker: Asker) -> bool:
-        """Whether the preemption policy keeps some slot from this job that it could use otherwise."""
+    def refused_by_policy(self, asker: Asker) -> Callable[[], bool]:
+        """The test whether the preemption policy keeps some slot from this job that it could use otherwise.
+
+        The policy is taken as it stands now, when the list is built, whenever the test is made.
+        """
         if not self._any_held:
-            return False
-        kind = self._kind(asker)
-        held = self._holders.held
-        refused = kind.suitable & held & (kind.ordering.state != RANK) & ~self._admitted(asker)
-        refused &= self._free.mask()
-        return any(self._holders.names[slot] != asker.submitter for slot in np.flatnonzero(refused).tolist())
+            return lambda: False
+        kind, held, admitted = self._kind(asker), self._holders.held, self._admitted(asker)
+
+        def refused() -> bool:
+            slots = kind.suitable & held & (kind.ordering.state != RANK) & ~admitted & self._free.mask()
+            return any(self._holders.names[slot] != asker.submitter for slot in np.flatnonzero(slots).tolist())
+
+        return refused
 
     def _sorted_list(
         self, kind: Kind, lanes: list[Lane], admits: Callable[[int], bool], limits: Limits

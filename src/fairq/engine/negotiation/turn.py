@@ -72,6 +72,7 @@ class Turn:
         self._limited = False
         self._list: MatchList | None = None
         self._listed_for: tuple[int, bool] | None = None
+        self._refused_by_policy: Callable[[], bool] = lambda: False
         self._used_up: tuple[str, ...] = ()
 
     def run(self, queue: JobQueue, take: TakeSlot, refuse: Refuse) -> TurnEnd:
@@ -141,7 +142,7 @@ class Turn:
             found = matches.pop()
             if found is None:
                 self._limited |= matches.refused_by_limit
-                return self._why(request.autocluster, only_rank, matches), None
+                return self._why(only_rank, matches), None
             slot, state = found
             text = None if job_limits is None else job_limits.take(slot)
             take(request.take(), first, request.autocluster, slot, state, text)
@@ -155,17 +156,19 @@ class Turn:
         wanted = (autocluster, only_rank)
         keep = self._policy.preemption_stable and self._policy.matchlist_caching
         if self._list is None or self._listed_for != wanted or not keep:
-            matches = self._candidates.match_list(self._asker_of(autocluster), only_rank, self._limits)
+            asker = self._asker_of(autocluster)
+            matches = self._candidates.match_list(asker, only_rank, self._limits)
+            self._refused_by_policy = self._candidates.refused_by_policy(asker)
             self._list = matches if job_limits is None else job_limits.narrow(matches)
             self._listed_for = wanted
         return self._list
 
-    def _why(self, autocluster: int, only_rank: bool, matches: MatchList) -> RejectReason:
+    def _why(self, only_rank: bool, matches: MatchList) -> RejectReason:
         """The reason the negotiator gives, by its order of precedence (reference 3.12)."""
         if isinstance(matches, LimitedList) and matches.used_up:
             self._used_up = tuple(sorted(matches.used_up))
             return RejectReason.CONCURRENCY_LIMIT
-        if not only_rank and self._candidates.refused_by_policy(self._asker_of(autocluster)):
+        if not only_rank and self._refused_by_policy():
             return RejectReason.PREEMPTION_POLICY
         if matches.refused_by_limit:
             return RejectReason.SUBMITTER_LIMIT
