@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -13,22 +12,12 @@ from tests.golden.archive import names, unpack
 from tests.golden.cases import HTCONDOR, Case, cases_in
 from tests.golden.run import run_case
 
-COVERED = (
-    "pie_*", "redistribution", "restricted_*", "two_autoclusters", "prio_usage*", "ignore_prios",
-    "default_ranks", "job_rank*", "post_job_rank", "job_prio", "rank_ties_*", "slot_weights*",
-    "slot_weight_published", "slot_weight_expr", "ceiling*", "floor*", "rnd_flat_*",
-    "group_*", "nested_*", "manual_nested_dynamic", "starvation_*", "nice_user*", "slot_weight_group",
-    "schedd_match_cap", "rnd_group_*", "pslot_*", "limits_*",
-)  # fmt: skip
-"""Cases of what fairq has: the cycle with group quotas, partitionable slots and limits."""
-
-
 @pytest.fixture(scope="session")
 def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return unpack(tmp_path_factory.mktemp("golden"))
 
 
-@pytest.mark.parametrize("name", [name for name in names() if any(fnmatch(name, known) for known in COVERED)])
+@pytest.mark.parametrize("name", names())
 def test_cycle_is_that_of_the_real_negotiator(golden: Path, name: str) -> None:
     """Matches, rejections and accounting after the cycle are those that HTCondor's negotiator recorded."""
     assert run_case(Case(name, HTCONDOR, golden / name)) == []
