@@ -12,6 +12,7 @@ from tests.golden.archive import names, unpack
 from tests.golden.cases import HTCONDOR, Case, cases_in
 from tests.golden.run import run_case
 
+
 @pytest.fixture(scope="session")
 def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return unpack(tmp_path_factory.mktemp("golden"))
