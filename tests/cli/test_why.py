@@ -171,6 +171,33 @@ def test_what_is_not_there_is_told_in_one_line(why: Run, words: tuple[str, ...],
     assert message in ended.err
 
 
+def test_quota_and_ceiling_are_named_with_what_would_do(state: Path, run: Run, tmp_path: Path) -> None:
+    """A group at its quota, and a submitter at its ceiling, each with the least that would let one job more run."""
+    config = tmp_path / "groups.toml"
+    config.write_text("[groups.physics]\nquota = 2\n[groups.chem]\nquota = 2\naccept_surplus = true\n")
+    shared = ("--state", state, "--config", config)
+    run(*shared, "slots", "add", "node1", "--count", 8, "--memory", "2GB")
+    for group, person in (("physics", "cy"), ("chem", "di")):
+        words = ("--accounting-group", group, "--accounting-group-user", person)
+        run(*shared, "submit", "--count", 9, *words, "--now", NOW, "--", "/bin/true")
+    name = f"chem.di@{json.loads(run(*shared, 'queue', '2', '--json').out)[0]['User'].partition('@')[2]}"
+    run(*shared, "userprio", "-setceil", name, 3, "--now", NOW)
+    run(*shared, "negotiate", "--now", NOW)
+
+    assert first_line(run(*shared, "why", "1", "--now", NOW)) == (
+        "Job 1.2 waits because group physics is allocated 2 (quota 2) and has 2 in use, and it accepts no surplus. "
+        "It would run with a quota of 3 for physics."
+    )
+    assert first_line(run(*shared, "why", "2", "--now", NOW)) == (
+        f"Job 2.3 waits because {name} has reached its ceiling of 3: 3 in use. "
+        f"It would run with a ceiling of 4 for {name}."
+    )
+    assert first_line(run(*shared, "why", "chem", "--now", NOW)) == (
+        "Group chem has a quota of 2, asks for 9 and obtains 1 of surplus, has 3 in use, and the next cycle would "
+        "match 0 of its 6 idle jobs: ceiling reached."
+    )
+
+
 def test_pieces_of_a_partitionable_slot_come_back(state: Path, run: Run, tmp_path: Path) -> None:
     """A job that would fit a partitionable slot waits for pieces of it, not for other Requirements."""
     for cluster, cpus in enumerate((3, 3, 6), 1):
