@@ -138,6 +138,10 @@ class Candidates:
         self._costs = np.array(cost)
         self._holders = holders
         self._any_held = bool(holders.held.any())
+        self._codes = {name: code for code, name in enumerate(dict.fromkeys(holders.names))}
+        self._holder_codes = np.array([self._codes[name] for name in holders.names], np.int64)
+        self._last_admitted: tuple[object, object, NDArray[np.bool_]] | None = None
+        self._last_allowed: tuple[object, object, NDArray[np.bool_]] | None = None
         self._tie_order = tie_order
         self._free = free
         self._kinds: dict[tuple[int, int], Kind] = {}
@@ -181,19 +185,19 @@ class Candidates:
             reasons = () if only_rank else (NONE,)
         elif not only_rank and self._admitted(asker).any():
             reasons = (NONE, RANK, PRIO)
-        admits = self._admits(asker, kind)
+        allowed = self._allowed(asker, kind)
 
         lanes = [lane for lane in kind.lanes if lane.state in reasons]
         if self._partitioned is not None and not only_rank:
             if self._policy.partitionable_slots == "whole":
-                listed, refused = self._listed(lanes, admits, limits)
+                listed, refused = self._listed(lanes, allowed, limits)
                 return self._partitioned.by_policy(asker, kind.ordering, listed, limits, refused)
-            whole = LaneList(lanes, kind.place, self._free, admits, limits)
+            whole = LaneList(lanes, kind.place, self._free, allowed, limits)
             find_room = None if self._room is None else self._finder(asker, self._room)
             return self._partitioned.carved(asker, kind.ordering, whole, limits, find_room)
         if kind.ordering.ties and self._policy.tie_break == "std_sort":
-            return self._sorted_list(kind, lanes, admits, limits)
-        return LaneList(lanes, kind.place, self._free, admits, limits)
+            return self._sorted_list(kind, lanes, allowed, limits)
+        return LaneList(lanes, kind.place, self._free, allowed, limits)
 
     def _finder(self, asker: Asker, room: Room) -> FindRoom:
         """What makes room for a job on partitionable slots, as things stand when it is asked."""
@@ -212,12 +216,17 @@ class Candidates:
 
         return find
 
-    def _admits(self, asker: Asker, kind: Kind) -> Callable[[int], bool]:
-        """The test whether a slot with a holder may be taken from it, other than for the limits."""
+    def _allowed(self, asker: Asker, kind: Kind) -> NDArray[np.bool_]:
+        """The slots with a holder that may be taken from it, for all but the limits."""
         if not self._any_held:
-            return lambda _slot: False
-        state, names, admitted = kind.ordering.state, self._holders.names, self._admitted(asker)
-        return lambda slot: state[slot] == RANK or (names[slot] != asker.submitter and bool(admitted[slot]))
+            return self._holders.held
+        state, admitted = kind.ordering.state, self._admitted(asker)
+        key = (id(state), id(admitted), asker.submitter)
+        if self._last_allowed is None or self._last_allowed[0] != key:
+            allowed = (state == RANK) | (admitted & ~self._own(asker.submitter))
+            # The arrays are kept with it, so that their ids stay their own.
+            self._last_allowed = key, (state, admitted), allowed
+        return self._last_allowed[2]
 
     def machine_rank(self, slot: int, asker: Callable[[], Asker]) -> float:
         """How a slot ranks a job; *asker* is called only if any slot's Rank looks at the job at all."""
@@ -272,22 +281,22 @@ class Candidates:
 
         def refused() -> bool:
             slots = kind.suitable & held & (kind.ordering.state != RANK) & ~admitted & self._free.mask()
-            return any(self._holders.names[slot] != asker.submitter for slot in np.flatnonzero(slots).tolist())
+            return bool((slots & ~self._own(asker.submitter)).any())
 
         return refused
 
     def _sorted_list(
-        self, kind: Kind, lanes: list[Lane], admits: Callable[[int], bool], limits: Limits
+        self, kind: Kind, lanes: list[Lane], allowed: NDArray[np.bool_], limits: Limits
     ) -> SortedList:
         """The candidates as the negotiator's sort leaves them, which hangs on all that are on the list."""
-        entries, refused = self._listed(lanes, admits, limits)
+        entries, refused = self._listed(lanes, allowed, limits)
         dense = kind.ordering.dense[entries]
         best_first = (int(entries[position]) for position in std_sorted(dense))
         least = min((lane.cost for lane in lanes), default=0.0)
         return SortedList(best_first, kind.ordering.state, self._cost, least, limits, refused)
 
     def _listed(
-        self, lanes: list[Lane], admits: Callable[[int], bool], limits: Limits
+        self, lanes: list[Lane], allowed: NDArray[np.bool_], limits: Limits
     ) -> tuple[NDArray[np.int32], bool]:
         """The slots that get onto a list, in pool order, and whether the limits keep any off it."""
         free = self._free.mask()
@@ -295,7 +304,7 @@ class Candidates:
         for lane in lanes:
             slots = lane.order[free[lane.order]]
             if lane.state != NONE:
-                slots = slots[[admits(slot) for slot in slots.tolist()]]
+                slots = slots[allowed[slots]]
             if limits.permit_on_list(lane.cost, lane.state):
                 listed.append(slots)
             elif len(slots):
@@ -336,5 +345,15 @@ class Candidates:
         margin = self._policy.preempt_prio_delta
         if margin is None:
             return given_away
-        return given_away & (self._holders.priorities >= asker.priority + margin)
+        key = (id(given_away), asker.priority)
+        if self._last_admitted is None or self._last_admitted[0] != key:
+            admitted = given_away & (self._holders.priorities >= asker.priority + margin)
+            # The mask is kept with it, so that its id stays its own.
+            self._last_admitted = key, given_away, admitted
+        return self._last_admitted[2]
+
+    def _own(self, submitter: str) -> NDArray[np.bool_]:
+        """The slots that *submitter* itself holds."""
+        own: NDArray[np.bool_] = self._holder_codes == self._codes.get(submitter, len(self._codes))
+        return own
 

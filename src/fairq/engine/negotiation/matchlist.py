@@ -9,7 +9,7 @@ that prefers a job may be taken once even where the limit is used up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -101,6 +101,20 @@ class FreeSlots:
         return size
 
 
+    def next_allowed(self, order: NDArray[np.int32], start: int, allowed: NDArray[np.bool_]) -> int:
+        """The same among the *allowed* slots alone (a truth value per slot of the pool)."""
+        view = np.frombuffer(self._taken, dtype=np.uint8)
+        size, chunk = len(order), 64
+        while start < size:
+            part = order[start : start + chunk]
+            found = np.flatnonzero(allowed[part] & (view[part] == 0))
+            if len(found):
+                return start + int(found[0])
+            start += chunk
+            chunk *= 4
+        return size
+
+
 @dataclass(slots=True)
 class Lane:
     """Slots of one preempt state and one weight in a fixed order, shared by many lists.
@@ -148,25 +162,25 @@ class LaneList:
         lanes: the candidates.
         place: the place of every slot in the common order of all lanes.
         free: the slots still to be had.
-        admits: whether a slot with a holder may be taken for reasons that hang on who asks (holder, policy,
-            priority); asked when such a slot comes up.
+        allowed: per slot of the pool, whether one with a holder may be taken for reasons that hang on who
+            asks (holder, policy, priority).
         limits: the limits as they stand when the list is built, followed as they are used up.
     """
 
-    __slots__ = ("_admits", "_built", "_free", "_limits", "_new", "_open", "_place", "refused_by_limit")
+    __slots__ = ("_allowed", "_built", "_free", "_limits", "_new", "_open", "_place", "refused_by_limit")
 
     def __init__(
         self,
         lanes: Sequence[Lane],
         place: NDArray[np.int64],
         free: FreeSlots,
-        admits: Callable[[int], bool],
+        allowed: NDArray[np.bool_],
         limits: Limits,
     ) -> None:
         self._open = [_Walk(lane, lane.start(free)) for lane in lanes]
         self._place = place
         self._free = free
-        self._admits = admits
+        self._allowed = allowed
         self._limits = limits
         self._built = replace(limits)
         self._new = True
@@ -212,12 +226,9 @@ class LaneList:
 
     def _first(self, lane: Lane, start: int) -> int:
         """The place of the lane's first slot from *start* on that is free and may be taken."""
-        at = self._free.next_free(lane.order, start)
         if lane.state == NONE:
-            return at
-        while at < len(lane.order) and not self._admits(int(lane.order[at])):
-            at = self._free.next_free(lane.order, at + 1)
-        return at
+            return self._free.next_free(lane.order, start)
+        return self._free.next_allowed(lane.order, start, self._allowed)
 
 
 class SortedList:
