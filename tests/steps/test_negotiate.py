@@ -11,7 +11,8 @@ from fairq.records import AccountingRecord, Actor, Ad, Claim, JobRange, JobStatu
 from fairq.settings import Settings, load
 from fairq.state import claims, cycles, history, job_ads, job_changes, jobs, meta, runs, slots, submitters
 from fairq.state.connection import reading, writing
-from fairq.steps.negotiate import Cycle, negotiate
+from fairq.steps.cycle_document import Cycle
+from fairq.steps.negotiate import negotiate
 
 
 def settings(**variables: str) -> Settings:

@@ -59,16 +59,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from fairq import __version__
+from fairq.cli.version import show_version
 from fairq.errors import FairqError
 
 INTERRUPTED = 130
 CLOSED_PIPE = 141
-
-
-def show_version() -> None:
-    """Print the version."""
-    sys.stdout.write(f"fairq {__version__}\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -32,7 +32,7 @@ def _store(context: Any, parameter: Any, value: Any) -> None:
 
 def _version(context: Any, parameter: Any, value: bool) -> None:
     if value:
-        from fairq.cli.app import show_version
+        from fairq.cli.version import show_version
 
         show_version()
         raise typer.Exit(0)

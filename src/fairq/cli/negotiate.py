@@ -13,7 +13,7 @@ from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column, Output, Table, View, emit
 
 if TYPE_CHECKING:
-    from fairq.steps.negotiate import Cycle
+    from fairq.steps.cycle_document import Cycle
 
 app = App()
 
@@ -76,7 +76,7 @@ def negotiate(
 
 
 def _view(cycle: Cycle) -> View:
-    from fairq.steps.store_cycle import match_document
+    from fairq.steps.cycle_document import match_document
 
     told = _worth_telling(cycle)
     matches: list[dict[str, Any]] = [match_document(cycle, match) for match in cycle.decision.matches]
@@ -138,7 +138,7 @@ _LOST = {
 
 
 def _lost(cycle: Cycle) -> Table:
-    from fairq.steps.store_cycle import explanation_document
+    from fairq.steps.cycle_document import explanation_document
 
     def shown(test: str) -> Callable[[dict[str, int]], str]:
         return lambda lost: str(lost[test] or "")

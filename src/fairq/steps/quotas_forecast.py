@@ -22,9 +22,8 @@ from fairq.engine.quotas.rounds import AllocationRounds, Terms
 from fairq.engine.quotas.tree import Group, Tree
 from fairq.state.connection import State
 from fairq.steps.accounting_policy import accounting_policy
-from fairq.steps.negotiate import LoadedPool, load_pool
+from fairq.steps.load_pool import LoadedPool, load_pool, load_round_robin_times
 from fairq.steps.negotiation_policy import negotiation_policy
-from fairq.steps.store_cycle import load_round_robin_times
 
 if TYPE_CHECKING:
     from fairq.settings import Settings

@@ -3,41 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.leases import ExpiredLease
-from fairq.engine.explain.record import ExplainedRejection
-from fairq.engine.negotiation.decision import CycleDecision, Match, Rejection
 from fairq.records import Actor, Change, Claim, CycleRecord, JobStatus, MatchRecord, Run, SlotRecord
 from fairq.state import claims, cycles, dynamic_slots, history, job_changes, meta, runs, slots, submitters
 from fairq.state.connection import State
 from fairq.steps.claimed_ads import without_claim
+from fairq.steps.cycle_document import Cycle
 from fairq.steps.dynamic_slots import add_slots
-
-if TYPE_CHECKING:
-    from fairq.steps.negotiate import Cycle, LoadedPool
-
-
-_ROUND_ROBIN = "round_robin_times"
-"""Where the state keeps when each group was last dealt a remainder; only without slot weights it matters."""
-
-_GROUP_NAMES = "group_names"
-"""Where the state keeps which groups there were in the last cycle: with others, use is counted anew."""
-
-
-def load_round_robin_times(state: State) -> dict[str, int]:
-    """Return when each group was last dealt a remainder, as the last cycle stored it."""
-    stored = meta.get(state, _ROUND_ROBIN)
-    times: dict[str, int] = json.loads(stored) if stored else {}
-    return times
-
-
-def load_group_names(state: State) -> tuple[str, ...]:
-    """Return the names of the groups that the last cycle charged use to."""
-    return tuple((meta.get(state, _GROUP_NAMES) or "").split())
+from fairq.steps.load_pool import GROUP_NAMES, ROUND_ROBIN, LoadedPool, load_group_names
 
 
 def store_cycle(state: State, cycle: Cycle, pool: LoadedPool, known: set[str], actor: Actor) -> None:
@@ -51,87 +26,15 @@ def store_cycle(state: State, cycle: Cycle, pool: LoadedPool, known: set[str], a
     preempted = any(match.preempted is not None for match in matches)
     meta.set(state, "preempted_counted", str(int(preempted and pool.accountant.policy.count_preempted)))
     if load_group_names(state) != pool.accountant.policy.group_names:
-        meta.set(state, _GROUP_NAMES, "\n".join(pool.accountant.policy.group_names))
+        meta.set(state, GROUP_NAMES, "\n".join(pool.accountant.policy.group_names))
     if cycle.decision.round_robin_times and not cycle.policy.use_slot_weights:
-        meta.set(state, _ROUND_ROBIN, json.dumps(cycle.decision.round_robin_times))
+        meta.set(state, ROUND_ROBIN, json.dumps(cycle.decision.round_robin_times))
     cycles.add(state, _record(cycle))
     changes = [_lease_change(lease) for lease in cycle.expired]
     if matches:
         given = {d.submitter: d.matched for d in cycle.decision.submitters if d.matched}
         changes.append(Change(f"cycle {cycle.number}", None, {"matched": given}))
     history.record(state, actor, changes)
-
-
-def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
-    """The cycle without its matches, as it is stored and printed as JSON (see the manual of negotiate)."""
-    return {
-        "cycle": number,
-        "time": decision.time,
-        "rules": decision.rules,
-        "pie": decision.pie,
-        "slots": decision.slots,
-        "candidates": decision.candidates,
-        "min_slot_weight": decision.min_slot_weight,
-        "spins": decision.spins,
-        "submitters": [asdict(of) for of in decision.submitters],
-        "rounds": decision.rounds,
-        "groups": [turn._asdict() for turn in decision.groups],
-        "quotas": [asdict(of) for of in decision.quotas],
-        "time_budgets_used_up": list(decision.time_budgets_used_up),
-        "limits": [asdict(of) for of in decision.limits],
-        "rejections": [_rejection(of) for of in decision.rejections],
-    }
-
-
-def explanation_document(explained: Iterable[ExplainedRejection]) -> list[dict[str, Any]]:
-    """Every rejection with the slots lost to each test, as `negotiate --explain --json` prints it."""
-    return [{**_rejection(of.rejection), "lost": dict(of.lost)} for of in explained]
-
-
-def _rejection(of: Rejection) -> dict[str, Any]:
-    return {
-        "job": _job(*of.request),
-        "submitter": of.submitter,
-        "reason": of.words,
-        "group": of.group,
-        "quota_group": of.quota_group,
-    }
-
-
-def match_document(cycle: Cycle, match: Match) -> dict[str, Any]:
-    """One match as `negotiate --json` prints it.
-
-    ``job`` is the job that runs, or under the rules of today's negotiator the first job of its request;
-    ``assigned`` is always the job that runs.
-    """
-    assigned = _job(match.cluster, match.proc)
-    preempted: dict[str, Any] | None = None
-    if match.preempted is not None:
-        evicted = [cycle.victims.get(row) for row in match.victims]
-        preempted = _evicted(evicted[0], match.preempted)
-        if len(evicted) > 1:
-            preempted["others"] = [_evicted(claim, None) for claim in evicted[1:]]
-    return {
-        "job": _job(*match.request) if cycle.policy.report_job == "request" else assigned,
-        "assigned": assigned,
-        "submitter": match.submitter,
-        "slot": cycle.slot_names[match.slot],
-        "group": match.group,
-        "reason": match.reason,
-        "preempted": preempted,
-        "dynamic_slot": None if match.piece is None else cycle.carved[match.key].name,
-    }
-
-
-def _evicted(claim: Claim | None, submitter: str | None) -> dict[str, Any]:
-    """A job that has to leave; one of an imported pool has no number."""
-    if claim is None:
-        return {"submitter": submitter, "job": None}
-    return {"submitter": claim.submitter, "job": _job(claim.cluster or 0, claim.proc or 0)}
-
-
-def _job(cluster: int, proc: int) -> str:
-    return f"{cluster}.{proc}"
 
 
 def _end_preempted(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> None:

@@ -17,9 +17,8 @@ from fairq.state import job_ads, jobs, runs
 from fairq.state.connection import State, reading
 from fairq.steps.jobs_overlay import Overlay
 from fairq.steps.jobs_selection import Target, parse_targets
-from fairq.steps.negotiate import load_pool
+from fairq.steps.load_pool import load_pool, load_round_robin_times
 from fairq.steps.negotiation_policy import negotiation_policy
-from fairq.steps.store_cycle import load_round_robin_times
 from fairq.steps.why_words import group_sentence, status_sentence, submitter_sentence
 from fairq.steps.why_world import ImaginedPool
 

@@ -17,7 +17,7 @@ from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
 from fairq.records import AccountingRecord, Ad, Claim, JobRange
 from fairq.steps.claimed_ads import without_claim
-from fairq.steps.negotiate import LoadedPool
+from fairq.steps.load_pool import LoadedPool
 
 
 @dataclass(frozen=True)

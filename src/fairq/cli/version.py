@@ -1,0 +1,12 @@
+"""``fairq --version``, for whoever parses it first: the program's start or a command."""
+
+from __future__ import annotations
+
+import sys
+
+from fairq import __version__
+
+
+def show_version() -> None:
+    """Print the version."""
+    sys.stdout.write(f"fairq {__version__}\n")

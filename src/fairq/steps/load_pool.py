@@ -1,0 +1,98 @@
+"""Loads what a cycle looks at: the slots as they stand, the queues, the accounts."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fairq.engine.accounting.accountant import Accountant, charges_of
+from fairq.engine.accounting.leases import ExpiredLease, expire_leases
+from fairq.engine.classad import AdColumns
+from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
+from fairq.records import Ad, Claim, JobRange
+from fairq.state import claims, job_ads, jobs, meta, slots, submitters
+from fairq.state.connection import State
+from fairq.steps.accounting_policy import accounting_policy
+from fairq.steps.claimed_ads import with_claim
+from fairq.steps.dynamic_slots import carved_rows, load_ads
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+ROUND_ROBIN = "round_robin_times"
+"""Where the state keeps when each group was last dealt a remainder; only without slot weights it matters."""
+
+GROUP_NAMES = "group_names"
+"""Where the state keeps which groups there were in the last cycle: with others, use is counted anew."""
+
+
+def load_round_robin_times(state: State) -> dict[str, int]:
+    """Return when each group was last dealt a remainder, as the last cycle stored it."""
+    stored = meta.get(state, ROUND_ROBIN)
+    times: dict[str, int] = json.loads(stored) if stored else {}
+    return times
+
+
+def load_group_names(state: State) -> tuple[str, ...]:
+    """Return the names of the groups that the last cycle charged use to."""
+    return tuple((meta.get(state, GROUP_NAMES) or "").split())
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedPool:
+    """What a cycle loads from the state."""
+
+    slots: PoolSlots
+    ids: list[int]
+    ads: list[Ad]
+    jobs: Jobs
+    claims: dict[int, Claim]
+    accountant: Accountant
+    expired: list[ExpiredLease]
+
+
+def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
+    """Load all that a cycle at *now* looks at; leases that are over have ended."""
+    held = {claim.slot_id: claim for claim in claims.load_all(state)}
+    keys = slots.load_ids(state)
+    ads = load_ads(state)
+    for row, key in enumerate(keys):
+        if key in held:
+            ads[row] = with_claim(ads[row], held[key], now)
+    draining = frozenset(row for row, drained in enumerate(slots.load_draining(state)) if drained)
+    records = submitters.load_all(state)
+    expired = expire_leases(records, now)
+    last_update = int(meta.get(state, "last_update", "0") or 0)
+    charges = charges_of(held.values())
+    accountant = Accountant(records, accounting_policy(settings), last_update, charges)
+    if load_group_names(state) != accountant.policy.group_names:
+        accountant.recount()
+    pool = PoolSlots(slots.load_names(state), keys, AdColumns(ads, now=now), draining, carved_rows(state, keys))
+    return LoadedPool(pool, keys, ads, _load_jobs(state, held.values()), held, accountant, expired)
+
+
+def _load_jobs(state: State, held: Iterable[Claim]) -> Jobs:
+    idle: dict[tuple[str, str], list[JobRange]] = defaultdict(list)
+    for queued in jobs.idle(state):
+        idle[queued.submitter, queued.schedd].append(queued)
+    running = jobs.running_counts(state)
+    weight: dict[tuple[str, str], float] = defaultdict(float)
+    for claim in held:
+        if claim.cluster is not None:
+            weight[claim.submitter, claim.schedd or ""] += claim.slot_weight
+    queues = [
+        SubmitterQueue(
+            name,
+            schedd,
+            running.get((name, schedd), 0),
+            idle.get((name, schedd), ()),
+            weight.get((name, schedd), 0.0),
+        )
+        for name, schedd in sorted(idle.keys() | running.keys())
+    ]
+    ads = job_ads.ads(state, (queued.ad_id for ranges in idle.values() for queued in ranges))
+    return Jobs(queues, ads)
