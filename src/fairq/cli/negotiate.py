@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairq.cli.command import App
+from fairq.cli.figures import percent, two_places
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column, Output, Table, View, emit
@@ -83,11 +84,11 @@ def _view(cycle: Cycle) -> View:
     entitled = Table(
         columns=[
             Column("Submitter", "submitter"),
-            Column("Priority", "effective_priority", _two_places),
+            Column("Priority", "effective_priority", two_places),
             Column("Idle", "idle"),
             Column("In Use", "used_before", _short),
-            Column("Share", "share", _percent),
-            Column("Limit", "limit", _two_places),
+            Column("Share", "share", percent),
+            Column("Limit", "limit", two_places),
             Column("Matched", "matched"),
             Column("Weight", "matched_weight", _short),
             Column("Stopped by", "stopped"),
@@ -182,10 +183,10 @@ def _groups(cycle: Cycle) -> Table:
         columns=[
             Column("Group", "group"),
             Column("Requested", "requested", _short),
-            Column("Quota", "quota", _two_places),
-            Column("Allocated", "allocated", _two_places),
-            Column("Surplus", "surplus", _two_places),
-            Column("Limit", "limit", _two_places),
+            Column("Quota", "quota", two_places),
+            Column("Allocated", "allocated", two_places),
+            Column("Surplus", "surplus", two_places),
+            Column("Limit", "limit", two_places),
             Column("In Use", "used_before", _short),
             Column("After", "used_after", _short),
         ],
@@ -207,16 +208,8 @@ def _counted(count: int, one: str, many: str | None = None) -> str:
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
-def _two_places(value: float) -> str:
-    return f"{value:.2f}" if value < 1e12 else "unlimited"
-
-
 def _short(value: float) -> str:
     return f"{value:g}"
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f}%"
 
 
 def _victim(value: dict[str, Any]) -> str:

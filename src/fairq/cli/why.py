@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from fairq.cli.command import App
+from fairq.cli.figures import percent, two_places
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
 from fairq.cli.output import Column, Report, Table, View, emit
@@ -131,14 +132,6 @@ def _short(value: Any) -> str:
     return f"{value:.6g}" if value < 1e12 else "unlimited"
 
 
-def _two_places(value: float) -> str:
-    return f"{value:.2f}" if value < 1e12 else "unlimited"
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f}%"
-
-
 def _bound(value: int) -> str:
     return "" if value < 0 else str(value)
 
@@ -154,17 +147,17 @@ _LOST = [Column("Test", "test"), Column("Slots", "slots")]
 _USERS = [
     Column("User", "user"),
     Column("Slots", "slots"),
-    Column("Priority", "effective_priority", _two_places),
+    Column("Priority", "effective_priority", two_places),
     Column("Since", "since"),
 ]
 _ENTITLED = [
     Column("Submitter", "submitter"),
     Column("Group", "group"),
-    Column("Priority", "effective_priority", _two_places),
+    Column("Priority", "effective_priority", two_places),
     Column("Idle", "idle"),
     Column("In Use", "used", _short),
-    Column("Share", "share", _percent),
-    Column("Limit", "limit", _two_places),
+    Column("Share", "share", percent),
+    Column("Limit", "limit", two_places),
     Column("Floor", "floor", lambda value: str(value or "")),
     Column("Ceiling", "ceiling", _bound, "right"),
     Column("Matched", "matched"),
@@ -172,11 +165,11 @@ _ENTITLED = [
 ]
 _QUOTAS = [
     Column("Group", "group"),
-    Column("Quota", "quota", _two_places),
-    Column("Subtree", "subtree_quota", _two_places),
+    Column("Quota", "quota", two_places),
+    Column("Subtree", "subtree_quota", two_places),
     Column("Requested", "requested", _short),
-    Column("Allocated", "allocated", _two_places),
-    Column("Surplus", "surplus", _two_places),
+    Column("Allocated", "allocated", two_places),
+    Column("Surplus", "surplus", two_places),
     Column("In Use", "used", _short),
     Column("After", "used_after", _short),
     Column("Subtree Use", "subtree_used", _short),

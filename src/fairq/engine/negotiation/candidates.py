@@ -142,7 +142,6 @@ class Candidates:
         self._holder_codes = np.array([self._codes[name] for name in holders.names], np.int64)
         self._last_admitted: tuple[object, object, NDArray[np.bool_]] | None = None
         self._last_allowed: tuple[object, object, NDArray[np.bool_]] | None = None
-        self._tie_order = tie_order
         self._free = free
         self._kinds: dict[tuple[int, int], Kind] = {}
         self._partitioned = (
@@ -204,11 +203,10 @@ class Candidates:
 
         def find(offers: Offers, permits: Callable[[float, int], bool]) -> tuple[int, int] | None:
             slots, job = self._pool.ads, asker.ad()
-            others = np.array([name is not None and name != asker.submitter for name in self._holders.names])
             standing = Standing(
                 evaluate_in_columns("Rank", slots, job).as_rank(0.0),
                 evaluate_in_columns("CurrentRank", slots, job).as_rank(0.0),
-                self._admitted(asker) & others,
+                self._admitted(asker) & ~self._own(asker.submitter),
                 negotiator_rank(self._policy.preemption_rank, slots, job),
                 self._free.mask() & self._holders.held,
             )
@@ -253,9 +251,7 @@ class Candidates:
     def tests(self, asker: Asker) -> SlotTests:
         """How every slot stands to the job at this moment, for an explanation."""
         kind, held = self._kind(asker), self._holders.held
-        rows = np.flatnonzero(held)
-        own = np.zeros(len(held), np.bool_)
-        own[rows] = [self._holders.names[row] == asker.submitter for row in rows.tolist()]
+        own = held & self._own(asker.submitter)
         given_away = admitted = held
         if self._any_held:
             given_away, admitted = self._given_away.get(asker), self._admitted(asker)

@@ -100,7 +100,6 @@ class FreeSlots:
             chunk *= 4
         return size
 
-
     def next_allowed(self, order: NDArray[np.int32], start: int, allowed: NDArray[np.bool_]) -> int:
         """The same among the *allowed* slots alone (a truth value per slot of the pool)."""
         view = np.frombuffer(self._taken, dtype=np.uint8)

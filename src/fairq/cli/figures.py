@@ -1,0 +1,13 @@
+"""How tables show shares and slot weights; machine formats always carry the values themselves."""
+
+from __future__ import annotations
+
+
+def two_places(value: float) -> str:
+    """A weight or a priority; what no pool can have is no limit at all."""
+    return f"{value:.2f}" if value < 1e12 else "unlimited"
+
+
+def percent(value: float) -> str:
+    """A share of 0 to 1."""
+    return f"{100 * value:.1f}%"
