@@ -230,7 +230,7 @@ CASES: list[tuple[str, int, str]] = [
     ("config get priority_halflive", 15, "priority_halflife"),
     ("config set priority_halflife soon", 16, "priority_halflife = 'soon' is not valid; give a number"),
     ("config set priority_halflife -5", 2, "-5"),
-    ("config set rules best", 16, 'rules = \'best\' is not valid; give "documented" or "htcondor"'),
+    ("config set negotiator.rules best", 16, 'rules = \'best\' is not valid; give "documented" or "htcondor"'),
     ("config set negotiator_pre_job_rank '1 +'", 16, "'1 +' is not valid; give a ClassAd expression"),
     ("--config nowhere.toml userprio", 13, "nowhere.toml"),
     ("--config latin.toml userprio", 13, "latin.toml"),

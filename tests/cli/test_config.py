@@ -41,7 +41,7 @@ def test_show_says_what_is_set_and_where(config: Run, file: Path) -> None:
 def test_show_says_what_the_rules_decide(run: Run) -> None:
     """Under the table of all settings stand the points, with both defaults."""
     out = run("config", "show").out
-    decided = out[out.index("What the rules decide (now: documented)") :].splitlines()
+    decided = out[out.index("What negotiator.rules decides (now: documented)") :].splitlines()
     assert decided[1].split() == ["Setting", "documented", "htcondor", "in", "force"]
     assert ["negotiator.preempt_prio_delta", "0.5", "off", "0.5"] in [line.split() for line in decided]
 
@@ -112,7 +112,7 @@ def test_set_keeps_the_rest_of_the_file(config: Run, file: Path) -> None:
 
 def test_set_goes_to_the_chosen_states_own_file(run: Run, tmp_path: Path) -> None:
     """--state pool.db: the settings lie in pool.db.toml, and count only with that state."""
-    assert run("--state", tmp_path / "pool.db", "config", "set", "rules", "htcondor").code == 0
+    assert run("--state", tmp_path / "pool.db", "config", "set", "negotiator.rules", "htcondor").code == 0
 
     assert (tmp_path / "pool.db.toml").read_text() == '[negotiator]\nrules = "htcondor"\n'
     assert run("--state", tmp_path / "pool.db", "config", "get", "tie_break").out == "std_sort\n"
@@ -163,14 +163,14 @@ def test_a_wrong_set_changes_nothing(
 def test_set_mends_a_wrong_value(config: Run, file: Path) -> None:
     """The file need only be right afterwards."""
     file.write_text("[negotiator]\nrules = 'new'\n")
-    assert config("get", "rules").code == 16
-    assert config("set", "rules", "htcondor").code == 0
-    assert config("get", "rules").out == "htcondor\n"
+    assert config("get", "negotiator.rules").code == 16
+    assert config("set", "negotiator.rules", "htcondor").code == 0
+    assert config("get", "negotiator.rules").out == "htcondor\n"
 
 
 def test_set_refuses_what_is_no_file(run: Run, tmp_path: Path) -> None:
     """A device or a folder is never replaced."""
-    ended = run("--config", "/dev/null", "config", "set", "rules", "htcondor")
+    ended = run("--config", "/dev/null", "config", "set", "negotiator.rules", "htcondor")
     assert ended.code == 13
     assert "no ordinary file" in ended.err
     assert not Path("/dev/null").is_file()
@@ -254,7 +254,7 @@ def test_import_replaces_the_file_and_keeps_the_former(config: Run, file: Path, 
         "a cycle runs\n"
     )
     assert Path(f"{file}.bak").read_text() == former
-    assert config("get", "rules").out == "htcondor\n"
+    assert config("get", "negotiator.rules").out == "htcondor\n"
     assert config("get", "priority_halflife").out == "86400.0\n"
 
 

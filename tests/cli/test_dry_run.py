@@ -119,7 +119,7 @@ def test_a_dry_run_changes_no_byte_and_the_same_without_it_does(
         "submit --dry-run -- /bin/true",
         "slots add node --dry-run",
         "userprio --setfactor a@x 5 --dry-run",
-        "config set rules htcondor --dry-run",
+        "config set negotiator.rules htcondor --dry-run",
     ],
 )
 def test_a_dry_run_makes_no_state_and_no_settings(line: str, run: Run, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from fairq.cli.options import DryRun
 from fairq.cli.output import Column, Output, Report, Table, View, emit, write_text
 
 if TYPE_CHECKING:
+    from fairq.settings import Settings
     from fairq.settings.collect import Entry
     from fairq.steps.config import ImportedConfig
 
@@ -38,9 +39,9 @@ def show(
 ) -> None:
     """Show the settings in force.
 
-    A KEY is a setting's name, with its table or without (negotiator.rules, rules, PRIORITY_HALFLIFE), or
+    A KEY is a setting's name, with its table or without (quota_model, PRIORITY_HALFLIFE), or
     a whole table (negotiator, groups.physics). Without one, all settings are shown, and beneath them the points
-    that negotiator.rules decides, with both defaults.
+    that the rules decide (negotiator.rules and the like), with both defaults.
 
     An origin is *default*, *rules* (the default of the chosen rules), the file and line, or the variable.
     """
@@ -52,15 +53,7 @@ def show(
     records = [_record(entry, origin) for entry in chosen]
     tables = [Table(columns=columns, records=records, empty="nothing of that kind is set")]
     if not keys:
-        points = [
-            Column("Setting", "Name"),
-            Column("documented", "Documented"),
-            Column("htcondor", "Htcondor"),
-            Column("in force", "Text"),
-        ]
-        title = f"What the rules decide (now: {settings['negotiator.rules']}), unless the setting itself is given"
-        decided = [record for record in records if "Documented" in record]
-        tables.append(Table(columns=points, records=decided, title=title))
+        tables += _points(settings, records)
     fields = ["Name", "Value", *(["Origin"] if origin else [])]
     emit(View(tables=tables, fields=fields), output)
 
@@ -220,8 +213,27 @@ def _record(entry: Entry, origin: bool) -> dict[str, Any]:
     if origin:
         record["Origin"] = str(entry.origin)
     if key.point:
-        record |= {"Documented": to_text(key, key.default), "Htcondor": to_text(key, key.htcondor)}
+        record |= {"Documented": to_text(key, key.default), key.scheme.real.capitalize(): to_text(key, key.real)}
     return record
+
+
+def _points(settings: Settings, records: list[dict[str, Any]]) -> list[Table]:
+    """Return a table for each scheme: what its rules decide, with both defaults."""
+    from fairq.settings.key import DIRAC, HTCONDOR, PANDA
+
+    tables = []
+    for scheme in (HTCONDOR, DIRAC, PANDA):
+        real = scheme.real.capitalize()
+        columns = [
+            Column("Setting", "Name"),
+            Column("documented", "Documented"),
+            Column(scheme.real, real),
+            Column("in force", "Text"),
+        ]
+        title = f"What {scheme.rules} decides (now: {settings[scheme.rules]}), unless the setting itself is given"
+        if decided := [record for record in records if real in record]:
+            tables.append(Table(columns=columns, records=decided, title=title))
+    return tables
 
 
 def _shown(text: str) -> str:

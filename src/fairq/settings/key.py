@@ -6,7 +6,28 @@ from typing import Any, Literal, NamedTuple
 
 Type = Literal["integer", "real", "boolean", "string", "expression", "list", "choice"]
 
-RULES = ("documented", "htcondor")
+DOCUMENTED = "documented"
+"""The rules that follow what a scheme's texts promise, whichever scheme it is."""
+
+
+class Scheme(NamedTuple):
+    """A system whose texts and program differ at some points: the *rules* setting chooses, *real* is its program."""
+
+    rules: str
+    real: str
+
+    @property
+    def choices(self) -> tuple[str, str]:
+        """What the rules setting may say."""
+        return (DOCUMENTED, self.real)
+
+
+HTCONDOR = Scheme("negotiator.rules", "htcondor")
+DIRAC = Scheme("shares.rules", "dirac")
+PANDA = Scheme("broker.rules", "panda")
+
+SCHEMES: dict[str, Scheme] = {"shares": DIRAC, "broker": PANDA}
+"""The scheme of each section of the settings; those not named here are HTCondor's."""
 
 
 class Key(NamedTuple):
@@ -22,8 +43,8 @@ class Key(NamedTuple):
         minimum, maximum: the range of a number, both ends included; None is unbounded.
         choices: the values of a choice.
         macros: HTCondor's names for it, the current one first; empty for fairq's own settings.
-        htcondor: the default under the rules ``htcondor``; only a *point* has one.
-        point: whether the rules decide the default: here the manuals and today's negotiator differ.
+        real: the default under the rules of the real program; only a *point* has one.
+        point: whether the rules decide the default: here the scheme's texts and its program differ.
         unset: the word that means None for a value which cannot be the empty text.
         optional: whether the empty text unsets it although it has a default.
         spaces: whether a string may hold white space.
@@ -40,7 +61,7 @@ class Key(NamedTuple):
     maximum: float | None = None
     choices: tuple[str, ...] = ()
     macros: tuple[str, ...] = ()
-    htcondor: Any = None
+    real: Any = None
     point: bool = False
     unset: str = ""
     optional: bool = False
@@ -64,7 +85,12 @@ class Key(NamedTuple):
 
     def default_under(self, rules: str) -> Any:
         """Return the default under *rules*."""
-        return self.htcondor if self.point and rules == "htcondor" else self.default
+        return self.real if self.point and rules != DOCUMENTED else self.default
+
+    @property
+    def scheme(self) -> Scheme:
+        """The system that the setting belongs to."""
+        return SCHEMES.get(self.section, HTCONDOR)
 
     @property
     def range(self) -> str:
@@ -89,3 +115,14 @@ class Key(NamedTuple):
         }
         words = ", ".join(part for part in (nouns[self.type], self.range) if part)
         return f'{words}, or "{self.unset}"' if self.unset else words
+
+
+def macro(section: str, name: str, kind: Type, default: Any, text: str, **details: Any) -> Key:
+    """Return the key of the HTCondor macro of the same name, or of the *macros* given."""
+    details.setdefault("macros", (name.upper(),))
+    return own(section, name, kind, default, text, **details)
+
+
+def own(section: str, name: str, kind: Type, default: Any, text: str, **details: Any) -> Key:
+    """Return a key without a macro; one with a default for the *real* program's rules is a point."""
+    return Key(section, name, kind, default, text, point="real" in details, **details)

@@ -9,6 +9,7 @@ from typing import Any
 from fairq.errors import FairqError, SettingValueError
 from fairq.settings.collect import Collection, Entry, Report, bad_value
 from fairq.settings.groups import GroupSettings
+from fairq.settings.key import DOCUMENTED, Key
 from fairq.settings.keys import CONCURRENCY_LIMIT_DEFAULT, LIMIT_KEY, SINGLE
 from fairq.settings.layers import Layer, layers
 from fairq.settings.origin import DEFAULT, Origin
@@ -78,12 +79,11 @@ def gather(files: Iterable[Layer], environ: Mapping[str, str], report: Report) -
 def settle(collection: Collection) -> Settings:
     """Fill in the defaults, by the rules chosen, and build the groups."""
     given = collection.entries
-    chosen = given.get(("negotiator", "rules"))
-    rules = chosen.value if chosen else "documented"
     entries: dict[str, Entry] = {}
     path: tuple[str, ...]
     for name, key in SINGLE.items():
         path = (key.section, key.name)
+        rules = _rules(given, key)
         origin = Origin(f"rules {rules}") if key.point else DEFAULT
         entries[name] = given.get(path) or Entry(path, key, key.default_under(rules), origin)
     per_user = entries[UPLOADS + "_per_user"]
@@ -95,6 +95,12 @@ def settle(collection: Collection) -> Settings:
     default = ("limits", "default")
     entries.setdefault("limits.default", Entry(default, LIMIT_KEY, CONCURRENCY_LIMIT_DEFAULT, DEFAULT))
     return Settings(entries, _groups(collection))
+
+
+def _rules(given: Mapping[tuple[str, ...], Entry], key: Key) -> str:
+    section, _, name = key.scheme.rules.partition(".")
+    chosen = given.get((section, name))
+    return str(chosen.value) if chosen else DOCUMENTED
 
 
 def _groups(collection: Collection) -> dict[str, GroupSettings]:

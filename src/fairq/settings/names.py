@@ -38,8 +38,8 @@ def unknown(text: str, where: str) -> UnknownSettingError:
     section, _, name = text.rpartition(".")
     if section.startswith("groups"):
         return UnknownSettingError(where=where, key=text, hint=f"a group has {', '.join(GROUP_KEYS)}")
-    if other := _bare(name.lower()):
-        return UnknownSettingError(where=where, key=text, hint=f"did you mean {other.full_name}?")
+    if same := [key.full_name for key in SINGLE.values() if key.name == name.lower()]:
+        return UnknownSettingError(where=where, key=text, hint=f"did you mean {' or '.join(same)}?")
     known = {key.name: key.full_name for key in SINGLE.values()} | {name: name for name in SINGLE}
     wanted = (text.lower(), name.lower())
     close = [match for word in wanted for match in difflib.get_close_matches(word, known, 1, 0.6)]
@@ -62,4 +62,5 @@ def unknown_section(name: str, where: str) -> UnknownSettingError:
 
 
 def _bare(name: str) -> Key | None:
-    return next((key for key in SINGLE.values() if key.name == name), None)
+    same = [key for key in SINGLE.values() if key.name == name]
+    return same[0] if len(same) == 1 else None

@@ -15,9 +15,10 @@ DESCRIPTION = (
     "named by --state or FAIRQ_STATE, the one beside it (its name with .toml). With --config or FAIRQ_CONFIG that "
     "file alone is read. Environment variables win over all files. fairq config show --origin tells where each "
     "value came from, fairq config check whether all is well.",
-    "Where HTCondor's manuals and the program differ, negotiator.rules decides: under documented the manuals are "
-    "right, under htcondor today's negotiator, so that a pool can be compared with a live one. Each such point "
-    "has a key of its own besides, which wins; its two defaults are given below.",
+    "Where a scheme's texts and its program differ, its rules decide: negotiator.rules chooses between documented, "
+    "what HTCondor's manuals promise, and htcondor, what today's negotiator does, so that a pool can be compared "
+    "with a live one; shares.rules between documented and dirac, broker.rules between documented and panda. Each "
+    "such point has a key of its own besides, which wins; its two defaults are given below.",
 )
 
 ABOUT = {
@@ -69,7 +70,7 @@ def _details(key: Key) -> list[str]:
     facts = [f"Give {key.expected}{f' ({key.unit})' if key.unit else ''}."]
     facts.append(f"Default: {_value(key.default)}{'.' if not key.point else ' under the rules documented,'}")
     if key.point:
-        facts.append(f"{_value(key.htcondor)} under htcondor.")
+        facts.append(f"{_value(key.real)} under {key.scheme.real}.")
     if key.macros:
         facts.append(f"Macro: {', '.join(key.macros)}.")
     if not key.is_pattern:
