@@ -94,7 +94,11 @@ class DynamicSlot:
 
 @dataclass(slots=True)
 class Claim:
-    """A slot in use. Without *cluster* the job is not in fairq's queue (a claim of an imported pool)."""
+    """A slot in use. Without *cluster* the job is not in fairq's queue (a claim of an imported pool).
+
+    *negotiating_group* is the group whose turn it was when the slot was matched, *autoregroup* whether that was
+    the second chance of a member of another group; None where nothing tells.
+    """
 
     slot_id: int
     submitter: str
@@ -105,6 +109,8 @@ class Claim:
     proc: int | None = None
     current_rank: float = 0.0
     concurrency_limits: str | None = None
+    negotiating_group: str | None = None
+    autoregroup: bool | None = None
 
 
 SLOT_ELSEWHERE = "its slot is not in the pool"

@@ -67,8 +67,8 @@ def fill(state: State) -> None:
     claims.store(
         state,
         [
-            Claim(2, "alice@x", 200, 1.5, "", 1, 5, 0.25, "licence:2"),
-            Claim(3, "carol@z", 150, 1.0),
+            Claim(2, "alice@x", 200, 1.5, "", 1, 5, 0.25, "licence:2", "physics.hep", False),
+            Claim(3, "carol@z", 150, 1.0, autoregroup=True),
             Claim(4, "dave@z", 170, 0.5),
         ],
     )

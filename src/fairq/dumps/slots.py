@@ -26,7 +26,7 @@ class SlotDump:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What the ad of a claimed slot says of its job; *schedd* is empty if it does not say."""
+    """What the ad of a claimed slot says of its job; *schedd* is empty if it does not say, and so is the rest None."""
 
     schedd: str
     cluster: int
@@ -34,6 +34,8 @@ class Use:
     start_time: int
     current_rank: float
     concurrency_limits: str | None
+    negotiating_group: str | None
+    autoregroup: bool | None
 
 
 def read_slots(source: Source) -> SlotDump:
@@ -85,9 +87,9 @@ def _text(ad: Ad, names: dict[str, str], lower: str) -> str:
 
 
 _STARTS = ("jobstart", "enteredcurrentactivity", "enteredcurrentstate")
-_USE = Spellings(
-    "state", "jobid", "globaljobid", *_STARTS, "currentrank", "matchedconcurrencylimits", "concurrencylimits"
-)
+_LIMITS = ("matchedconcurrencylimits", "concurrencylimits")
+_GROUPS = ("remotenegotiatinggroup", "remoteautoregroup")
+_USE = Spellings("state", "jobid", "globaljobid", *_STARTS, "currentrank", *_LIMITS, *_GROUPS)
 
 
 def use_of(ad: Ad) -> Use | None:
@@ -101,6 +103,7 @@ def use_of(ad: Ad) -> Use | None:
         return None
     starts = (ad.get(names.get(lower, "")) for lower in _STARTS)
     rank = ad.get(names.get("currentrank", ""), 0.0)
+    autoregroup = ad.get(names.get("remoteautoregroup", ""))
     return Use(
         schedd=schedd,
         cluster=int(job[1]),
@@ -110,5 +113,7 @@ def use_of(ad: Ad) -> Use | None:
         concurrency_limits=_text(ad, names, "matchedconcurrencylimits")
         or _text(ad, names, "concurrencylimits")
         or None,
+        negotiating_group=_text(ad, names, "remotenegotiatinggroup") or None,
+        autoregroup=autoregroup if isinstance(autoregroup, bool) else None,
     )
 

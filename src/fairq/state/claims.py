@@ -10,13 +10,13 @@ from fairq.state.connection import State
 
 _SELECT = (
     "SELECT slot_id, submitter, start_time, slot_weight, schedd, cluster, proc, current_rank, "
-    "concurrency_limits FROM claim"
+    "concurrency_limits, negotiating_group, autoregroup FROM claim"
 )
 
 
 def load_all(state: State) -> list[Claim]:
     """Return every claim, in pool order of the slots."""
-    return [Claim(*row) for row in state.connection.execute(f"{_SELECT} ORDER BY slot_id")]
+    return [_claim(row) for row in state.connection.execute(f"{_SELECT} ORDER BY slot_id")]
 
 
 def of_procs(state: State, procs: Iterable[tuple[str, int, int, int]]) -> list[Claim]:
@@ -24,7 +24,7 @@ def of_procs(state: State, procs: Iterable[tuple[str, int, int, int]]) -> list[C
     found: list[Claim] = []
     for schedd, cluster, first_proc, last_proc in procs:
         found += (
-            Claim(*row)
+            _claim(row)
             for row in state.connection.execute(
                 f"{_SELECT} WHERE cluster = ? AND schedd = ? AND proc BETWEEN ? AND ? ORDER BY proc",
                 (cluster, schedd, first_proc, last_proc),
@@ -41,7 +41,8 @@ def store(state: State, claims: Iterable[Claim]) -> None:
     )
     state.connection.executemany(
         "INSERT INTO claim (slot_id, submitter, start_time, slot_weight, schedd, cluster, proc, "
-        "current_rank, concurrency_limits) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "current_rank, concurrency_limits, negotiating_group, autoregroup) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         map(_row, claims),
     )
 
@@ -52,7 +53,7 @@ def release(state: State, slot_ids: Iterable[int]) -> list[Claim]:
     for number in slot_ids:
         row = state.connection.execute(f"{_SELECT} WHERE slot_id = ?", (number,)).fetchone()
         if row is not None:
-            released.append(Claim(*row))
+            released.append(_claim(row))
     state.connection.executemany(
         "DELETE FROM claim WHERE slot_id = ?", [(claim.slot_id,) for claim in released]
     )
@@ -62,6 +63,13 @@ def release(state: State, slot_ids: Iterable[int]) -> list[Claim]:
 def delete_all(state: State) -> None:
     """Delete every claim."""
     state.connection.execute("DELETE FROM claim")
+
+
+def _claim(row: tuple[Any, ...]) -> Claim:
+    claim = Claim(*row)
+    if claim.autoregroup is not None:
+        claim.autoregroup = bool(claim.autoregroup)
+    return claim
 
 
 def _row(claim: Claim) -> tuple[Any, ...]:
@@ -75,4 +83,6 @@ def _row(claim: Claim) -> tuple[Any, ...]:
         claim.proc,
         claim.current_rank,
         claim.concurrency_limits,
+        claim.negotiating_group,
+        claim.autoregroup,
     )

@@ -8,7 +8,7 @@ exactly the fields of its class in `fairq.records`, times in seconds since 1970,
 - ``meta``: an object of strings, ``last_update``, ``cycle``, ``next_cluster``, ``schedd_name``.
 - ``submitters``: `AccountingRecord`, in order of name; a lease is null or ``{expiration, prelease_value}``.
 - ``slots``: `SlotRecord`, in pool order; ``dynamic_slots``: `DynamicSlot`, what fairq carved out of which one
-  (since schema 2). ``claims``: `Claim`, each on the ``id`` of a slot.
+  (since schema 2). ``claims``: `Claim`, each on the ``id`` of a slot (its group's turn since schema 3).
 - ``job_ads``: ``{id, ad}``, the ads that jobs share. ``jobs``: `JobRange`, each with the ``id`` of an ad.
 - ``runs``: `Run`. ``cycles``: `CycleRecord` with its matches. ``history``: `HistoryRecord`. All oldest first.
 """
@@ -133,9 +133,14 @@ def _read(document: Any) -> dict[str, Any]:
 
 def _as_of_today(document: Any) -> Any:
     """Add to the document of an older schema the members that came later."""
-    schema = document.get("fairq", {}) if isinstance(document, dict) else None
-    if isinstance(schema, dict) and schema.get("schema") == 1:
-        return {"dynamic_slots": [], **document}
+    version = document.get("fairq", {}) if isinstance(document, dict) else None
+    schema = version.get("schema") if isinstance(version, dict) else None
+    if schema == 1:
+        document = {"dynamic_slots": [], **document}
+    if schema in (1, 2) and isinstance(document.get("claims"), list):
+        later = {"negotiating_group": None, "autoregroup": None}
+        claims = [{**later, **claim} if isinstance(claim, dict) else claim for claim in document["claims"]]
+        document = {**document, "claims": claims}
     return document
 
 

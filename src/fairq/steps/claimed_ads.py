@@ -26,8 +26,12 @@ def with_claim(ad: Ad, claim: Claim, now: int) -> Ad:
         "EnteredCurrentState": claim.start_time,
         "EnteredCurrentActivity": claim.start_time,
     }
-    if claim.concurrency_limits is not None:
-        over["ConcurrencyLimits"] = claim.concurrency_limits
+    optional = {
+        "ConcurrencyLimits": claim.concurrency_limits,
+        "RemoteNegotiatingGroup": claim.negotiating_group,
+        "RemoteAutoregroup": claim.autoregroup,
+    }
+    over |= {name: value for name, value in optional.items() if value is not None}
     names = {name.lower() for name in over}
     return {name: value for name, value in ad.items() if name.lower() not in names} | over
 
@@ -36,6 +40,9 @@ _CLAIM_ATTRIBUTES = frozenset(
     {
         "remoteuser",
         "remoteowner",
+        "remotegroup",
+        "remotenegotiatinggroup",
+        "remoteautoregroup",
         "accountinggroup",
         "preemptinguser",
         "preemptingowner",

@@ -102,6 +102,8 @@ def _link(plan: ClaimPlan, pool: list[SlotRecord], running: _Running) -> None:
                 proc=use.proc,
                 current_rank=use.current_rank,
                 concurrency_limits=use.concurrency_limits,
+                negotiating_group=use.negotiating_group,
+                autoregroup=use.autoregroup,
             )
         )
     linked = {claim.slot_id for claim in plan.linked}

@@ -98,6 +98,7 @@ def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> Non
             claim.schedd, claim.cluster, claim.proc = match.schedd, match.cluster, match.proc
             claim.current_rank, claim.start_time = match.machine_rank, now
             claim.concurrency_limits = match.concurrency_limits
+            claim.negotiating_group, claim.autoregroup = match.group, match.autoregroup
         fresh.append(claim)
     claims.store(state, fresh)
 

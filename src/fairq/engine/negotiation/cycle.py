@@ -225,6 +225,7 @@ class NegotiationCycle:
                     piece,
                     key,
                     concurrency_limits,
+                    self._groups is not None and self._groups.regroups(group),
                 )
             )
 

@@ -54,7 +54,7 @@ class Match:
     *request* is the first job of the request when the turn began, *slot* an index into the pool, *cost* its
     weight, *machine_rank* how the slot ranks the job, *preempted* who had the slot. *piece* is what was taken
     of a partitionable slot, and *key* what the accountant charges the use under. *concurrency_limits* is what
-    the job uses there.
+    the job uses there. *group* is the one whose turn it was, *autoregroup* whether that was the second chance.
     """
 
     submitter: str
@@ -71,6 +71,7 @@ class Match:
     piece: Piece | None = None
     key: Hashable = None
     concurrency_limits: str | None = None
+    autoregroup: bool = False
 
     @property
     def victims(self) -> tuple[int, ...]:

@@ -157,8 +157,12 @@ class Groups:
             "submittergroup": group.name,
             "submittergroupresourcesinuse": self.used(group),
             "submittergroupquota": group.quota,
-            "submitterautoregroup": self.tree.regroups and negotiating == ROOT_GROUP,
+            "submitterautoregroup": self.regroups(negotiating),
         }
+
+    def regroups(self, negotiating: str) -> bool:
+        """Whether the turn of the group *negotiating* is the second chance of members of other groups."""
+        return self.tree.regroups and negotiating == ROOT_GROUP
 
     def group_of(self, submitter: str) -> Group:
         """The group of a submitter, the root if it is in none that is configured."""

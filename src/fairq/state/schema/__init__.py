@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fairq.state.schema import m0001_initial, m0002_dynamic_slots
+from fairq.state.schema import m0001_initial, m0002_dynamic_slots, m0003_claim_groups
 
 
 class Migration(NamedTuple):
@@ -17,5 +17,6 @@ class Migration(NamedTuple):
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("0001_initial", m0001_initial.STATEMENTS),
     Migration("0002_dynamic_slots", m0002_dynamic_slots.STATEMENTS),
+    Migration("0003_claim_groups", m0003_claim_groups.STATEMENTS),
 )
 """In order: the schema after the first n of them has the number n. Never edit one that was released."""
