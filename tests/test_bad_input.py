@@ -229,7 +229,7 @@ CASES: list[tuple[str, int, str]] = [
     ("config get halflife", 15, "halflife is not a setting"),
     ("config get priority_halflive", 15, "priority_halflife"),
     ("config set priority_halflife soon", 16, "priority_halflife = 'soon' is not valid; give a number"),
-    ("config set priority_halflife -5", 2, "-5"),
+    ("config set priority_halflife -5", 16, "priority_halflife = '-5' is not valid; give a number, at least"),
     ("config set negotiator.rules best", 16, 'rules = \'best\' is not valid; give "documented" or "htcondor"'),
     ("config set negotiator_pre_job_rank '1 +'", 16, "'1 +' is not valid; give a ClassAd expression"),
     ("--config nowhere.toml userprio", 13, "nowhere.toml"),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -298,3 +301,21 @@ def test_a_dry_run_of_set_says_which_file_would_change_and_refuses_what_is_wrong
     assert (ended.code, ended.err) == (0, f"{file} would be changed\n")
     assert config("set", "priority_halflife", "soon", "--dry-run").code == 16
     assert file.read_bytes() == before
+
+
+def test_set_takes_a_negative_number(config: Run) -> None:
+    """A value that begins with a minus is a value: here one out of range, and not an unknown option."""
+    ended = config("set", "priority_halflife", "-5")
+    assert (ended.code, "at least" in ended.err) == (16, True)
+    assert config("set", "priority_halflife", "-.5", "--dry-run").code == 16
+
+
+def test_settings_made_at_once_are_all_kept(tmp_path: Path) -> None:
+    """Several people's changes to one file at the same moment do not undo each other."""
+    file = tmp_path / "pool.toml"
+    started = [
+        subprocess.Popen([sys.executable, "-m", "fairq", "--config", file, "config", "set", f"groups.g{n}.quota", "1"])
+        for n in range(8)
+    ]
+    assert [process.wait() for process in started] == [0] * 8
+    assert len(tomllib.loads(file.read_text())["groups"]) == 8

@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fairq.errors import SettingsFileError
+
+
+@contextmanager
+def alone(file: Path) -> Iterator[None]:
+    """Hold back others who would change *file* meanwhile: read it, change it and `replace` it inside.
+
+    The lock is on the file's folder, because `replace` puts another file in the place of this one; where a
+    folder cannot be locked, nobody is held back.
+    """
+    try:
+        target = Path(os.path.realpath(file))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        yield  # `replace` tells what is wrong with the place
+        return
+    try:
+        with suppress(OSError):
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def replace(file: Path, text: str, keep_former: bool = False) -> Path | None:

@@ -9,6 +9,9 @@ from fairq.records import Ad
 from fairq.state import rows
 from fairq.state.connection import State
 
+_AT_ONCE = 500
+"""Ads looked up by one statement; SQLite takes at least 999 values."""
+
 
 def ad_id(state: State, ad: Ad) -> int:
     """Return the number of a shared ad, storing it if it is new."""
@@ -18,16 +21,23 @@ def ad_id(state: State, ad: Ad) -> int:
 def ad_ids(state: State, ads: Sequence[Ad]) -> list[int]:
     """Return the numbers of many shared ads, in their order, storing the new ones."""
     texts = [rows.dumps(ad) for ad in ads]
-    numbers: dict[str, int] = {}
-    for text in dict.fromkeys(texts):
-        digest = _digest(text)
-        row = state.connection.execute("SELECT id FROM job_ad WHERE digest = ?", (digest,)).fetchone()
-        if row is None:
-            row = state.connection.execute(
-                "INSERT INTO job_ad (digest, ad) VALUES (?, ?) RETURNING id", (digest, text)
-            ).fetchone()
-        numbers[text] = int(row[0])
-    return [numbers[text] for text in texts]
+    digests = {text: _digest(text) for text in dict.fromkeys(texts)}
+    state.connection.executemany(
+        "INSERT INTO job_ad (digest, ad) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING",
+        ((digest, text) for text, digest in digests.items()),
+    )
+    numbers = _numbers(state, list(digests.values()))
+    return [numbers[digests[text]] for text in texts]
+
+
+def _numbers(state: State, digests: list[bytes]) -> dict[bytes, int]:
+    numbers: dict[bytes, int] = {}
+    for start in range(0, len(digests), _AT_ONCE):
+        wanted = digests[start : start + _AT_ONCE]
+        marks = ", ".join("?" * len(wanted))
+        found = state.connection.execute(f"SELECT digest, id FROM job_ad WHERE digest IN ({marks})", wanted)
+        numbers.update(found)
+    return numbers
 
 
 def ads(state: State, ids: Iterable[int]) -> dict[int, Ad]:

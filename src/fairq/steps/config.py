@@ -63,8 +63,10 @@ def set_setting(place: Place, name: str, text: str, *, dry_run: bool = False) ->
     Returns that file, and whether its comments and order could be kept. Raises the errors of the settings if
     the name, the value, or what the settings would become is wrong; the file is then as before.
     """
+    from contextlib import nullcontext
+
     from fairq.settings.edit import set_value
-    from fairq.settings.writing import replace
+    from fairq.settings.writing import alone, replace
 
     key, path = resolve(name, "config set")
     file = place.destination
@@ -74,15 +76,16 @@ def set_setting(place: Place, name: str, text: str, *, dry_run: bool = False) ->
             _check(value)
     except BadValueError:
         raise bad_value(".".join(path), key, text, file) from None
-    try:
-        former = read_text(file)
-    except FileNotFoundError:
-        former = ""
-    parse_document(former, file)
-    edited, kept = set_value(former, path, to_toml(key, value))
-    _as_if(place, file, edited)
-    if not dry_run:
-        replace(file, edited)
+    with nullcontext() if dry_run else alone(file):
+        try:
+            former = read_text(file)
+        except FileNotFoundError:
+            former = ""
+        parse_document(former, file)
+        edited, kept = set_value(former, path, to_toml(key, value))
+        _as_if(place, file, edited)
+        if not dry_run:
+            replace(file, edited)
     return file, kept
 
 
