@@ -1,0 +1,118 @@
+"""PanDA's own settings (gdpconfig): names, defaults, and how a value is found (reference panda 1.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class ConfigKey(NamedTuple):
+    """One setting, or a family of them whose names end in a share, label, group or workflow.
+
+    Args:
+        default: the value if nothing is set; None is unset.
+        help: one line for people.
+        unit: what a number counts.
+        zero_is_default: whether 0 (or false) selects the default, as it does for some in PanDA.
+        family: what the ending of a family names, such as ``gshare``; empty for a single key.
+    """
+
+    default: float | bool | None
+    help: str
+    unit: str = ""
+    zero_is_default: bool = False
+    family: str = ""
+
+
+_RUNNING = "running jobs of one {}; twice as many may be queued"
+
+KEYS: dict[str, ConfigKey] = {
+    "jobbroker.NW_ACTIVE": ConfigKey(False, "apply the network weight (only the rules panda ask)"),
+    "jobbroker.NW_QUEUE_IMPORTANCE": ConfigKey(0.5, "part of the network weight that is by queued files"),
+    "jobbroker.NW_THRESHOLD": ConfigKey(1.7, "network weight that express tasks need"),
+    "jobbroker.NW_WEIGHT_MULTIPLIER": ConfigKey(1, "factor of NW_THRESHOLD"),
+    "jobbroker.NQUEUED_SAT_CAP": ConfigKey(150, "files queued on a link to the nucleus", "files"),
+    "jobbroker.NQUEUED_NUC_CAP_FOR_JOBS": ConfigKey(10000, "files queued on all links to the nucleus", "files"),
+    "jobbroker.IO_INTENSITY_CUTOFF": ConfigKey(200, "I/O intensity from which input must be near", "kB/s"),
+    "jobbroker.SIZE_CUTOFF_TO_MOVE_INPUT": ConfigKey(10, "input that may be missing then", "GiB"),
+    "jobbroker.NUM_CUTOFF_TO_MOVE_INPUT": ConfigKey(100, "files that may be missing then", "files"),
+    "jobbroker.MAX_DISKIO_DEFAULT": ConfigKey(10**10, "disk traffic per core", "kB/s", True),
+    "jobbroker.STORAGE_MIN_FREE_SIZE": ConfigKey(200, "usable space that storage must have", "GB", True),
+    "jobbroker.MAX_PRIO_TO_BOOTSTRAP": ConfigKey(150, "highest priority for which an idle queue is tried out"),
+    "jobbroker.NQUEUELIMITSITE": ConfigKey(20, "queued jobs that any queue may have", "jobs", True, "gshare"),
+    "jobbroker.MIN_WEIGHT": ConfigKey(0, "smallest weight of a candidate", "", False, "label, label and gshare"),
+    "jobbroker.MAX_MISSING_INPUT_FILES": ConfigKey(10, "files that an input dataset may lack", "files"),
+    "jobbroker.MIN_INPUT_COMPLETENESS": ConfigKey(90, "part of an input dataset that must be there", "%"),
+    "core.WORK_SHORTAGE": ConfigKey(False, "use pledged cores only, for want of work"),
+    "anal_jobbroker.MAX_MISSING_INPUT_FILES": ConfigKey(10, "files that an input dataset may lack", "files"),
+    "anal_jobbroker.MIN_INPUT_COMPLETENESS": ConfigKey(90, "part of an input dataset that must be there", "%"),
+    "anal_jobbroker.MAX_DISKIO_DEFAULT": ConfigKey(10**10, "disk traffic per core", "kB/s", True),
+    "anal_jobbroker.STORAGE_MIN_FREE_SIZE": ConfigKey(200, "usable space of storage that is read from", "GB", True),
+    "anal_jobbroker.MIN_WEIGHT": ConfigKey(0, "smallest weight of a candidate", "", False, "label, label and gshare"),
+    "anal_jobbroker.TW_DONE_JOB_STAT": ConfigKey(6, "time over which failed and closed jobs count", "hours"),
+    "anal_jobbroker.MIN_BAD_JOBS_TO_SKIP_PQ": ConfigKey(5, "failed and closed jobs that are tolerated", "jobs"),
+    "anal_jobbroker.IO_INTENSITY_CUTOFF_USER": ConfigKey(None, "I/O intensity up to which input may be far", "kB/s"),
+    "anal_jobbroker.DATA_CHECK_TIMEOUT_USER": ConfigKey(None, "failing so long, input may be far", "hours"),
+    "anal_jobbroker.STORAGE_MIN_FREE_SIZE_OUTPUT": ConfigKey(200, "usable space for output", "GB", True),
+    "anal_jobbroker.OVERLOAD_MIN_QUEUE": ConfigKey(20, "queued jobs from which a queue can be overloaded", "jobs"),
+    "anal_jobbroker.OVERLOAD_RATIO_OFFSET": ConfigKey(1.2, "queued to running, relative to all queues"),
+    "anal_jobbroker.BASE_QUEUE_LENGTH_PER_PQ": ConfigKey(100, "queue length that is never too long", "jobs"),
+    "anal_jobbroker.BASE_EXPECTED_WAIT_HOUR_ON_PQ": ConfigKey(8, "expected wait that is never too long", "hours"),
+    "anal_jobbroker.BASE_DEFAULT_QUEUE_LENGTH_PER_PQ_USER": ConfigKey(5, "a user's queued jobs at any queue", "jobs"),
+    "anal_jobbroker.BASE_QUEUE_RATIO_ON_PQ": ConfigKey(0.05, "a user's queued jobs as part of those running"),
+    "anal_jobbroker.STATIC_MAX_QUEUE_RUNNING_RATIO": ConfigKey(2.0, "queued to running jobs"),
+    "anal_jobbroker.MAX_EXPECTED_WAIT_HOUR": ConfigKey(12, "longest expected wait", "hours"),
+    "analy_eval.USER_USAGE_THRESHOLD_A": ConfigKey(1000, "slots of a user of class A"),
+    "analy_eval.USER_USAGE_THRESHOLD_B": ConfigKey(10000, "slots of a user of class B"),
+    "prio_mgr.CAP_RUNNING_USER_JOBS": ConfigKey(None, _RUNNING.format("user"), "jobs"),
+    "prio_mgr.CAP_RUNNING_USER_CORES": ConfigKey(None, _RUNNING.format("user"), "cores"),
+    "prio_mgr.CAP_RUNNING_GROUP_JOBS": ConfigKey(None, _RUNNING.format("working group"), "jobs"),
+    "prio_mgr.CAP_RUNNING_GROUP_CORES": ConfigKey(None, _RUNNING.format("working group"), "cores"),
+    "rebroker.FAST_REBRO_THRESHOLD_NQNR_RATIO": ConfigKey(3, "queued to running jobs", "", True),
+    "rebroker.FAST_REBRO_THRESHOLD_NQUEUE_FRAC": ConfigKey(0.3, "part of the share's queued jobs", "", True),
+    "rebroker.FAST_REBRO_THRESHOLD_NQUEUE": ConfigKey(None, "queued jobs; unset: never", "jobs", True, "gshare"),
+    "rebroker.ANALY_TIMEOUT": ConfigKey(12, "queued user jobs are brokered again", "hours", True, "working group"),
+    "job_timeout.TIMEOUT_defined": ConfigKey(4, "defined jobs", "hours", True),
+    "job_timeout.TIMEOUT_holding": ConfigKey(48, "holding jobs", "hours", True),
+    "watcher.HEARTBEAT_TIMEOUT": ConfigKey(2, "jobs without a sign of life", "hours", True, "workflow"),
+    "watchdog.PENDING_TIMEOUT": ConfigKey(7 * 24, "a task that stays pending is exhausted", "hours", True, "label"),
+}
+"""Every setting that the brokerage knows, as ``component.KEY``; a family's names go on with ``_`` and the ending."""
+
+
+class Config:
+    """The values that are set, with PanDA's defaults behind them; names are ``component.KEY``."""
+
+    def __init__(self, values: Mapping[str, Any] | None = None) -> None:
+        self._values = dict(values or {})
+
+    def number(self, name: str, *endings: str | None) -> float | None:
+        """Return the value of *name*, or of the first member of its family that is set; None if unset.
+
+        Args:
+            name: the key, such as ``jobbroker.NQUEUELIMITSITE``.
+            endings: the family's endings to try, most specific first; None is skipped.
+        """
+        key = KEYS[name]
+        names = [f"{name}_{ending}" for ending in endings if ending is not None] if endings else [name]
+        for candidate in names:
+            value = self._values.get(candidate)
+            if value is not None and (value or not key.zero_is_default):
+                return float(value)
+        return None if key.default is None else float(key.default)
+
+    def amount(self, name: str, *endings: str | None) -> float:
+        """Return `number`, with 0 for what is unset."""
+        return self.number(name, *endings) or 0.0
+
+    def flag(self, name: str) -> bool:
+        """Return whether *name* is set to something true."""
+        value = self._values.get(name)
+        return bool(KEYS[name].default if value is None else value)
+
+
+def key_of(name: str) -> ConfigKey | None:
+    """Return the description of the setting called *name*, a family's member included; None: there is no such."""
+    if name in KEYS:
+        return KEYS[name]
+    return next((key for base, key in KEYS.items() if key.family and name.startswith(f"{base}_")), None)

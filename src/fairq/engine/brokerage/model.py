@@ -1,0 +1,181 @@
+"""What one brokerage run reads of queues and storage: plain records, no rule.
+
+Field names are PanDA's and CRIC's in lower case. Sizes that PanDA calls MB are MiB; storage space is GB, times are
+seconds (reference panda 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+UCORE = "ucore"
+"""The capability of a unified queue, which is brokered through its pseudo queues."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A PanDA queue as CRIC publishes it, or a pseudo queue ``QUEUE/TYPE`` of a unified one (reference panda 1.1).
+
+    Args:
+        name: its name; of a pseudo queue with the resource type behind a slash.
+        site: the site that it belongs to (CRIC ``atlas_site``).
+        role: the site's role: ``nucleus``, ``satellite`` or other.
+        cloud: the first cloud of the list.
+        type: ``production``, ``analysis``, ``unified`` or ``special``.
+        status: ``online``, ``offline``, ``brokeroff``, ``test``, ``standby``, ``paused`` or unknown to PanDA.
+        capability: ``ucore`` is a unified queue.
+        workflow: ``pull_ups``, ``push``, ...
+        corecount: cores of a slot; 0 is none given.
+        maxrss, minrss: MiB of memory of the whole slot; None is no limit.
+        maxwdir: MiB of scratch of a slot; 0 is no limit.
+        maxtime, mintime: seconds of wall time; 0 is no limit.
+        maxinputsize: MiB; -1: the queue always reads its input directly.
+        corepower: HS06 per core.
+        releases: ``("ANY",)``, ``("AUTO",)`` or others.
+        fairsharepolicy: who has no share here (section 11); empty is nobody.
+        wnconnectivity: what the worker nodes reach (section 10); empty is nothing said.
+        transferringlimit: jobs that may transfer at a time; 0 is PanDA's default.
+        pledgedcpu: cores pledged; -1 is an opportunistic queue.
+        maxdiskio: kB/s of disk traffic per core; 0 is PanDA's default.
+        direct_access_lan, direct_access_wan: whether jobs may read input from storage nearby, and far away.
+        jobseed: which jobs of event service: ``std``, ``es``, ``all``, ``eshigh``.
+        catchall: flags ``name`` or ``name=value`` between commas (see `catchall.py`).
+        params: CRIC's extra parameters, looked up before *catchall*.
+        unified: of a pseudo queue, the unified queue that it is derived from; otherwise the queue's own name.
+        resource_type: of a pseudo queue, the resource type that it is for; otherwise empty.
+    """
+
+    name: str
+    site: str = ""
+    role: str = ""
+    cloud: str = ""
+    type: str = "production"
+    status: str = ""
+    capability: str = ""
+    workflow: str = ""
+    corecount: int = 0
+    maxrss: float | None = None
+    minrss: float | None = None
+    maxwdir: float = 0
+    maxtime: float = 0
+    mintime: float = 0
+    maxinputsize: float | None = None
+    corepower: float = 0
+    releases: tuple[str, ...] = ()
+    fairsharepolicy: str = ""
+    wnconnectivity: str = ""
+    transferringlimit: int = 0
+    pledgedcpu: int = 0
+    maxdiskio: float = 0
+    direct_access_lan: bool = False
+    direct_access_wan: bool = False
+    jobseed: str = "std"
+    catchall: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    unified: str = ""
+    resource_type: str = ""
+
+    @property
+    def unit(self) -> str:
+        """The name under which statistics, links, storage, pilots and software of this queue are found."""
+        return self.unified or self.name
+
+    @property
+    def is_unified(self) -> bool:
+        """Whether it is brokered through pseudo queues and never itself."""
+        return self.capability == UCORE and not self.resource_type
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceType:
+    """A kind of slot; memory bounds in MiB per core, None is unbounded (reference panda 1.2)."""
+
+    name: str
+    mincore: int = 0
+    maxcore: int | None = None
+    minrampercore: float | None = None
+    maxrampercore: float | None = None
+
+
+ATLAS_RESOURCE_TYPES = (
+    ResourceType("SCORE", 1, 1, None, 2000),
+    ResourceType("SCORE_HIMEM", 1, 1, 2001, None),
+    ResourceType("MCORE", 2, None, None, 2000),
+    ResourceType("MCORE_HIMEM", 2, None, 2001, None),
+)
+"""The resource types that ATLAS uses: those of a pool that has not given its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """A storage endpoint (RSE); space in GB, *activities* maps ``read_lan``, ``write_lan``, ``read_wan``,
+    ``write_wan`` to a state, of which only ``OFF`` and ``TEST`` are down (reference panda 1.3)."""
+
+    rse: str
+    site: str = ""
+    type: str = "DATADISK"
+    is_tape: bool = False
+    space_free: float = 0
+    space_expired: float = 0
+    space_min_free: float = 0
+    space_unavailable: float = 0
+    activities: Mapping[str, str] = field(default_factory=dict)
+    blacklisted_read: bool = False
+
+    @property
+    def space_usable(self) -> float:
+        """GB that may still be used: free and expired, less what is kept free and what is reserved."""
+        return self.space_free + self.space_expired - self.space_min_free - self.space_unavailable
+
+    def is_up(self, activity: str) -> bool:
+        """Return whether *activity* works: everything but OFF and TEST does, an unknown state as well."""
+        return self.activities.get(activity) not in {"OFF", "TEST"}
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """How a queue uses an endpoint, in a *scope* (``default`` or ``analysis``): *roles* holds ``read_lan`` and
+    ``write_lan``, ascending *order_read* and *order_write* are preferences (reference panda 1.3)."""
+
+    rse: str
+    roles: frozenset[str] = frozenset({"read_lan", "write_lan"})
+    default_read: bool = True
+    default_write: bool = True
+    scope: str = "default"
+    order_read: int = 0
+    order_write: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LinkMetric:
+    """One measured number of the link from *source* to *nucleus*; *measured* is when, None is now
+    (reference panda 1.5)."""
+
+    source: str
+    nucleus: str
+    key: str
+    value: float
+    measured: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pilots:
+    """Pilots of a queue in the last 3 hours, and when a job last started there (None: not known)."""
+
+    get_job: int = 0
+    update_job: int = 0
+    last_start: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """A request for slots kept filled at a queue (``numSlots``) for a share and resource type; None is all of
+    them, a negative *number* is ignored, *expires* None is never."""
+
+    queue: str
+    share: str | None = None
+    resource_type: str | None = None
+    number: int = 0
+    expires: float | None = None

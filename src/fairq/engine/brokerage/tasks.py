@@ -1,0 +1,195 @@
+"""What one brokerage run reads of tasks: the task, the chunk of input to be brokered, and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+Activity = Literal["production", "analysis"]
+PRODUCTION: Activity = "production"
+ANALYSIS: Activity = "analysis"
+
+USER_LABELS = frozenset({"user", "panda"})
+"""Labels of tasks that the analysis brokerage is for; all others are production."""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One input file: *fsize* in bytes; an event range where only a part of it is read."""
+
+    lfn: str
+    fsize: float = 0
+    events: int | None = None
+    start_event: int | None = None
+    end_event: int | None = None
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One input dataset of a chunk with the files to be read.
+
+    Args:
+        name: its name, under which its replicas are found.
+        files: the files of this chunk.
+        distributed: its files lie at many places by intention; completeness anywhere is not asked for.
+        type: ``input``, ``trn_log`` of merge chunks, ...
+        site: of the master of a merge chunk: the queue that the chunk is pre-assigned to.
+        created, modified: when; None is not known.
+    """
+
+    name: str
+    files: tuple[File, ...] = ()
+    distributed: bool = False
+    type: str = "input"
+    site: str = ""
+    created: float | None = None
+    modified: float | None = None
+
+    @cached_property
+    def lfns(self) -> frozenset[str]:
+        """Names of all files."""
+        return frozenset(file.lfn for file in self.files)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The input to be brokered at a time: the first dataset is the master (reference panda 1.9).
+
+    Args:
+        datasets: master first; empty is no input.
+        is_merging: whether the chunk's jobs merge the output of others.
+        is_scout: whether its jobs try the task out.
+        ram_count: MiB that files of the chunk were seen to need; None is not known.
+        ready_events: events that are ready, for jumbo jobs; None is those of the master files.
+    """
+
+    datasets: tuple[Dataset, ...] = ()
+    is_merging: bool = False
+    is_scout: bool = False
+    ram_count: float | None = None
+    ready_events: int | None = None
+
+    @cached_property
+    def sizes(self) -> Mapping[str, float]:
+        """Bytes of each file by its name; a name in two datasets is one file."""
+        return {file.lfn: file.fsize for dataset in self.datasets for file in dataset.files}
+
+    @cached_property
+    def total_size(self) -> float:
+        """Bytes of all files, each name once."""
+        return sum(self.sizes.values())
+
+    @property
+    def preassigned_site(self) -> str:
+        """The queue that the chunk of a merge must go to; empty if none."""
+        return self.datasets[0].site if self.is_merging and self.datasets else ""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task (reference panda 1.9). None is what PanDA leaves open.
+
+    Args:
+        task_id: its number.
+        label: ``prodSourceLabel``: ``managed``, ``user``, ``test``, ...
+        gshare: the share that its jobs are charged to.
+        processing_type: ``simul``, ``evgen``, ``urgent``, ...
+        core_count: 1 or None single core, 0 any, more is as many.
+        ram_unit: ``MB``, ``MBPerCore`` or ``MBPerCoreFixed``.
+        cpu_time_unit: ``HS06sPerEvent``, ``mHS06sPerEvent``, each with or without ``Fixed``; None: *walltime* counts.
+        cpu_efficiency: per cent.
+        out_disk_unit, work_disk_unit: ``kB``, ``MB`` or ``GB``, the former with ``PerEvent`` or ``Fixed`` behind it.
+        io_intensity, disk_io: kB/s.
+        architecture: what hardware and platform it needs (section 7).
+        trans_home: release, as ``Project-Version``.
+        container_name: image of its container; None is none.
+        site: queues it is pre-assigned to, between commas.
+        rules: PanDA's two-letter rules, such as ``{"NF": "1"}`` (see `parse_rules`).
+        event_service: 1 or 2 for event service; *cloning* is job cloning, which is not meant by it.
+        frozen_time: when the first of the cycles that failed one after the other was; None: the last one did not.
+        parameters: the user's own: ``includedSite``, ``excludedSite``, ...
+        changed: when the task was last changed, for the list of those that wait.
+    """
+
+    task_id: int = 0
+    vo: str = "atlas"
+    label: str = "managed"
+    gshare: str | None = None
+    working_group: str | None = None
+    user: str | None = None
+    task_priority: int = 0
+    current_priority: int = 0
+    processing_type: str = ""
+    resource_type: str | None = None
+    cloud: str | None = None
+    nucleus: str | None = None
+    site: str | None = None
+    core_count: int | None = None
+    max_core_count: int | None = None
+    merge_core_count: int | None = None
+    ram_count: float | None = None
+    ram_unit: str | None = None
+    base_ram_count: float | None = None
+    merge_ram_count: float | None = None
+    cpu_time: float | None = None
+    cpu_time_unit: str | None = None
+    cpu_efficiency: float | None = None
+    base_walltime: float | None = None
+    walltime: float | None = None
+    walltime_unit: str | None = None
+    out_disk_count: float | None = None
+    out_disk_unit: str | None = None
+    work_disk_count: float | None = None
+    work_disk_unit: str | None = None
+    io_intensity: float | None = None
+    disk_io: float | None = None
+    architecture: str | None = None
+    trans_home: str | None = None
+    trans_uses: str | None = None
+    container_name: str | None = None
+    rules: Mapping[str, str] = field(default_factory=dict)
+    event_service: int = 0
+    cloning: bool = False
+    frozen_time: float | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    changed: float | None = None
+
+    def has_rule(self, code: str) -> bool:
+        """Return whether the two-letter rule *code* is set, even to 0."""
+        return code in self.rules
+
+    def rule(self, code: str, default: int | None = None) -> int | None:
+        """Return the number that rule *code* is set to, or *default* if it is not set or is no number."""
+        try:
+            return int(self.rules[code])
+        except (KeyError, ValueError):
+            return default
+
+    @property
+    def activity(self) -> Activity:
+        """Which brokerage the task goes to."""
+        return ANALYSIS if self.label in USER_LABELS else PRODUCTION
+
+    @property
+    def is_event_service(self) -> bool:
+        """Whether its jobs are event service, cloning left out."""
+        return bool(self.event_service) and not self.cloning
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """The queues it is pre-assigned to."""
+        return tuple(name for name in (self.site or "").split(",") if name)
+
+
+def parse_rules(text: str | None) -> dict[str, str]:
+    """Return the two-letter rules of a task's ``splitRule``, such as ``NF=1,IP=1``; what is no rule is left out."""
+    return dict(_pairs((text or "").split(",")))
+
+
+def _pairs(words: Iterable[str]) -> Iterable[tuple[str, str]]:
+    for word in words:
+        code, equals, value = word.strip().partition("=")
+        if equals:
+            yield code, value
