@@ -93,6 +93,63 @@ class DynamicSlot:
 
 
 @dataclass(slots=True)
+class PilotSlot:
+    """A slot that a pilot at *site* brought along for one job; *pilot* is what it called itself, if anything."""
+
+    slot_id: int
+    site: str
+    grid_ce: str | None = None
+    pilot: str | None = None
+
+
+@dataclass(slots=True)
+class QueueNumber:
+    """The *number* under which a task queue is known: of which *identity*, and which *part* of it.
+
+    *priority* is what it had when all were last recalculated and stored, at *updated* (seconds since 1970).
+    """
+
+    number: int
+    identity: dict[str, Any]
+    part: int = 0
+    priority: float | None = None
+    updated: int | None = None
+
+
+@dataclass(slots=True)
+class ShareGroup:
+    """A group as DIRAC's registry has it: *properties* are JobShare, Properties, AllowBackgroundTQs and others."""
+
+    name: str
+    properties: dict[str, Any]
+
+
+@dataclass(slots=True)
+class UsageReport:
+    """How many jobs of *entity* ran on average over the last *time_span* seconds, as reported at *time*.
+
+    The entity is a group, or, with an *owner_group*, a user in it; *average_jobs* is None if the report failed.
+    """
+
+    owner_group: str
+    time_span: int
+    entity: str
+    average_jobs: float | None
+    time: int
+
+
+@dataclass(slots=True)
+class DelayState:
+    """The token bucket of one matching delay: *tokens* it held at *time* (seconds since 1970)."""
+
+    site: str
+    attribute: str
+    value: str
+    tokens: float
+    time: float
+
+
+@dataclass(slots=True)
 class Claim:
     """A slot in use. Without *cluster* the job is not in fairq's queue (a claim of an imported pool).
 

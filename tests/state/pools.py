@@ -10,15 +10,33 @@ from fairq.records import (
     Change,
     Claim,
     CycleRecord,
+    DelayState,
     DynamicSlot,
     JobRange,
     JobStatus,
     Lease,
     MatchRecord,
+    PilotSlot,
+    QueueNumber,
     Run,
+    ShareGroup,
     SlotRecord,
+    UsageReport,
 )
-from fairq.state import claims, cycles, dynamic_slots, history, jobs, meta, runs, slots, submitters
+from fairq.state import (
+    claims,
+    cycles,
+    dynamic_slots,
+    history,
+    jobs,
+    meta,
+    pilot_slots,
+    runs,
+    share_groups,
+    slots,
+    submitters,
+    task_queues,
+)
 from fairq.state.connection import State
 
 ACTOR = Actor("root", "fairq userprio --setfactor alice@x 10", 1000)
@@ -110,6 +128,24 @@ def fill(state: State) -> None:
     ]
     cycles.add(state, CycleRecord(1, 200, "documented", {"pie": 2.5, "spins": [1]}, matches))
     cycles.add(state, CycleRecord(2, 300, "htcondor", {}))
+    fill_shares(state)
     history.record(state, ACTOR, [Change("alice@x", {"Factor": 1.0}, {"Factor": 10.0}), Change("slots", None, 3)])
     meta.set(state, "last_update", "200")
     meta.set(state, "schedd_name", "here")
+
+
+def fill_shares(state: State) -> None:
+    """What DIRAC's scheme keeps."""
+    pilot_slots.add(state, [PilotSlot(3, "LCG.CERN.cern", "ce1", "https://pilot/1")])
+    task_queues.put(
+        state,
+        [
+            QueueNumber(3, {"Owner": "alice", "OwnerGroup": "lhcb_user", "CPUTime": 86400}, 0, 1000 / 3, 300),
+            QueueNumber(4, {"Owner": "bob", "OwnerGroup": "lhcb_user", "CPUTime": 86400, "Sites": ["A", "B"]}, 1),
+        ],
+    )
+    share_groups.replace_all(state, [ShareGroup("lhcb_user", {"JobShare": "1000", "Properties": ["JobSharing"]})])
+    share_groups.replace_reports(
+        state, [UsageReport("", 604800, "lhcb_user", 2.5, 300), UsageReport("lhcb_user", 3600, "", None, 300)]
+    )
+    pilot_slots.put_delays(state, [DelayState("LCG.CERN.cern", "JobType", "MC", 0.25, 300.5)])

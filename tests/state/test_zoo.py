@@ -30,7 +30,8 @@ def expected(file: Path) -> Any:
     # What a later schema has is empty in an older one.
     later = {"negotiating_group": None, "autoregroup": None}
     found["claims"] = [{**later, **claim} for claim in found["claims"]]
-    return {"dynamic_slots": [], **found}
+    shares = {name: [] for name in ("pilot_slots", "task_queues", "share_groups", "usage_reports", "matching_delays")}
+    return {"dynamic_slots": [], **shares, **found}
 
 
 def test_the_zoo_has_a_state_of_every_schema() -> None:

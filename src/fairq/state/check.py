@@ -22,6 +22,8 @@ _JSON_COLUMNS = {
     "job": ("cluster", "own", "template"),
     "cycle": ("number", "decision"),
     "history": ("id", "before", "after"),
+    "task_queue": ("number", "identity"),
+    "share_group": ("name", "properties"),
 }
 
 _Running = tuple[int, str, int, int, str]
@@ -38,6 +40,7 @@ def findings(state: State) -> list[str]:
         *_overlapping_ranges(state),
         *_claims_against_jobs(state),
         *_dynamic_slots(state),
+        *_pilot_slots(state),
         *_counters_against_claims(state),
     ]
 
@@ -113,6 +116,14 @@ def _dynamic_slots(state: State) -> Iterator[str]:
         "ORDER BY slot_id"
     ):
         yield f"pool: slot {name} was carved out of {parent}, but nobody has it claimed"
+
+
+def _pilot_slots(state: State) -> Iterator[str]:
+    for name, site in state.connection.execute(
+        "SELECT name, site FROM pilot_slot JOIN slot ON slot.id = slot_id "
+        "WHERE slot_id NOT IN (SELECT slot_id FROM claim) ORDER BY slot_id"
+    ):
+        yield f"pool: slot {name} is a pilot's at {site}, but nobody has it claimed"
 
 
 def _without_claim(job: _Running, claimed: int) -> Iterator[str]:

@@ -11,6 +11,8 @@ exactly the fields of its class in `fairq.records`, times in seconds since 1970,
   (since schema 2). ``claims``: `Claim`, each on the ``id`` of a slot (its group's turn since schema 3).
 - ``job_ads``: ``{id, ad}``, the ads that jobs share. ``jobs``: `JobRange`, each with the ``id`` of an ad.
 - ``runs``: `Run`. ``cycles``: `CycleRecord` with its matches. ``history``: `HistoryRecord`. All oldest first.
+- ``pilot_slots``: `PilotSlot`, which slots pilots brought along; ``task_queues``: `QueueNumber`; ``share_groups``:
+  `ShareGroup`; ``usage_reports``: `UsageReport`; ``matching_delays``: `DelayState` (all since schema 4).
 """
 
 from __future__ import annotations
@@ -24,7 +26,19 @@ from typing import Any
 
 from fairq.errors import InvalidDocumentError
 from fairq.records import AccountingRecord, Ad, Claim, CycleRecord, DynamicSlot, JobRange, Run, SlotRecord
-from fairq.state import claims, cycles, dynamic_slots, history, job_ads, jobs, rows, runs, slots, submitters
+from fairq.state import (
+    claims,
+    cycles,
+    document_shares,
+    dynamic_slots,
+    history,
+    job_ads,
+    jobs,
+    rows,
+    runs,
+    slots,
+    submitters,
+)
 from fairq.state.connection import State
 from fairq.state.document_types import as_object, read_object, read_record, read_records
 from fairq.state.schema import MIGRATIONS
@@ -69,6 +83,7 @@ _RECORDS: dict[str, type[Any]] = {
     "runs": Run,
     "cycles": CycleRecord,
     "history": HistoryRecord,
+    **document_shares.RECORDS,
 }
 
 
@@ -91,6 +106,7 @@ def export(state: State) -> dict[str, Any]:
             HistoryRecord(one.time, one.user, one.command, one.subject, one.before, one.after)
             for one in history.load(state)
         ],
+        **document_shares.export(state),
     }
     meta = dict(state.connection.execute("SELECT key, value FROM meta ORDER BY key").fetchall())
     document = {"fairq": {"document": VERSION, "schema": len(MIGRATIONS)}, "meta": meta}
@@ -113,7 +129,10 @@ def restore(state: State, document: Any) -> None:
         _store(state, found)
 
 
-_TABLES = ("dynamic_slot", "claim", "slot", "job", "job_ad", "submitter", "run", "match", "cycle", "history", "meta")
+_TABLES = (
+    *document_shares.TABLES, "dynamic_slot", "claim", "slot", "job", "job_ad", "submitter", "run", "match", "cycle",
+    "history", "meta",
+)  # fmt: skip
 """What refers to a record goes before it."""
 
 
@@ -141,6 +160,8 @@ def _as_of_today(document: Any) -> Any:
         later = {"negotiating_group": None, "autoregroup": None}
         claims = [{**later, **claim} if isinstance(claim, dict) else claim for claim in document["claims"]]
         document = {**document, "claims": claims}
+    if schema in (1, 2, 3):
+        document = {**{name: [] for name in document_shares.RECORDS}, **document}
     return document
 
 
@@ -164,6 +185,7 @@ def _check(found: dict[str, Any]) -> None:
         for name, amount in dynamic.carved.items():
             is_amount = isinstance(amount, int | float) and not isinstance(amount, bool) and 0 <= amount < inf
             _require(is_amount, f"{place}.carved.{name}", "must be a number, at least 0")
+    document_shares.check(found, slot_ids, _require, _once)
     ad_ids = {record.id for record in found["job_ads"]}
     for number, claim in enumerate(found["claims"]):
         _require(claim.slot_id in slot_ids, f"claims[{number}].slot_id", f"there is no slot {claim.slot_id}")
@@ -212,6 +234,7 @@ def _store(state: State, found: dict[str, Any]) -> None:
     job_ads.put(state, {record.id: record.ad for record in found["job_ads"]})
     jobs.add(state, found["jobs"])
     runs.add(state, found["runs"])
+    document_shares.store(state, found)
     for cycle in found["cycles"]:
         cycles.add(state, cycle)
     execute(

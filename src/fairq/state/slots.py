@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fairq.records import Ad, Claim, SlotRecord
-from fairq.state import claims, dynamic_slots, rows
+from fairq.state import claims, dynamic_slots, pilot_slots, rows
 from fairq.state.connection import State
 
 _SELECT = "SELECT id, name, address, draining, ad FROM slot"
@@ -63,8 +63,8 @@ def add(state: State, slots: Iterable[SlotRecord]) -> list[int]:
 def replace_all(state: State, slots: Iterable[SlotRecord]) -> list[Claim]:
     """Put *slots*, numbered from 1 as they come, in the place of the whole pool.
 
-    A claim goes on if a slot of the same name and address is among them; which slots are dynamic is
-    forgotten. The claims of slots that are
+    A claim goes on if a slot of the same name and address is among them; which slots are dynamic or
+    pilots' is forgotten. The claims of slots that are
     gone are deleted and returned: their jobs, if in the queue, are still marked as running.
     """
     slots = list(slots)
@@ -76,6 +76,7 @@ def replace_all(state: State, slots: Iterable[SlotRecord]) -> list[Claim]:
     former = claims.load_all(state)
     claims.delete_all(state)
     dynamic_slots.forget_all(state)
+    pilot_slots.forget_all(state)
     state.connection.execute("DELETE FROM slot")
     numbers = dict(zip(((slot.name, slot.address) for slot in slots), _insert(state, slots, 1), strict=True))
     lost = [claim for claim in former if places[claim.slot_id] not in kept]
@@ -105,6 +106,7 @@ def remove(state: State, names: Iterable[str]) -> list[Claim]:
         numbers = [number for (number,) in found]
         lost += claims.release(state, [*numbers, *(carved := dynamic_slots.children(state, numbers))])
         dynamic_slots.dissolve(state, [*carved, *numbers])
+        pilot_slots.dissolve(state, numbers)
         state.connection.execute("DELETE FROM slot WHERE name = ?", (name,))
     return lost
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from fairq.dumps.slots import Use, use_of
-from fairq.records import Ad, Claim, DynamicSlot, JobRange, JobStatus, SlotRecord
+from fairq.records import Ad, Claim, DynamicSlot, JobRange, JobStatus, PilotSlot, SlotRecord
 from fairq.state import claims, jobs, slots
 from fairq.state.connection import State
 from fairq.steps.claimed_ads import without_claim
-from fairq.steps.import_dynamic import Job, carried_over
+from fairq.steps.import_dynamic import Job, carried_over, pilots_carried_over
 
 
 @dataclass(slots=True)
@@ -25,6 +25,7 @@ class ClaimPlan:
         pool: the slots after the import, the linked ones as they would be without their claim; None if
             no slot changes.
         dynamic: those of them that fairq carved out of others, if the pool is replaced.
+        pilots: those of them that pilots brought along, if the pool is replaced.
     """
 
     kept: list[Claim] = field(default_factory=list)
@@ -32,6 +33,7 @@ class ClaimPlan:
     linked: list[Claim] = field(default_factory=list)
     pool: list[SlotRecord] | None = None
     dynamic: list[DynamicSlot] = field(default_factory=list)
+    pilots: list[PilotSlot] = field(default_factory=list)
 
 
 def plan_claims(
@@ -51,6 +53,7 @@ def plan_claims(
         pool, plan.dynamic = carried_over(
             state, former_slots, new_slots, running_ones, lambda: _advertised_jobs(new_slots, running)
         )
+        pool, plan.pilots = pilots_carried_over(state, former_slots, pool, running_ones)
         plan.pool = pool
     numbers = {(slot.name, slot.address): slot.id for slot in pool} if former else {}
     for claim in former:

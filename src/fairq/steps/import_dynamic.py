@@ -1,11 +1,12 @@
-"""What an import of slots does to the dynamic slots that fairq carved out of the former pool's."""
+"""What an import of slots does to slots that live as long as their claims: fairq's dynamic ones, and pilots'."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 
-from fairq.records import Claim, DynamicSlot, SlotRecord
-from fairq.state import dynamic_slots
+from fairq.records import Claim, DynamicSlot, PilotSlot, SlotRecord
+from fairq.state import dynamic_slots, pilot_slots
 from fairq.state.connection import State
 
 Place = tuple[str, str]
@@ -47,6 +48,24 @@ def carried_over(
         pool.append(SlotRecord(len(pool) + 1, slot.name, slot.ad, slot.address, slot.draining))
         dynamic.append(DynamicSlot(len(pool), new_parent.id, one.carved))
     return pool, dynamic
+
+
+def pilots_carried_over(
+    state: State, former: Collection[SlotRecord], new: list[SlotRecord], claims: Collection[Claim]
+) -> tuple[list[SlotRecord], list[PilotSlot]]:
+    """Return the pool *new* with the pilots' slots of *former* whose job runs on, numbered on, and whose they are.
+
+    A pilot is no machine of the pool, so that no dump tells of it.
+    """
+    pilots = {pilot.slot_id: pilot for pilot in pilot_slots.load_all(state)}
+    held = {claim.slot_id for claim in claims}
+    taken = {(slot.name, slot.address) for slot in new}
+    pool, kept = list(new), []
+    for slot in former:
+        if slot.id in pilots and slot.id in held and (slot.name, slot.address) not in taken:
+            pool.append(replace(slot, id=len(pool) + 1))
+            kept.append(replace(pilots[slot.id], slot_id=len(pool)))
+    return pool, kept
 
 
 def _is_partitionable(slot: SlotRecord) -> bool:

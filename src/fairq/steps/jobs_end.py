@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fairq.engine.accounting.accountant import Accountant, charges_of
 from fairq.engine.accounting.identity import group_and_ancestors
 from fairq.records import Claim, Run
-from fairq.state import claims, dynamic_slots, meta, runs, slots, submitters
+from fairq.state import claims, dynamic_slots, meta, pilot_slots, runs, slots, submitters
 from fairq.state.connection import State
 from fairq.steps.accounting_policy import accounting_policy
 
@@ -30,7 +30,8 @@ def end_runs(
 ) -> list[Run]:
     """End the runs that the claims *ended* stand for at *end* (seconds since 1970); return the runs.
 
-    *exit_codes* are by cluster and proc. What dynamic slots have goes back to their parents. The jobs
+    *exit_codes* are by cluster and proc. What dynamic slots have goes back to their parents, and slots
+    that pilots brought along leave with them. The jobs
     themselves stay as they are in the queue. A claim of a job that is not in fairq's queue is charged too,
     but is no run.
     """
@@ -50,6 +51,7 @@ def end_runs(
     submitters.store(state, [accountant.record(name) for name in sorted(touched)])
     claims.release(state, [claim.slot_id for claim in ended])
     dynamic_slots.dissolve(state, [claim.slot_id for claim in ended])
+    pilot_slots.dissolve(state, [claim.slot_id for claim in ended])
     finished = [
         Run(
             cluster=claim.cluster,

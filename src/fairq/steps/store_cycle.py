@@ -7,7 +7,7 @@ import json
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.leases import ExpiredLease
 from fairq.records import Actor, Change, Claim, CycleRecord, JobStatus, MatchRecord, Run, SlotRecord
-from fairq.state import claims, cycles, dynamic_slots, history, job_changes, meta, runs, slots, submitters
+from fairq.state import claims, cycles, dynamic_slots, history, job_changes, meta, pilot_slots, runs, slots, submitters
 from fairq.state.connection import State
 from fairq.steps.claimed_ads import without_claim
 from fairq.steps.cycle_document import Cycle
@@ -83,6 +83,7 @@ def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> Non
     gone = [key for key in pool.claims if key not in charges]
     claims.release(state, gone)
     dynamic_slots.dissolve(state, gone)
+    pilot_slots.dissolve(state, gone)
     numbers = add_slots(state, cycle.carved, addresses) if cycle.carved else {}
     made = {numbers.get(match.key, match.key): match for match in cycle.decision.matches}
     fresh = []

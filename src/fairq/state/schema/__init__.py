@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fairq.state.schema import m0001_initial, m0002_dynamic_slots, m0003_claim_groups
+from fairq.state.schema import m0001_initial, m0002_dynamic_slots, m0003_claim_groups, m0004_task_queues
 
 
 class Migration(NamedTuple):
@@ -18,5 +18,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("0001_initial", m0001_initial.STATEMENTS),
     Migration("0002_dynamic_slots", m0002_dynamic_slots.STATEMENTS),
     Migration("0003_claim_groups", m0003_claim_groups.STATEMENTS),
+    Migration("0004_task_queues", m0004_task_queues.STATEMENTS),
 )
 """In order: the schema after the first n of them has the number n. Never edit one that was released."""

@@ -1,0 +1,55 @@
+"""The members of the whole state's document that belong to DIRAC's scheme (since schema 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from fairq.records import DelayState, PilotSlot, QueueNumber, ShareGroup, UsageReport
+from fairq.state import pilot_slots, rows, share_groups, task_queues
+from fairq.state.connection import State
+
+RECORDS: dict[str, type[Any]] = {
+    "pilot_slots": PilotSlot,
+    "task_queues": QueueNumber,
+    "share_groups": ShareGroup,
+    "usage_reports": UsageReport,
+    "matching_delays": DelayState,
+}
+
+TABLES = ("pilot_slot", "task_queue", "share_group", "usage_report", "matching_delay")
+
+Require = Callable[[bool, str, str], None]
+Once = Callable[[str, Iterable[Any]], None]
+
+
+def export(state: State) -> dict[str, list[Any]]:
+    """Return the records of every member."""
+    return {
+        "pilot_slots": pilot_slots.load_all(state),
+        "task_queues": task_queues.load_all(state),
+        "share_groups": share_groups.load_all(state),
+        "usage_reports": share_groups.load_reports(state),
+        "matching_delays": pilot_slots.load_delays(state),
+    }
+
+
+def check(found: dict[str, Any], slot_ids: set[int], require: Require, once: Once) -> None:
+    """See that records are there once, and that pilots' slots are there."""
+    once("pilot_slots", (pilot.slot_id for pilot in found["pilot_slots"]))
+    for number, pilot in enumerate(found["pilot_slots"]):
+        require(pilot.slot_id in slot_ids, f"pilot_slots[{number}].slot_id", f"there is no slot {pilot.slot_id}")
+    once("task_queues", (queue.number for queue in found["task_queues"]))
+    once("task_queues", ((rows.dumps(queue.identity), queue.part) for queue in found["task_queues"]))
+    once("share_groups", (group.name for group in found["share_groups"]))
+    once("usage_reports", ((one.owner_group, one.time_span, one.entity) for one in found["usage_reports"]))
+    once("matching_delays", ((one.site, one.attribute, one.value) for one in found["matching_delays"]))
+
+
+def store(state: State, found: dict[str, Any]) -> None:
+    """Store the records of every member in a state that has none of them."""
+    pilot_slots.add(state, found["pilot_slots"])
+    task_queues.put(state, found["task_queues"])
+    share_groups.replace_all(state, found["share_groups"])
+    share_groups.replace_reports(state, found["usage_reports"])
+    pilot_slots.put_delays(state, found["matching_delays"])

@@ -1,0 +1,66 @@
+"""The slots that pilots brought along, each as long as the claim on it, and the delays between their matches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fairq.records import DelayState, PilotSlot
+from fairq.state.connection import State
+
+
+def load_all(state: State) -> list[PilotSlot]:
+    """Return the slots of all pilots, in pool order."""
+    found = state.connection.execute("SELECT slot_id, site, grid_ce, pilot FROM pilot_slot ORDER BY slot_id")
+    return [PilotSlot(*row) for row in found]
+
+
+def jobs_at(state: State, site: str) -> list[tuple[str, int, int]]:
+    """Return the jobs, (schedd, cluster, proc) each, that pilots at *site* run."""
+    return state.connection.execute(
+        "SELECT coalesce(schedd, ''), cluster, proc FROM pilot_slot JOIN claim USING (slot_id) "
+        "WHERE site = ? AND cluster IS NOT NULL ORDER BY slot_id",
+        (site,),
+    ).fetchall()
+
+
+def add(state: State, pilots: Iterable[PilotSlot]) -> None:
+    """Say of slots of the pool that they are a pilot's."""
+    state.connection.executemany(
+        "INSERT INTO pilot_slot (slot_id, site, grid_ce, pilot) VALUES (?, ?, ?, ?)",
+        ((one.slot_id, one.site, one.grid_ce, one.pilot) for one in pilots),
+    )
+
+
+def dissolve(state: State, slot_ids: Iterable[int]) -> None:
+    """Take those of these slots that are a pilot's out of the pool; their claims must have been released."""
+    numbers = [(number,) for number in slot_ids]
+    found = [
+        number
+        for number in numbers
+        if state.connection.execute("SELECT 1 FROM pilot_slot WHERE slot_id = ?", number).fetchone()
+    ]
+    state.connection.executemany("DELETE FROM pilot_slot WHERE slot_id = ?", found)
+    state.connection.executemany("DELETE FROM slot WHERE id = ?", found)
+
+
+def forget_all(state: State) -> None:
+    """Forget which slots are pilots', before the pool is replaced."""
+    state.connection.execute("DELETE FROM pilot_slot")
+
+
+def load_delays(state: State, site: str | None = None) -> list[DelayState]:
+    """Return the delays at *site*, or all of them."""
+    found = state.connection.execute(
+        "SELECT site, attribute, value, tokens, time FROM matching_delay WHERE ?1 IS NULL OR site = ?1 "
+        "ORDER BY site, attribute, value",
+        (site,),
+    )
+    return [DelayState(*row) for row in found]
+
+
+def put_delays(state: State, delays: Iterable[DelayState]) -> None:
+    """Store delays, each in the place of what was known of it."""
+    state.connection.executemany(
+        "INSERT OR REPLACE INTO matching_delay (site, attribute, value, tokens, time) VALUES (?, ?, ?, ?, ?)",
+        ((one.site, one.attribute, one.value, one.tokens, one.time) for one in delays),
+    )

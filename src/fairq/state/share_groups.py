@@ -1,0 +1,43 @@
+"""What was imported of groups: their properties, and reports of what ran."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fairq.records import ShareGroup, UsageReport
+from fairq.state import rows
+from fairq.state.connection import State
+
+
+def load_all(state: State) -> list[ShareGroup]:
+    """Return every imported group, in order of name."""
+    found = state.connection.execute("SELECT name, properties FROM share_group ORDER BY name").fetchall()
+    properties = rows.loads_all(text for _, text in found)
+    return [ShareGroup(name, read) for (name, _), read in zip(found, properties, strict=True)]
+
+
+def replace_all(state: State, groups: Iterable[ShareGroup]) -> None:
+    """Put *groups* in the place of all that were imported before."""
+    state.connection.execute("DELETE FROM share_group")
+    state.connection.executemany(
+        "INSERT INTO share_group (name, properties) VALUES (?, ?)",
+        ((group.name, rows.dumps(group.properties)) for group in groups),
+    )
+
+
+def load_reports(state: State) -> list[UsageReport]:
+    """Return every imported report, by group, span and entity."""
+    found = state.connection.execute(
+        "SELECT owner_group, time_span, entity, average_jobs, time FROM usage_report "
+        "ORDER BY owner_group, time_span, entity"
+    )
+    return [UsageReport(*row) for row in found]
+
+
+def replace_reports(state: State, reports: Iterable[UsageReport]) -> None:
+    """Put *reports* in the place of all that were imported before."""
+    state.connection.execute("DELETE FROM usage_report")
+    state.connection.executemany(
+        "INSERT INTO usage_report (owner_group, time_span, entity, average_jobs, time) VALUES (?, ?, ?, ?, ?)",
+        ((one.owner_group, one.time_span, one.entity, one.average_jobs, one.time) for one in reports),
+    )

@@ -1,0 +1,33 @@
+"""The numbers of task queues: a queue keeps its number as long as it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fairq.records import QueueNumber
+from fairq.state import rows
+from fairq.state.connection import State
+
+
+def load_all(state: State) -> list[QueueNumber]:
+    """Return every known queue, in order of number."""
+    found = state.connection.execute(
+        "SELECT number, identity, part, priority, updated FROM task_queue ORDER BY number"
+    ).fetchall()
+    identities = rows.loads_all(text for _, text, *_ in found)
+    return [
+        QueueNumber(number, identity, *rest) for (number, _, *rest), identity in zip(found, identities, strict=True)
+    ]
+
+
+def put(state: State, queues: Iterable[QueueNumber]) -> None:
+    """Store queues under their numbers, in the place of what was known of these numbers."""
+    state.connection.executemany(
+        "INSERT OR REPLACE INTO task_queue (number, identity, part, priority, updated) VALUES (?, ?, ?, ?, ?)",
+        ((one.number, rows.dumps(one.identity), one.part, one.priority, one.updated) for one in queues),
+    )
+
+
+def forget(state: State, numbers: Iterable[int]) -> None:
+    """Forget the queues of these numbers; the numbers themselves are not given again while higher ones are known."""
+    state.connection.executemany("DELETE FROM task_queue WHERE number = ?", ((number,) for number in numbers))
