@@ -1,0 +1,50 @@
+"""Which storage a queue reads from and writes to (reference panda 1.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from fairq.engine.brokerage.model import Relation, Storage
+
+DEFAULT = "default"
+USER = "analysis"
+"""The scope of user jobs, where a queue has relations of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """The endpoints of one queue, in order of preference; the defaults are None if it has none."""
+
+    read: tuple[Storage, ...] = ()
+    write: tuple[Storage, ...] = ()
+    default_read: Storage | None = None
+    default_write: Storage | None = None
+
+    @property
+    def is_virtual(self) -> bool:
+        """Whether input is placed here virtually (VP) only."""
+        return any(storage.rse.endswith("_VP_DISK") for storage in self.read)
+
+
+def endpoints(relations: Iterable[Relation], storages: Mapping[str, Storage], scope: str = DEFAULT) -> Endpoints:
+    """Return the endpoints that *relations* give a queue in *scope*; user jobs fall back to the default scope.
+
+    An endpoint is read if the relation has the role ``read_lan`` and the endpoint is not blacklisted for reading, and
+    written to with the role ``write_lan``; relations to endpoints that are not known are left out.
+    """
+    known = [relation for relation in relations if relation.rse in storages]
+    own = [relation for relation in known if relation.scope == scope]
+    if not own and scope != DEFAULT:
+        own = [relation for relation in known if relation.scope == DEFAULT]
+    readers = sorted(
+        (r for r in own if "read_lan" in r.roles and not storages[r.rse].blacklisted_read),
+        key=lambda relation: relation.order_read,
+    )
+    writers = sorted((r for r in own if "write_lan" in r.roles), key=lambda relation: relation.order_write)
+    return Endpoints(
+        read=tuple(storages[r.rse] for r in readers),
+        write=tuple(storages[r.rse] for r in writers),
+        default_read=next((storages[r.rse] for r in readers if r.default_read), None),
+        default_write=next((storages[r.rse] for r in writers if r.default_write), None),
+    )
