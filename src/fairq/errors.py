@@ -318,6 +318,33 @@ class NothingToExplainError(FairqError):
     exit_code = 61
 
 
+# 64-69, 76-79: DIRAC's scheme
+
+
+class ShareCorrectionError(FairqError):
+    """share corrections, {where}: {reason}; {cure}"""
+
+    exit_code = 64
+
+
+class DiracStopsError(FairqError):
+    """{reason}: DIRAC itself ends with an error here, and so do its rules; {cure}, or use the documented rules"""
+
+    exit_code = 65
+
+
+class JobRequirementError(FairqError):
+    """{what} of the job is {value!r}, which is {problem}; {cure}"""
+
+    exit_code = 66
+
+
+class PilotDescriptionError(FairqError):
+    """the pilot's {what} cannot be used: {reason}; {cure}"""
+
+    exit_code = 67
+
+
 # 75: try again later
 
 

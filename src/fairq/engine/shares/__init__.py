@@ -1,0 +1,1 @@
+"""DIRAC's scheme: task queues, shares, corrections of shares, and matching."""

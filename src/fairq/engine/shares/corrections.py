@@ -1,0 +1,128 @@
+"""All correctors at work, one after the other (DIRAC SharesCorrector; reference dirac 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from fairq.engine.shares.corrector import CorrectorMaker, EntityCorrection, Reports, ShareCorrector
+from fairq.engine.shares.history_corrector import HistoryCorrector
+from fairq.engine.shares.options import names
+from fairq.engine.shares.rules import Rules
+from fairq.errors import DiracStopsError, ShareCorrectionError
+
+TO_START = "ShareCorrectorsToStart"
+
+
+def built_in(user_dns: Mapping[str, Sequence[str]] | None = None) -> dict[str, CorrectorMaker]:
+    """Return the correctors that DIRAC brings along; they differ only in where the history comes from."""
+    make = partial(HistoryCorrector, user_dns=user_dns)
+    return {"WMSHistory": make, "MonitoringHistory": make}
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """Shares after all correctors, and what each of them did, in order, by group or user."""
+
+    shares: Mapping[str, float]
+    steps: Mapping[str, tuple[EntityCorrection, ...]]
+
+
+class Corrections:
+    """The correctors that were started.
+
+    Attributes:
+        notes: what is worth telling about the settings and the reports.
+    """
+
+    def __init__(self, rules: Rules, makers: Mapping[str, CorrectorMaker] | None = None) -> None:
+        """Nothing is corrected before the first `update`; *makers* are the known correctors (`built_in`)."""
+        self._rules = rules
+        self._makers = built_in() if makers is None else makers
+        self._started: dict[str, dict[str, ShareCorrector]] = {}
+        self._notes: list[str] = []
+
+    @property
+    def notes(self) -> list[str]:
+        """What is worth telling about the settings and the reports."""
+        return [*self._notes, *(note for _, one in self.instances() for note in one.notes)]
+
+    def instances(self) -> list[tuple[str, ShareCorrector]]:
+        """Return every corrector's instances, each under DIRAC's name for it (``WMSHistory/global``)."""
+        return [
+            (f"{corrector}/{f'gr:{group}' if group else 'global'}", one)
+            for corrector, started in self._started.items()
+            for group, one in started.items()
+        ]
+
+    def check_groups(self, groups: Mapping[str, Any]) -> None:
+        """Raise ShareCorrectionError if an instance names a group that is not among *groups*."""
+        for name, one in self.instances():
+            if one.group and one.group not in groups:
+                raise ShareCorrectionError(
+                    where=name.partition("/")[0],
+                    reason=f"Group = {one.group} is no configured group",
+                    cure=f"known are: {', '.join(sorted(groups)) or 'none'}",
+                )
+
+    def update(self, block: Mapping[str, Any], reports: Reports, now: float = 0.0) -> None:
+        """Start what *block* (ShareCorrections) asks for, and ask for the history that is not known.
+
+        Instances that run keep the settings they were made with, as in DIRAC; a fresh object reads them anew.
+        Raises ShareCorrectionError for settings that cannot be meant, and under DIRAC's rules DiracStopsError
+        where DIRAC fails.
+        """
+        self._notes = []
+        wanted = names(block.get(TO_START))
+        stopped = [name for name in self._started if name not in wanted]
+        for name in stopped:
+            del self._started[name]
+        if stopped and not self._rules.checked_settings:
+            raise DiracStopsError(
+                reason=f"the corrector {stopped[0]} was taken out of {TO_START} while it ran", cure="start anew"
+            )
+        for name in wanted:
+            if name not in self._started:
+                self._start(name, block)
+        for _, one in self.instances():
+            one.update(reports, now)
+
+    def _start(self, name: str, block: Mapping[str, Any]) -> None:
+        make = self._makers.get(name)
+        if make is None:
+            self._odd(name, f"{TO_START} names {name}", f"known are: {', '.join(self._makers)}")
+            return
+        options = block.get(name)
+        if not isinstance(options, Mapping):
+            self._notes.append(f"the corrector {name} has no settings and corrects nothing")
+            return
+        started = self._started.setdefault(name, {})
+        for instance, inner in options.items():
+            if not isinstance(inner, Mapping):
+                continue
+            if not self._rules.checked_settings and (group := str(inner.get("Group") or "").strip()) in started:
+                self._notes.append(f"{name} {instance}: there is one for {group or 'all groups'} already; not used")
+                continue
+            one = make(name, instance, inner, self._rules)
+            if one.group in started:
+                self._odd(f"{name} {instance}", f"there is one for {one.group or 'all groups'} already", "keep one")
+            started[one.group] = one
+
+    def _odd(self, where: str, reason: str, cure: str) -> None:
+        if self._rules.checked_settings:
+            raise ShareCorrectionError(where=where, reason=reason, cure=cure)
+        self._notes.append(f"{where}: {reason}; DIRAC passes over it")
+
+    def correct(self, expected: Mapping[str, float], group: str = "") -> Corrected:
+        """Return the shares after all correctors: of groups, or of the users of *group*."""
+        shares: Mapping[str, float] = expected
+        steps: dict[str, tuple[EntityCorrection, ...]] = {}
+        for started in self._started.values():
+            if group in started:
+                correction = started[group].correct(shares)
+                shares = correction.shares
+                for entity, one in correction.entities.items():
+                    steps[entity] = (*steps.get(entity, ()), one)
+        return Corrected(shares, steps)

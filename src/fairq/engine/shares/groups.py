@@ -1,0 +1,50 @@
+"""A group's share and properties as the registry gives them (reference dirac 2.1 and 2.3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from fairq.engine.shares.model import DEFAULT_SHARE, Group
+from fairq.engine.shares.options import is_yes, names
+from fairq.engine.shares.rules import Rules
+from fairq.errors import ShareCorrectionError
+
+JOB_SHARING = "JobSharing"
+
+
+def read_group(name: str, options: Mapping[str, Any], rules: Rules) -> Group:
+    """Return the group *name* with the *options* JobShare, Properties, AllowBackgroundTQs and VO.
+
+    Raises ShareCorrectionError for a JobShare that is no number or negative, except under DIRAC's rules.
+    """
+    return Group(
+        name,
+        share=_job_share(name, options, rules),
+        job_sharing=JOB_SHARING in names(options.get("Properties")),
+        background=is_yes(options.get("AllowBackgroundTQs", False)),
+        vo=str(options.get("VO", "")),
+    )
+
+
+def _job_share(name: str, options: Mapping[str, Any], rules: Rules) -> float:
+    if "JobShare" not in options:
+        return DEFAULT_SHARE
+    text = str(options["JobShare"]).strip()
+    if rules.whole_numbers:
+        try:
+            return int(text)
+        except ValueError:
+            return DEFAULT_SHARE
+    try:
+        share = float(text)
+    except ValueError:
+        share = math.nan
+    if not (math.isfinite(share) and share >= 0):
+        raise ShareCorrectionError(
+            where=f"group {name}",
+            reason=f"JobShare = {text!r} is no number of 0 or more",
+            cure="give it a weight such as 1000",
+        )
+    return share

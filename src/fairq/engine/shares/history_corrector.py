@@ -1,0 +1,182 @@
+"""The history corrector: who used more than expected gets less, and the other way round.
+
+DIRAC BaseHistoryCorrector.applyCorrection, WMSHistoryCorrector; reference dirac 4.2 and 4.3. The order of
+floating-point operations is DIRAC's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fairq.engine.shares.corrector import (
+    Bound,
+    Correction,
+    EntityCorrection,
+    Reports,
+    SliceCorrection,
+    UsageRequest,
+)
+from fairq.engine.shares.history_settings import Slice, read_history_settings
+from fairq.engine.shares.rules import Rules
+from fairq.errors import DiracStopsError
+
+
+class HistoryCorrector:
+    """One instance: between groups, or between the users of one group.
+
+    Attributes:
+        settings: its slices and bounds, as they were when it was made.
+        history: what each slice's report said, by the slice's name.
+    """
+
+    def __init__(
+        self,
+        corrector: str,
+        instance: str,
+        options: Mapping[str, Any],
+        rules: Rules,
+        user_dns: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        """Read the settings; *user_dns* are the users' distinguished names, for DIRAC's rules inside a group."""
+        self.settings = read_history_settings(f"{corrector} {instance}", options, rules)
+        self.history: dict[str, Mapping[str, float]] = {}
+        self._corrector, self._instance = corrector, instance
+        self._rules = rules
+        self._user_dns = user_dns or {}
+        self._updated: float | None = None
+        self._failures: list[str] = []
+
+    @property
+    def group(self) -> str:
+        """Whose users are corrected; "": groups are."""
+        return self.settings.group
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the settings and the last reports say that is worth telling."""
+        return (*self.settings.notes, *self._failures)
+
+    def update(self, reports: Reports, now: float) -> None:
+        """Ask for each slice's history, unless what is known is younger than UpdateHistoryPeriod."""
+        if self._updated is not None and self._updated + self.settings.period > now:
+            return
+        self._updated = now
+        self.history, self._failures = {}, []
+        group = self.settings.group
+        running_only = not group or self._rules.in_group_statuses == "running"
+        for one in self.settings.slices:
+            data = reports(UsageRequest(one.span, group, running_only))
+            if data:
+                self.history[one.name] = self._by_entity(data)
+                continue
+            told = "failed" if data is None else "is empty"
+            where = f"{self._corrector} {self._instance}"
+            if self._rules.failed_report == "instance":
+                self.history = {}
+                self._failures.append(f"{where}: the report for slice {one.name} {told}; nothing is corrected")
+                return
+            self._failures.append(f"{where}: the report for slice {one.name} {told}; the slice is left out")
+
+    def _by_entity(self, data: Mapping[str, float]) -> Mapping[str, float]:
+        if not self.settings.group or self._rules.in_group_key == "name":
+            return data
+        return {dn: use for user, use in data.items() for dn in self._user_dns.get(user, ())}
+
+    def correct(self, expected: Mapping[str, float]) -> Correction:
+        """Return the corrected shares.
+
+        Raises DiracStopsError, under DIRAC's rules alone, where DIRAC divides by zero.
+        """
+        total = 0.0
+        for share in expected.values():
+            total += share
+        if expected and not self._usable(total):
+            self._stop("the shares add up to 0", "give one of them a share")
+            return Correction(expected)
+        if not self.history:
+            return Correction(expected)
+        known = [(one, *self._used(one, expected)) for one in self.settings.slices if one.name in self.history]
+        counted = 0.0
+        for one, _, sum_of_use in known:
+            counted += one.weight if sum_of_use else 0.0
+        shared = self._rules.weight_of_skipped == "shared"
+        if shared and not counted:
+            return Correction(expected)
+        maximum = self.settings.maximum
+        if maximum == 0:
+            self._stop("MaxGlobalCorrection is 0", "set it to 1 or more")
+        entities = {}
+        for entity, share in expected.items():
+            fraction = share / total
+            slices = tuple(
+                self._slice(one, one.weight / counted if shared else one.weight, fraction, uses.get(entity), in_use)
+                for one, uses, in_use in known
+            )
+            entities[entity] = self._entity(entity, share, fraction, slices)
+        return Correction({name: one.share for name, one in entities.items()}, entities)
+
+    def _used(self, one: Slice, expected: Mapping[str, float]) -> tuple[Mapping[str, float], float]:
+        """Return the use of those that are compared, and its sum; 0: the slice says nothing."""
+        history = self.history[one.name]
+        absent_zero = self._rules.zero_use == "absent"
+        uses, total = {}, 0.0
+        for entity in expected:
+            use = history.get(entity)
+            if use is not None and not (absent_zero and not self._usable(use)):
+                uses[entity] = use
+                total += use
+        if absent_zero and not math.isfinite(total):
+            return {}, 0.0
+        return uses, total
+
+    def _slice(self, one: Slice, weight: float, fraction: float, use: float | None, in_use: float) -> SliceCorrection:
+        if in_use == 0:
+            return SliceCorrection(one.name, one.span, 0.0, one.maximum, use, None, None, None, None, 0.0)
+        if one.maximum == 0:
+            self._stop(f"MaxCorrection of slice {one.name} is 0", "set it to 1 or more")
+        part = None if use is None else use / in_use
+        if part == 0:
+            self._stop(f"slice {one.name} reports a use of 0", "leave unused entries out of the report")
+            part = None
+        if part is None:
+            term = one.maximum * weight if self._rules.absent_weighted else one.maximum
+            return SliceCorrection(one.name, one.span, weight, one.maximum, use, None, None, one.maximum, "upper", term)
+        raw = fraction / part
+        clamped, bound = _clamp(raw, one.maximum)
+        return SliceCorrection(
+            one.name, one.span, weight, one.maximum, use, part, raw, clamped, bound, clamped * weight
+        )
+
+    def _entity(
+        self, entity: str, share: float, fraction: float, slices: tuple[SliceCorrection, ...]
+    ) -> EntityCorrection:
+        maximum = self.settings.maximum
+        raw, factor, bound = None, 1.0, None
+        corrected = share
+        if any(one.clamped is not None for one in slices):
+            raw = 0.0
+            for one in slices:
+                raw += one.term
+            factor, bound = _clamp(raw, maximum)
+            corrected = share * factor
+        return EntityCorrection(
+            self._corrector, self._instance, entity, share, fraction, slices, raw, maximum, factor, bound, corrected
+        )
+
+    def _usable(self, amount: float) -> bool:
+        return (amount > 0 and math.isfinite(amount)) if self._rules.zero_use == "absent" else amount != 0
+
+    def _stop(self, reason: str, cure: str) -> None:
+        if self._rules.zero_use == "error":
+            raise DiracStopsError(reason=f"share corrections, {self._corrector} {self._instance}: {reason}", cure=cure)
+
+
+def _clamp(value: float, maximum: float) -> tuple[float, Bound | None]:
+    """Return *value* within 1/maximum and maximum, and which of them cut it."""
+    low = 1.0 / maximum
+    clamped = max(min(value, maximum), low)
+    if clamped == value:
+        return clamped, None
+    return clamped, "upper" if clamped < value else "lower"

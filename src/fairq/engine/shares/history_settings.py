@@ -1,0 +1,134 @@
+"""The settings of one instance of the history corrector: its time slices and bounds (reference dirac 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fairq.engine.shares.options import number
+from fairq.engine.shares.rules import Rules
+from fairq.errors import DiracStopsError, ShareCorrectionError
+
+BOUND = "MaxGlobalCorrection"
+SCHEMA_BOUND = "MaxGlobalCorrectionFactor"
+"""The name that the schema of 2009 uses, which DIRAC does not read."""
+
+DEFAULT_BOUND = 5
+DEFAULT_SPAN, DEFAULT_WEIGHT, DEFAULT_MAXIMUM = 604800, 1, 3
+DEFAULT_PERIOD = 900
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A time slice: its name, its seconds, its weight (all of an instance add up to 1), and its MaxCorrection."""
+
+    name: str
+    span: float
+    weight: float
+    maximum: float
+
+
+@dataclass(frozen=True)
+class HistorySettings:
+    """One instance.
+
+    Attributes:
+        group: whose users are corrected; "": groups are.
+        maximum: MaxGlobalCorrection.
+        bound_option: which option gave it; None: the default.
+        period: for how many seconds a history is good.
+        slices: in their order.
+        notes: what is worth telling about the settings.
+    """
+
+    group: str
+    maximum: float
+    bound_option: str | None
+    period: float
+    slices: tuple[Slice, ...]
+    notes: tuple[str, ...] = ()
+
+
+def read_history_settings(where: str, options: Mapping[str, Any], rules: Rules) -> HistorySettings:
+    """Return the settings in *options*, in which every block is a slice; *where* names them in messages.
+
+    Raises ShareCorrectionError for what cannot be meant, and under DIRAC's rules DiracStopsError where DIRAC
+    cannot start.
+    """
+    notes: list[str] = []
+    maximum, bound_option = _bound(where, options, rules, notes)
+    slices = [
+        _slice(name, f"{where}, slice {name}", block, rules, notes)
+        for name, block in options.items()
+        if isinstance(block, Mapping)
+    ]
+    return HistorySettings(
+        group=str(options.get("Group") or "").strip(),
+        maximum=maximum,
+        bound_option=bound_option,
+        period=number(options, "UpdateHistoryPeriod", DEFAULT_PERIOD, rules, where, notes.append),
+        slices=_weighted(where, slices, rules, notes),
+        notes=tuple(notes),
+    )
+
+
+def _bound(where: str, options: Mapping[str, Any], rules: Rules, notes: list[str]) -> tuple[float, str | None]:
+    given = [name for name in (BOUND, SCHEMA_BOUND) if name in options]
+    if not rules.both_bound_names:
+        if SCHEMA_BOUND in given:
+            notes.append(f"{where}: DIRAC does not read {SCHEMA_BOUND}, but {BOUND} (default {DEFAULT_BOUND})")
+            given.remove(SCHEMA_BOUND)
+    elif len(given) > 1:
+        raise ShareCorrectionError(
+            where=where, reason=f"{BOUND} and {SCHEMA_BOUND} are two names of one bound", cure="keep one of them"
+        )
+    if not given:
+        return DEFAULT_BOUND, None
+    return _maximum(where, options, given[0], DEFAULT_BOUND, rules, notes), given[0]
+
+
+def _slice(name: str, where: str, options: Mapping[str, Any], rules: Rules, notes: list[str]) -> Slice:
+    if rules.checked_settings and "TimeSpan" not in options:
+        raise ShareCorrectionError(
+            where=where,
+            reason="it has no TimeSpan",
+            cure="say how many seconds back it looks, such as TimeSpan = 604800",
+        )
+    span = number(options, "TimeSpan", DEFAULT_SPAN, rules, where, notes.append)
+    weight = number(options, "Weight", DEFAULT_WEIGHT, rules, where, notes.append)
+    for option, value, fits in (("TimeSpan", span, span > 0), ("Weight", weight, weight >= 0)):
+        if rules.checked_settings and not fits:
+            raise ShareCorrectionError(where=where, reason=f"{option} is {value:g}", cure="it must be positive")
+    return Slice(name, span, weight, _maximum(where, options, "MaxCorrection", DEFAULT_MAXIMUM, rules, notes))
+
+
+def _maximum(where: str, options: Mapping[str, Any], name: str, default: int, rules: Rules, notes: list[str]) -> float:
+    value = number(options, name, default, rules, where, notes.append)
+    if rules.checked_settings and value < 1:
+        raise ShareCorrectionError(
+            where=where,
+            reason=f"{name} is {value:g}",
+            cure="a bound is 1 or more: corrections stay between 1/bound and bound",
+        )
+    return value
+
+
+def _weighted(where: str, slices: list[Slice], rules: Rules, notes: list[str]) -> tuple[Slice, ...]:
+    if not slices:
+        notes.append(f"{where}: it has no time slice and corrects nothing")
+        return ()
+    total = 0.0
+    for one in slices:
+        total += one.weight
+    if total == 0:
+        if rules.checked_settings:
+            raise ShareCorrectionError(
+                where=where, reason="the weights of all slices are 0", cure="give at least one slice a Weight above 0"
+            )
+        raise DiracStopsError(
+            reason=f"share corrections, {where}: the weights of the slices add up to 0", cure="change a Weight"
+        )
+    if len(slices) > 1 and total not in (1, 100):
+        notes.append(f"{where}: the weights add up to {total:g}; they are read as parts of that")
+    return tuple(Slice(one.name, one.span, one.weight / total, one.maximum) for one in slices)

@@ -1,0 +1,81 @@
+"""What makes two jobs share a task queue, and what their tags are (reference dirac 1.1, JobScheduling, TaskQueueDB)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fairq.engine.shares.cpu_time import SEGMENTS, bucket
+from fairq.engine.shares.model import Requirements
+from fairq.engine.shares.rules import Rules
+from fairq.errors import JobRequirementError
+
+
+def requirements(
+    owner: str,
+    group: str,
+    cpu_time: float,
+    rules: Rules,
+    *,
+    segments: Sequence[int] = SEGMENTS,
+    grid_ces: Iterable[str] = (),
+    platforms: Iterable[str] = (),
+    job_types: Iterable[str] = (),
+    tags: Iterable[str] = (),
+    sites: Iterable[str] = (),
+    banned_sites: Iterable[str] = (),
+    min_ram: int = 0,
+    max_ram: int = 0,
+) -> Requirements:
+    """Return what a job asks for, in the one form that alike jobs have: names stripped, sorted and once each.
+
+    Raises JobRequirementError for RAM that cannot be, and under DIRAC's rules for a list of blanks alone.
+    """
+    _check_ram(min_ram, max_ram)
+
+    def values(what: str, given: Iterable[str]) -> tuple[str, ...]:
+        listed = list(given)
+        kept = tuple(sorted({value.strip() for value in listed} - {""}))
+        if listed and not kept and rules.blank_lists == "error":
+            raise JobRequirementError(
+                what=what, value=listed, problem="blank; DIRAC refuses such a job", cure=f"leave {what} out"
+            )
+        return kept
+
+    return Requirements(
+        owner=owner,
+        group=group,
+        cpu_time=bucket(cpu_time, segments),
+        grid_ces=values("GridCEs", grid_ces),
+        platforms=values("Platforms", platforms),
+        job_types=values("JobTypes", job_types),
+        tags=values("Tags", tags),
+        sites=values("Sites", sites),
+        banned_sites=values("BannedSites", banned_sites),
+        min_ram=min_ram,
+        max_ram=max_ram,
+    )
+
+
+def _check_ram(min_ram: int, max_ram: int) -> None:
+    for what, value in (("MinRAM", min_ram), ("MaxRAM", max_ram)):
+        if value < 0:
+            raise JobRequirementError(what=what, value=value, problem="negative", cure="give MB, or 0 for none")
+    if min_ram > max_ram > 0:
+        raise JobRequirementError(
+            what="MinRAM", value=min_ram, problem=f"more than its MaxRAM {max_ram}", cure="exchange them"
+        )
+
+
+def derived_tags(min_processors: int = 1, max_processors: int | None = 1, whole_node: bool = False) -> tuple[str, ...]:
+    """Return the tags that a job gets for the processors it asks for.
+
+    *max_processors* None: as many as there are. Equal bounds above 1 are an exact number.
+    """
+    tags = set()
+    if min_processors > 1:
+        tags |= {f"{min_processors}Processors", "MultiProcessor"}
+    if max_processors is None or max_processors > 1:
+        tags.add("MultiProcessor")
+    if whole_node:
+        tags |= {"WholeNode", "MultiProcessor"}
+    return tuple(sorted(tags))

@@ -1,0 +1,96 @@
+"""The records of DIRAC's scheme: what a task queue asks for, its jobs, the groups, and who asks for work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+DEFAULT_SHARE = 1000
+"""The JobShare of a group that names none (reference dirac 2.1)."""
+
+
+class Requirements(NamedTuple):
+    """What all jobs of a task queue have in common (reference dirac 1.1, DIRAC TaskQueueDB).
+
+    Made by `identity.requirements`, which strips, sorts and checks; two jobs belong together exactly if these
+    are equal. Upper and lower case differ (DIRAC leaves that to its database). The fields that tell *families*
+    apart come first.
+
+    Attributes:
+        owner: the user's name.
+        group: the group that the job was submitted with.
+        cpu_time: CPU time in HS06 seconds, after bucketing (`cpu_time.bucket`).
+        grid_ces, platforms, job_types, tags, sites, banned_sites: sets of names, empty: no requirement.
+        min_ram, max_ram: MB; 0: no requirement.
+    """
+
+    owner: str
+    group: str
+    cpu_time: int
+    grid_ces: tuple[str, ...] = ()
+    platforms: tuple[str, ...] = ()
+    job_types: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    sites: tuple[str, ...] = ()
+    banned_sites: tuple[str, ...] = ()
+    min_ram: int = 0
+    max_ram: int = 0
+
+
+class TaskQueue(NamedTuple):
+    """A task queue as it stands.
+
+    Attributes:
+        id: its number.
+        requirements: what its jobs have in common.
+        jobs: how many jobs wait in it; 0: an emptied one, which has no part in the division.
+        real_priorities: the sum of its jobs' real priorities (`user_priority.in_sum`).
+    """
+
+    id: int
+    requirements: Requirements
+    jobs: int
+    real_priorities: float
+
+
+class WaitingJob(NamedTuple):
+    """A job in a task queue: its number, and its UserPriority (0 to 10, `user_priority.whole_priority`)."""
+
+    id: int
+    user_priority: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group's part in the registry (`groups.read_group` makes it from DIRAC's options).
+
+    Attributes:
+        name: as jobs name it in OwnerGroup.
+        share: JobShare, an absolute weight.
+        job_sharing: property JobSharing: all its task queues are one pool, whoever owns them.
+        background: AllowBackgroundTQs: queues whose jobs average at most 0.1 go to the floor.
+        vo: the virtual organisation; "": none.
+    """
+
+    name: str
+    share: float = DEFAULT_SHARE
+    job_sharing: bool = False
+    background: bool = False
+    vo: str = ""
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """With what right a pilot asks for work.
+
+    Attributes:
+        group: the group of its proxy.
+        properties: of that group: GenericPilot, JobSharing, ...
+        owner: the user's name; None if not known.
+        dn: the distinguished name; None if not known.
+    """
+
+    group: str
+    properties: frozenset[str] = frozenset()
+    owner: str | None = None
+    dn: str | None = None

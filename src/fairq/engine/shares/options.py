@@ -1,0 +1,55 @@
+"""Reading numbers, lists and yes or no from options, as DIRAC reads its configuration or as they are meant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fairq.engine.shares.rules import Rules
+from fairq.errors import ShareCorrectionError
+
+
+def names(value: Any) -> tuple[str, ...]:
+    """Return the items of a comma list or of a list, without blanks."""
+    items = value.split(",") if isinstance(value, str) else value or ()
+    return tuple(item for item in (str(item).strip() for item in items) if item)
+
+
+def is_yes(value: Any) -> bool:
+    """Tell whether DIRAC reads *value* as true: y, yes, true or 1, in any case."""
+    return str(value).strip().lower() in ("y", "yes", "true", "1")
+
+
+def number(
+    options: Mapping[str, Any],
+    name: str,
+    default: int,
+    rules: Rules,
+    where: str,
+    note: Callable[[str], None],
+) -> float:
+    """Return the number that *options* give for *name*, or *default*.
+
+    Under DIRAC's rules what is no integer is the default, and *note* is told so; otherwise decimals count, and
+    what is no finite number raises ShareCorrectionError.
+    """
+    if name not in options:
+        return default
+    text = str(options[name]).strip()
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    if rules.whole_numbers:
+        note(f"{where}: {name} = {text} is no integer; DIRAC takes the default {default} in its place")
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ShareCorrectionError(
+            where=where, reason=f"{name} = {text!r} is no number", cure=f"the default is {default}"
+        )
+    return value
