@@ -1,0 +1,118 @@
+"""A job of PanDA, as far as timeouts and rebrokerage look at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+IN_DEFINED_TABLE = frozenset({"pending", "waiting", "defined", "assigned"})
+"""States before a queue has the job."""
+
+ACTIVE = frozenset(
+    {"activated", "sent", "starting", "running", "stagein", "stageout", "holding", "transferring", "merging"}
+    | {"throttled"}
+)
+"""States in which a queue has the job."""
+
+QUEUED = frozenset({"defined", "assigned", "activated", "starting"})
+"""States in which a job waits at a queue and can still be taken from it."""
+
+ENDED = frozenset({"finished", "failed", "cancelled", "closed"})
+"""States that a job does not leave any more."""
+
+STATES = IN_DEFINED_TABLE | ACTIVE | ENDED
+"""Every state that a job can have."""
+
+USER_LABELS = frozenset({"user", "panda"})
+"""The ``prodSourceLabel`` of users' jobs: ``panda`` are those that build."""
+
+EVENT_SERVICE = frozenset({1, 5})
+"""``eventService`` of jobs that process single events: plain ones, and those that go with jumbo jobs."""
+
+EVENT_SERVICE_MERGE = 2
+"""``eventService`` of the jobs that merge what event-service jobs made."""
+
+CO_JUMBO = 5
+"""``eventService`` of the jobs that stand by while a jumbo job has their events."""
+
+NOT_REASSIGNED = 2
+"""The ``relocationFlag`` of a job that must stay where it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job; times are seconds since 1970, None if they are not known.
+
+    Args:
+        id: the ``PandaID``; a smaller one is older.
+        status: the ``jobStatus``, one of `STATES`.
+        queue: the ``computingSite``; empty before there is one.
+        share: the ``gshare``.
+        label: the ``prodSourceLabel``: ``managed``, ``user``, ``panda``, ``test``, ...
+        priority: the ``currentPriority``.
+        task: the ``jediTaskID``.
+        job_set: the ``jobDefinitionID``: the jobs of a task that were made together for one queue.
+        from_jedi: whether ``lockedby`` says that a task made it, which can make another one.
+        build: whether it builds the user's program for the other jobs of its set.
+        special: whether its work queue serves a special resource; fast rebrokerage passes it over.
+        has_report: whether a report about its output waits to be worked on.
+        output_complete: whether all its output files have arrived.
+    """
+
+    id: int
+    status: str
+    queue: str = ""
+    share: str = ""
+    label: str = "managed"
+    priority: int = 0
+    processing_type: str = ""
+    task: int | None = None
+    job_set: int | None = None
+    user: str = ""
+    working_group: str = ""
+    from_jedi: bool = True
+    build: bool = False
+    relocation_flag: int = 0
+    event_service: int | None = None
+    sub_status: str | None = None
+    special: bool = False
+    has_report: bool = False
+    output_complete: bool = False
+    created: float | None = None
+    modified: float | None = None
+    changed: float | None = None
+    activated: float | None = None
+    started: float | None = None
+    ended: float | None = None
+
+    @property
+    def of_user(self) -> bool:
+        """Whether a user's task made it."""
+        return self.label in USER_LABELS
+
+
+@dataclass(frozen=True, slots=True)
+class JobQueue:
+    """A queue as timeouts look at it.
+
+    Args:
+        status: ``online``, ``offline``, ``test``, ``paused``, ...; empty for a queue that is not known.
+        workflow: decides which heartbeat is asked of its jobs.
+        disable_reassign: whether ``disableReassign`` stands in its ``catchall``.
+        last_start: when a job last started there, seconds since 1970; None if that is not known.
+        has_slots: whether a ``numSlots`` row exists: many queued jobs are then intended.
+        transfer_days_high, transfer_days_low: ``transtimehi`` and ``transtimelo``, in days.
+    """
+
+    name: str
+    status: str = ""
+    workflow: str = ""
+    disable_reassign: bool = False
+    last_start: float | None = None
+    has_slots: bool = False
+    transfer_days_high: float | None = None
+    transfer_days_low: float | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether it is a queue of the state."""
+        return self.status != ""

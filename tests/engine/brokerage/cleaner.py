@@ -1,0 +1,47 @@
+"""Jobs and queues for the tests of timeouts: ages in hours instead of times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairq.engine.brokerage.job import Job, JobQueue
+from fairq.engine.brokerage.rules import DOCUMENTED, Rules
+from fairq.engine.brokerage.timeout_policy import TimeoutPolicy
+from fairq.engine.brokerage.timeouts import Timeout, timeouts
+
+NOW = 2_000_000_000.0
+
+QUEUES = {
+    name: JobQueue(name, **fields)
+    for name, fields in {
+        "Q": {"status": "online", "workflow": "pull_ups", "last_start": NOW - 60},
+        "PAUSED": {"status": "paused"},
+        "STAY": {"status": "online", "disable_reassign": True, "last_start": NOW - 9 * 3600},
+        "IDLE": {"status": "online", "last_start": NOW - 2.1 * 3600},
+        "UNSEEN": {"status": "online"},
+        "OFF": {"status": "offline"},
+        "PUSH": {"status": "online", "workflow": "push"},
+        "SLOW": {"status": "online", "transfer_days_high": 3.0, "transfer_days_low": 9.0},
+        "SLOTS": {"status": "online", "has_slots": True},
+    }.items()
+}
+
+
+def job(status: str, *, number: int = 1, queue: str = "Q", **fields: Any) -> Job:
+    """Return a job; ``created=5`` and the like are ages in hours, all of them *age* if that is given."""
+    times = ("created", "modified", "changed", "activated", "started", "ended")
+    age = fields.pop("age", None)
+    hours = {name: fields.pop(name, age) for name in times}
+    seconds = {name: None if hour is None else NOW - hour * 3600 for name, hour in hours.items()}
+    return Job(number, status, queue, **fields, **seconds)
+
+
+def decided(*jobs: Job, rules: Rules = DOCUMENTED, config: dict[str, Any] | None = None) -> list[Timeout]:
+    """Return what becomes of *jobs*, those exempt included."""
+    return timeouts(jobs, QUEUES, TimeoutPolicy.of(config or {}, rules), NOW)
+
+
+def row_of(one: Job, **options: Any) -> str | None:
+    """Return the row that decides about a job; None: nothing happens to it."""
+    found = [each.row for each in decided(one, **options) if not each.exempt]
+    return found[0] if found else None
