@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import json
+import lzma
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 HTCONDOR = "htcondor"
 """A folder: one negotiation cycle of the real negotiator."""
+
+PANDA = "panda"
+"""An entry of ``panda.json``: what PanDA's broker or cleaner made of one input."""
 
 UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
 class Case:
-    """One case: its *name* in the report, the *kind* of system that it was recorded from, and where it is."""
+    """One case: its *name* in the report, the *kind* of system that it was recorded from, and where it is.
+
+    *record* is its entry, if the file at *path* holds many.
+    """
 
     name: str
     kind: str
     path: Path
+    record: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 def cases_in(path: Path) -> Iterator[Case]:
@@ -42,5 +52,21 @@ def _holds_cases(path: Path) -> bool:
 
 
 def _cases_of_file(path: Path) -> Iterator[Case]:
-    # dirac.json and panda.json hold many cases each; fairq has neither scheme yet.
-    yield Case(path.name, UNKNOWN, path)
+    entries = entries_of(path)
+    if not entries or any("output" not in entry for entry in entries):
+        yield Case(path.name, UNKNOWN, path)
+        return
+    for entry in entries:
+        # DIRAC's entries say of which kind they are, PanDA's by their names.
+        yield Case(entry["name"], UNKNOWN if "kind" in entry else PANDA, path, entry)
+
+
+def entries_of(path: Path) -> list[dict[str, Any]]:
+    """Return the entries of a file of cases, compressed or not; none if it is no such file."""
+    content = path.read_bytes()
+    try:
+        found = json.loads(lzma.decompress(content) if path.suffix == ".xz" else content)
+    except (ValueError, lzma.LZMAError):
+        return []
+    is_list = isinstance(found, list) and all(isinstance(entry, dict) and "name" in entry for entry in found)
+    return found if is_list else []

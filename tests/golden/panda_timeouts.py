@@ -12,8 +12,6 @@ from fairq.engine.brokerage.timeout_policy import TimeoutPolicy
 from fairq.engine.brokerage.timeout_table import FAST
 from fairq.engine.brokerage.timeouts import Timeout, timeouts
 
-FAMILIES = ("timeouts", "timeouts_configured", "user_rebrokerage", "fast_rebrokerage/")
-
 NOW = 2_000_000_000.0
 
 _TIMES = {
@@ -39,17 +37,12 @@ _FIELDS = {
 }
 
 
-def is_timeout_case(name: str) -> bool:
-    """Whether a case of ``panda.json`` is of these kinds."""
-    return name in FAMILIES[:3] or name.startswith(FAMILIES[3])
-
-
 def run_timeouts(name: str, given: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
     """Run one scenario and return what differs, per tag."""
     jobs, tags = _jobs(given)
     queues = _queues(given)
     policy = TimeoutPolicy.of(given.get("config", {}), PANDA)
-    is_fast = name.startswith(FAMILIES[3])
+    is_fast = name.startswith("fast_rebrokerage/")
     if is_fast:
         chosen = fast_rebrokerage(jobs, queues, policy)
         found: dict[int, dict[str, Any]] = {number: {"action": "fast_rebroker", "code": 10} for number in chosen}

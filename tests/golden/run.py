@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.golden.cases import HTCONDOR, Case
+from tests.golden.cases import HTCONDOR, PANDA, Case
 from tests.golden.htcondor import run_htcondor
+from tests.golden.panda import run_panda
 
 
 def run_case(case: Case) -> list[str]:
@@ -14,4 +15,4 @@ def run_case(case: Case) -> list[str]:
     return ["not supported yet"] if runner is None else runner(case)
 
 
-_RUNNERS: dict[str, Callable[[Case], list[str]]] = {HTCONDOR: run_htcondor}
+_RUNNERS: dict[str, Callable[[Case], list[str]]] = {HTCONDOR: run_htcondor, PANDA: run_panda}

@@ -1,0 +1,36 @@
+"""What PanDA's broker and cleaner did, against fairq's engine; each family of cases has a file of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.golden.cases import Case
+from tests.golden.panda_timeouts import run_timeouts
+
+DATA = Path(__file__).parent / "data" / "panda.json.xz"
+
+Runner = Callable[[str, Any, Any], list[str]]
+"""Takes a case's name, its input and what PanDA made of it; returns what differs."""
+
+RUNNERS: dict[str, Runner] = {
+    "timeouts": run_timeouts,
+    "timeouts_configured": run_timeouts,
+    "user_rebrokerage": run_timeouts,
+    "fast_rebrokerage": run_timeouts,
+}
+"""By family: a case's name up to the first slash."""
+
+
+def family_of(name: str) -> str:
+    """Return the family that a case called *name* belongs to."""
+    return name.partition("/")[0]
+
+
+def run_panda(case: Case) -> list[str]:
+    """Run one entry of ``panda.json`` and return what differs from what PanDA did."""
+    runner = RUNNERS.get(family_of(case.name))
+    if runner is None:
+        return ["not supported yet"]
+    return runner(case.name, case.record["input"], case.record["output"])
