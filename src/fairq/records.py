@@ -154,7 +154,9 @@ class Claim:
     """A slot in use. Without *cluster* the job is not in fairq's queue (a claim of an imported pool).
 
     *negotiating_group* is the group whose turn it was when the slot was matched, *autoregroup* whether that was
-    the second chance of a member of another group; None where nothing tells.
+    the second chance of a member of another group; None where nothing tells. *advertised* is what an imported
+    slot's ad told of the claim besides, such as that it is suspended, retiring or waited for. One that is not
+    *charged* is of a suspended job in a pool that discounts those.
     """
 
     slot_id: int
@@ -168,6 +170,8 @@ class Claim:
     concurrency_limits: str | None = None
     negotiating_group: str | None = None
     autoregroup: bool | None = None
+    advertised: Ad | None = None
+    charged: bool = True
 
 
 SLOT_ELSEWHERE = "its slot is not in the pool"

@@ -81,13 +81,15 @@ def fill(state: State) -> None:
     slots.set_draining(state, ["slot3"], True)
     slots.add(state, [SlotRecord(0, "slot2_1", {"Name": "slot2_1", "DynamicSlot": True, "Memory": 1}, "<2>")])
     dynamic_slots.add(state, [DynamicSlot(4, 2, {"Memory": 1, "Cpus": 0.5})])
+    slots.add(state, [SlotRecord(0, "slot5", {"Memory": 5}, "<5>")])
     slots.remove(state, ["slot1"])
     claims.store(
         state,
         [
             Claim(2, "alice@x", 200, 1.5, "", 1, 5, 0.25, "licence:2", "physics.hep", False),
-            Claim(3, "carol@z", 150, 1.0, autoregroup=True),
+            Claim(3, "carol@z", 150, 1.0, autoregroup=True, advertised={"Activity": "Suspended"}),
             Claim(4, "dave@z", 170, 0.5),
+            Claim(5, "erin@z", 170, 0.5, charged=False),
         ],
     )
     submitters.store(

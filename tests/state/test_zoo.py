@@ -28,7 +28,7 @@ def expected(file: Path) -> Any:
     found = json.loads(file.with_suffix(".json").read_text())
     del found["fairq"]
     # What a later schema has is empty in an older one.
-    later = {"negotiating_group": None, "autoregroup": None}
+    later = {"negotiating_group": None, "autoregroup": None, "advertised": None, "charged": True}
     found["claims"] = [{**later, **claim} for claim in found["claims"]]
     shares = {name: [] for name in ("pilot_slots", "task_queues", "share_groups", "usage_reports", "matching_delays")}
     return {"dynamic_slots": [], **shares, **found}

@@ -18,6 +18,7 @@ _TOLERANCE = 1e-6
 _JSON_COLUMNS = {
     "slot": ("id", "ad"),
     "dynamic_slot": ("slot_id", "carved"),
+    "claim": ("slot_id", "advertised"),
     "job_ad": ("id", "ad"),
     "job": ("cluster", "own", "template"),
     "cycle": ("number", "decision"),
@@ -139,7 +140,7 @@ def _counters_against_claims(state: State) -> Iterator[str]:
         # The slots that the last cycle took from somebody count for their former users until the next one.
         return
     weights: dict[str, list[float]] = defaultdict(list)
-    for submitter, weight in state.connection.execute("SELECT submitter, slot_weight FROM claim"):
+    for submitter, weight in state.connection.execute("SELECT submitter, slot_weight FROM claim WHERE charged"):
         weights[submitter].append(weight)
     for name, used, weighted in state.connection.execute(
         "SELECT name, resources_used, weighted_resources_used FROM submitter WHERE NOT is_group ORDER BY name"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
 from fairq.records import Claim
+from fairq.state import rows
 from fairq.state.connection import State
 
 _SELECT = (
     "SELECT slot_id, submitter, start_time, slot_weight, schedd, cluster, proc, current_rank, "
-    "concurrency_limits, negotiating_group, autoregroup FROM claim"
+    "concurrency_limits, negotiating_group, autoregroup, advertised, charged FROM claim"
 )
 
 
@@ -41,8 +43,8 @@ def store(state: State, claims: Iterable[Claim]) -> None:
     )
     state.connection.executemany(
         "INSERT INTO claim (slot_id, submitter, start_time, slot_weight, schedd, cluster, proc, "
-        "current_rank, concurrency_limits, negotiating_group, autoregroup) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "current_rank, concurrency_limits, negotiating_group, autoregroup, advertised, charged) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         map(_row, claims),
     )
 
@@ -66,9 +68,13 @@ def delete_all(state: State) -> None:
 
 
 def _claim(row: tuple[Any, ...]) -> Claim:
-    claim = Claim(*row)
-    if claim.autoregroup is not None:
-        claim.autoregroup = bool(claim.autoregroup)
+    *columns, autoregroup, advertised, charged = row
+    claim = Claim(*columns)
+    claim.charged = bool(charged)
+    if autoregroup is not None:
+        claim.autoregroup = bool(autoregroup)
+    if advertised is not None:
+        claim.advertised = json.loads(advertised)
     return claim
 
 
@@ -85,4 +91,6 @@ def _row(claim: Claim) -> tuple[Any, ...]:
         claim.concurrency_limits,
         claim.negotiating_group,
         claim.autoregroup,
+        None if claim.advertised is None else rows.dumps(claim.advertised),
+        claim.charged,
     )

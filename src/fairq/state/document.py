@@ -8,7 +8,8 @@ exactly the fields of its class in `fairq.records`, times in seconds since 1970,
 - ``meta``: an object of strings, ``last_update``, ``cycle``, ``next_cluster``, ``schedd_name``.
 - ``submitters``: `AccountingRecord`, in order of name; a lease is null or ``{expiration, prelease_value}``.
 - ``slots``: `SlotRecord`, in pool order; ``dynamic_slots``: `DynamicSlot`, what fairq carved out of which one
-  (since schema 2). ``claims``: `Claim`, each on the ``id`` of a slot (its group's turn since schema 3).
+  (since schema 2). ``claims``: `Claim`, each on the ``id`` of a slot (its group's turn since schema 3, what is
+  ``advertised`` of it and whether it is ``charged`` since schema 5).
 - ``job_ads``: ``{id, ad}``, the ads that jobs share. ``jobs``: `JobRange`, each with the ``id`` of an ad.
 - ``runs``: `Run`. ``cycles``: `CycleRecord` with its matches. ``history``: `HistoryRecord`. All oldest first.
 - ``pilot_slots``: `PilotSlot`, which slots pilots brought along; ``task_queues``: `QueueNumber`; ``share_groups``:
@@ -156,8 +157,8 @@ def _as_of_today(document: Any) -> Any:
     schema = version.get("schema") if isinstance(version, dict) else None
     if schema == 1:
         document = {"dynamic_slots": [], **document}
-    if schema in (1, 2) and isinstance(document.get("claims"), list):
-        later = {"negotiating_group": None, "autoregroup": None}
+    if schema in (1, 2, 3, 4) and isinstance(document.get("claims"), list):
+        later = {"negotiating_group": None, "autoregroup": None, "advertised": None, "charged": True}
         claims = [{**later, **claim} if isinstance(claim, dict) else claim for claim in document["claims"]]
         document = {**document, "claims": claims}
     if schema in (1, 2, 3):

@@ -10,7 +10,7 @@ from fairq.dumps.slots import Use, use_of
 from fairq.records import Ad, Claim, DynamicSlot, JobRange, JobStatus, PilotSlot, SlotRecord
 from fairq.state import claims, jobs, slots
 from fairq.state.connection import State
-from fairq.steps.claimed_ads import without_claim
+from fairq.steps.claimed_ads import told_of, without_claim
 from fairq.steps.import_dynamic import Job, carried_over, pilots_carried_over
 
 
@@ -59,7 +59,8 @@ def plan_claims(
     for claim in former:
         number = numbers.get(places[claim.slot_id])
         if number is not None and (claim.cluster is None or running.has(claim)):
-            plan.kept.append(replace(claim, slot_id=number))
+            told = claim.advertised if new_slots is None else None
+            plan.kept.append(replace(claim, slot_id=number, advertised=told))
         else:
             plan.ended.append(claim)
     if running:
@@ -74,8 +75,9 @@ def _advertised_jobs(pool: list[SlotRecord], running: _Running) -> set[Job]:
 
 
 def _link(plan: ClaimPlan, pool: list[SlotRecord], running: _Running) -> None:
-    taken = {claim.slot_id for claim in plan.kept if claim.cluster is not None}
-    busy = {(claim.schedd, claim.cluster, claim.proc) for claim in plan.kept}
+    own = {claim.slot_id: claim for claim in plan.kept if claim.cluster is not None}
+    taken = own.keys()
+    busy = {_job(claim) for claim in plan.kept}
     freed: dict[int, Ad] = {}
     for slot in pool:
         use = use_of(slot.ad)
@@ -89,30 +91,36 @@ def _link(plan: ClaimPlan, pool: list[SlotRecord], running: _Running) -> None:
         if job in busy:
             if slot.id in taken:
                 freed[slot.id] = without_claim(slot.ad, use.start_time)
+            if slot.id in own and job == _job(own[slot.id]):
+                own[slot.id].advertised = told_of(slot.ad, replace(own[slot.id], advertised=None))
             continue
         if slot.id in taken:
             continue
         busy.add(job)
         freed[slot.id] = without_claim(slot.ad, use.start_time)
-        plan.linked.append(
-            Claim(
-                slot_id=slot.id,
-                submitter=submitter,
-                start_time=use.start_time,
-                slot_weight=1.0,
-                schedd=schedd,
-                cluster=use.cluster,
-                proc=use.proc,
-                current_rank=use.current_rank,
-                concurrency_limits=use.concurrency_limits,
-                negotiating_group=use.negotiating_group,
-                autoregroup=use.autoregroup,
-            )
+        claim = Claim(
+            slot_id=slot.id,
+            submitter=submitter,
+            start_time=use.start_time,
+            slot_weight=1.0,
+            schedd=schedd,
+            cluster=use.cluster,
+            proc=use.proc,
+            current_rank=use.current_rank,
+            concurrency_limits=use.concurrency_limits,
+            negotiating_group=use.negotiating_group,
+            autoregroup=use.autoregroup,
         )
+        claim.advertised = told_of(slot.ad, claim)
+        plan.linked.append(claim)
     linked = {claim.slot_id for claim in plan.linked}
     plan.kept = [claim for claim in plan.kept if claim.slot_id not in linked]
     if freed:
         plan.pool = [replace(slot, ad=freed[slot.id]) if slot.id in freed else slot for slot in pool]
+
+
+def _job(claim: Claim) -> Job:
+    return claim.schedd, claim.cluster, claim.proc
 
 
 def running_elsewhere(state: State) -> list[jobs.Procs]:

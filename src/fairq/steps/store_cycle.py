@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.leases import ExpiredLease
@@ -80,19 +81,25 @@ def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> Non
     """Make the claims those that the accountant charges for, with the jobs of the matches made."""
     charges = pool.accountant.charges
     addresses = dict(zip(pool.ids, slots.load_addresses(state), strict=True)) if cycle.carved else {}
-    gone = [key for key in pool.claims if key not in charges]
+    ended = {claim.slot_id for claim in cycle.victims.values()}
+    uncharged = [claim for key, claim in pool.claims.items() if key not in charges]
+    # Of a job of the queue that runs on, it is a suspended one in a pool that discounts those.
+    suspended = [claim for claim in uncharged if claim.cluster is not None and claim.slot_id not in ended]
+    gone = [claim.slot_id for claim in uncharged if claim.cluster is None or claim.slot_id in ended]
     claims.release(state, gone)
     dynamic_slots.dissolve(state, gone)
     pilot_slots.dissolve(state, gone)
     numbers = add_slots(state, cycle.carved, addresses) if cycle.carved else {}
     made = {numbers.get(match.key, match.key): match for match in cycle.decision.matches}
-    fresh = []
+    fresh = [replace(claim, charged=False) for claim in suspended if claim.charged]
     for charged, charge in charges.items():
         key = numbers.get(charged, charged)
         assert isinstance(key, int)
         former = pool.claims.get(key)
         match = made.get(key)
         if match is None and former is not None and former.submitter == charge.submitter:
+            if not former.charged:
+                fresh.append(replace(former, charged=True))
             continue
         claim = Claim(key, charge.submitter, charge.start_time, charge.slot_weight)
         if match is not None:

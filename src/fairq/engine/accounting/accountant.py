@@ -31,8 +31,12 @@ class SlotCharge:
 
 
 def charges_of(claims: Iterable[Claim]) -> dict[Hashable, SlotCharge]:
-    """Return the charges that the stored *claims* stand for, by slot id."""
-    return {claim.slot_id: SlotCharge(claim.submitter, claim.slot_weight, claim.start_time) for claim in claims}
+    """Return the charges that the stored *claims* stand for, by slot id; some are not charged."""
+    return {
+        claim.slot_id: SlotCharge(claim.submitter, claim.slot_weight, claim.start_time)
+        for claim in claims
+        if claim.charged
+    }
 
 
 class SlotUse(NamedTuple):

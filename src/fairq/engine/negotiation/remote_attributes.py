@@ -1,7 +1,8 @@
 """What a slot's ad tells of its holder while a cycle lasts (reference 3.11; matchmaker.cpp, addRemoteUserPrios).
 
 RemoteUserPrio, RemoteUserFloor, RemoteGroup and RemoteGroupQuota are as at the cycle's start;
-RemoteUserResourcesInUse and RemoteGroupResourcesInUse follow the matches made. Without accounting groups those of
+RemoteUserResourcesInUse and RemoteGroupResourcesInUse follow the matches made. CurrentRank is that of a claim that
+waits to preempt, where one does. Without accounting groups those of
 the group are undefined, and so is everything where nobody holds the slot.
 """
 
@@ -13,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.groups import Groups
-from fairq.engine.negotiation.slots import HOLDER_NAMES, text_of
+from fairq.engine.negotiation.slots import HOLDER_NAMES, show_waiting_ranks, text_of
 
 _USER_IN_USE = "RemoteUserResourcesInUse"
 _GROUP_IN_USE = "RemoteGroupResourcesInUse"
@@ -53,6 +54,7 @@ class RemoteAttributes:
         """Changes whenever they do, as far as `refresh` has seen."""
         self._in_use: tuple[float, ...] = ()
         self._state_holders()
+        show_waiting_ranks(slots)
         self.refresh()
 
     def refresh(self) -> None:

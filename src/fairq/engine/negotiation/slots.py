@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
-from fairq.engine.classad.kinds import STRING, UNDEFINED_KIND
+from fairq.engine.classad.kinds import INTEGER, REAL, STRING, UNDEFINED_KIND
 from fairq.engine.negotiation.participants import slots_shutting_down, slots_taking_part
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import PoolSlots
@@ -66,6 +66,19 @@ def holders_of(slots: AdColumns) -> list[str | None]:
     """Whom a match on each slot would have to beat: who waits to preempt it, else who has it."""
     anybody = np.ones(len(slots), np.bool_)
     return _names(slots, anybody, HOLDER_NAMES)
+
+
+def show_waiting_ranks(slots: AdColumns) -> None:
+    """Let CurrentRank say how a machine ranks the claim that waits to preempt, where one does.
+
+    A new one would have to beat that (reference 3.9; matchmaker.cpp, addRemoteUserPrios).
+    """
+    if "preemptingrank" not in slots.names():
+        return
+    waiting, current = (evaluate_in_columns(name, slots, {}) for name in ("PreemptingRank", "CurrentRank"))
+    waits = np.isin(waiting.kind, (INTEGER, REAL))
+    ranks = np.where(waits, waiting.as_rank(0.0), current.as_rank(0.0))
+    slots.with_numbers("CurrentRank", ranks, waits | (current.kind != UNDEFINED_KIND))
 
 
 def text_of(slots: AdColumns, attribute: str) -> list[str | None]:

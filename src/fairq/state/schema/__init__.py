@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fairq.state.schema import m0001_initial, m0002_dynamic_slots, m0003_claim_groups, m0004_task_queues
+from fairq.state.schema import (
+    m0001_initial,
+    m0002_dynamic_slots,
+    m0003_claim_groups,
+    m0004_task_queues,
+    m0005_claim_advertised,
+)
 
 
 class Migration(NamedTuple):
@@ -19,5 +25,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("0002_dynamic_slots", m0002_dynamic_slots.STATEMENTS),
     Migration("0003_claim_groups", m0003_claim_groups.STATEMENTS),
     Migration("0004_task_queues", m0004_task_queues.STATEMENTS),
+    Migration("0005_claim_advertised", m0005_claim_advertised.STATEMENTS),
 )
 """In order: the schema after the first n of them has the number n. Never edit one that was released."""

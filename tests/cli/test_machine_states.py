@@ -1,0 +1,187 @@
+"""What a machine's state means for a match: the manual's ordered list, and what today's negotiator makes of it.
+
+The slots are as condor_status tells of them; a job of ann's asks, whose priority is better than that of ben, who
+has the slot where anybody does, and the policy gives everything away.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairq.records import Ad
+
+NOW = 1_795_210_080
+
+Run = Callable[..., Any]
+
+SLOT = {
+    "Name": "slot1@m", "Machine": "m", "SlotID": 1, "Cpus": 1, "Memory": 1, "Requirements": True, "Rank": 0.0,
+    "CurrentRank": 0.0,
+}  # fmt: skip
+JOB = {
+    "ClusterId": 1, "ProcId": 0, "JobStatus": 1, "User": "ann@x", "Owner": "ann", "QDate": NOW, "RequestCpus": 1,
+    "Requirements": True,
+}  # fmt: skip
+ACCOUNTS = [
+    {"Name": "ann@x", "Priority": 2.0, "PriorityFactor": 1.0},
+    {"Name": "ben@x", "Priority": 10.0, "PriorityFactor": 1.0},
+    {"Name": "best@x", "Priority": 1.0, "PriorityFactor": 1.0},
+]
+
+
+def slot(state: str, activity: str = "Idle", **attributes: Any) -> Ad:
+    return {**SLOT, "State": state, "Activity": activity, **attributes}
+
+
+def bens(state: str = "Claimed", activity: str = "Busy", **attributes: Any) -> Ad:
+    return {**slot(state, activity), "RemoteUser": "ben@x", "RemoteOwner": "ben@x", **attributes}
+
+
+def matches(
+    run: Run, state: Path, folder: Path, rules: str, slots: list[Ad], jobs: list[Ad], **more: Any
+) -> list[tuple[str, str, str | None]]:
+    """Import a pool, hold a cycle: slot, reason and who was preempted of each match."""
+    for name, ads in (("slots", slots), ("jobs", jobs), ("accounting", ACCOUNTS)):
+        (folder / f"{name}.json").write_text(json.dumps(ads))
+    lines = [f"{name} = {json.dumps(value)}" for name, value in more.items()]
+    text = f'[negotiator]\nrules = "{rules}"\npreemption_requirements = "true"\n' + "\n".join(lines) + "\n"
+    (folder / "config.toml").write_text(text + '[accounting]\nuid_domain = "x"\n')
+    words = [word for name in ("slots", "jobs", "accounting") for word in (f"--{name}", folder / f"{name}.json")]
+    assert run("--state", state, "import", *words, "--now", NOW).code == 0
+    done = run("--state", state, "--config", folder / "config.toml", "negotiate", "--now", NOW, "--json")
+    assert done.code == 0, done.err
+    return [
+        (match["slot"], match["reason"], match["preempted"] and match["preempted"]["submitter"])
+        for match in json.loads(done.out)["matches"]
+    ]
+
+
+FREE = "no-preemption", None
+PRIORITY = "priority", "ben@x"
+RANK = "rank", "ben@x"
+
+STATES = [
+    # What the machine says, what the manual makes of it, and what today's negotiator does.
+    ("Owner, and its START is false", slot("Owner", Requirements="/Expr(START)/", START=False), None, None),
+    ("Owner, and takes jobs", slot("Owner"), FREE, FREE),
+    ("Unclaimed", slot("Unclaimed"), FREE, FREE),
+    ("Unclaimed, but its Requirements are undefined", slot("Unclaimed", Requirements="/Expr(Nothing)/"), None, None),
+    ("Matched, but not claimed yet", slot("Matched"), FREE, FREE),
+    ("Claimed, but running no job", bens(activity="Idle"), None, PRIORITY),
+    ("Claimed, and nobody says for whom", slot("Claimed"), None, FREE),
+    ("Claimed and running a job", bens(), PRIORITY, PRIORITY),
+    ("by a user of better priority", bens(RemoteUser="best@x"), None, ("priority", "best@x")),
+    ("by the user who asks", bens(RemoteUser="ann@x"), None, None),
+    ("and the machine prefers the new job", bens(Rank=1.0), RANK, RANK),
+    ("whoever has it", bens(Rank=1.0, RemoteUser="best@x"), ("rank", "best@x"), ("rank", "best@x")),
+    ("and the machine prefers its job", bens(CurrentRank=1.0), None, None),
+    ("a suspended one", bens(activity="Suspended"), PRIORITY, PRIORITY),
+    ("one that may retire for a while", bens(activity="Retiring", RetirementTimeRemaining=600), None, None),
+    ("one that has retired", bens(activity="Retiring", RetirementTimeRemaining=0), PRIORITY, PRIORITY),
+    ("Preempting, for nobody yet", bens("Preempting", "Vacating"), PRIORITY, PRIORITY),
+    ("for somebody better", bens("Preempting", "Vacating", PreemptingUser="best@x"), None, ("priority", "best@x")),
+    ("for one that it likes better", bens("Claimed", "Retiring", PreemptingRank=2.0, Rank=1.0), None, None),
+    ("for one that it likes less", bens("Claimed", "Retiring", PreemptingRank=2.0, Rank=3.0), RANK, RANK),
+    ("Drained", slot("Drained", Draining=True), None, None),
+    ("Draining, with its last job", bens(Draining=True), None, None),
+    ("Backfill", slot("Backfill", "Busy"), FREE, FREE),
+    ("Offline, but could be woken", slot("Unclaimed", Offline=True), FREE, FREE),
+]
+
+
+@pytest.mark.parametrize("rules", ["documented", "htcondor"])
+@pytest.mark.parametrize(("ad", "documented", "htcondor"), [row[1:] for row in STATES], ids=[row[0] for row in STATES])
+def test_state(
+    ad: Ad, documented: Any, htcondor: Any, rules: str, run: Run, state: Path, tmp_path: Path
+) -> None:
+    wanted = documented if rules == "documented" else htcondor
+    assert matches(run, state, tmp_path, rules, [ad], [JOB]) == ([] if wanted is None else [("slot1@m", *wanted)])
+
+
+@pytest.mark.parametrize("rules", ["documented", "htcondor"])
+@pytest.mark.parametrize(
+    ("ad", "of_running_jobs", "settings"),
+    [
+        (bens(JobId="2.0"), PRIORITY, {}),
+        (bens(activity="Suspended", JobId="2.0"), PRIORITY, {}),
+        (bens(activity="Retiring", JobId="2.0", RetirementTimeRemaining=600), None, {}),
+        (bens(JobId="2.0", RetirementTimeRemaining=600), PRIORITY, {"negotiator_consider_early_preemption": True}),
+        (bens("Preempting", "Vacating", JobId="2.0"), PRIORITY, {}),
+        (bens(JobId="2.0", PreemptingRank=2.0, Rank=1.0), None, {}),
+        (bens(JobId="2.0", Rank=1.0), RANK, {}),
+        (bens(JobId="2.0"), None, {"negotiator_consider_preemption": False}),
+    ],
+    ids=["busy", "suspended", "retiring", "retiring, early", "preempting", "waited for", "outranked", "not considered"],
+)
+def test_the_same_holds_for_jobs_of_fairqs_own_queue(
+    ad: Ad, of_running_jobs: Any, settings: Ad, rules: str, run: Run, state: Path, tmp_path: Path
+) -> None:
+    """A job that is imported with its slot goes on as the machine tells, and a preempted one waits again."""
+    running = {**JOB, "ClusterId": 2, "JobStatus": 2, "User": "ben@x", "Owner": "ben"}
+    got = matches(run, state, tmp_path, rules, [ad], [JOB, running], **settings)
+    assert got == ([] if of_running_jobs is None else [("slot1@m", *of_running_jobs)])
+    shown = json.loads(run("--state", state, "queue", "--json").out)
+    assert {row["ClusterId"]: row["JobStatus"] for row in shown} == ({1: 1, 2: 2} if not got else {1: 2, 2: 1})
+    (told,) = json.loads(run("--state", state, "export", "--slots").out)
+    if got:
+        assert (told["State"], told["Activity"], told["RemoteUser"]) == ("Claimed", "Busy", "ann@x")
+        assert "RetirementTimeRemaining" not in told
+    else:
+        assert {name: told[name] for name in ad} == ad
+
+
+@pytest.mark.parametrize(("discount", "used"), [(False, 1), (True, 0)])
+def test_a_suspended_job_is_charged_unless_the_pool_discounts_it(
+    discount: bool, used: int, run: Run, state: Path, tmp_path: Path
+) -> None:
+    """The slot's Activity is what counts, of a job in the queue as of a foreign one."""
+    slots = [{**bens(activity="Suspended", JobId=f"{n}.0"), "Name": f"slot{n}@m"} for n in (2, 3)]
+    running = {**JOB, "ClusterId": 2, "JobStatus": 7, "User": "ben@x", "Owner": "ben"}
+    text = f"{discount}".lower()
+    config = tmp_path / "c.toml"
+    config.write_text(f"[accounting]\nnegotiator_discount_suspended_resources = {text}\n")
+    for name, ads in (("slots", slots), ("jobs", [running])):
+        (tmp_path / f"{name}.json").write_text(json.dumps(ads))
+    words = ["--slots", tmp_path / "slots.json", "--jobs", tmp_path / "jobs.json", "--now", NOW]
+    assert run("--state", state, "import", *words).code == 0
+    assert run("--state", state, "--config", config, "negotiate", "--now", NOW + 60).code == 0
+    found = json.loads(run("--state", state, "userprio", "--all", "--allusers", "--json").out)
+    assert [row["WeightedResourcesUsed"] for row in found if row["Name"] == "ben@x"] == [2 * used]
+    assert run("--state", state, "state", "check").code == 0
+    finish = run("--state", state, "finish", "2.0", "--now", NOW + 90)
+    assert finish.code == 0, finish.err
+    found = json.loads(run("--state", state, "userprio", "--all", "--allusers", "--json").out)
+    assert [row["WeightedResourcesUsed"] for row in found if row["Name"] == "ben@x"] == [used]
+
+
+def test_a_job_that_goes_on_is_charged_again(run: Run, state: Path, tmp_path: Path) -> None:
+    """A machine that is imported anew, its job no longer suspended, costs what it did."""
+    config = tmp_path / "c.toml"
+    config.write_text("[accounting]\nnegotiator_discount_suspended_resources = true\n")
+    (tmp_path / "jobs.json").write_text(json.dumps([{**JOB, "JobStatus": 2, "User": "ben@x", "Owner": "ben"}]))
+    used = []
+    for step, activity in enumerate(["Busy", "Suspended", "Busy"]):
+        (tmp_path / "slots.json").write_text(json.dumps([bens(activity=activity, JobId="1.0")]))
+        now = NOW + 60 * step
+        words = ["--slots", tmp_path / "slots.json", "--jobs", tmp_path / "jobs.json", "--now", now]
+        assert run("--state", state, "import", *words).code == 0
+        assert run("--state", state, "--config", config, "negotiate", "--now", now + 1).code == 0
+        assert run("--state", state, "state", "check").code == 0
+        (row,) = json.loads(run("--state", state, "userprio", "ben@x", "--all", "--json").out)
+        used.append(row["WeightedResourcesUsed"])
+    assert used == [1, 0, 1]
+
+
+@pytest.mark.parametrize("rules", ["documented", "htcondor"])
+def test_an_offline_machine_is_the_last_resort(rules: str, run: Run, state: Path, tmp_path: Path) -> None:
+    """It is matched only when all that are awake are taken."""
+    slots = [
+        {**slot("Unclaimed"), "Name": f"slot1@m{n}", "Machine": f"m{n}", "Offline": n == 1} for n in range(1, 4)
+    ]
+    jobs = [{**JOB, "ProcId": n} for n in range(3)]
+    assert matches(run, state, tmp_path, rules, slots, jobs)[-1][0] == "slot1@m1"
