@@ -1,0 +1,51 @@
+"""Priorities as a live DIRAC keeps them, against what they should be (DIRAC issue 8650; reference dirac 7)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from fairq.engine.shares.recalculation import Recalculation
+from fairq.engine.shares.written import as_selected, as_written
+
+TOLERANCE = 2e-6
+"""How far two numbers may be apart that were once the same: a table keeps six digits."""
+
+Verdict = Literal["same", "differs", "missing", "emptied"]
+
+
+class Checked(NamedTuple):
+    """One queue: its number, the expected priority as it would be kept, the stored one, and the verdict.
+
+    *missing*: nothing is stored; *emptied*: it holds no job, so that nothing is expected.
+    """
+
+    queue: int
+    expected: float | None
+    stored: float | None
+    verdict: Verdict
+
+
+def check(result: Recalculation, stored: Mapping[int, float]) -> list[Checked]:
+    """Compare every queue's priority with what is *stored* of it, by the queue's number."""
+    found = []
+    for queue, priority in zip(result.queues, result.priorities.tolist(), strict=True):
+        kept = stored.get(queue.id)
+        if math.isnan(priority):
+            found.append(Checked(queue.id, None, kept, "emptied"))
+            continue
+        expected = as_selected(as_written(priority))
+        verdict: Verdict = "missing" if kept is None else "same" if _same(expected, kept) else "differs"
+        found.append(Checked(queue.id, expected, kept, verdict))
+    return found
+
+
+def all_alike(stored: Mapping[int, float]) -> float | None:
+    """Return the priority that all of several queues have, if they do: nobody recalculates them."""
+    values = set(stored.values())
+    return values.pop() if len(stored) > 1 and len(values) == 1 else None
+
+
+def _same(expected: float, stored: float) -> bool:
+    return math.isclose(expected, stored, rel_tol=TOLERANCE, abs_tol=5e-5)

@@ -1,0 +1,85 @@
+"""Which task queue, and which of its jobs, a pilot gets (DIRAC TaskQueueDB.matchAndGetJob; reference dirac 3.2).
+
+Three ways: *dirac* orders by U/w with a uniform U for each, which favours the heavy ones beyond their share;
+*proportional* orders by -ln(U)/w, so that each comes first in proportion to its weight; *strict* takes the
+heaviest, and of equals the one with the lowest number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.shares.model import WaitingJob
+from fairq.engine.shares.rules import Rules, Selection
+from fairq.engine.shares.user_priority import real_priority
+
+Floats = NDArray[np.float64]
+
+Draw = Callable[[int], Floats]
+"""Gives so many numbers, uniform in [0, 1): the method `random` of a NumPy generator, with a seed or without."""
+
+NODES = 128
+"""Points of the integration of `chances`: exact for up to 256 candidates, and no worse than 1e-9 above."""
+
+
+def order(weights: Sequence[float] | Floats, draw: Draw, selection: Selection) -> list[int]:
+    """Return the places of *weights* in the order in which they are tried.
+
+    A weight of 0 or less, or none (NaN), comes last.
+    """
+    given = np.nan_to_num(np.asarray(weights, float), nan=0.0)
+    if selection == "strict":
+        keys = -given
+    else:
+        drawn = draw(len(given))
+        amounts = -np.log1p(-drawn) if selection == "proportional" else drawn
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            keys = np.where(given > 0, amounts / given, np.inf)
+    return [int(place) for place in np.argsort(keys, kind="stable")]
+
+
+def choose_queues(priorities: Sequence[float] | Floats, draw: Draw, rules: Rules) -> list[int]:
+    """Return the places of the matching queues that are tried, in order; DIRAC tries ten."""
+    return order(priorities, draw, rules.selection)[: rules.candidates]
+
+
+def choose_jobs(jobs: Sequence[WaitingJob], draw: Draw, rules: Rules) -> list[int]:
+    """Return the numbers of the jobs of one queue that are tried, in order.
+
+    A job is drawn by its real priority; what is tried are the oldest jobs of that same UserPriority: under
+    DIRAC's rules 50 of them in random order, otherwise the oldest one.
+    """
+    if not jobs:
+        return []
+    weights = [real_priority(job.user_priority) for job in jobs]
+    wanted = jobs[order(weights, draw, rules.selection)[0]].user_priority
+    oldest = sorted(job.id for job in jobs if job.user_priority == wanted)[: rules.job_pool]
+    return [oldest[place] for place in np.argsort(draw(len(oldest)), kind="stable")] if len(oldest) > 1 else oldest
+
+
+def chances(weights: Sequence[float], selection: Selection) -> list[float]:
+    """Return with what chance each of *weights* comes first; all of them are positive.
+
+    For *dirac* the integral over u from 0 to 1 of the product, over all others, of max(0, 1 - u w_j / w_i).
+    """
+    given = np.asarray(weights, float)
+    if not len(given):
+        return []
+    if selection == "strict":
+        return [float(place == int(np.argmax(given))) for place in range(len(given))]
+    if selection == "proportional":
+        return [float(part) for part in given / given.sum()]
+    points, parts = np.polynomial.legendre.leggauss(NODES)
+    heaviest = given.max()
+    found = []
+    for place, own in enumerate(given):
+        # Beyond own/heaviest the heaviest one always comes first.
+        end = min(1.0, own / heaviest)
+        others = np.delete(given, place)
+        u = (points + 1) / 2 * end
+        inside = np.prod(np.maximum(0.0, 1 - u[:, None] * others[None, :] / own), axis=1)
+        found.append(float(np.sum(parts * inside) / 2 * end))
+    return found

@@ -1,0 +1,124 @@
+"""Single conditions that a pilot puts on task queues (DIRAC TaskQueueDB.__generateTQMatchSQL; reference dirac 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fairq.engine.shares.model import Requirements
+
+SETS: Mapping[str, Callable[[Requirements], tuple[str, ...]]] = {
+    "Site": lambda queue: queue.sites,
+    "GridCE": lambda queue: queue.grid_ces,
+    "Platform": lambda queue: queue.platforms,
+    "JobType": lambda queue: queue.job_types,
+    "Tag": lambda queue: queue.tags,
+}
+"""What a pilot may say of itself, and what a queue lists for it."""
+
+SINGLE: Mapping[str, Callable[[Requirements], Any]] = {
+    "Owner": lambda queue: queue.owner,
+    "OwnerGroup": lambda queue: queue.group,
+    "CPUTime": lambda queue: queue.cpu_time,
+}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition.
+
+    Attributes:
+        key: what of the pilot it is about: CPUTime, Owner, Site, BannedSites, Tag, ...
+        offered: what the pilot says of it, as text.
+        wanted: returns what the queue asks for, as text.
+        holds: tells whether a queue fulfils it.
+    """
+
+    key: str
+    offered: str
+    wanted: Callable[[Requirements], str]
+    holds: Callable[[Requirements], bool]
+
+
+def values(given: Any) -> list[str]:
+    """Return what is given as one value or as a list of them, as texts."""
+    listed = given if isinstance(given, list | tuple | set | frozenset) else [given]
+    return [str(value).strip() for value in listed]
+
+
+def is_any(offered: Iterable[str]) -> bool:
+    """Tell whether one of the values is the word "any", whatever its case and punctuation."""
+    return any("".join(sign for sign in value if sign.isalnum()).lower() == "any" for value in offered)
+
+
+def text(listed: Iterable[Any]) -> str:
+    """Return the values as one text."""
+    return ", ".join(str(value) for value in listed) or "none"
+
+
+def cpu_time(given: Any) -> Condition:
+    """The queue's CPU time fits into the pilot's (HS06 seconds)."""
+    most = max(float(value) for value in values(given))
+    return Condition("CPUTime", f"{most:g}", lambda queue: str(queue.cpu_time), lambda queue: queue.cpu_time <= most)
+
+
+def one_of(key: str, given: Any) -> Condition:
+    """The queue's single value is one of those given."""
+    read, allowed = SINGLE[key], set(values(given))
+    return Condition(key, text(sorted(allowed)), lambda queue: str(read(queue)), lambda queue: read(queue) in allowed)
+
+
+def listed(key: str, offered: list[str]) -> Condition:
+    """The queue lists nothing, or one of what the pilot has."""
+    read, has = SETS[key], frozenset(offered)
+    return Condition(
+        key,
+        text(offered),
+        lambda queue: text(read(queue)),
+        lambda queue: not read(queue) or not has.isdisjoint(read(queue)),
+    )
+
+
+def not_banned_by_queue(offered: list[str]) -> Condition:
+    """The queue does not ban the site (at least one, if there are several)."""
+    has = frozenset(offered)
+    return Condition(
+        "BannedSites",
+        text(offered),
+        lambda queue: f"not {text(queue.banned_sites)}",
+        lambda queue: not has <= set(queue.banned_sites),
+    )
+
+
+def not_banned_by_pilot(key: str, banned: list[str]) -> Condition:
+    """The queue does not list all of what the pilot bans."""
+    read, bans = SETS[key], frozenset(banned)
+    return Condition(
+        f"Banned{key}",
+        text(banned),
+        lambda queue: text(read(queue)),
+        lambda queue: not bans <= set(read(queue)),
+    )
+
+
+def tags(offered: list[str]) -> Condition:
+    """The pilot has all the tags that the queue asks for."""
+    has = frozenset(offered)
+    return Condition(
+        "Tag", text(sorted(has - {""})), lambda queue: text(queue.tags), lambda queue: has.issuperset(queue.tags)
+    )
+
+
+def required_tags(required: list[str]) -> Condition:
+    """The queue asks for all the tags that the pilot insists on."""
+    needs = frozenset(required)
+    return Condition(
+        "RequiredTag", text(sorted(needs)), lambda queue: text(queue.tags), lambda queue: needs <= set(queue.tags)
+    )
+
+
+def max_ram(given: Any) -> Condition:
+    """The pilot has the RAM (MB) that the queue needs at least."""
+    has = float(given)
+    return Condition("MaxRAM", f"{has:g}", lambda queue: str(queue.min_ram), lambda queue: has >= queue.min_ram)

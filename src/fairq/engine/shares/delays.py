@@ -1,0 +1,98 @@
+"""Matching delays of a site: how soon the next job of a kind may start there (DIRAC Limiter; reference dirac 3.4).
+
+Every attribute and value has a bucket of starts: it is full with `burst` of them (1, unless set), a start takes
+one out, and one comes back every so many seconds. With a burst of 1 that is the least time between two starts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from fairq.engine.shares.options import is_yes
+from fairq.engine.shares.rules import Rules
+from fairq.errors import ShareCorrectionError
+
+BURST = "Burst"
+
+Kind = tuple[str, str]
+"""An attribute of jobs and one of its values."""
+
+
+@dataclass(frozen=True)
+class Delay:
+    """One kind's delay: seconds per start, and how many may come at once."""
+
+    seconds: float
+    burst: float = 1.0
+
+
+class Bucket(NamedTuple):
+    """How many starts were left at a time (epoch seconds). This is what has to be remembered."""
+
+    left: float
+    time: float
+
+
+def read_delays(job_scheduling: Mapping[str, Any], site: str, rules: Rules) -> dict[Kind, Delay]:
+    """Return the delays of *site* in the options CheckMatchingDelay and MatchingDelay.
+
+    Raises ShareCorrectionError for a delay that is no number; under DIRAC's rules it voids the site's delays.
+    """
+    if not is_yes(job_scheduling.get("CheckMatchingDelay", True)):
+        return {}
+    section = (job_scheduling.get("MatchingDelay") or {}).get(site) or {}
+    bursts = section.get(BURST) or {}
+    found = {}
+    for attribute, options in section.items():
+        if attribute == BURST or not isinstance(options, Mapping):
+            continue
+        for value, text in options.items():
+            seconds = _number(text)
+            burst = _number((bursts.get(attribute) or {}).get(value, 1))
+            if not (seconds >= 0 and burst >= 1):
+                if rules.checked_settings:
+                    raise ShareCorrectionError(
+                        where=f"MatchingDelay/{site}",
+                        reason=f"{attribute}/{value} = {text!r} is no delay",
+                        cure="give seconds of 0 or more, and a Burst of 1 or more",
+                    )
+                return {}
+            found[attribute, value] = Delay(seconds, burst)
+    return found
+
+
+def _number(text: Any) -> float:
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def left(delay: Delay, bucket: Bucket | None, now: float) -> float:
+    """Return how many starts are left at the time *now*."""
+    if bucket is None or not delay.seconds:
+        return delay.burst
+    return min(delay.burst, bucket.left + max(0.0, now - bucket.time) / delay.seconds)
+
+
+def delayed(delays: Mapping[Kind, Delay], buckets: Mapping[Kind, Bucket], now: float) -> dict[str, list[str]]:
+    """Return the negative condition: the kinds of which none may start at the time *now*."""
+    negative: dict[str, list[str]] = {}
+    for (attribute, value), delay in delays.items():
+        if left(delay, buckets.get((attribute, value)), now) < 1 - 1e-9:
+            negative.setdefault(attribute, []).append(value)
+    return negative
+
+
+def started(
+    delays: Mapping[Kind, Delay], buckets: Mapping[Kind, Bucket], job: Mapping[str, str], now: float
+) -> dict[Kind, Bucket]:
+    """Return the buckets that change when a *job* with these attributes starts at the time *now*."""
+    return {
+        kind: Bucket(max(0.0, left(delay, buckets.get(kind), now) - 1), now)
+        for kind, delay in delays.items()
+        if job.get(kind[0]) == kind[1] and delay.seconds
+    }

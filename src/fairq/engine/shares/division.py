@@ -1,0 +1,81 @@
+"""A pool of task queues shares out its share (DIRAC calculate_priority; reference dirac 2.2 and 2.3).
+
+Sums are made in the order of the queues, one after the other, as DIRAC makes them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.errors import DiracStopsError
+
+FLOOR = 0.001
+"""The least priority a queue gets, and what a background queue gets."""
+
+BACKGROUND_UP_TO = 0.1
+"""The largest average priority of a background queue."""
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Division:
+    """What came of a division; arrays over the queues unless they say otherwise.
+
+    Attributes:
+        background: the queue is in the background.
+        totals: over the pools: the sum of the weights of their queues that are not in the background.
+        own: the queue's own part of its pool's share.
+        priority: the parts of all of its family together.
+        families: over the families: how many queues are in each.
+    """
+
+    background: NDArray[np.bool_]
+    totals: Floats
+    own: Floats
+    priority: Floats
+    families: Places
+
+
+def divide(
+    weights: Floats,
+    averages: Floats,
+    pool: Places,
+    shares: Floats,
+    allowed: NDArray[np.bool_],
+    family: Places,
+    *,
+    strict: bool,
+) -> Division:
+    """Divide the *shares* of all pools among their queues.
+
+    Args:
+        weights: over the queues: what a queue weighs in its pool.
+        averages: over the queues: the average real priority of its jobs, which tells background queues.
+        pool, family: over the queues: the numbers of its pool and of its family, from 0.
+        shares, allowed: over the pools: the share, and whether background queues are allowed.
+        strict: raise DiracStopsError where DIRAC divides by zero; otherwise queues that all weigh nothing are
+            given equal parts.
+    """
+    background = allowed[pool] & (averages <= BACKGROUND_UP_TO)
+    totals = _sums(pool, np.where(background, 0.0, weights), len(shares))
+    weightless = ~background & (totals[pool] == 0)
+    if strict and weightless.any():
+        raise DiracStopsError(
+            reason="the priorities of all jobs of a pool of task queues add up to 0", cure="give one of them a priority"
+        )
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        own = (shares / totals)[pool] * weights
+    if weightless.any():
+        alike = _sums(pool, weightless, len(shares))
+        own[weightless] = (shares[pool] / np.maximum(alike[pool], 1.0))[weightless]
+    own = np.where(background, FLOOR, np.maximum(own, FLOOR))
+    return Division(background, totals, own, _sums(family, own)[family], np.bincount(family))
+
+
+def _sums(numbers: Places, amounts: NDArray[np.float64 | np.bool_], least: int = 0) -> Floats:
+    return np.bincount(numbers, amounts, least).astype(np.float64)

@@ -1,0 +1,136 @@
+"""How every priority came about, from the group to the user to the task queue, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairq.engine.shares.corrector import EntityCorrection
+from fairq.engine.shares.model import DEFAULT_SHARE, Group, TaskQueue
+from fairq.engine.shares.recalculation import Recalculation, Share
+
+
+@dataclass(frozen=True)
+class QueueExplanation:
+    """One task queue.
+
+    Attributes:
+        queue: what it asks for, and its jobs.
+        average: of its jobs' real priorities; None: it is emptied.
+        background: it is in the background.
+        pool_share, pool_weight: what its pool shares out, and the sum of the weights that compete for it.
+        own: its own part of that, or the floor; None: not set.
+        family: how many queues are summed with it, itself counted.
+        priority: the result; None: not set.
+    """
+
+    queue: TaskQueue
+    average: float | None
+    background: bool
+    pool_share: float | None
+    pool_weight: float | None
+    own: float | None
+    family: int
+    priority: float | None
+
+
+@dataclass(frozen=True)
+class UserExplanation:
+    """One user of a group, or (owner None) all users of a group with job sharing.
+
+    Attributes:
+        owner: the user.
+        share: the expected share, what each corrector did, and the share after.
+        queues: of the user, in the order given.
+    """
+
+    owner: str | None
+    share: Share
+    queues: tuple[QueueExplanation, ...]
+
+    @property
+    def corrections(self) -> tuple[EntityCorrection, ...]:
+        """What each corrector did, in order."""
+        return self.share.steps
+
+
+@dataclass(frozen=True)
+class GroupExplanation:
+    """One group.
+
+    Attributes:
+        group: its properties.
+        configured: it is in the registry; otherwise the defaults stand in.
+        share: JobShare, what each corrector did, and the share after.
+        users: those with queues, by name; in a group with job sharing one entry for all of them.
+    """
+
+    group: Group
+    configured: bool
+    share: Share
+    users: tuple[UserExplanation, ...]
+
+    @property
+    def corrections(self) -> tuple[EntityCorrection, ...]:
+        """What each corrector did, in order."""
+        return self.share.steps
+
+
+def explain(result: Recalculation, group: str | None = None) -> list[GroupExplanation]:
+    """Return how every priority came about, group by group in order of name; *group*: of that one alone."""
+    queues = _queues(result, group)
+    wanted = sorted({*result.group_shares, *queues}) if group is None else [group]
+    found = []
+    for name in wanted:
+        known = result.groups.get(name, Group(name))
+        share = result.group_shares.get(name, Share(DEFAULT_SHARE, (), DEFAULT_SHARE))
+        of_group = queues.get(name, {})
+        users: tuple[UserExplanation, ...]
+        if known.job_sharing:
+            every = tuple(one for owner in sorted(of_group) for one in of_group[owner])
+            users = (UserExplanation(None, share, every),) if every else ()
+        else:
+            shares = result.user_shares.get(name, {})
+            users = tuple(
+                UserExplanation(owner, shares.get(owner, Share(0.0, (), 0.0)), tuple(of_group.get(owner, ())))
+                for owner in sorted({*shares, *of_group})
+            )
+        found.append(GroupExplanation(known, name in result.groups, share, users))
+    return found
+
+
+def _queues(result: Recalculation, group: str | None) -> dict[str, dict[str, list[QueueExplanation]]]:
+    places = {row: place for place, row in enumerate(result.rows.tolist())}
+    found: dict[str, dict[str, list[QueueExplanation]]] = {}
+    for row, queue in enumerate(result.queues):
+        name = queue.requirements.group
+        if group is None or name == group:
+            one = _queue(result, queue, row, places.get(row))
+            found.setdefault(name, {}).setdefault(queue.requirements.owner, []).append(one)
+    return found
+
+
+def _queue(result: Recalculation, queue: TaskQueue, row: int, place: int | None) -> QueueExplanation:
+    average = queue.real_priorities / queue.jobs if queue.jobs else None
+    if place is None:
+        return QueueExplanation(queue, average, False, None, None, None, 0, None)
+    division = result.division
+    pool, family = int(result.pool[place]), int(result.family[place])
+    return QueueExplanation(
+        queue,
+        average,
+        bool(division.background[place]),
+        result.pool_shares[pool],
+        float(division.totals[pool]),
+        float(division.own[place]),
+        int(division.families[family]),
+        float(result.priorities[row]),
+    )
+
+
+def factor(steps: Sequence[EntityCorrection]) -> float:
+    """Return by what all corrections together multiply a share."""
+    product = 1.0
+    for step in steps:
+        product *= step.factor
+    return product

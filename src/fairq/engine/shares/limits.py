@@ -1,0 +1,111 @@
+"""Running limits of a site: what it has enough of (DIRAC Limiter; reference dirac 3.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairq.engine.shares.options import is_yes
+from fairq.engine.shares.rules import Rules
+from fairq.errors import ShareCorrectionError
+
+COUNTED_STATUSES = ("Matched", "Running", "Stalled")
+"""Jobs in these statuses count."""
+
+CES = "CEs"
+
+JOB_ATTRIBUTES = frozenset(
+    (
+        *("JobID", "JobName", "JobType", "JobGroup", "Site", "Owner", "OwnerDN", "OwnerGroup", "VO", "UserPriority"),
+        *("Status", "MinorStatus", "ApplicationStatus", "RescheduleCounter", "VerifiedFlag", "AccountedFlag"),
+        *("SubmissionTime", "RescheduleTime", "LastUpdateTime", "StartExecTime", "HeartBeatTime", "EndExecTime"),
+    )
+)
+"""What of a job can be limited: the columns of DIRAC's job table."""
+
+Counter = Callable[[str, str | None], Mapping[str, int]]
+"""Given an attribute and a CE (None: the whole site), says how many jobs of each value run at the site."""
+
+
+@dataclass(frozen=True)
+class SiteLimits:
+    """What the limits of a site come to.
+
+    Attributes:
+        negative: the negative condition: of which attribute which values are at their limit.
+        counted: the attributes for which jobs were counted.
+        notes: limits that are not applied, and why.
+    """
+
+    negative: dict[str, list[str]]
+    counted: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def running_limits(
+    job_scheduling: Mapping[str, Any], site: str, ce: str | None, count: Counter, rules: Rules
+) -> SiteLimits:
+    """Return what the options CheckJobLimits and RunningLimit of *job_scheduling* keep from *site* and its *ce*.
+
+    Raises ShareCorrectionError for a limit that is no integer; under DIRAC's rules it voids the limits beside it.
+    """
+    if not is_yes(job_scheduling.get("CheckJobLimits", True)):
+        return SiteLimits({})
+    of_site = _section(job_scheduling, "RunningLimit", site)
+    parts = [_reached(f"RunningLimit/{site}", of_site, lambda attribute: count(attribute, None), rules)]
+    if ce:
+        own = None if rules.ce_limits == "site" else ce
+        of_ce = _section(of_site, CES, ce)
+        parts.append(_reached(f"RunningLimit/{site}/CEs/{ce}", of_ce, lambda attribute: count(attribute, own), rules))
+    counted = dict.fromkeys(attribute for part in parts for attribute in part.counted)
+    return SiteLimits(
+        merge(*(part.negative for part in parts)), tuple(counted), tuple(note for part in parts for note in part.notes)
+    )
+
+
+def merge(*conditions: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return one negative condition with the values of all of them."""
+    merged: dict[str, list[str]] = {}
+    for condition in conditions:
+        for field, values in condition.items():
+            known = merged.setdefault(field, [])
+            known += [value for value in values if value not in known]
+    return merged
+
+
+def _section(options: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
+    found: Any = options
+    for name in path:
+        found = found.get(name, {}) if isinstance(found, Mapping) else {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def _reached(
+    where: str, section: Mapping[str, Any], count: Callable[[str], Mapping[str, int]], rules: Rules
+) -> SiteLimits:
+    limits: dict[str, dict[str, int]] = {}
+    for attribute, options in section.items():
+        if not isinstance(options, Mapping):
+            continue
+        plain = {value: limit for value, limit in options.items() if not isinstance(limit, Mapping)}
+        try:
+            limits[attribute] = {value: int(str(limit)) for value, limit in plain.items()}
+        except ValueError:
+            reason = f"{attribute} has a limit that is no integer"
+            if rules.checked_settings:
+                raise ShareCorrectionError(where=where, reason=reason, cure="give a number of jobs") from None
+            return SiteLimits({}, (), (f"{where}: {reason}; DIRAC applies none of its limits",))
+    negative: dict[str, list[str]] = {}
+    notes, counted = [], []
+    for attribute, of_values in limits.items():
+        if attribute not in JOB_ATTRIBUTES:
+            if attribute != CES:
+                notes.append(f"{where}: jobs have no attribute {attribute}; the limit is not applied")
+            continue
+        running = count(attribute)
+        counted.append(attribute)
+        at_limit = [value for value, limit in of_values.items() if running.get(value, 0) >= limit]
+        if at_limit:
+            negative[attribute] = at_limit
+    return SiteLimits(negative, tuple(counted), tuple(notes))

@@ -1,0 +1,148 @@
+"""Which task queues a pilot may be given, and why not the others (DIRAC TaskQueueDB; reference dirac 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from fairq.engine.shares.conditions import (
+    SETS,
+    Condition,
+    cpu_time,
+    is_any,
+    listed,
+    max_ram,
+    not_banned_by_pilot,
+    not_banned_by_queue,
+    one_of,
+    required_tags,
+    tags,
+    values,
+)
+from fairq.engine.shares.model import Group, Requirements
+from fairq.engine.shares.negative import Negative, excluded
+from fairq.engine.shares.rules import Rules
+from fairq.errors import PilotDescriptionError
+
+LIMITS = "limits"
+"""The key of a refusal by the limits of the site."""
+
+
+class Refusal(NamedTuple):
+    """One reason for which a queue is not offered: what it is about, what it asks for, what the pilot has."""
+
+    key: str
+    wanted: str
+    offered: str
+
+
+class Matcher:
+    """Holds one pilot's conditions against task queues."""
+
+    def __init__(
+        self,
+        conditions: Mapping[str, Any],
+        groups: Mapping[str, Group],
+        rules: Rules,
+        negative: Negative | None = None,
+    ) -> None:
+        """*conditions* as `resource` makes them, *negative* as `limits` does.
+
+        Raises PilotDescriptionError if CPUTime is missing or no number, or if a tag is required that is not
+        offered; DiracStopsError as `negative.excluded`.
+        """
+        self._escapes: list[Condition] = []
+        self._conditions = [*self._owners(conditions, groups, rules), *_resources(conditions)]
+        self._negative = negative or {}
+        self._excluded = excluded(self._negative, rules)
+
+    def _owners(self, conditions: Mapping[str, Any], groups: Mapping[str, Group], rules: Rules) -> list[Condition]:
+        if "Owner" not in conditions or "OwnerGroup" not in conditions:
+            return [one_of(key, conditions[key]) for key in ("OwnerGroup", "Owner") if key in conditions]
+        owners = frozenset(values(conditions["Owner"]))
+        named = values(conditions["OwnerGroup"])
+        sharing = {name for name in named if name in groups and groups[name].job_sharing}
+
+        def of(allowed: Sequence[str]) -> Condition:
+            among = frozenset(allowed)
+            return Condition(
+                "Owner",
+                f"{', '.join(sorted(owners))} in {', '.join(allowed)}",
+                lambda queue: f"{queue.owner} in {queue.group}",
+                lambda queue: queue.group in among and (queue.group in sharing or queue.owner in owners),
+            )
+
+        if rules.owner_escapes and len(named) > 1:
+            self._escapes = [of(named[:-1])]
+            return [of(named[-1:])]
+        return [of(named)]
+
+    def matches(self, queue: Requirements) -> bool:
+        """Tell whether the pilot may be given jobs of *queue*."""
+        if all(condition.holds(queue) for condition in self._conditions) and not self._excluded(queue):
+            return True
+        return any(condition.holds(queue) for condition in self._escapes)
+
+    def matching(self, queues: Iterable[Requirements]) -> list[int]:
+        """Return the places of those of *queues* that match."""
+        return [place for place, queue in enumerate(queues) if self.matches(queue)]
+
+    def refusals(self, queue: Requirements) -> list[Refusal]:
+        """Return every reason for which *queue* is not offered; none: it is."""
+        if any(condition.holds(queue) for condition in self._escapes):
+            return []
+        found = [
+            Refusal(condition.key, condition.wanted(queue), condition.offered)
+            for condition in self._conditions
+            if not condition.holds(queue)
+        ]
+        if self._excluded(queue):
+            found.append(Refusal(LIMITS, str(queue.group), str(self._negative)))
+        return found
+
+
+def _resources(conditions: Mapping[str, Any]) -> list[Condition]:
+    found = [_cpu_time(conditions)]
+    for key in SETS:
+        offered = values(conditions[key]) if conditions.get(key) else []
+        if key != "Tag" and offered not in ([], [""]) and not is_any(offered):
+            found.append(listed(key, offered))
+            if key == "Site":
+                found.append(not_banned_by_queue(offered))
+    found += _tags(conditions)
+    for key in SETS:
+        banned = values(conditions[f"Banned{key}"]) if conditions.get(f"Banned{key}") else []
+        if banned and not is_any(banned):
+            found.append(not_banned_by_pilot(key, banned))
+    if conditions.get("MaxRAM") is not None:
+        found.append(max_ram(conditions["MaxRAM"]))
+    return found
+
+
+def _cpu_time(conditions: Mapping[str, Any]) -> Condition:
+    if "CPUTime" not in conditions:
+        raise PilotDescriptionError(what="CPUTime", reason="it is missing", cure="say how many HS06 seconds it has")
+    try:
+        return cpu_time(conditions["CPUTime"])
+    except ValueError:
+        raise PilotDescriptionError(
+            what="CPUTime", reason=f"{conditions['CPUTime']!r} is no number", cure="give HS06 seconds"
+        ) from None
+
+
+def _tags(conditions: Mapping[str, Any]) -> list[Condition]:
+    offered = values(conditions["Tag"]) if "Tag" in conditions else []
+    required = [tag for tag in values(conditions.get("RequiredTag") or []) if tag]
+    found = []
+    # A pilot that says neither takes queues without tags alone.
+    if ("Tag" in conditions or "RequiredTag" not in conditions) and not is_any(offered):
+        found.append(tags(offered))
+    if required and not is_any(required):
+        if not set(required) <= set(offered):
+            raise PilotDescriptionError(
+                what="RequiredTag",
+                reason=f"{', '.join(sorted(set(required) - set(offered)))} is required, but not offered in Tag",
+                cure="offer every tag that is required",
+            )
+        found.append(required_tags(required))
+    return found

@@ -1,0 +1,176 @@
+"""From group shares to the priorities of task queues.
+
+DIRAC TaskQueueDB.recalculateTQSharesForAll; reference dirac 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairq.engine.shares.corrections import Corrections
+from fairq.engine.shares.corrector import EntityCorrection
+from fairq.engine.shares.division import Division, Floats, Places, divide
+from fairq.engine.shares.model import DEFAULT_SHARE, Group, TaskQueue
+from fairq.engine.shares.pools import Pool, Rows, count_rows, families, place
+from fairq.engine.shares.rules import Rules
+
+EVERYBODY = "all"
+"""The name that stands for all users; DIRAC takes a real user of that name for it."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a group or a user is to get.
+
+    Attributes:
+        expected: before corrections.
+        steps: what each corrector did, in order.
+        share: after them.
+    """
+
+    expected: float
+    steps: tuple[EntityCorrection, ...]
+    share: float
+
+
+@dataclass(frozen=True)
+class Recalculation:
+    """The priorities of all task queues, and what they were made from.
+
+    Attributes:
+        rules: by which it was made.
+        groups: the configured groups, by name.
+        queues: as they were given.
+        priorities: over the queues, full precision; NaN: not set (an emptied queue).
+        group_shares: of every configured group, and of every other that has queues.
+        user_shares: of the users with queues in the groups without job sharing, by group.
+        pools: the numbers of the pools.
+        pool_shares: over the pools: what each shares out.
+        rows, pool, family: over the queues that take part: place in *queues*, pool, family.
+        division: how the pools were divided.
+    """
+
+    rules: Rules
+    groups: Mapping[str, Group]
+    queues: Sequence[TaskQueue]
+    priorities: Floats
+    group_shares: Mapping[str, Share]
+    user_shares: Mapping[str, Mapping[str, Share]]
+    pools: Mapping[Pool, int]
+    pool_shares: Sequence[float]
+    rows: Places
+    pool: Places
+    family: Places
+    division: Division
+
+    def kept_priorities(self) -> list[float]:
+        """Return the priorities as they are kept: under DIRAC's rules with four decimals."""
+        decimals = self.rules.decimals
+        values: list[float] = self.priorities.tolist()
+        return values if decimals is None else [float(f"{value:.{decimals}f}") for value in values]
+
+
+def recalculate(
+    queues: Sequence[TaskQueue],
+    groups: Mapping[str, Group],
+    rules: Rules,
+    corrections: Corrections | None = None,
+) -> Recalculation:
+    """Return the priorities of all *queues*.
+
+    Args:
+        queues: all task queues, by number.
+        groups: the configured groups; any other has the default share and no properties.
+        rules: what is computed.
+        corrections: the correctors at work, with their history (`Corrections.update`); None: none are.
+
+    Raises DiracStopsError, under DIRAC's rules alone, where DIRAC ends with an error.
+    """
+    rows = count_rows(queues, rules)
+    shares = share_groups(rows, groups, corrections)
+    return set_priorities(queues, groups, rules, corrections, rows, shares)
+
+
+def share_groups(rows: Rows, groups: Mapping[str, Group], corrections: Corrections | None) -> dict[str, Share]:
+    """Return the share of every configured group; only those that have queues are corrected."""
+    expected = {name: group.share for name, group in groups.items()}
+    if corrections is None:
+        return {name: Share(share, (), share) for name, share in expected.items()}
+    corrected = corrections.correct({name: expected[name] for name in rows.owners if name in expected})
+    return {
+        name: Share(share, corrected.steps.get(name, ()), corrected.shares.get(name, share))
+        for name, share in expected.items()
+    }
+
+
+def set_priorities(
+    queues: Sequence[TaskQueue],
+    groups: Mapping[str, Group],
+    rules: Rules,
+    corrections: Corrections | None,
+    rows: Rows,
+    group_shares: Mapping[str, Share],
+    only: tuple[str, str] | None = None,
+) -> Recalculation:
+    """Divide the groups' shares among users and queues; *only*: for one user's sake, in one group.
+
+    DIRAC TaskQueueDB.recalculateTQSharesForEntity.
+    """
+    all_shares = dict(group_shares)
+    user_shares: dict[str, Mapping[str, Share]] = {}
+    pools: dict[Pool, int] = {}
+    amounts: list[float] = []
+    allowed: list[bool] = []
+    user = EVERYBODY if only is None else only[0]
+    for name in rows.owners if only is None else [only[1]]:
+        group = groups.get(name, Group(name))
+        share = all_shares.setdefault(name, Share(DEFAULT_SHARE, (), DEFAULT_SHARE)).share
+        if group.job_sharing:
+            parts: dict[str | None, float] = {None: share}
+        else:
+            users = user_shares[name] = share_users(name, share, rows.owners.get(name, {}), corrections)
+            parts = {owner: users[owner].share for owner in _targets(user, rows.owners.get(name, {}), rules)}
+        for owner, part in parts.items():
+            pools[name, owner] = len(pools)
+            amounts.append(part)
+            allowed.append(group.background)
+    places, pool = place(queues, groups, pools)
+    family = families(queues, places, rules)
+    sums = np.array([queues[row][3] for row in places.tolist()], float)
+    averages = sums / np.array([queues[row][2] for row in places.tolist()], float)
+    division = divide(
+        averages if rules.consolidation == "average" else sums,
+        averages,
+        pool,
+        np.array(amounts, float),
+        np.array(allowed, bool),
+        family,
+        strict=rules.zero_use == "error",
+    )
+    priorities = np.full(len(queues), np.nan)
+    priorities[places] = division.priority
+    return Recalculation(
+        rules, groups, queues, priorities, all_shares, user_shares, pools, amounts, places, pool, family, division
+    )
+
+
+def share_users(
+    group: str, share: float, owners: Mapping[str, int], corrections: Corrections | None
+) -> dict[str, Share]:
+    """Divide a group's *share* among its *owners* with queues, and correct their parts."""
+    expected = {owner: share / len(owners) for owner in owners}
+    if corrections is None:
+        return {owner: Share(part, (), part) for owner, part in expected.items()}
+    corrected = corrections.correct(expected, group)
+    return {
+        owner: Share(part, corrected.steps.get(owner, ()), corrected.shares[owner]) for owner, part in expected.items()
+    }
+
+
+def _targets(user: str, owners: Mapping[str, int], rules: Rules) -> list[str]:
+    """Return whose queues are set: those of a *user* who had queues before, whom no one else is affected by."""
+    named = user != EVERYBODY or rules.all_is_magic
+    return [user] if named and owners.get(user, 0) > 1 else list(owners)

@@ -1,0 +1,97 @@
+"""From a pilot's description of itself to what is matched (DIRAC Matcher; reference dirac 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fairq.engine.shares.groups import JOB_SHARING
+from fairq.engine.shares.model import Credentials, Group
+from fairq.engine.shares.rules import Rules
+from fairq.errors import PilotDescriptionError
+
+GENERIC_PILOT = "GenericPilot"
+TAKEN_OVER = ("Owner", "OwnerGroup", "CPUTime", "GridCE", "Site", "Platform", "JobType", "MaxRAM", "JobID")
+"""What counts of a description, besides tags and processors; all Banned keys are dropped."""
+
+MOST_PROCESSORS = 1024
+"""Beyond so many processors DIRAC adds no tags for them."""
+
+TEST = "Test"
+"""The job type that alone is given to a site that is not in use."""
+
+
+def match_conditions(pilot: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the match conditions (DIRAC's match dictionary) that the description of a *pilot* makes.
+
+    Raises PilotDescriptionError if NumberOfProcessors is no number.
+    """
+    conditions = {key: pilot[key] for key in TAKEN_OVER if key in pilot}
+    tags: set[str] = set()
+    if "Tag" in pilot:
+        tags.update(_tags(pilot["Tag"]))
+        if "RequiredTag" in pilot:
+            conditions["RequiredTag"] = sorted(set(_tags(pilot["RequiredTag"])))
+    tags.update(_processor_tags(pilot.get("NumberOfProcessors")))
+    if "WholeNode" in pilot:
+        tags.add("WholeNode")
+    if tags or "Tag" in pilot:
+        conditions["Tag"] = sorted(tags)
+    return conditions
+
+
+def _tags(value: Any) -> list[str]:
+    if not isinstance(value, str):
+        return [str(tag) for tag in value or ()]
+    inner = value.strip().strip("[](){}")
+    return [tag.strip().strip("'\"") for tag in inner.split(",")]
+
+
+def _processor_tags(given: Any) -> list[str]:
+    if not given:
+        return []
+    try:
+        count = int(given)
+    except (TypeError, ValueError):
+        raise PilotDescriptionError(
+            what="NumberOfProcessors", reason=f"{given!r} is no number", cure="give a whole number"
+        ) from None
+    if count > MOST_PROCESSORS:
+        return []
+    return [f"{number}Processors" for number in range(1, count + 1)] + ["MultiProcessor"] * (count > 1)
+
+
+def apply_credentials(
+    conditions: Mapping[str, Any], credentials: Credentials, groups: Mapping[str, Group], rules: Rules
+) -> dict[str, Any]:
+    """Return *conditions* narrowed to the groups and owners whose jobs a pilot with these *credentials* may take.
+
+    A generic pilot takes what it named, or any group of its VO; any other its own group's. One that is not of a
+    group with job sharing is bound to its user; DIRAC sets OwnerDN alone for that, which no queue is kept by.
+    """
+    narrowed = dict(conditions)
+    if GENERIC_PILOT in credentials.properties:
+        if "OwnerGroup" not in narrowed:
+            own = groups.get(credentials.group, Group(credentials.group))
+            narrowed["OwnerGroup"] = [name for name, group in groups.items() if group.vo == own.vo]
+        return narrowed
+    narrowed["OwnerGroup"] = credentials.group
+    if JOB_SHARING not in credentials.properties:
+        if credentials.dn is not None:
+            narrowed["OwnerDN"] = credentials.dn
+        if rules.private_pilots == "owner" and credentials.owner is not None:
+            narrowed["Owner"] = credentials.owner
+    return narrowed
+
+
+def apply_site(conditions: Mapping[str, Any], usable_sites: Sequence[str] | None) -> dict[str, Any]:
+    """Return *conditions* with test jobs alone for a site that is not among *usable_sites* (None: all are).
+
+    Raises PilotDescriptionError if no site is named.
+    """
+    if "Site" not in conditions:
+        raise PilotDescriptionError(what="Site", reason="it is missing", cure="name the site that the pilot runs at")
+    narrowed = dict(conditions)
+    if usable_sites is not None and conditions["Site"] not in usable_sites:
+        narrowed["JobType"] = TEST
+    return narrowed

@@ -1,0 +1,16 @@
+"""How DIRAC keeps a priority: four decimals in a statement, a 4-byte FLOAT in the table (reference dirac 2.4)."""
+
+from __future__ import annotations
+
+import struct
+
+
+def as_written(priority: float) -> str:
+    """Return the text with which DIRAC sets a queue's priority."""
+    return f"{priority:.4f}"
+
+
+def as_selected(text: str) -> float:
+    """Return what a query shows of a priority that was set with *text*: six digits of a 4-byte number."""
+    (stored,) = struct.unpack("f", struct.pack("f", float(text)))
+    return float(f"{stored:.6g}")
