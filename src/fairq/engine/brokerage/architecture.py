@@ -1,0 +1,213 @@
+"""The hardware and platform that a task asks for (reference panda 7; PanDA JediTaskSpec).
+
+::
+
+    sw_platform [@base_platform] [#host_cpu_spec] [&host_gpu_spec]
+
+or a JSON object with ``sw_platform``, ``base_platform``, ``cpu_specs``, ``gpu_spec`` and ``cpu_pref``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+ANYTHING = "*"
+"""A part of a specification that is left open."""
+
+_GPU_KEYS = {
+    "cuda": "version",
+    "uarch": "microarchitecture",
+    "driver": "driver_version",
+    "model": "model",
+    "vram": "vram",
+}
+_GPU_PART = re.compile(r"(\w+)(>=|<=|!=|==|>|<|=)(.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class CpuSpec:
+    """One alternative of a CPU; ``*`` is left open, None is missing where it must not be."""
+
+    arch: str | None
+    vendor: str = ANYTHING
+    instr: str = ANYTHING
+
+    def as_dict(self) -> dict[str, str]:
+        """Return it in PanDA's own form."""
+        arch = {} if self.arch is None else {"arch": self.arch}
+        return {**arch, "vendor": self.vendor, "instr": self.instr}
+
+
+@dataclass(frozen=True, slots=True)
+class GpuSpec:
+    """A GPU.
+
+    Args:
+        vendor: a pattern; ``*`` is left open.
+        model: a pattern; ``*`` is left open. *model_excluded*: GPUs that match it are those not wanted.
+        others: ``vram`` (MiB), ``version`` (of CUDA) and ``driver_version`` as operator and number,
+            ``microarchitecture`` as one name or several.
+    """
+
+    vendor: str = ANYTHING
+    model: str = ANYTHING
+    model_excluded: bool = False
+    others: tuple[tuple[str, str | tuple[str, ...]], ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it in PanDA's own form."""
+        model: Any = {"pattern": self.model, "excl": True} if self.model_excluded else self.model
+        others = {key: list(value) if isinstance(value, tuple) else value for key, value in self.others}
+        return {"vendor": self.vendor, "model": model, **others}
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """What a task's ``architecture`` says; None is not asked for.
+
+    Args:
+        sw_platform: such as ``x86_64-el9-gcc13-opt``; may be a regular expression, may be empty.
+        base_platform: the platform that it needs to run in, in a container.
+        cpus: alternatives, of which one must fit.
+        gpu: the GPU.
+        preferred_level: the CPU level that it had better run on, such as ``x86_64-v3``.
+    """
+
+    sw_platform: str | None = None
+    base_platform: str | None = None
+    cpus: tuple[CpuSpec, ...] | None = None
+    gpu: GpuSpec | None = None
+    preferred_level: str | None = None
+
+    @property
+    def platforms(self) -> str | None:
+        """The platform with its base, ``platform@base``."""
+        if self.sw_platform is None or not self.base_platform:
+            return self.sw_platform
+        return f"{self.sw_platform}@{self.base_platform}"
+
+    def to_json(self) -> str:
+        """Return the JSON form in which PanDA keeps it: what is left open is left out."""
+        parts: dict[str, Any] = {"sw_platform": self.sw_platform, "base_platform": self.base_platform}
+        parts["cpu_specs"] = [given for given in (_given(spec.as_dict()) for spec in self.cpus or ()) if given]
+        parts["gpu_spec"] = _given(self.gpu.as_dict()) if self.gpu else None
+        return json.dumps({key: value for key, value in parts.items() if value})
+
+
+def _given(parts: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in parts.items() if value != ANYTHING}
+
+
+@lru_cache(maxsize=4096)
+def read_architecture(text: str | None, *, infer_cpu: bool = True) -> Architecture:
+    """Return what *text* asks for.
+
+    Args:
+        text: the string or JSON form; None asks for nothing.
+        infer_cpu: without any ``#``, take the CPU from the first part of the platform's name, as PanDA's code does
+            (section 15 row 26). The JSON form is never added to.
+    """
+    if text is None:
+        return Architecture()
+    described = _json_object(text)
+    if described is not None:
+        return _from_json(described)
+    platform = re.split("[@#&]", text, maxsplit=1)[0]
+    return Architecture(platform, _after("@", text, "#&"), _cpus(text, infer_cpu), _gpu(_after("&", text, "^@#")))
+
+
+def is_json_form(text: str | None) -> bool:
+    """Return whether *text* is the JSON form, which is kept as it is."""
+    return text is not None and _json_object(text) is not None
+
+
+def _after(marker: str, text: str, ends: str) -> str | None:
+    # What stands behind the marker, up to one of the characters that end it; nothing is None.
+    _, found, rest = text.partition(marker)
+    return re.split(f"[{re.escape(ends)}]", rest, maxsplit=1)[0] or None if found else None
+
+
+def _cpus(text: str, infer: bool) -> tuple[CpuSpec, ...] | None:
+    if "#" not in text:
+        arch = text.split("-", maxsplit=1)[0]
+        return (CpuSpec(arch),) if infer and arch and text[0] not in "^@&" else None
+    alternatives = _after("#", text, "^@&")
+    if alternatives is None:
+        return None
+    return tuple(map(_cpu, alternatives.removeprefix("(").removesuffix(")").split("|")))
+
+
+def _cpu(text: str) -> CpuSpec:
+    arch, vendor, instr, *_ = [*text.split("-"), ANYTHING, ANYTHING]
+    return CpuSpec(arch, vendor, instr)
+
+
+def _gpu(text: str | None) -> GpuSpec | None:
+    if text is None:
+        return None
+    name, *parts = text.split(":")
+    vendor, model, *_ = [*name.split("-"), ANYTHING]
+    excluded = False
+    others: dict[str, str | tuple[str, ...]] = {}
+    for part in parts:
+        found = _GPU_PART.match(part)
+        key = _GPU_KEYS.get(found[1]) if found else None
+        if found is None or key is None:
+            continue
+        if key == "model":
+            model, excluded = found[3], found[2] == "!="
+        elif key == "microarchitecture":
+            others[key] = found[3]
+        else:
+            others[key] = f"{'==' if found[2] == '=' else found[2]}{found[3]}"
+    return GpuSpec(vendor, model, excluded, tuple(others.items()))
+
+
+def _json_object(text: str) -> dict[str, Any] | None:
+    try:
+        described = json.loads(text)
+    except ValueError:
+        return None
+    return described if isinstance(described, dict) else None
+
+
+def _from_json(described: Mapping[str, Any]) -> Architecture:
+    specs = described.get("cpu_specs")
+    cpus = None
+    if isinstance(specs, list):
+        cpus = tuple(
+            CpuSpec(_word(spec.get("arch")), spec.get("vendor", ANYTHING), spec.get("instr", ANYTHING))
+            for spec in specs
+            if isinstance(spec, dict)
+        )
+    preferred = described.get("cpu_pref")
+    return Architecture(
+        described.get("sw_platform", ""),
+        described.get("base_platform"),
+        cpus or None,
+        _gpu_of_json(described.get("gpu_spec")),
+        _word(preferred.get("preferred_architecture_level")) if isinstance(preferred, dict) else None,
+    )
+
+
+def _gpu_of_json(spec: object) -> GpuSpec | None:
+    if not isinstance(spec, dict):
+        return None
+    model = spec.get("model", ANYTHING)
+    excluded = isinstance(model, dict) and bool(model.get("excl", False))
+    pattern = model.get("pattern", ANYTHING) if isinstance(model, dict) else model
+    others = {
+        key: tuple(map(str, value)) if isinstance(value, list) else str(value)
+        for key, value in spec.items()
+        if key not in {"vendor", "model"}
+    }
+    return GpuSpec(str(spec.get("vendor", ANYTHING)), str(pattern), excluded, tuple(others.items()))
+
+
+def _word(value: object) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,117 @@
+"""Flags that a queue carries in CRIC's ``catchall`` and ``params`` (reference panda 1.1; PanDA SiteSpec)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+NUCLEUS_MODES = ("only", "allow")
+"""The values of ``bareNucleus`` that mean anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What the flags of one queue say.
+
+    Args:
+        gpu: the queue has GPUs (an old way to say it).
+        use_jumbo_jobs: it takes jumbo jobs.
+        grandly_unified: production and analysis both run here, whatever the queue's type.
+        use_only_local_data: no input may be brought here.
+        disable_reassign: jobs that wait here stay here.
+        per_core_attr: memory and scratch are given per core.
+        allow_no_pilot: pilots need not have shown up.
+        sim_events, min_events_for_jumbo, max_disk_per_core, job_chunk_size: whole numbers, None is not given.
+        bare_nucleus: ``only`` or ``allow``.
+        secondary_nucleus: the nucleus that it also belongs to.
+        allowed_processing, excluded_processing: processing types; None is not given.
+        max_io_intensity: kB/s that tasks may have here; of ``params`` alone.
+    """
+
+    gpu: bool = False
+    use_jumbo_jobs: bool = False
+    grandly_unified: bool = False
+    use_only_local_data: bool = False
+    disable_reassign: bool = False
+    per_core_attr: bool = False
+    allow_no_pilot: bool = False
+    sim_events: int | None = None
+    min_events_for_jumbo: int | None = None
+    max_disk_per_core: int | None = None
+    job_chunk_size: int | None = None
+    bare_nucleus: str | None = None
+    secondary_nucleus: str | None = None
+    allowed_processing: tuple[str, ...] | None = None
+    excluded_processing: tuple[str, ...] | None = None
+    max_io_intensity: float | None = None
+
+
+def read_flags(catchall: str | None, params: Mapping[str, Any] | None = None) -> Flags:
+    """Return the flags in *catchall* (``name`` or ``name=value`` between commas) and *params*, which goes first.
+
+    A flag is set if an item begins with its name, or if *params* has the name, whatever its value. What does not read
+    as the number or word that it should be counts as not given.
+    """
+    source = _Source((catchall or "").split(",") if catchall else [], params or {})
+    return Flags(
+        gpu=source.has("gpu"),
+        use_jumbo_jobs=source.has("useJumboJobs"),
+        grandly_unified=source.has("grandly_unified"),
+        use_only_local_data=source.has("use_only_local_data"),
+        disable_reassign=source.has("disableReassign"),
+        per_core_attr=source.has("per_core_attr"),
+        allow_no_pilot=source.has("allow_no_pilot"),
+        sim_events=source.integer("nSimEvents"),
+        min_events_for_jumbo=source.integer("minEventsForJumbo"),
+        max_disk_per_core=source.integer("maxDiskPerCore"),
+        job_chunk_size=source.integer("jobChunkSize"),
+        bare_nucleus=source.one_of("bareNucleus", NUCLEUS_MODES),
+        secondary_nucleus=source.word("secondaryNucleus"),
+        allowed_processing=source.words("allowed_processing"),
+        excluded_processing=source.words("excluded_processing"),
+        max_io_intensity=_number((params or {}).get("max_io_intensity")),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    items: list[str]
+    params: Mapping[str, Any]
+
+    def has(self, name: str) -> bool:
+        return name in self.params or any(item.startswith(name) for item in self.items)
+
+    def value(self, name: str) -> Any:
+        if name in self.params:
+            return self.params[name]
+        start = f"{name}="
+        return next((item[len(start) :] for item in self.items if item.startswith(start) and item != start), None)
+
+    def integer(self, name: str) -> int | None:
+        value = self.value(name)
+        try:
+            return None if value is None else int(value)
+        except (TypeError, ValueError, OverflowError):
+            return None
+
+    def word(self, name: str) -> str | None:
+        value = self.value(name)
+        return None if value is None else str(value)
+
+    def one_of(self, name: str, known: tuple[str, ...]) -> str | None:
+        value = self.value(name)
+        return value if value in known else None
+
+    def words(self, name: str) -> tuple[str, ...] | None:
+        value = self.value(name)
+        if not value:
+            return None
+        return tuple(map(str, value)) if isinstance(value, list) else tuple(str(value).split("|"))
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return None if value is None else float(value)
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,99 @@
+"""The smallest job that a chunk can be split into (reference panda 2.1; PanDA InputChunk.getMaxAtomSize)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from fairq.engine.brokerage.estimates.units import MIB
+from fairq.engine.brokerage.tasks import Chunk, File, Task
+
+DEFAULT_MAX_FILES = 200
+"""Files of a job where the task does not state a limit."""
+
+
+class Atom(NamedTuple):
+    """The largest of the smallest legal jobs: bytes of input with secondaries, effective MiB and events of the master
+    files."""
+
+    input_bytes: float = 0
+    effective_mib: float = 0
+    events: int = 0
+
+
+def effective_events(file: File) -> int:
+    """Return the events of a file that are read: those of its range (at least 1), else all, else 1."""
+    if file.start_event is not None and file.end_event is not None:
+        return max(file.end_event - file.start_event + 1, 1)
+    return 1 if file.events is None else file.events
+
+
+def effective_mib(file: File) -> float:
+    """Return the MiB of a file that are read: its range's part of the size; 1 if that is nothing."""
+    size: float = file.fsize or 0
+    if size and file.events and file.start_event is not None and file.end_event is not None:
+        size = int(size * (file.end_event - file.start_event + 1) / file.events)
+    return size / MIB if size else 1.0
+
+
+def smallest_job(task: Task, chunk: Chunk) -> Atom:
+    """Return the smallest job of *chunk*: *NF* files, or consecutive events up to *NE*, or one file.
+
+    Of several such jobs each number is that of the largest.
+    """
+    if not chunk.datasets:
+        return Atom()
+    master, *secondaries = chunk.datasets
+    files_per_job = task.rule("NF") or None
+    events_per_job = None if files_per_job else task.rule("NE") or None
+    total = len(master.files)
+    done = 0
+    largest = Atom()
+    for files in _jobs(master.files, files_per_job, events_per_job, task.rule("MF") or DEFAULT_MAX_FILES):
+        done += len(files)
+        sizes = {file.lfn: file.fsize or 0 for file in files}
+        for secondary in secondaries:
+            for file in secondary.files[: _share(len(secondary.files), len(files), total)]:
+                sizes[file.lfn] = file.fsize or 0
+        largest = Atom(
+            max(largest.input_bytes, sum(sizes.values())),
+            max(largest.effective_mib, sum(map(effective_mib, files))),
+            max(largest.events, sum(map(effective_events, files))),
+        )
+    return largest
+
+
+def _share(secondary: int, taken: int, total: int) -> int:
+    # A job of part of the master reads the same part of each secondary, at least one file of it.
+    return min(secondary, max(1, -(-secondary * taken // total)))
+
+
+def _jobs(
+    files: Sequence[File], per_job: int | None, events_per_job: int | None, most_files: int
+) -> Iterator[Sequence[File]]:
+    if events_per_job is None:
+        count = per_job or 1
+        yield from (files[start : start + count] for start in range(0, len(files), count))
+        return
+    start = 0
+    while start < len(files):
+        end, events = start + 1, _range_events(files[start])
+        while end < len(files) and end - start < most_files and _continues(files[end - 1], files[end]):
+            events += _range_events(files[end])
+            if events > events_per_job:
+                break
+            end += 1
+        yield files[start:end]
+        start = end
+
+
+def _range_events(file: File) -> int:
+    # Events are counted where files are given as ranges only.
+    return 0 if file.start_event is None or file.end_event is None else file.end_event - file.start_event + 1
+
+
+def _continues(before: File, after: File) -> bool:
+    if before.end_event is None or after.start_event is None:
+        return True
+    first = before.end_event + 1
+    return after.start_event == first or (first == before.events and after.start_event == 0)

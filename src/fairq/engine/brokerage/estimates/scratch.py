@@ -1,0 +1,71 @@
+"""Scratch disk of a job (reference panda 2.3)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fairq.engine.brokerage.estimates.atom import Atom
+from fairq.engine.brokerage.estimates.units import MIB, is_per_event, output_bytes, work_bytes
+from fairq.engine.brokerage.model import Queue
+from fairq.engine.brokerage.tasks import Chunk, Task
+
+MIN_OUTPUT = 1500 * MIB
+"""Bytes of output that a production job is expected to write at least."""
+
+ALWAYS_DIRECT = -1
+"""The ``maxinputsize`` of a queue that never copies input."""
+
+
+class Scratch(NamedTuple):
+    """MiB of scratch that a job needs if it copies its input, and if it reads it where it is."""
+
+    copied: int
+    direct: int
+
+
+def production_scratch(task: Task, atom: Atom) -> Scratch:
+    """Return the scratch of a production job: output (at least 1500 MiB), working space and copied input."""
+    factor = atom.events if is_per_event(task.out_disk_unit) else atom.effective_mib
+    output = max(output_bytes(task.out_disk_count, task.out_disk_unit) * factor, MIN_OUTPUT)
+    kept = output + work_bytes(task.work_disk_count, task.work_disk_unit)
+    return Scratch(int((kept + atom.input_bytes) // MIB), int(kept // MIB))
+
+
+def analysis_scratch(task: Task, chunk: Chunk, atom: Atom) -> Scratch:
+    """Return the scratch of an analysis job; a merge holds its input twice.
+
+    With rule *NG* (GiB of a job) the whole of it must fit, copied, or its output if input is read directly.
+    """
+    if chunk.is_merging:
+        twice = int(2 * atom.input_bytes // MIB)
+        return Scratch(twice, twice)
+    per_mib = output_bytes(task.out_disk_count, task.out_disk_unit)
+    work = work_bytes(task.work_disk_count, task.work_disk_unit)
+    kept = per_mib * atom.effective_mib + work
+    copied, direct = int((kept + atom.input_bytes) // MIB), int(kept // MIB)
+    gib = task.rule("NG")
+    if gib:
+        limit = gib * 1024
+        copied = max(copied, limit)
+        if not task.has_rule("LI"):
+            direct = max(direct, int((per_mib * limit + work) // MIB))
+    return Scratch(copied, direct)
+
+
+def reads_directly(task: Task, queue: Queue, *, merging: bool) -> bool:
+    """Return whether jobs of *task* at *queue* read input where it is (PanDA use_direct_io_for_job)."""
+    if merging:
+        return False
+    if queue.maxinputsize == ALWAYS_DIRECT:
+        return True
+    return not task.has_rule("LI") and task.has_rule("IL") and queue.direct_access_lan
+
+
+def available_scratch(task: Task, queue: Queue, *, event_service: bool = False) -> float:
+    """Return the MiB of scratch that one job of *task* has at *queue*; 0 is no limit.
+
+    The scratch of a slot is divided among its cores for tasks of a single core.
+    """
+    if task.core_count not in {None, 0, 1} or event_service:
+        return queue.maxwdir
+    return queue.maxwdir / max(1, queue.corecount)

@@ -1,0 +1,84 @@
+"""Walltime of a job against the limits of a queue (reference panda 2.4).
+
+A queue's time limit is compared as the work that fits into it, which needs no division: HS06 seconds for a task that
+states its CPU time so, else seconds times cores.
+"""
+
+from __future__ import annotations
+
+from fairq.engine.brokerage.estimates.atom import Atom
+from fairq.engine.brokerage.estimates.units import cpu_time_per_event, is_hs06
+from fairq.engine.brokerage.model import Queue
+from fairq.engine.brokerage.tasks import Task
+
+DAY = 24 * 3600
+"""Seconds that a queue must offer for jobs whose time is not known."""
+
+HS06_OF_CORE = 10
+"""HS06 of a core by which that day is counted."""
+
+
+def job_work(task: Task, atom: Atom, consumers: float = 1) -> float | None:
+    """Return the work of a job, in HS06 seconds or seconds times cores; None is not known.
+
+    Args:
+        task: CPU time an event, or seconds an effective MiB.
+        atom: the smallest job.
+        consumers: jobs that share the work in event service, times attempts.
+    """
+    if is_hs06(task.cpu_time_unit):
+        per_event = cpu_time_per_event(task.cpu_time, task.cpu_time_unit)
+        return None if per_event is None else per_event * atom.events / consumers
+    return None if task.walltime is None else task.walltime * atom.effective_mib / consumers
+
+
+def work_within(seconds: float, task: Task, cores: int, corepower: float) -> float:
+    """Return the work that a job of *task* does in *seconds* on *cores* of *corepower* HS06 each; 0 cores count as 1.
+
+    For HS06 the base walltime is taken off first and the result is truncated.
+    """
+    if not is_hs06(task.cpu_time_unit):
+        return seconds * max(1, cores)
+    left = seconds - (task.base_walltime or 0)
+    return int(left * max(1, cores) * corepower * efficiency(task))
+
+
+def efficiency(task: Task) -> float:
+    """Return the CPU efficiency of a task as a fraction; none given is 1, 0 is 0."""
+    return 1.0 if task.cpu_efficiency is None else task.cpu_efficiency / 100
+
+
+def is_time_unknown(task: Task) -> bool:
+    """Return whether a task states no time at all, so that a queue must offer a day."""
+    if task.cpu_time_unit:
+        return not cpu_time_per_event(task.cpu_time, task.cpu_time_unit)
+    return not task.walltime and not task.walltime_unit
+
+
+def minimum_work(task: Task, cores: int, *, plain_day: bool) -> float:
+    """Return the work that must fit into the time limit of a queue for scouts, merges and jobs of unknown time.
+
+    That is a day at 10 HS06 for each core; with *plain_day* a day on each core for tasks that do not count in HS06
+    (section 15 row 17).
+    """
+    power = 1 if plain_day and not is_hs06(task.cpu_time_unit) else HS06_OF_CORE
+    return DAY * power * max(1, cores)
+
+
+def job_seconds(task: Task, events: int, queue: Queue) -> int | float | None:
+    """Return the walltime limit that a job of *events* is given at *queue*, seconds (PanDA getJobMaxWalltime).
+
+    The queue's own limit where the task does not state its CPU time.
+    """
+    seconds = cpu_time_per_event(task.cpu_time, task.cpu_time_unit)
+    if seconds is None:
+        return queue.maxtime
+    if seconds > 0:
+        seconds *= events
+        if queue.corecount > 0:
+            seconds /= queue.corecount
+        if queue.corepower:
+            seconds /= queue.corepower
+    if task.cpu_efficiency:
+        seconds /= task.cpu_efficiency / 100
+    return int(seconds + (task.base_walltime or 0))

@@ -1,0 +1,158 @@
+"""Who has no share at a queue: CRIC's ``fairsharepolicy`` (reference panda 11).
+
+::
+
+    policy := sub ("," sub)*
+    sub    := field (":" field)* ":" value
+    field  := "type=" T | "group=" G | "gshare=" S | "priority" operator number
+
+The first sub-policy that applies decides; a value of ``0`` or ``0%`` means that the queue refuses.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+ANY = "any"
+OTHERS = "others"
+TEST = "test"
+
+PROCESS_GROUPS = {
+    **{name: name for name in ("evgen", "simul", "reprocessing", "mcore", "group", "deriv", "pile", "merge")},
+    **dict.fromkeys(("prod_test", "validation", "ptest", "rc_test", "rc_test2", "rc_alrb"), TEST),
+}
+"""The group of each processing type that has one (PanDA ProcessGroups)."""
+
+_ZERO = {"0", "0%"}
+_PATTERNS = {"type", "group", "gshare"}
+_OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_PRIORITY = re.compile(r"priority\s*(>=|<=|==|!=|>|<)\s*(.*)")
+
+
+def process_group(processing_type: str | None) -> str:
+    """Return the group that policies know a processing type by; ``others`` for all that have none."""
+    return PROCESS_GROUPS.get(processing_type or "", OTHERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """What a policy looks at: the process group, working group, share and current priority of a task."""
+
+    process_group: str
+    working_group: str | None = None
+    gshare: str | None = None
+    priority: float | None = None
+    merging: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SubPolicy:
+    """One part of a policy: its conditions, all of which must hold, and whether it refuses (*is_zero*).
+
+    Args:
+        text: as written.
+        process_group, working_group, share: patterns; None is no condition.
+        priority: operator and number; a number that is None was not understood, and holds for everybody.
+        unknown: fields that were not understood and put no condition.
+    """
+
+    text: str
+    is_zero: bool
+    process_group: str | None = None
+    working_group: str | None = None
+    share: str | None = None
+    priority: tuple[str, float | None] | None = None
+    unknown: tuple[str, ...] = ()
+
+    def applies(self, asker: Asker) -> bool:
+        """Return whether every condition holds for *asker*; the priority of a merge is not looked at.
+
+        A task without a share meets every condition on shares. Raises re.error for a pattern that is none.
+        """
+        if not _matches(self.process_group, asker.process_group):
+            return False
+        if not _matches(self.working_group, asker.working_group or ""):
+            return False
+        if asker.gshare is not None and not _matches(self.share, asker.gshare):
+            return False
+        if self.priority is None or asker.merging or asker.priority is None:
+            return True
+        sign, number = self.priority
+        return number is None or _OPERATORS[sign](asker.priority, number)
+
+
+@cache
+def read_policy(text: str | None) -> tuple[SubPolicy, ...]:
+    """Return the parts of a policy in order; empty for no policy."""
+    return tuple(_sub_policy(part) for part in text.split(",")) if text else ()
+
+
+def deciding_part(policy: str | None, asker: Asker) -> SubPolicy | None:
+    """Return the part of *policy* that decides for *asker*: the first that applies; None if none does.
+
+    Test jobs are always accepted, and so is everybody from the first pattern on that is no regular expression.
+    """
+    if asker.process_group == TEST:
+        return None
+    try:
+        return next((part for part in read_policy(policy) if part.applies(asker)), None)
+    except re.error:
+        return None
+
+
+def has_zero_share(policy: str | None, asker: Asker) -> bool:
+    """Return whether a queue with this policy refuses *asker* (PanDA hasZeroShare, reason ``zeroshare``)."""
+    part = deciding_part(policy, asker)
+    return part is not None and part.is_zero
+
+
+def _sub_policy(text: str) -> SubPolicy:
+    fields = text.split(":")
+    patterns: dict[str, str] = {}
+    priority: tuple[str, float | None] | None = None
+    unknown = []
+    for field in fields:
+        name, equals, _ = field.partition("=")
+        compared = _PRIORITY.match(field)
+        if equals and name in _PATTERNS:
+            patterns[name] = field.rpartition("=")[2]
+        elif compared:
+            priority = (compared[1], _number(compared[2]))
+        elif field is not fields[-1]:
+            unknown.append(field)
+    return SubPolicy(
+        text,
+        fields[-1] in _ZERO,
+        patterns.get("type"),
+        patterns.get("group"),
+        patterns.get("gshare"),
+        priority,
+        tuple(unknown),
+    )
+
+
+def _matches(pattern: str | None, value: str) -> bool:
+    return pattern is None or pattern == ANY or _compiled(pattern).search(value) is not None
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(f"^{pattern.replace('*', '.*')}$")
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
