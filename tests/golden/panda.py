@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.golden.cases import Case
+from tests.golden.panda_estimates import RUNNERS as ESTIMATES
+from tests.golden.panda_policies import RUNNERS as POLICIES
+from tests.golden.panda_queues import RUNNERS as QUEUES
 from tests.golden.panda_timeouts import run_timeouts
 
 DATA = Path(__file__).parent / "data" / "panda.json.xz"
@@ -19,6 +22,9 @@ RUNNERS: dict[str, Runner] = {
     "timeouts_configured": run_timeouts,
     "user_rebrokerage": run_timeouts,
     "fast_rebrokerage": run_timeouts,
+    **ESTIMATES,
+    **POLICIES,
+    **QUEUES,
 }
 """By family: a case's name up to the first slash."""
 
