@@ -56,6 +56,10 @@ FILES: dict[str, bytes] = {
     "factor.json": b'[{"Name": "a@x", "PriorityFactor": "ten"}]',
     "blank_name.json": b'[{"Name": "a b"}]',
     "document.json": b'{"format": "something else"}',
+    # the brokerage's data
+    "task.csv": b"jediTaskID,ramCount\n1,much\n",
+    "wide.csv": b"jediTaskID,gshare\n1,a,b\n",
+    "twice.csv": b"name,name\na,b\n",
     # settings
     "syntax.toml": b"[accounting\n",
     "unknown.toml": b"[accounting]\npriority_halflive = 5\n",
@@ -244,6 +248,22 @@ CASES: list[tuple[str, int, str]] = [
     ("config check nowhere.toml", 13, "nowhere.toml"),
     ("config import nowhere.conf", 13, "nowhere.conf: there is no such file"),
     ("config import bad_halflife.conf", 16, "soon"),
+    # the brokerage's data
+    ("broker queus", 2, "no such command 'queus'; perhaps 'queues'"),
+    ("broker queues import", 2, "missing argument 'FILE'"),
+    ("broker queues import nowhere.json", 46, "nowhere.json cannot be read"),
+    ("broker queues import empty.json", 47, "empty.json, line 1: it is empty; give JSON or CSV"),
+    ("broker queues import open.json", 47, "open.json, line 1: not JSON"),
+    ("broker queues import numbers.json", 47, "numbers.json, record 1: not an object; give a JSON list of objects"),
+    ("broker links import text.json", 47, "text.json, line 1: neither JSON nor CSV of this kind: no heading is known"),
+    ("broker tasks import latin.json", 47, "latin.json"),
+    ("broker tasks import task.csv", 80, "task.csv, line 2 (task '1'): ramCount must be a number, not 'much'; nothing"),
+    ("broker tasks import wide.csv", 47, "wide.csv, line 2: 3 values under 2 headings; put values that hold a comma"),
+    ("broker sites import twice.csv", 47, "line 1: the heading 'name' stands there twice"),
+    ("broker sites import object.json", 80, "object.json, record 1: name must be given; nothing was changed"),
+    ("broker sites list CERN", 81, "no record of the sites has the name 'CERN'; 'fairq broker sites' lists them"),
+    ("broker tasks list x", 81, "no record of the tasks has the jediTaskID 'x'"),
+    ("broker tasks --constraint '1 +'", 21, "not a ClassAd expression"),
     # the state
     ("--state text.db queue", 5, "text.db is not a fairq state file"),
     ("--state text.db submit -- /bin/true", 5, "name another file with --state or FAIRQ_STATE"),

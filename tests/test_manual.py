@@ -24,7 +24,7 @@ from fairq.state.connection import writing
 ROOT = Path(__file__).parent.parent
 FILES = generated()
 COMMANDS = walk()
-EVERY = [one for command in COMMANDS for one in (command, *command.children)]
+EVERY = [one for command in COMMANDS for one in (command, *command.children, *command.leaves)]
 
 
 def plain(page: str) -> str:
@@ -61,7 +61,7 @@ def test_every_command_has_a_summary_and_explains_each_thing_it_takes(command):
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one.name)
 def test_every_command_has_examples_whose_options_exist(command):
-    examples = [line for one in (command, *command.children) for line in one.examples if line.strip()]
+    examples = [line for one in (command, *command.leaves) for line in one.examples if line.strip()]
     assert examples
     for line in examples:
         words = shlex.split(line, comments=True)

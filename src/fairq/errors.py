@@ -345,6 +345,21 @@ class PilotDescriptionError(FairqError):
     exit_code = 67
 
 
+# 80-99: the brokerage
+
+
+class RecordsRefusedError(FairqError):
+    """{source}, {refused}{others}; {fate}"""
+
+    exit_code = 80
+
+
+class NoSuchRecordError(FairqError):
+    """no record of the {kind} has the {column} {key!r}; 'fairq broker {kind}' lists them"""
+
+    exit_code = 81
+
+
 # 75: try again later
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fairq.brokerdata.kinds import KINDS
 from fairq.cli.tree import Root
 
 Run = Callable[..., Any]
@@ -42,6 +43,7 @@ LINES: dict[str, list[str]] = {
         "userprio --prune 1s",
     ],
     "import": ["import --slots {slots}", "import --jobs {jobs}", "import {document}"],
+    **{f"broker {name} import": [f"broker {name} import {{folder}}/{name}.json"] for name in KINDS},
     "config set": ["config set priority_halflife 60"],
     "config import": ["config import {condor}"],
 }
@@ -65,6 +67,9 @@ def pool(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     files["slots"].write_text(json.dumps([{"Name": "new", "Cpus": 1}]))
     files["jobs"].write_text(json.dumps([{"ClusterId": 9, "ProcId": 0, "Owner": "z", "JobStatus": 1}]))
     files["condor"].write_text("PRIORITY_HALFLIFE = 60\n")
+    files["folder"] = tmp_path
+    for kind in KINDS.values():
+        (tmp_path / f"{kind.name}.json").write_text(json.dumps([{column.name: "1" for column in kind.keys}]))
     assert run("--state", tmp_path / "none.db", "export", "--output", files["document"]).code == 0
     for words in (
         ("slots", "add", "node"),

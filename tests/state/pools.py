@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.state.broker_pool import fill_broker
+
 from fairq.records import (
     AccountingRecord,
     Actor,
@@ -131,6 +133,7 @@ def fill(state: State) -> None:
     cycles.add(state, CycleRecord(1, 200, "documented", {"pie": 2.5, "spins": [1]}, matches))
     cycles.add(state, CycleRecord(2, 300, "htcondor", {}))
     fill_shares(state)
+    fill_broker(state)
     history.record(state, ACTOR, [Change("alice@x", {"Factor": 1.0}, {"Factor": 10.0}), Change("slots", None, 3)])
     meta.set(state, "last_update", "200")
     meta.set(state, "schedd_name", "here")

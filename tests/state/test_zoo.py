@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.state.zoo import ZOO
 
-from fairq.state import check, document
+from fairq.state import broker_document, check, document
 from fairq.state.connection import State, reading, writing
 from fairq.state.schema import MIGRATIONS
 
@@ -31,7 +31,7 @@ def expected(file: Path) -> Any:
     later = {"negotiating_group": None, "autoregroup": None, "advertised": None, "charged": True}
     found["claims"] = [{**later, **claim} for claim in found["claims"]]
     shares = {name: [] for name in ("pilot_slots", "task_queues", "share_groups", "usage_reports", "matching_delays")}
-    return {"dynamic_slots": [], **shares, **found}
+    return {"dynamic_slots": [], **shares, "broker": broker_document.empty(), **found}
 
 
 def test_the_zoo_has_a_state_of_every_schema() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from fairq.cli.command import Group
@@ -29,6 +30,7 @@ REGISTRY: dict[str, Entry] = {
     "why": Entry("fairq.cli.why", "Explain why a job waits, or what a submitter or group gets."),
     "userprio": Entry("fairq.cli.userprio", "Show and change priorities and usage."),
     "quotas": Entry("fairq.cli.quotas", "Show the groups' quotas, try others, check a configuration."),
+    "broker": Entry("fairq.cli.broker", "PanDA's brokerage: assign tasks to queues, and say why."),
     "config": Entry("fairq.cli.config", "The settings: show, get, set, check, path, import."),
     "import": Entry("fairq.cli.import_", "Bring a pool in: slots, jobs, accounting, or a whole state."),
     "export": Entry("fairq.cli.export", "Write the whole state as one JSON document."),
@@ -50,34 +52,43 @@ def load(name: str) -> Any:
     return module.app.build(name)
 
 
-class Root(Group):
-    """The ``fairq`` command itself."""
+class Branch(Group):
+    """A command of many commands, each of which is built when it is called: *load* builds one by its name."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            name="fairq",
-            help="Fair share for shared computers: HTCondor's negotiation and priorities in one state file.",
-            epilog="Run 'fairq COMMAND --help' for a command's options, 'man fairq' for the manual.",
-            no_args_is_help=True,
-            context_settings={"help_option_names": ["-h", "--help"]},
-        )
+    def __init__(self, registry: Mapping[str, Entry], load: Callable[[str], Any], **settings: Any) -> None:
+        super().__init__(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]}, **settings)
+        self._registry = registry
+        self._load = load
         # The names alone serve the suggestions for a mistyped command; `get_command` builds the commands.
-        self.commands: Any = dict.fromkeys(REGISTRY)
+        self.commands: Any = dict.fromkeys(registry)
         self._loaded: dict[str, Any] = {}
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands in the order of the help."""
-        return list(REGISTRY)
+        return list(self._registry)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command *cmd_name*, or None if there is none."""
-        if cmd_name not in REGISTRY:
+        if cmd_name not in self._registry:
             return None
         if cmd_name not in self._loaded:
-            self._loaded[cmd_name] = load(cmd_name)
+            self._loaded[cmd_name] = self._load(cmd_name)
         return self._loaded[cmd_name]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands from the registry, importing none of them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.help) for name, entry in REGISTRY.items()])
+            formatter.write_dl([(name, entry.help) for name, entry in self._registry.items()])
+
+
+class Root(Branch):
+    """The ``fairq`` command itself."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            REGISTRY,
+            load,
+            name="fairq",
+            help="Fair share for shared computers: HTCondor's negotiation and priorities in one state file.",
+            epilog="Run 'fairq COMMAND --help' for a command's options, 'man fairq' for the manual.",
+        )

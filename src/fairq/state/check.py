@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import groupby
 
+from fairq.brokerdata.column import NESTED
+from fairq.brokerdata.kinds import STORED
 from fairq.records import SLOT_ELSEWHERE, JobStatus
 from fairq.state import meta
 from fairq.state.connection import State
@@ -25,6 +27,12 @@ _JSON_COLUMNS = {
     "history": ("id", "before", "after"),
     "task_queue": ("number", "identity"),
     "share_group": ("name", "properties"),
+    "broker_cycle": ("number", "document"),
+    **{
+        kind.table: (kind.keys[0].name, *nested)
+        for kind in STORED
+        if (nested := [column.name for column in kind.columns if column.type in NESTED])
+    },
 }
 
 _Running = tuple[int, str, int, int, str]

@@ -14,6 +14,8 @@ exactly the fields of its class in `fairq.records`, times in seconds since 1970,
 - ``runs``: `Run`. ``cycles``: `CycleRecord` with its matches. ``history``: `HistoryRecord`. All oldest first.
 - ``pilot_slots``: `PilotSlot`, which slots pilots brought along; ``task_queues``: `QueueNumber`; ``share_groups``:
   `ShareGroup`; ``usage_reports``: `UsageReport`; ``matching_delays``: `DelayState` (all since schema 4).
+- ``broker``: an object (since schema 6), of what the brokerage reads a list of records for each kind, with the
+  columns that `fairq.brokerdata.kinds` describes; and ``cycles`` and ``verdicts``, these packed in base64.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from typing import Any
 from fairq.errors import InvalidDocumentError
 from fairq.records import AccountingRecord, Ad, Claim, CycleRecord, DynamicSlot, JobRange, Run, SlotRecord
 from fairq.state import (
+    broker_document,
     claims,
     cycles,
     document_shares,
@@ -109,9 +112,10 @@ def export(state: State) -> dict[str, Any]:
         ],
         **document_shares.export(state),
     }
+    parts = {"broker": broker_document.export(state)}
     meta = dict(state.connection.execute("SELECT key, value FROM meta ORDER BY key").fetchall())
     document = {"fairq": {"document": VERSION, "schema": len(MIGRATIONS)}, "meta": meta}
-    return document | {name: [as_object(record) for record in records] for name, records in found.items()}
+    return document | {name: [as_object(record) for record in records] for name, records in found.items()} | parts
 
 
 def restore(state: State, document: Any) -> None:
@@ -131,6 +135,7 @@ def restore(state: State, document: Any) -> None:
 
 
 _TABLES = (
+    *broker_document.TABLES,
     *document_shares.TABLES, "dynamic_slot", "claim", "slot", "job", "job_ad", "submitter", "run", "match", "cycle",
     "history", "meta",
 )  # fmt: skip
@@ -139,7 +144,7 @@ _TABLES = (
 
 def _read(document: Any) -> dict[str, Any]:
     document = _as_of_today(document)
-    found = read_object(document, "the document", {"fairq", "meta", *_RECORDS})
+    found = read_object(document, "the document", {"fairq", "meta", "broker", *_RECORDS})
     version: _Version = read_record(_Version, found["fairq"], "fairq")
     if version.document != VERSION:
         problem = f"version {version.document} is not known, only {VERSION}"
@@ -148,7 +153,8 @@ def _read(document: Any) -> dict[str, Any]:
         _require(isinstance(value, str), f"meta.{key}", f"must be a string, not {value!r}")
         is_right = key not in _NUMBERS or (value.isdecimal() and value.isascii())
         _require(is_right, f"meta.{key}", f"must be a whole number in a string, not {value!r}")
-    return found | {name: read_records(of, found[name], name) for name, of in _RECORDS.items()}
+    records = {name: read_records(of, found[name], name) for name, of in _RECORDS.items()}
+    return found | records | {"broker": broker_document.read(found["broker"])}
 
 
 def _as_of_today(document: Any) -> Any:
@@ -157,6 +163,8 @@ def _as_of_today(document: Any) -> Any:
     schema = version.get("schema") if isinstance(version, dict) else None
     if schema == 1:
         document = {"dynamic_slots": [], **document}
+    if schema in (1, 2, 3, 4, 5):
+        document = {"broker": {}, **document}
     if schema in (1, 2, 3, 4) and isinstance(document.get("claims"), list):
         later = {"negotiating_group": None, "autoregroup": None, "advertised": None, "charged": True}
         claims = [{**later, **claim} if isinstance(claim, dict) else claim for claim in document["claims"]]
@@ -238,6 +246,7 @@ def _store(state: State, found: dict[str, Any]) -> None:
     document_shares.store(state, found)
     for cycle in found["cycles"]:
         cycles.add(state, cycle)
+    broker_document.store(state, found["broker"])
     execute(
         "INSERT INTO history (time, user, command, subject, before, after) VALUES (?, ?, ?, ?, ?, ?)",
         (

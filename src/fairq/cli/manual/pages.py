@@ -18,13 +18,13 @@ def synopsis(command: Documented) -> str:
 
 def command_page(command: Documented) -> str:
     """Return the page of *command*, the commands within it included."""
-    every = [command, *command.children]
+    every = [command, *command.leaves]
     return page(
         header(f"fairq-{command.name}", 1),
         section("NAME", [text(f"fairq-{command.name} - {command.summary.rstrip('.')}")]),
         section("SYNOPSIS", _synopses(command)),
         section("DESCRIPTION", paragraphs([command.summary, *command.description])),
-        section("COMMANDS", [line for child in command.children for line in _within(child, command)]),
+        section("COMMANDS", [line for child in command.children for line in _of_child(child, command)]),
         section("ARGUMENTS", options(command.arguments)),
         section("OPTIONS", options(command.options_of(""))),
         section("OUTPUT OPTIONS", _output(command)),
@@ -41,8 +41,16 @@ def _see(page_name: str) -> str:
 
 
 def _synopses(command: Documented) -> list[str]:
-    calls = command.children or [command]
+    calls = command.leaves
     return [line for call in calls for line in (synopsis(call), ".br")][:-1]
+
+
+def _of_child(child: Documented, command: Documented) -> list[str]:
+    """A child that has commands of its own is a heading with a text above them."""
+    if not child.children:
+        return _within(child, command)
+    lines = [f".SS {text(' '.join(('fairq', *child.words)))}", *paragraphs([child.summary, *child.description])]
+    return lines + [line for leaf in child.leaves for line in _within(leaf, child)]
 
 
 def _within(child: Documented, command: Documented) -> list[str]:
@@ -60,6 +68,6 @@ def _within(child: Documented, command: Documented) -> list[str]:
 
 def _output(command: Documented) -> list[str]:
     """The fullest set: a command that reports one thing has no --constraint."""
-    found: list[list[Parameter]] = [one.options_of("output") for one in (command, *command.children)]
+    found: list[list[Parameter]] = [one.options_of("output") for one in (command, *command.leaves)]
     fullest = max(found, key=len)
     return options(fullest)

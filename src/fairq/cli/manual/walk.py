@@ -45,6 +45,11 @@ class Documented:
         """The last word of the name."""
         return self.words[-1]
 
+    @property
+    def leaves(self) -> list[Documented]:
+        """What can be called: the commands within it, or within these, or itself if there are none."""
+        return [leaf for child in self.children for leaf in child.leaves] or [self]
+
     def options_of(self, shared: str) -> list[Parameter]:
         """Return the options of one kind (see `Parameter`)."""
         return [option for option in self.options if option.shared == shared]
@@ -83,8 +88,8 @@ def _documented(words: tuple[str, ...], command: Any, parent: Any) -> Documented
         examples=(command.epilog or "").replace("\b\nExamples:\n", "").splitlines(),
         default=getattr(command, "default", None),
     )
-    for name, child in getattr(command, "commands", {}).items():
-        result.children.append(_documented((*words, name), child, context))
+    for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
+        result.children.append(_documented((*words, name), command.get_command(context, name), context))
     return result
 
 

@@ -10,6 +10,7 @@ from fairq.state.schema import (
     m0003_claim_groups,
     m0004_task_queues,
     m0005_claim_advertised,
+    m0006_broker,
 )
 
 
@@ -26,5 +27,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("0003_claim_groups", m0003_claim_groups.STATEMENTS),
     Migration("0004_task_queues", m0004_task_queues.STATEMENTS),
     Migration("0005_claim_advertised", m0005_claim_advertised.STATEMENTS),
+    Migration("0006_broker", m0006_broker.STATEMENTS),
 )
 """In order: the schema after the first n of them has the number n. Never edit one that was released."""

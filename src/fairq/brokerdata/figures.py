@@ -1,0 +1,127 @@
+"""What goes on in the pool: counts of jobs, pilots, workers, slots, users and shares (reference panda 1.6, 1.7)."""
+
+from __future__ import annotations
+
+from fairq.brokerdata.column import Column, Kind
+
+_QUEUE = Column("queue", "text", "the queue", key=True, aliases=("computingsite", "panda_queue"), shown=True)
+
+STATISTICS = Kind(
+    "statistics", "count", "How many jobs are in which state, by queue, share and resource type.",
+    (
+        _QUEUE,
+        Column("gshare", "text", "the share of the jobs", key=True, default="", aliases=("share",), shown=True),
+        Column("resource_type", "text", "their resource type; empty is not known", key=True, default="", shown=True),
+        Column("state", "text", "pending, defined, assigned, activated, starting, running, transferring, throttled",
+               key=True, aliases=("jobstatus",), shown=True),
+        Column("n", "integer", "how many", default=0, minimum=0, aliases=("njobs", "num"), shown=True),
+    ),
+    "What is not there is 0, so a fresh set of counts is imported with --replace.",
+    "fairq broker statistics import jobs.csv --replace    # the counts of this moment",
+)  # fmt: skip
+
+TRANSFERRING = Kind(
+    "transferring", "count", "How many jobs transfer their output, by queue and nucleus.",
+    (
+        _QUEUE,
+        Column("nucleus", "text", "where their output goes", key=True, shown=True),
+        Column("n", "integer", "how many", default=0, minimum=0, shown=True),
+    ),
+)  # fmt: skip
+
+METRICS = Kind(
+    "metrics", "metrics of queue", "Figures of the queues: cores in use, disk traffic, rates, classes, locks.",
+    (
+        _QUEUE,
+        Column("running_cores", "integer", "cores of running jobs", default=0, minimum=0, shown=True),
+        Column("starting_cores", "integer", "cores of starting jobs", default=0, minimum=0, shown=True),
+        Column("diskio", "real", "average disk traffic per core of running jobs", "kB/s", shown=True),
+        Column("to_running_rate", "real", "jobs that started to run, in the last 6 hours", "1/h", shown=True),
+        Column("site_class", "integer", "1, 0 or -1: how fast it works off users' jobs", shown=True),
+        Column("locked", "boolean", "another brokerage has locked it", default=False, shown=True),
+    ),
+)  # fmt: skip
+
+PILOTS = Kind(
+    "pilots", "pilots of queue", "How many pilots asked for work in the last 3 hours.",
+    (
+        _QUEUE,
+        Column("getJob", "integer", "pilots that asked for a job", default=0, minimum=0, shown=True),
+        Column("updateJob", "integer", "pilots that reported on one", default=0, minimum=0, shown=True),
+        Column("lastStart", "time", "when a job last started there", aliases=("laststart",), shown=True),
+    ),
+    "A queue that is not there had no pilots.",
+)  # fmt: skip
+
+WORKERS = Kind(
+    "workers", "count", "How many batch workers there were in the last hour.",
+    (
+        _QUEUE,
+        Column("status", "text", "submitted, running or another", key=True, shown=True),
+        Column("n", "integer", "how many", default=0, minimum=0, aliases=("n_workers",), shown=True),
+    ),
+)  # fmt: skip
+
+SLOTS = Kind(
+    "slots", "number of slots", "Numbers of slots to be kept filled (numSlots).",
+    (
+        _QUEUE,
+        Column("gshare", "text", "for this share; empty is any", key=True, default="", shown=True),
+        Column("resource_type", "text", "for this resource type; empty is any", key=True, default="", shown=True),
+        Column("numslots", "integer", "how many; a negative number is ignored", default=0, shown=True),
+        Column("expires", "time", "until when it counts; null is for ever", aliases=("expiration_time",), shown=True),
+    ),
+)  # fmt: skip
+
+USERSTATISTICS = Kind(
+    "userstatistics", "count", "How many jobs a user has at a queue, by share.",
+    (
+        _QUEUE,
+        Column("gshare", "text", "the share", key=True, default="", shown=True),
+        Column("user", "text", "the user; _total is all of them", key=True, aliases=("produsername",), shown=True),
+        Column("nQueue", "integer", "queued jobs", default=0, minimum=0, shown=True),
+        Column("nRunning", "integer", "running jobs", default=0, minimum=0, shown=True),
+    ),
+)  # fmt: skip
+
+USERS = Kind(
+    "users", "user", "What users and working groups have in all, and their quotas.",
+    (
+        Column("name", "text", "the user or working group", key=True, aliases=("user",), shown=True),
+        Column("nQueuedJobs", "integer", "queued jobs", default=0, minimum=0, shown=True),
+        Column("nRunJobs", "integer", "running jobs", default=0, minimum=0, shown=True),
+        Column("nQueuedCores", "integer", "cores that queued jobs ask for", default=0, minimum=0, shown=True),
+        Column("nRunCores", "integer", "cores of running jobs", default=0, minimum=0, shown=True),
+        Column("quota_ok", "boolean", "within the global disk quota", default=True, shown=True),
+        Column("quota_near", "boolean", "near that quota", default=False),
+        Column("endpoints_over", "list", "endpoints where the local quota is used up", default=()),
+        Column("rem_slots_A", "real", "slots of class A that are left"),
+    ),
+    "The caps are settings of PanDA: CAP_RUNNING_USER_JOBS and its like, see fairq broker config.",
+)  # fmt: skip
+
+SHARES = Kind(
+    "shares", "share", "How much of its target each share uses.",
+    (
+        Column("gshare", "text", "the share", key=True, aliases=("share", "name"), shown=True),
+        Column("usage_perc", "real", "part of its target that it uses; 1 is all", default=0, minimum=0, shown=True),
+    ),
+)  # fmt: skip
+
+OUTCOMES = Kind(
+    "outcomes", "outcome", "How the jobs of a task ended at a queue, and what they are.",
+    (
+        Column("task", "integer", "the task", key=True, aliases=("jeditaskid",), shown=True),
+        Column("queue", "text", "the queue", key=True, aliases=("computingsite",), shown=True),
+        Column("failed", "integer", "failed in the last hours (TW_DONE_JOB_STAT), with a pilot's error code",
+               default=0, minimum=0, shown=True),
+        Column("closed", "integer", "closed for reassignment then", default=0, minimum=0, shown=True),
+        Column("finished", "integer", "finished then", default=0, minimum=0, shown=True),
+        Column("resource_types", "list", "resource types of the task's jobs there", default=(), shown=True),
+        Column("used", "boolean", "the task has jobs there", default=True),
+    ),
+)  # fmt: skip
+
+FIGURES = (
+    STATISTICS, TRANSFERRING, METRICS, PILOTS, WORKERS, SLOTS, USERSTATISTICS, USERS, SHARES, OUTCOMES
+)  # fmt: skip

@@ -1,0 +1,111 @@
+"""Where jobs can go: queues, sites, storage and the links between sites (reference panda 1.1 to 1.5)."""
+
+from __future__ import annotations
+
+from fairq.brokerdata.column import Column, Kind
+
+QUEUES = Kind(
+    "queues", "queue", "The PanDA queues, as CRIC publishes them.",
+    (
+        Column("name", "text", "the queue", key=True, aliases=("nickname", "panda_queue"), shown=True),
+        Column("site", "text", "its site", default="", aliases=("atlas_site",), shown=True),
+        Column("role", "text", "role of the site: nucleus, satellite; sites can tell it too", default=""),
+        Column("cloud", "text", "its cloud", default="", shown=True),
+        Column("type", "text", "production, analysis, unified or special", default="production", shown=True),
+        Column("status", "text", "online, offline, brokeroff, test, standby or paused", default="", shown=True),
+        Column("capability", "text", "ucore is a unified queue", default="", shown=True),
+        Column("workflow", "text", "pull_ups, push, ...", default=""),
+        Column("corecount", "integer", "cores of a slot", default=0, shown=True),
+        Column("maxrss", "real", "most memory of a whole slot; null is no limit", "MiB", shown=True),
+        Column("minrss", "real", "least memory that a job must need", "MiB"),
+        Column("maxwdir", "real", "scratch space of a slot; 0 is no limit", "MiB", default=0),
+        Column("maxtime", "real", "longest wall time; 0 is no limit", "s", default=0, shown=True),
+        Column("mintime", "real", "wall time that a job must at least take", "s", default=0),
+        Column("maxinputsize", "real", "input of a job; -1: it is always read from storage", "MiB"),
+        Column("corepower", "real", "power of a core", "HS06", default=0),
+        Column("releases", "list", "ANY, AUTO or names of releases", default=()),
+        Column("fairsharepolicy", "text", "which work has no share here", default=""),
+        Column("wnconnectivity", "text", "what worker nodes reach: full, http or none, perhaps #IPv4 or #IPv6",
+               default=""),
+        Column("transferringlimit", "integer", "jobs that may transfer; 0 is PanDA's 2000", default=0),
+        Column("pledgedcpu", "integer", "pledged cores; -1 is opportunistic", default=0),
+        Column("maxdiskio", "real", "disk traffic per core; 0 is MAX_DISKIO_DEFAULT", "kB/s", default=0),
+        Column("direct_access_lan", "boolean", "jobs may read input from storage nearby", default=False),
+        Column("direct_access_wan", "boolean", "jobs may read input from storage far away", default=False),
+        Column("jobseed", "text", "jobs of event service: std, es, all or eshigh", default="std"),
+        Column("catchall", "text", "flags between commas", default=""),
+        Column("params", "object", "CRIC's further parameters, looked up before catchall", default={}),
+        Column("cric", "object", "the queue as CRIC published it, whole", default={}),
+    ),
+    "Give CRIC's JSON as it is: one queue, a list of queues, or an object of queues by name. What CRIC has beside "
+    "these columns is kept with the queue. Storage that the queue names (astorages) becomes its relations.",
+    "curl ... | fairq broker queues import -       # what CRIC publishes of all queues",
+)  # fmt: skip
+
+SITES = Kind(
+    "sites", "site", "The sites and their roles.",
+    (
+        Column("name", "text", "the site", key=True, aliases=("site",), shown=True),
+        Column("role", "text", "nucleus, satellite or other", default="", shown=True),
+    ),
+    "The role of a queue's site counts where the queue itself tells none; sites with the role nucleus are the nuclei.",
+)  # fmt: skip
+
+TYPES = Kind(
+    "types", "resource type", "The resource types that unified queues are split by.",
+    (
+        Column("name", "text", "the resource type", key=True, aliases=("resource_name",), shown=True),
+        Column("mincore", "integer", "fewest cores", default=0, shown=True),
+        Column("maxcore", "integer", "most cores", shown=True),
+        Column("minrampercore", "real", "least memory per core", "MiB", shown=True),
+        Column("maxrampercore", "real", "most memory per core", "MiB", shown=True),
+    ),
+    "Without any, those of ATLAS hold: SCORE, SCORE_HIMEM, MCORE and MCORE_HIMEM.",
+)  # fmt: skip
+
+STORAGES = Kind(
+    "storages", "storage endpoint", "The storage endpoints with their space and state.",
+    (
+        Column("rse", "text", "the endpoint", key=True, aliases=("name", "ddm_endpoint_name"), shown=True),
+        Column("site", "text", "its site", default="", aliases=("ddm_site_name",), shown=True),
+        Column("type", "text", "DATADISK, DATATAPE, ...", default="DATADISK", aliases=("type_of_rse",), shown=True),
+        Column("is_tape", "boolean", "whether it is tape", default=False, shown=True),
+        Column("space_free", "real", "free space", "GB", default=0, shown=True),
+        Column("space_expired", "real", "space of expired data", "GB", default=0),
+        Column("space_min_free", "real", "space that is kept free", "GB", default=0, aliases=("minfreespace",)),
+        Column("space_unavailable", "real", "space that is reserved", "GB", default=0),
+        Column("detailed_status", "object", "read_lan, write_lan, read_wan and write_wan, each ON, OFF, TEST, ...",
+               default={}, shown=True),
+        Column("blacklisted_read", "boolean", "nothing may be read from it", default=False),
+    ),
+)  # fmt: skip
+
+RELATIONS = Kind(
+    "relations", "relation", "Which storage endpoints a queue uses, and how.",
+    (
+        Column("queue", "text", "the queue", key=True, aliases=("panda_site_name",), shown=True),
+        Column("rse", "text", "the endpoint", key=True, aliases=("ddm_endpoint_name",), shown=True),
+        Column("scope", "text", "default, or analysis for users' jobs", key=True, default="default", shown=True),
+        Column("roles", "list", "read_lan, write_lan", default=("read_lan", "write_lan"), shown=True),
+        Column("default_read", "boolean", "it is the default for input", default=True, shown=True),
+        Column("default_write", "boolean", "it is the default for output", default=True, shown=True),
+        Column("order_read", "integer", "preference for input, small first", default=0),
+        Column("order_write", "integer", "preference for output, small first", default=0),
+    ),
+)  # fmt: skip
+
+LINKS = Kind(
+    "links", "link", "Metrics of the links to the nuclei, with their age.",
+    (
+        Column("source", "text", "the satellite's site", key=True, aliases=("src",), shown=True),
+        Column("nucleus", "text", "the nucleus's site", key=True, aliases=("destination", "dst"), shown=True),
+        Column("key", "text", "AGIS_closeness, 'Production Output_queued', Express_queued, dashb_mbps_1h, "
+               "dashb_mbps_1d or dashb_mbps_1w", key=True, shown=True),
+        Column("value", "real", "the metric", default=0, shown=True),
+        Column("time", "time", "when it was measured; null is now", aliases=("ts", "measured"), shown=True),
+    ),
+    "A metric counts for 60 minutes; without a time it always counts.",
+    "fairq broker links import links.csv --replace     # the metrics of this hour alone",
+)  # fmt: skip
+
+PLACES = (QUEUES, SITES, TYPES, STORAGES, RELATIONS, LINKS)

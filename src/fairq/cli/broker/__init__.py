@@ -1,0 +1,44 @@
+"""``fairq broker``: PanDA's scheme. Its commands, and in which module each is.
+
+A command of its own is a module with an ``app``, as `fairq.cli.app` says, and a line in `COMMANDS`. The kinds of data
+have ``import`` and ``list``, made from their description.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from fairq.brokerdata.kinds import KINDS
+from fairq.cli.tree import Branch, Entry
+
+_DATA = "fairq.cli.broker.data"
+
+COMMANDS: dict[str, Entry] = {
+    **{name: Entry(_DATA, kind.summary) for name, kind in KINDS.items()},
+}
+"""Every command in the order of the help."""
+
+
+def _load(name: str) -> Any:
+    module = importlib.import_module(COMMANDS[name].module)
+    app = module.app_of(KINDS[name]) if COMMANDS[name].module == _DATA else module.app
+    return app.build(name)
+
+
+class _Broker:
+    """Builds the command."""
+
+    def build(self, name: str) -> Branch:
+        """Return the command under *name*."""
+        return Branch(
+            COMMANDS,
+            _load,
+            name=name,
+            help="PanDA's brokerage: assign tasks to queues, and say why.\n\nThe data of the pool are imported from "
+            "JSON or CSV, a kind at a time; broker run decides about the tasks that wait, broker why explains it.",
+            epilog="Run 'fairq broker COMMAND --help' for more.",
+        )
+
+
+app = _Broker()

@@ -1,0 +1,117 @@
+"""``fairq broker KIND import|list``, for every kind of record alike."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Annotated, Any
+
+import typer
+
+from fairq.brokerdata.column import NESTED, WORDS, Column, Kind
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import DryRun, Now
+from fairq.cli.output import Column as Shown
+from fairq.cli.output import Output, Table, View, emit
+
+_TOLD = 20
+"""Remarks on a file that are told without ``-v``."""
+
+
+def app_of(kind: Kind) -> App:
+    """Return the commands of *kind*."""
+    app = App(help="\n\n".join(filter(None, [kind.summary, kind.help])), default="list")
+    a_file = f"fairq broker {kind.name} import {kind.name}.json"
+    replacing = f"fairq broker {kind.name} import {kind.name}.csv --replace --dry-run    # what would change"
+
+    def import_(
+        invocation: Invocation,
+        file: Annotated[str, typer.Argument(metavar="FILE", help="JSON or CSV, perhaps gzip; - is stdin.")],
+        replace: Annotated[bool, typer.Option("--replace", help="Remove what is not in the file.")] = False,
+        now: Now = None,
+        dry_run: DryRun = False,
+    ) -> None:
+        _import(kind, invocation, file, replace=replace, now=now, dry_run=dry_run)
+
+    import_.__doc__ = _import_help(kind)
+    app.command("import", examples="\n".join(filter(None, [kind.example or a_file, replacing])))(import_)
+
+    def list_(
+        invocation: Invocation,
+        output: Output,
+        keys: Annotated[
+            list[str] | None,
+            typer.Argument(metavar="FIRST...", help="Only the records that have this in their first column."),
+        ] = None,
+    ) -> None:
+        from fairq.steps.broker_list import look
+
+        records = look(invocation.state_path, kind, keys or [])
+        emit(_view(kind, records), output)
+
+    list_.__doc__ = f"Show the {kind.name}.\n\nJSON, CSV, TSV and --af have every column, see import."
+    app.command("list", examples=f"fairq broker {kind.name} list --json")(list_)
+    return app
+
+
+def _import(
+    kind: Kind, invocation: Invocation, file: str, *, replace: bool, now: int | None, dry_run: bool
+) -> None:
+    from fairq.cli.output.emit import write_text
+    from fairq.steps.broker_import import distinct, import_records, refuse
+
+    actor = invocation.actor(invocation.now(now))
+    done = import_records(invocation.state_path, kind, file, actor, replace=replace, dry_run=dry_run)
+    told = [*done.refused[1:], *distinct(done.remarks)]
+    shown = told if invocation.verbose else told[:_TOLD]
+    for remark in shown:
+        invocation.note(remark)
+    if len(told) > len(shown):
+        invocation.note(f"... and {len(told) - len(shown)} more remarks; -v shows all")
+    if not invocation.quiet:
+        would = "would be " if dry_run else ""
+        removed = f", {done.removed} {would}removed" if replace else ""
+        write_text(f"{done.number} {kind.name} {would}imported, {done.added} of them new{removed}")
+    refuse(kind, done, file)
+
+
+def _view(kind: Kind, records: list[dict[str, Any]]) -> View:
+    columns = [Shown(column.name, column.name, _joined if column.type in NESTED else None)
+               for column in kind.columns if column.shown]  # fmt: skip
+    empty = f"there are no {kind.name}; see fairq broker {kind.name} import --help"
+    fields = [column.name for column in kind.columns]
+    return View(tables=[Table(columns=columns, records=records, empty=empty)], fields=fields)
+
+
+def _joined(value: Any) -> str:
+    if isinstance(value, dict):
+        return ",".join(f"{name}={item}" for name, item in value.items())
+    return ",".join(map(str, value))
+
+
+def _import_help(kind: Kind) -> str:
+    """Return the help of the import: what a file may be, and every column."""
+    rest = (
+        f"Import {kind.name} from JSON or CSV.",
+        "JSON is a list of objects, or an object of objects by name; CSV begins with a line of headings. A record "
+        "takes the place of the one with the same keys, but columns that it does not name stay as they are. Texts for "
+        "numbers are taken; null and an empty cell stand for the default. A record that cannot be used is refused by "
+        "name, and the others are taken. A list is JSON, or texts between commas. A time is in seconds since 1970 or "
+        "ISO 8601, UTC without a zone.",
+    )
+    return "\n\n".join([*rest, "\b\nColumns:\n" + "\n".join(line for one in kind.columns for line in _described(one))])
+
+
+def _described(column: Column) -> list[str]:
+    facts = [WORDS[column.type]]
+    if column.unit:
+        facts.append(column.unit)
+    if column.key:
+        facts.append("key")
+    if not (column.key and column.default is None) and column.default not in (None, "", (), {}):
+        value = column.default
+        facts.append(f"else {','.join(value) if isinstance(value, tuple) else str(value).lower()}")
+    if column.aliases:
+        facts.append("or " + ", ".join(column.aliases))
+    text = f"{column.name}: {column.help} ({', '.join(facts)})"
+    return textwrap.wrap(text, 76, initial_indent="  ", subsequent_indent="      ")

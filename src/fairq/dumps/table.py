@@ -1,0 +1,99 @@
+"""Read a table of records: JSON (a list of objects, an object of objects by name, one object) or CSV with a header."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Container, Iterator
+from typing import Any
+
+from fairq.dumps.source import Source
+from fairq.errors import InvalidDumpError
+
+Numbered = Iterator[tuple[str, dict[str, Any]]]
+"""Records with where each stands: ``record 3``, ``line 7``."""
+
+NAME = ""
+"""The field of a record for the name that it has in an object of objects."""
+
+
+def read_table(source: Source, known: Container[str]) -> Numbered:
+    """Yield the records of *source*; its first letter tells JSON from CSV, whose headings must have a *known* name.
+
+    Raises InvalidDumpError if it is neither, UnreadableDumpError.
+    """
+    text = "".join(iter(source.read, ""))
+    if not text.strip():
+        raise InvalidDumpError(source=source.name, where="line 1", problem="it is empty", cure="give JSON or CSV")
+    if text.lstrip()[0] in "[{":
+        return _of_json(source.name, text)
+    return _of_csv(source.name, text, known)
+
+
+def _of_json(name: str, text: str) -> Numbered:
+    try:
+        found = json.loads(text, parse_constant=_not_a_number)
+    except json.JSONDecodeError as error:
+        raise InvalidDumpError(
+            source=name, where=f"line {error.lineno}", problem=f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}",
+            cure="give a JSON list of objects, or CSV with a line of headings",
+        ) from None  # fmt: skip
+    except (ValueError, RecursionError) as error:
+        raise InvalidDumpError(
+            source=name, where="somewhere", problem=f"not JSON: {error}", cure="write the file anew"
+        ) from None
+    if isinstance(found, dict):
+        if found and all(isinstance(value, dict) for value in found.values()):
+            return ((f"record {key!r}", {NAME: key, **value}) for key, value in found.items())
+        return iter([("record 1", found)])
+    return _listed(name, found)
+
+
+def _listed(name: str, found: list[Any]) -> Numbered:
+    for number, record in enumerate(found, 1):
+        if not isinstance(record, dict):
+            raise InvalidDumpError(
+                source=name, where=f"record {number}", problem="not an object",
+                cure="give a JSON list of objects, or CSV with a line of headings",
+            )  # fmt: skip
+        yield f"record {number}", record
+
+
+def _not_a_number(word: str) -> Any:
+    raise ValueError(f"{word} is not a number of JSON")
+
+
+def _of_csv(name: str, text: str, known: Container[str]) -> Numbered:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    headings: list[str] | None = None
+    try:
+        for row in reader:
+            if not any(cell.strip() for cell in row):
+                continue
+            if headings is None:
+                headings = _headings(name, row, known)
+                continue
+            if len(row) != len(headings):
+                raise InvalidDumpError(
+                    source=name, where=f"line {reader.line_num}",
+                    problem=f"{len(row)} values under {len(headings)} headings",
+                    cure="put values that hold a comma in double quotes",
+                )  # fmt: skip
+            yield f"line {reader.line_num}", dict(zip(headings, row, strict=True))
+    except csv.Error as error:
+        raise InvalidDumpError(
+            source=name, where=f"line {reader.line_num}", problem=f"not CSV: {error}", cure="write the file anew"
+        ) from None
+
+
+def _headings(name: str, row: list[str], known: Container[str]) -> list[str]:
+    headings = [cell.strip() for cell in row]
+    twice = [heading for number, heading in enumerate(headings) if heading in headings[:number]]
+    if twice or "" in headings:
+        problem = f"the heading {twice[0]!r} stands there twice" if twice else "a column has no heading"
+        raise InvalidDumpError(source=name, where="line 1", problem=problem, cure="give every column a name of its own")
+    if not any(heading.lower() in known for heading in headings):
+        problem = f"neither JSON nor CSV of this kind: no heading is known, the first is {headings[0][:40]!r}"
+        raise InvalidDumpError(source=name, where="line 1", problem=problem, cure="--help lists the columns")
+    return headings

@@ -1,0 +1,93 @@
+"""What the brokerage decided: its cycles, and of every task the verdict on each queue."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from fairq.state import rows
+from fairq.state.connection import State
+
+
+@dataclass(slots=True)
+class BrokerCycle:
+    """One brokerage run; *document* says what it decided in all, and what the packed verdicts refer to."""
+
+    number: int
+    time: int
+    rules: str
+    document: dict[str, Any]
+
+
+@dataclass(slots=True)
+class TaskVerdict:
+    """What one run decided about one task: its new *status*, and packed in *data* the verdict on every queue."""
+
+    task: int
+    cycle: int
+    status: str
+    data: bytes
+
+
+def next_number(state: State) -> int:
+    """Return the number that the next run will have; the first one is 1."""
+    return int(state.connection.execute("SELECT coalesce(max(number), 0) + 1 FROM broker_cycle").fetchone()[0])
+
+
+def add(state: State, cycle: BrokerCycle) -> None:
+    """Store a run."""
+    values = (cycle.number, cycle.time, cycle.rules, rows.dumps(cycle.document))
+    state.connection.execute("INSERT INTO broker_cycle VALUES (?, ?, ?, ?)", values)
+
+
+def add_verdicts(state: State, verdicts: Iterable[TaskVerdict]) -> None:
+    """Store verdicts of runs that are there."""
+    state.connection.executemany(
+        "INSERT INTO broker_verdict (task, cycle, status, data) VALUES (?, ?, ?, ?)",
+        ((one.task, one.cycle, one.status, one.data) for one in verdicts),
+    )
+
+
+def load(state: State, number: int) -> BrokerCycle | None:
+    """Return one run, None if there is none of this number."""
+    row = state.connection.execute("SELECT * FROM broker_cycle WHERE number = ?", (number,)).fetchone()
+    return None if row is None else BrokerCycle(row[0], row[1], row[2], json.loads(row[3]))
+
+
+def load_all(state: State) -> Iterator[BrokerCycle]:
+    """Return every run that is kept, oldest first."""
+    found = state.connection.execute("SELECT * FROM broker_cycle ORDER BY number").fetchall()
+    return (BrokerCycle(row[0], row[1], row[2], json.loads(row[3])) for row in found)
+
+
+def load_verdicts(state: State, task: int | None = None) -> list[TaskVerdict]:
+    """Return the verdicts that are kept, of one task or (None) of all, oldest first."""
+    found = state.connection.execute(
+        "SELECT task, cycle, status, data FROM broker_verdict WHERE ?1 IS NULL OR task = ?1 ORDER BY cycle, task",
+        (task,),
+    )
+    return [TaskVerdict(*row) for row in found]
+
+
+def load_verdict(state: State, task: int, cycle: int | None = None) -> TaskVerdict | None:
+    """Return the verdict on a task of one run, or (None) the latest; None if there is none."""
+    row = state.connection.execute(
+        "SELECT task, cycle, status, data FROM broker_verdict WHERE task = ?1 AND (?2 IS NULL OR cycle = ?2) "
+        "ORDER BY cycle DESC LIMIT 1",
+        (task, cycle),
+    ).fetchone()
+    return None if row is None else TaskVerdict(*row)
+
+
+def prune(state: State, before: int) -> None:
+    """Forget the verdicts of runs with numbers below *before*, but for the latest of each task.
+
+    Runs to which no verdict belongs any more stay: what they decided in all is part of the history.
+    """
+    state.connection.execute(
+        "DELETE FROM broker_verdict WHERE cycle < ?1 AND EXISTS (SELECT 1 FROM broker_verdict AS later "
+        "WHERE later.task = broker_verdict.task AND later.cycle > broker_verdict.cycle)",
+        (before,),
+    )

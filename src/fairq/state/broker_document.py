@@ -1,0 +1,120 @@
+"""The brokerage's part of the document of the whole state (see `fairq.state.document`)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import Any
+
+from fairq.brokerdata.column import Kind
+from fairq.brokerdata.kinds import STORED
+from fairq.brokerdata.values import UnfitError, value_of
+from fairq.errors import InvalidDocumentError
+from fairq.state import broker_cycles, broker_data
+from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
+from fairq.state.connection import State
+from fairq.state.document_types import as_object, read_object, read_records
+
+TABLES = ("broker_verdict", "broker_cycle", *(kind.table for kind in STORED))
+"""What refers to a record goes before it."""
+
+
+@dataclass(slots=True)
+class _Verdict:
+    """A verdict, its data in base64."""
+
+    task: int
+    cycle: int
+    status: str
+    data: str
+
+
+def empty() -> dict[str, Any]:
+    """Return the part of a state that never brokered."""
+    return {**{kind.name: [] for kind in STORED}, "cycles": [], "verdicts": []}
+
+
+def export(state: State) -> dict[str, Any]:
+    """Return the part: a list of records for each kind, the cycles and the verdicts."""
+    kinds: dict[str, Any] = {
+        kind.name: [dict(zip(kind.positions, row, strict=True)) for row in broker_data.load(state, kind)]
+        for kind in STORED
+    }
+    verdicts = [
+        as_object(_Verdict(one.task, one.cycle, one.status, base64.b64encode(one.data).decode()))
+        for one in broker_cycles.load_verdicts(state)
+    ]
+    return {**kinds, "cycles": [as_object(one) for one in broker_cycles.load_all(state)], "verdicts": verdicts}
+
+
+def read(part: Any) -> dict[str, list[Any]]:
+    """Return the part as rows and records; what came with a later schema may be missing.
+
+    Raises InvalidDocumentError, naming the place.
+    """
+    part = read_object(part, "broker")
+    found = read_object({**empty(), **part}, "broker", empty())
+    cycles = read_records(BrokerCycle, found["cycles"], "broker.cycles")
+    verdicts = read_records(_Verdict, found["verdicts"], "broker.verdicts")
+    _once("broker.cycles", [one.number for one in cycles])
+    _once("broker.verdicts", [(one.task, one.cycle) for one in verdicts])
+    numbers = {one.number for one in cycles}
+    for place, one in enumerate(verdicts):
+        if one.cycle not in numbers:
+            problem = f"there is no cycle {one.cycle}"
+            raise InvalidDocumentError(place=f"broker.verdicts[{place}].cycle", problem=problem)
+    return {
+        **{kind.name: _rows(kind, found[kind.name], f"broker.{kind.name}") for kind in STORED},
+        "cycles": cycles,
+        "verdicts": [
+            TaskVerdict(one.task, one.cycle, one.status, _bytes(one.data, f"broker.verdicts[{place}].data"))
+            for place, one in enumerate(verdicts)
+        ],
+    }
+
+
+def store(state: State, part: dict[str, list[Any]]) -> None:
+    """Store what `read` returned in a state that has nothing of it."""
+    for kind in STORED:
+        broker_data.store(state, kind, part[kind.name])
+    for cycle in part["cycles"]:
+        broker_cycles.add(state, cycle)
+    broker_cycles.add_verdicts(state, part["verdicts"])
+
+
+def _rows(kind: Kind, found: Any, place: str) -> list[broker_data.Row]:
+    if not isinstance(found, list):
+        raise InvalidDocumentError(place=place, problem="must be a list")
+    made = [_row(kind, record, f"{place}[{number}]") for number, record in enumerate(found)]
+    at = [kind.positions[column.name] for column in kind.keys]
+    _once(place, [tuple(row[one] for one in at) for row in made])
+    return made
+
+
+def _row(kind: Kind, record: Any, place: str) -> broker_data.Row:
+    values = read_object(record, place)
+    if unknown := values.keys() - kind.positions.keys():
+        raise InvalidDocumentError(place=place, problem=f"{min(unknown)!r} is not known here")
+    made = []
+    for column in kind.columns:
+        value = values.get(column.name)
+        try:
+            made.append(value_of(column, value))
+        except UnfitError as error:
+            raise InvalidDocumentError(place=f"{place}.{column.name}", problem=str(error)) from None
+    return tuple(made)
+
+
+def _bytes(text: str, place: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise InvalidDocumentError(place=place, problem="is not base64") from None
+
+
+def _once(place: str, found: list[Any]) -> None:
+    seen: dict[Any, int] = {}
+    for number, key in enumerate(found):
+        if seen.setdefault(key, number) != number:
+            raise InvalidDocumentError(place=f"{place}[{number}]", problem=f"the same as {place}[{seen[key]}]")
