@@ -1,0 +1,36 @@
+"""Everything odd about the description of a pool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fairq.engine.brokerage.lint.finding import Finding
+from fairq.engine.brokerage.lint.flags import flag_findings
+from fairq.engine.brokerage.lint.limits import limit_findings
+from fairq.engine.brokerage.lint.places import storage_findings, stray_findings
+from fairq.engine.brokerage.lint.policies import policy_findings
+from fairq.engine.brokerage.lint.software import release_findings, software_findings
+from fairq.engine.brokerage.lint.words import word_findings
+from fairq.engine.brokerage.world import World
+
+
+def lint(world: World, further: Mapping[str, Mapping[str, Any]] | None = None) -> list[Finding]:
+    """Return what is odd about the queues of *world*, by queue; *further*: what else CRIC says of each."""
+    return [*_of_queues(world, further or {}), *_of_software(world), *stray_findings(world)]
+
+
+def _of_queues(world: World, further: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:
+    for name in sorted(world.queues):
+        queue = world.queues[name]
+        yield from word_findings(queue, further.get(name, {}))
+        yield from limit_findings(queue, world.resource_types)
+        yield from release_findings(queue, world.software)
+        yield from policy_findings(queue)
+        yield from flag_findings(queue)
+        yield from storage_findings(queue, world)
+
+
+def _of_software(world: World) -> Iterator[Finding]:
+    for name in sorted(world.software):
+        yield from software_findings(name, world.software[name])

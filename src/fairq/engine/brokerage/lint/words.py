@@ -1,0 +1,109 @@
+"""Words that the brokerage does not know, and fields that are not the ones meant (reference panda 1.1, 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from fairq.engine.brokerage.cric import SEEDS, STATES, TYPES
+from fairq.engine.brokerage.lint.finding import Finding, nearest, perhaps
+from fairq.engine.brokerage.model import UCORE, Queue
+
+NETWORKS = ("full", "http", "none")
+STACKS = ("IPv4", "IPv6")
+
+READ = frozenset(
+    """
+    atlas_site cloud type status capability workflow corecount maxrss minrss maxwdir maxtime mintime maxinputsize
+    corepower releases fairsharepolicy wnconnectivity transferringlimit pledgedcpu maxdiskio direct_access_lan
+    direct_access_wan jobseed catchall params
+    """.split()  # noqa: SIM905
+)
+"""The fields of CRIC that the brokerage reads."""
+
+OTHERS = frozenset(
+    """
+    accesscontrol acopytools allow_lan allow_wan allowednode allowjem appdir astorages availablecpu cachedse comment
+    container_options container_type copytools corepower_data country countrygroup depthboost description dq2url
+    email environ envsetup envsetupin gocname gstat harvester harvester_template hc_param hc_suite id is_cvmfs
+    is_default is_virtual last_modified localqueue maxdiskio_data maxswap name nickname nodes panda_queue
+    panda_resource panda_site parent pilot_manager pilot_version pilotlimit probe ptest queues rc rc_country rc_site
+    rc_site_state region resource_type retry role site site_state siteid special_par stageinretry stageoutretry state
+    state_comment state_update system tags tier tier_level timefloor tmpdir transtimehi transtimelo uconfig
+    validatedreleases vo_name wansinklimit wansourcelimit wntmpdir zip_time_gap
+    """.split()  # noqa: SIM905
+)
+"""Fields of CRIC that the brokerage does not read, some of them near in name to those that it does."""
+
+
+def word_findings(queue: Queue, further: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield the words of *queue* that are none; *further*: what else CRIC says of it."""
+    found = partial(Finding, queue.name)
+    if queue.status not in STATES:
+        what = "production takes only online and standby; analysis refuses only offline, brokeroff and test"
+        yield found("status", "status", queue.status, what, perhaps(queue.status, sorted(STATES)))
+    if queue.type not in TYPES:
+        yield found(
+            "type",
+            "type",
+            queue.type,
+            "neither production nor analysis looks at it",
+            perhaps(queue.type, sorted(TYPES)),
+        )
+    if queue.type == "production" and not queue.cloud:
+        yield found("cloud", "no cloud", "", "PanDA drops a production queue that has no cloud", "give its cloud")
+    if queue.capability != UCORE and nearest(queue.capability, (UCORE, "score", "mcore", "himem")) == UCORE:
+        yield found(
+            "capability",
+            "capability",
+            queue.capability,
+            "it is not taken as unified: one queue for single-core or several-core jobs, not for both",
+            "write ucore",
+        )
+    if queue.jobseed and queue.jobseed not in SEEDS:
+        yield found(
+            "jobseed",
+            "jobseed",
+            queue.jobseed,
+            "it counts as all: every kind of job",
+            perhaps(queue.jobseed, sorted(SEEDS)),
+        )
+    yield from _connectivity(queue)
+    yield from _misspelt(queue, further)
+
+
+def _connectivity(queue: Queue) -> Iterator[Finding]:
+    found = partial(Finding, queue.name)
+    network, *stacks = queue.wnconnectivity.split("#")
+    if network and network not in NETWORKS:
+        yield found(
+            "wnconnectivity",
+            "connectivity",
+            queue.wnconnectivity,
+            "tasks that need a network never match",
+            perhaps(network, NETWORKS),
+        )
+    if len(stacks) > 1 or (stacks and stacks[0] and stacks[0] not in STACKS):
+        yield found(
+            "wnconnectivity",
+            "connectivity",
+            queue.wnconnectivity,
+            "tasks that need IPv4 or IPv6 never match",
+            f"write {network or 'full'}#IPv4 or {network or 'full'}#IPv6",
+        )
+
+
+def _misspelt(queue: Queue, further: Mapping[str, Any]) -> Iterator[Finding]:
+    found = partial(Finding, queue.name)
+    for name, value in further.items():
+        if name in OTHERS or name in READ:
+            continue
+        meant = nearest(name, READ)
+        if meant is not None:
+            yield found(name, "misspelt", _short(value), f"nothing reads {name}", f"call it {meant}")
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."

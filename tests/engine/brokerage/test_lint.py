@@ -1,0 +1,222 @@
+"""What the lint tells of queues: each oddity by its kind, and silence about what is in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fairq.engine.brokerage.lint.finding import Finding
+from fairq.engine.brokerage.lint.pool import lint
+from fairq.engine.brokerage.model import Queue, Relation, ResourceType, Slots, Storage
+from fairq.engine.brokerage.world import World
+
+SOUND: dict[str, Any] = {
+    "site": "S",
+    "cloud": "DE",
+    "status": "online",
+    "type": "unified",
+    "capability": "ucore",
+    "corecount": 8,
+    "maxrss": 16000,
+    "minrss": 0,
+    "maxwdir": 160000,
+    "maxtime": 345600,
+    "corepower": 10,
+    "releases": ("AUTO",),
+    "wnconnectivity": "full#IPv4",
+}
+
+SOFTWARE: dict[str, Any] = {
+    "cmtconfigs": ["x86_64-el9-gcc13-opt"],
+    "containers": ["any"],
+    "cvmfs": ["atlas"],
+    "architectures": [{"type": "cpu", "arch": ["x86_64"], "vendor": ["any"], "instr": ["any"]}],
+    "tags": [],
+}
+
+
+def world(further: dict[str, Any] | None = None, software: Any = None, **fields: Any) -> World:
+    queue = Queue("Q", **{**SOUND, **fields})
+    return World(queues={"Q": queue}, software={"Q": SOFTWARE if software is None else software}, **(further or {}))
+
+
+def kinds(findings: list[Finding]) -> list[str]:
+    return [f"{one.field}: {one.kind}" for one in findings]
+
+
+def policy(text: str) -> list[Finding]:
+    return lint(world(fairsharepolicy=text))
+
+
+GOOD_POLICIES = [
+    "",
+    "type=evgen:100%,type=simul:100%,type=any:0%",
+    "gshare=Express*:100%,gshare=any:0%",
+    "type=any:group=AP_Higgs:0%",
+    "type=evgen:0%",
+    "gshare=User Analysis:100%,type=any:0%",
+    "type=merge:100%,type=simul:group=AP_*:100%,type=any:0",
+]
+
+
+@pytest.mark.parametrize("text", GOOD_POLICIES)
+def test_a_policy_that_means_what_it_seems_is_not_told(text):
+    assert policy(text) == []
+
+
+ODD_POLICIES = {
+    # policy: kinds of findings
+    "type=evgen:100%": ["no end"],
+    "type=evgen:100%,type=simul:0%": ["no end"],
+    "type=evgensimul:100%": ["unknown type", "no end"],
+    "type=evgen:100%, type=any:0%": ["blank"],
+    " type=evgen:0%": ["blank"],
+    "type=evgen:0 %": ["blank"],
+    "type=evgen:100%,type=any:0% ": ["blank"],
+    "   ": ["blank"],
+    "TYPE=evgen:0%": ["unknown field"],
+    "typ=evgen:0%": ["unknown field"],
+    "0%": ["no condition"],
+    "type=evgen:00%": ["not zero", "no end"],
+    "type=evgen:0.0%": ["not zero", "no end"],
+    "type=evgen": ["no value", "no end"],
+    "type=evgen:never": ["no value", "no end"],
+    "type=evgen:100%,,type=any:0%": ["empty part", "never reached"],
+    "type=evgen:0%,": ["empty part"],
+    "type=any:0%,type=evgen:100%": ["never reached"],
+    "type=evgen:100%,type=evgen:0%,type=any:0%": ["never reached"],
+    "type=prod_test:0%": ["unknown type"],
+    "group=(:0%": ["pattern"],
+    "priority>400:0": ["merge"],
+    "priority>high:0": ["priority"],
+}
+
+
+@pytest.mark.parametrize("text", ODD_POLICIES)
+def test_a_policy_that_means_something_else_is_told(text):
+    assert [one.kind for one in policy(text)] == ODD_POLICIES[text]
+    assert all(one.field == "fairsharepolicy" and one.meaning and one.cure for one in policy(text))
+
+
+def test_a_finding_names_the_queue_what_it_means_and_what_to_write():
+    (one,) = policy("TYPE=evgen:0%")
+    assert one.queue == "Q"
+    assert one.value == "TYPE=evgen:0%"
+    assert one.meaning == "'TYPE=evgen' is no field: it puts no condition and applies to everybody"
+    assert one.cure == "write type=evgen"
+    (one,) = policy("type=evgen:100%")
+    assert one.cure == "end it with an any:0, as type=evgen:100%,type=any:0%"
+
+
+def test_a_sound_queue_is_not_told():
+    assert lint(world()) == []
+    assert lint(world(capability="score", corecount=1)) == []
+    assert lint(world(capability="mcore", corecount=8)) == []
+    assert lint(world(type="analysis", maxwdir=1000)) == []
+    assert lint(world(status="offline")) == []
+
+
+ODD_FIELDS: list[tuple[dict[str, Any], list[str]]] = [
+    ({"minrss": 20000}, ["minrss: memory"]),
+    ({"minrss": 15999.5, "maxrss": 15999}, ["minrss: memory"]),
+    ({"mintime": 400000}, ["mintime: walltime"]),
+    ({"corepower": 0}, ["corepower: power"]),
+    ({"maxwdir": 1000}, ["maxwdir: scratch"]),
+    ({"maxwdir": 8000}, ["maxwdir: scratch"]),  # 1000 for each of 8 cores
+    ({"capability": "mcore", "corecount": 1}, ["corecount: cores"]),
+    ({"capability": "score", "corecount": 8}, ["corecount: cores"]),
+    ({"corecount": 0}, ["corecount: cores"]),
+    ({"maxrss": None}, ["maxrss: no limits"]),
+    ({"maxrss": -1}, ["maxrss: negative"]),
+    ({"status": "Online"}, ["status: status"]),
+    ({"status": ""}, ["status: status"]),
+    ({"type": "prod"}, ["type: type"]),
+    ({"type": "production", "cloud": ""}, ["cloud: no cloud"]),
+    ({"capability": "UCORE"}, ["capability: capability"]),
+    ({"jobseed": "standard"}, ["jobseed: jobseed"]),
+    ({"wnconnectivity": "fill"}, ["wnconnectivity: connectivity"]),
+    ({"wnconnectivity": "full#ipv6"}, ["wnconnectivity: connectivity"]),
+    ({"wnconnectivity": "full#IPv4#IPv6"}, ["wnconnectivity: connectivity"]),
+    ({"releases": ()}, ["releases: no releases"]),
+    ({"releases": ("ANY", "AUTO")}, ["releases: releases"]),
+    ({"releases": ("auto",)}, ["releases: releases"]),
+    ({"catchall": "disablereassign"}, ["catchall: unknown flag"]),
+    ({"catchall": "a=1, disableReassign"}, ["catchall: blank"]),
+    ({"catchall": "gpuless"}, ["catchall: flag set"]),
+    ({"catchall": "gpu=false"}, ["catchall: flag set"]),
+    ({"catchall": "nSimEvents=many"}, ["catchall: flag value"]),
+    ({"catchall": "bareNucleus=yes"}, ["catchall: flag value"]),
+    ({"catchall": "jobseed=all", "jobseed": "eshigh"}, ["catchall: not a flag"]),
+    ({"params": {"gpu": False}}, ["params: flag set"]),
+    ({"params": {"usejumbojobs": True}}, ["params: unknown flag"]),
+]
+
+
+@pytest.mark.parametrize(("fields", "wanted"), ODD_FIELDS, ids=[str(fields) for fields, _ in ODD_FIELDS])
+def test_an_odd_field_is_told(fields, wanted):
+    assert kinds(lint(world(**fields))) == wanted
+
+
+def test_a_unified_queue_without_pseudo_queues_is_told():
+    of_many = {"resource_types": (ResourceType("MCORE", 2),)}
+    assert kinds(lint(world(of_many, corecount=1))) == ["corecount: no pseudo queues"]
+    of_much = {"resource_types": (ResourceType("HIMEM", 1, None, 9000),)}
+    assert kinds(lint(world(of_much))) == ["maxrss: empty pseudo queues"]
+
+
+def test_fields_that_nothing_reads_are_told_if_they_are_nearly_those_that_are_read():
+    further = {"Q": {"max_rss": 1, "fairsharePolicy": "", "maxdiskio_data": {}, "localqueue": "x", "status": "online"}}
+    found = lint(world(), further)
+    assert [(one.field, one.kind, one.cure) for one in found] == [
+        ("max_rss", "misspelt", "call it maxrss"),
+        ("fairsharePolicy", "misspelt", "call it fairsharepolicy"),
+    ]
+
+
+ODD_SOFTWARE: list[tuple[dict[str, Any], list[str]]] = [
+    ({"architectures": [{"type": "cpu", "arch": [""]}]}, ["architectures[0].arch: empty text"]),
+    ({"architectures": [{"type": "cpu", "arch": []}]}, ["architectures[0].arch: empty list"]),
+    ({"architectures": [{"type": "cpu", "arch": "x86_64"}]}, ["architectures[0].arch: no list"]),
+    ({"architectures": [{"type": "cpu", "arch": ["excl"]}]}, ["architectures[0].arch: excl alone"]),
+    ({"architectures": [{"type": "cpu", "vendor": ["intel"]}]}, ["architectures[0]: no arch"]),
+    ({"architectures": [{"type": "CPU"}]}, ["architectures[0]: architecture type"]),
+    ({"architectures": [{"type": "gpu", "vendors": ["nvidia"]}]}, ["architectures[0].vendors: misspelt"]),
+    ({"architectures": [{"type": "gpu"}, {"type": "gpu"}]}, ["architectures[1]: architecture twice"]),
+    ({"containers": ["any "]}, ["containers: blank"]),
+    ({"cvmfs": "atlas"}, ["cvmfs: no list"]),
+    ({"cmtconfigs": [], "containers": [], "cvmfs": []}, ["software: no software"]),
+]
+
+
+@pytest.mark.parametrize(("fields", "wanted"), ODD_SOFTWARE, ids=[str(fields) for fields, _ in ODD_SOFTWARE])
+def test_odd_software_is_told(fields, wanted):
+    assert kinds(lint(world(software={**SOFTWARE, **fields}))) == wanted
+
+
+def test_a_queue_that_is_not_in_the_software_map_is_told():
+    assert kinds(lint(World(queues={"Q": Queue("Q", **SOUND)}, software={"ALL": {}}))) == ["releases: no software"]
+    assert lint(World(queues={"Q": Queue("Q", **SOUND)})) == []
+
+
+def test_missing_storage_is_told_once_storage_is_known():
+    disk = Storage("DISK", type="DATADISK")
+    known = {"storages": {"DISK": disk}, "relations": {"Q": (Relation("DISK"),)}}
+    assert lint(world(known)) == []
+    assert kinds(lint(world(known | {"relations": {"Q": (Relation("DISC"),)}}))) == [
+        "relations: unknown endpoint", "relations: no storage", "relations: no storage", "relations: no default",
+    ]  # fmt: skip
+    tape = {"storages": {"DISK": Storage("DISK", type="DATATAPE")}}
+    assert kinds(lint(world(known | tape, type="production"))) == ["relations: no datadisk"] * 2
+
+
+def test_what_is_told_of_queues_that_are_not_there_is_told():
+    slots = {"slots": (Slots("QQ", None, None, 5), Slots("Q", None, "MCOR", 5))}
+    found = lint(world(slots))
+    assert kinds(found) == ["slots: unknown queue", "slots: unknown type"]
+    assert found[1].cure == "write MCORE"
+
+
+def test_findings_come_by_queue():
+    queues = {name: Queue(name, **SOUND | {"minrss": 20000}) for name in ("B", "A", "C")}
+    assert [one.queue for one in lint(World(queues=queues))] == ["A", "B", "C"]
