@@ -15,6 +15,9 @@ HTCONDOR = "htcondor"
 PANDA = "panda"
 """An entry of ``panda.json``: what PanDA's broker or cleaner made of one input."""
 
+DIRAC = "dirac"
+"""An entry of ``dirac.json``: what DIRAC's classes made of one input."""
+
 UNKNOWN = "unknown"
 
 
@@ -58,7 +61,7 @@ def _cases_of_file(path: Path) -> Iterator[Case]:
         return
     for entry in entries:
         # DIRAC's entries say of which kind they are, PanDA's by their names.
-        yield Case(entry["name"], UNKNOWN if "kind" in entry else PANDA, path, entry)
+        yield Case(entry["name"], DIRAC if "kind" in entry else PANDA, path, entry)
 
 
 def entries_of(path: Path) -> list[dict[str, Any]]:

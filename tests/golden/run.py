@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.golden.cases import HTCONDOR, PANDA, Case
+from tests.golden.cases import DIRAC, HTCONDOR, PANDA, Case
+from tests.golden.dirac import run_dirac
 from tests.golden.htcondor import run_htcondor
 from tests.golden.panda import run_panda
 
@@ -15,4 +16,4 @@ def run_case(case: Case) -> list[str]:
     return ["not supported yet"] if runner is None else runner(case)
 
 
-_RUNNERS: dict[str, Callable[[Case], list[str]]] = {HTCONDOR: run_htcondor, PANDA: run_panda}
+_RUNNERS: dict[str, Callable[[Case], list[str]]] = {HTCONDOR: run_htcondor, PANDA: run_panda, DIRAC: run_dirac}

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairq.engine.shares.groups import JOB_SHARING
 from fairq.engine.shares.model import Credentials, Group
-from fairq.engine.shares.rules import Rules
+from fairq.engine.shares.rules import DOCUMENTED, Rules
 from fairq.errors import PilotDescriptionError
 
 GENERIC_PILOT = "GenericPilot"
@@ -21,10 +21,10 @@ TEST = "Test"
 """The job type that alone is given to a site that is not in use."""
 
 
-def match_conditions(pilot: Mapping[str, Any]) -> dict[str, Any]:
+def match_conditions(pilot: Mapping[str, Any], rules: Rules = DOCUMENTED) -> dict[str, Any]:
     """Return the match conditions (DIRAC's match dictionary) that the description of a *pilot* makes.
 
-    Raises PilotDescriptionError if NumberOfProcessors is no number.
+    Raises PilotDescriptionError if NumberOfProcessors is no number; DIRAC passes over it.
     """
     conditions = {key: pilot[key] for key in TAKEN_OVER if key in pilot}
     tags: set[str] = set()
@@ -32,7 +32,7 @@ def match_conditions(pilot: Mapping[str, Any]) -> dict[str, Any]:
         tags.update(_tags(pilot["Tag"]))
         if "RequiredTag" in pilot:
             conditions["RequiredTag"] = sorted(set(_tags(pilot["RequiredTag"])))
-    tags.update(_processor_tags(pilot.get("NumberOfProcessors")))
+    tags.update(_processor_tags(pilot.get("NumberOfProcessors"), rules))
     if "WholeNode" in pilot:
         tags.add("WholeNode")
     if tags or "Tag" in pilot:
@@ -47,12 +47,14 @@ def _tags(value: Any) -> list[str]:
     return [tag.strip().strip("'\"") for tag in inner.split(",")]
 
 
-def _processor_tags(given: Any) -> list[str]:
+def _processor_tags(given: Any, rules: Rules) -> list[str]:
     if not given:
         return []
     try:
         count = int(given)
     except (TypeError, ValueError):
+        if not rules.checked_settings:
+            return []
         raise PilotDescriptionError(
             what="NumberOfProcessors", reason=f"{given!r} is no number", cure="give a whole number"
         ) from None

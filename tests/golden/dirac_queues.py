@@ -1,0 +1,178 @@
+"""Task queues: how jobs form them, what priority they get, and which of them match a pilot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from tests.golden.dirac_comparison import unequal
+from tests.golden.dirac_history import History, corrections_of
+
+from fairq.engine.shares.cpu_time import read_segments
+from fairq.engine.shares.division import divide
+from fairq.engine.shares.forming import CAPACITY
+from fairq.engine.shares.groups import read_group
+from fairq.engine.shares.identity import requirements
+from fairq.engine.shares.matching import Matcher
+from fairq.engine.shares.model import Group, Requirements, TaskQueue
+from fairq.engine.shares.options import is_yes
+from fairq.engine.shares.pools import families
+from fairq.engine.shares.rules import DIRAC
+from fairq.engine.shares.table import QueueTable
+from fairq.engine.shares.user_priority import real_priority
+from fairq.engine.shares.written import as_selected, as_written
+
+Record = Mapping[str, Any]
+
+LISTS = {
+    "GridCEs": "grid_ces",
+    "Platforms": "platforms",
+    "JobTypes": "job_types",
+    "Tags": "tags",
+    "Sites": "sites",
+    "BannedSites": "banned_sites",
+}
+RAM = {"MinRAM": "min_ram", "MaxRAM": "max_ram"}
+
+
+def run_calculate_priority(given: Record, expected: Record) -> list[str]:
+    """Run one case of kind ``calculate_priority``: one pool of queues."""
+    averages = {int(number): average for number, average in given["average_real_priority"].items()}
+    queues = [
+        TaskQueue(number, _as_listed(given["tq_data"].get(str(number), {})), 1, average)
+        for number, average in averages.items()
+    ]
+    rows = np.arange(len(queues))
+    weights = np.array(list(averages.values()), float)
+    division = divide(
+        weights,
+        weights,
+        np.zeros(len(queues), np.intp),
+        np.array([given["share"]], float),
+        np.array([given["allow_background"]]),
+        families(queues, rows, DIRAC),
+        strict=True,
+    )
+    found = {str(queue.id): float(division.priority[row]) for row, queue in enumerate(queues)}
+    written: dict[str, list[int]] = {}
+    for number, priority in sorted(found.items(), key=lambda item: int(item[0])):
+        written.setdefault(as_written(priority), []).append(int(number))
+    return [
+        *unequal("priority_per_tq", found, expected["priority_per_tq"]),
+        *unequal("as_written", written, {text: sorted(ids) for text, ids in expected["as_written"].items()}),
+    ]
+
+
+def _as_listed(fields: Record) -> Requirements:
+    lists = {name: tuple(fields.get(key, ())) for key, name in LISTS.items()}
+    ram = {name: fields.get(key, 0) for key, name in RAM.items()}
+    return Requirements(fields.get("Owner", ""), fields.get("OwnerGroup", ""), fields.get("CPUTime", 0), **lists, **ram)
+
+
+class Population:
+    """The jobs of a case, put into task queues."""
+
+    def __init__(self, given: Record) -> None:
+        """Nothing is inserted yet."""
+        scheduling = given.get("job_scheduling") or {}
+        self.groups: dict[str, Group] = {
+            name: read_group(name, options, DIRAC) for name, options in given["groups"].items()
+        }
+        self.settings = scheduling.get("ShareCorrections") or {}
+        self.reports = History(given.get("history"))
+        self._segments = read_segments(scheduling.get("taskQueueCPUTimeIntervals"))
+        self._jobs = {job["id"]: job for job in given["jobs"]}
+        corrected = is_yes(scheduling.get("EnableSharesCorrection", False))
+        self.table = QueueTable(
+            self.groups, DIRAC, corrections_of(given) if corrected else None, given.get("max_jobs_in_tq", CAPACITY)
+        )
+
+    def insert(self, number: int) -> None:
+        """Insert the job of that number."""
+        job = self._jobs[number]
+        wanted = requirements(
+            job["owner"],
+            job["group"],
+            job["cpu"],
+            DIRAC,
+            segments=self._segments,
+            **{name: job[key] for key, name in {**LISTS, **RAM}.items() if key in job},
+        )
+        self.table.insert(number, wanted, job.get("priority", 1))
+
+    def insert_all(self) -> None:
+        """Insert all jobs but those that come later."""
+        for number, job in self._jobs.items():
+            if not job.get("later"):
+                self.insert(number)
+
+    def step(self, step: str) -> None:
+        """Do what *step* says: ``insert_all``, ``insert:3``, ``delete:3``, ``recalculate_all``, ..."""
+        verb, _, argument = step.partition(":")
+        number = int(argument) if argument.isdecimal() else None
+        if verb == "insert_all":
+            self.insert_all()
+        elif verb.startswith("insert") and number is not None:
+            self.insert(number)
+        elif verb.startswith("recalculate"):
+            self.table.recalculate_all(self.settings, self.reports)
+        elif any(word in verb for word in ("empt", "drop", "clean")):
+            self.table.drop_emptied(number)
+        elif number is not None:
+            self.table.remove(number)
+        elif verb != "group_shares":
+            raise ValueError(f"no step is called {step}")
+
+
+def run_task_queues(given: Record, expected: Record) -> list[str]:
+    """Run one case of kind ``task_queues``."""
+    population = Population(given)
+    steps = iter(expected.get("steps", ()))
+    differences = []
+    for step in given["steps"]:
+        for row in population.table.rows.values():
+            row.written = None
+        population.step(step)
+        differences += _compared(step, population, next(steps, {}))
+    if "accounting_requests" in expected:
+        differences += unequal("accounting_requests", population.reports.requests, expected["accounting_requests"])
+    if "group_shares_used" in expected:
+        differences += unequal("group_shares_used", population.table.group_shares, expected["group_shares_used"])
+    return differences[:1]
+
+
+def _compared(step: str, population: Population, expected: Record) -> list[str]:
+    if "group_shares" in expected:
+        return unequal(f"after {step}: group_shares", population.table.group_shares, expected["group_shares"])
+    if "task_queues" not in expected:
+        return []
+    wanted = {queue["tq"]: queue for queue in expected["task_queues"]}
+    found = {}
+    for number, row in population.table.rows.items():
+        if row.jobs or number in wanted:
+            asks = row.requirements
+            lists = {key: list(getattr(asks, name)) for key, name in LISTS.items() if getattr(asks, name)}
+            found[number] = {
+                "tq": number,
+                "Owner": asks.owner,
+                "OwnerGroup": asks.group,
+                "CPUTime": asks.cpu_time,
+                **{key: values for key, values in lists.items() if key in wanted.get(number, {})},
+                "jobs": sorted(row.jobs),
+                "real_priorities": [real_priority(row.jobs[job]) for job in sorted(row.jobs)],
+                "last_written": row.written,
+                "Priority": as_selected(as_written(row.priority)),
+            }
+            found[number] = {key: value for key, value in found[number].items() if key in wanted.get(number, found)}
+    return unequal(f"after {step}: task_queues", found, wanted)
+
+
+def run_match(given: Record, expected: Record) -> list[str]:
+    """Run one case of kind ``match``: a pilot's match dictionary against a population of jobs."""
+    population = Population(given)
+    population.insert_all()
+    rows = list(population.table.rows.values())
+    matcher = Matcher(given["resource"], population.groups, DIRAC, given.get("negative_condition"))
+    places = matcher.matching([row.requirements for row in rows])
+    return unequal("matching_jobs", sorted(min(rows[place].jobs) for place in places), expected["matching_jobs"])
