@@ -60,6 +60,7 @@ FILES: dict[str, bytes] = {
     "task.csv": b"jediTaskID,ramCount\n1,much\n",
     "wide.csv": b"jediTaskID,gshare\n1,a,b\n",
     "twice.csv": b"name,name\na,b\n",
+    "state.csv": b"PandaID,jobStatus\n1,runing\n",
     # settings
     "syntax.toml": b"[accounting\n",
     "unknown.toml": b"[accounting]\npriority_halflive = 5\n",
@@ -262,6 +263,7 @@ CASES: list[tuple[str, int, str]] = [
     ("broker sites import twice.csv", 47, "line 1: the heading 'name' stands there twice"),
     ("broker sites import object.json", 80, "object.json, record 1: name must be given; nothing was changed"),
     ("broker sites list CERN", 81, "no record of the sites has the name 'CERN'; 'fairq broker sites' lists them"),
+    ("broker jobs import state.csv", 80, "line 2 (job '1'): jobStatus cannot be 'runing'; did you mean running?"),
     ("broker tasks list x", 81, "no record of the tasks has the jediTaskID 'x'"),
     ("broker tasks --constraint '1 +'", 21, "not a ClassAd expression"),
     # the state

@@ -44,7 +44,7 @@ SAMPLES: dict[str, Any] = {
 
 
 def sample(column: Column) -> Any:
-    return SAMPLES[column.type]
+    return column.words[0] if column.words else SAMPLES[column.type]
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)

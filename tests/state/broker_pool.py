@@ -24,7 +24,10 @@ def sample(kind: Kind, number: int) -> tuple[Any, ...]:
         "object": {"a": [1, None]},
         "objects": [{"a": 2.5}],
     }
-    return tuple(value_of(one, values[one.type] if number == 1 or one.key else None) for one in kind.columns)
+    return tuple(
+        value_of(one, (one.words[0] if one.words else values[one.type]) if number == 1 or one.key else None)
+        for one in kind.columns
+    )
 
 
 def fill_broker(state: State) -> None:

@@ -35,6 +35,7 @@ class Column:
         key: whether it tells records apart, together with the other columns that do.
         default: what an absent value or null stands for; None is *not known*. A key without it must be given.
         minimum: the smallest number.
+        words: the texts that it takes; empty takes any.
         aliases: other names under which files have it.
         shown: whether the table for people has it.
     """
@@ -46,6 +47,7 @@ class Column:
     key: bool = False
     default: Any = None
     minimum: float | None = None
+    words: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     shown: bool = False
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from fairq.brokerdata.column import Kind
 from fairq.brokerdata.figures import FIGURES
+from fairq.brokerdata.jobs import JOBS
 from fairq.brokerdata.machines import MACHINES
 from fairq.brokerdata.places import PLACES
 from fairq.brokerdata.work import CONFIG, WORK
 
-KINDS: dict[str, Kind] = {kind.name: kind for kind in (*PLACES, *WORK, *FIGURES, *MACHINES)}
+KINDS: dict[str, Kind] = {kind.name: kind for kind in (*PLACES, *WORK, JOBS, *FIGURES, *MACHINES)}
 """Those that have commands of their own, by name."""
 
 STORED: tuple[Kind, ...] = (*KINDS.values(), CONFIG)

@@ -11,6 +11,7 @@ from fairq.state.schema import (
     m0004_task_queues,
     m0005_claim_advertised,
     m0006_broker,
+    m0007_broker_jobs,
 )
 
 
@@ -28,5 +29,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("0004_task_queues", m0004_task_queues.STATEMENTS),
     Migration("0005_claim_advertised", m0005_claim_advertised.STATEMENTS),
     Migration("0006_broker", m0006_broker.STATEMENTS),
+    Migration("0007_broker_jobs", m0007_broker_jobs.STATEMENTS),
 )
 """In order: the schema after the first n of them has the number n. Never edit one that was released."""
