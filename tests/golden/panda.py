@@ -10,6 +10,9 @@ from tests.golden.cases import Case
 from tests.golden.panda_estimates import RUNNERS as ESTIMATES
 from tests.golden.panda_policies import RUNNERS as POLICIES
 from tests.golden.panda_queues import RUNNERS as QUEUES
+from tests.golden.panda_software import RUNNERS as SOFTWARE
+from tests.golden.panda_software_world import software_world
+from tests.golden.panda_storage import RUNNERS as STORAGE
 from tests.golden.panda_timeouts import run_timeouts
 
 DATA = Path(__file__).parent / "data" / "panda.json.xz"
@@ -25,8 +28,13 @@ RUNNERS: dict[str, Runner] = {
     **ESTIMATES,
     **POLICIES,
     **QUEUES,
+    **STORAGE,
 }
 """By family: a case's name up to the first slash."""
+
+
+FAMILIES = {*RUNNERS, *SOFTWARE}
+"""The families that can be run."""
 
 
 def family_of(name: str) -> str:
@@ -36,7 +44,10 @@ def family_of(name: str) -> str:
 
 def run_panda(case: Case) -> list[str]:
     """Run one entry of ``panda.json`` and return what differs from what PanDA did."""
-    runner = RUNNERS.get(family_of(case.name))
+    family = family_of(case.name)
+    if family in SOFTWARE:
+        return SOFTWARE[family](software_world(case.path), case.record["input"], case.record["output"])
+    runner = RUNNERS.get(family)
     if runner is None:
         return ["not supported yet"]
     return runner(case.name, case.record["input"], case.record["output"])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from tests.golden.cases import PANDA, Case, cases_in
-from tests.golden.panda import DATA, RUNNERS, family_of, run_panda
+from tests.golden.panda import DATA, FAMILIES, family_of, run_panda
 
-CASES = [case for case in cases_in(DATA) if family_of(case.name) in RUNNERS]
+CASES = [case for case in cases_in(DATA) if family_of(case.name) in FAMILIES]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])

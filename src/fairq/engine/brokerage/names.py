@@ -1,0 +1,46 @@
+"""Patterns for names of queues, and names of users (reference panda 5.2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_DROPPED = (
+    r"/(?:DC|O|OU|C|L)=[^/]+",
+    r"/CN=[0-9]+",
+    r" [0-9]+",
+    r"_[0-9]+",
+    r"/CN=(?:limited )?proxy",
+    r"limited proxy",
+    r"/CN=(?:Robot|nickname):[^/]+",
+)
+"""Parts of a certificate's name that say nothing about whose it is."""
+
+
+def matches_any(name: str, patterns: Iterable[str]) -> bool:
+    """Return whether *name* equals a pattern, or contains what one with ``*`` stands for (PanDA isMatched)."""
+    return any(_matches(name, pattern) for pattern in patterns if pattern)
+
+
+def _matches(name: str, pattern: str) -> bool:
+    if "*" not in pattern:
+        return pattern == name
+    try:
+        return re.search(pattern.replace("*", ".*"), name) is not None
+    except re.error:
+        return False
+
+
+def user_of(distinguished_name: str) -> str:
+    """Return the name of the user that a certificate is of; any other text is the name itself (PanDA clean_user_id)."""
+    name = distinguished_name
+    for part in _DROPPED:
+        name = re.sub(part, "", name)
+    *_, last = name.split("/CN=")
+    name = last if name.count("/CN=") > 1 else name.replace("/CN=", "")
+    mail = name.lower().find("/email")
+    if mail > 0:
+        name = name[:mail]
+    name = re.sub("[()']", "", name)
+    without_mail = re.sub(r" [a-z][\w.-]+@[\w-]+(?:\.[\w-]+)+", "", name).strip()
+    return without_mail if " " in without_mail else name
