@@ -46,15 +46,19 @@ def load_slots(state: State) -> list[SlotRecord]:
     return found
 
 
-def carved_rows(state: State, ids: Sequence[int]) -> dict[int, Carved]:
-    """Return the dynamic slots by their places among the slots *ids*."""
-    dynamic = dynamic_slots.load_all(state)
+def carved_rows(dynamic: Sequence[DynamicSlot], ids: Sequence[int]) -> dict[int, Carved]:
+    """Return the *dynamic* slots by their places among the slots *ids*."""
     places = {number: place for place, number in enumerate(ids)} if dynamic else {}
     return {places[one.slot_id]: Carved(places[one.parent_id], one.carved) for one in dynamic}
 
 
-def lay_out(ids: Sequence[int], ads: list[Ad], dynamic: Iterable[DynamicSlot]) -> None:
-    """Turn the stored *ads* of the slots *ids* into what stands: the dynamic slots, and what is left."""
+def lay_out(
+    ids: Sequence[int], ads: list[Ad] | dict[int, Ad], dynamic: Iterable[DynamicSlot]
+) -> None:
+    """Turn the stored *ads* of the slots *ids* into what stands: the dynamic slots, and what is left.
+
+    *ads* are by place; those of dynamic slots and of what they are carved out of must be there.
+    """
     places = {number: place for place, number in enumerate(ids)}
     families: dict[int, list[DynamicSlot]] = {}
     for one in dynamic:

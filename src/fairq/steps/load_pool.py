@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,11 +13,11 @@ from fairq.engine.accounting.leases import ExpiredLease, expire_leases
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
 from fairq.records import Ad, Claim, JobRange
-from fairq.state import claims, job_ads, jobs, meta, slots, submitters
+from fairq.state import claims, dynamic_slots, job_ads, jobs, meta, slots, submitters
 from fairq.state.connection import State
 from fairq.steps.accounting_policy import accounting_policy
 from fairq.steps.claimed_ads import with_claim
-from fairq.steps.dynamic_slots import carved_rows, load_ads
+from fairq.steps.dynamic_slots import carved_rows, lay_out
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -48,7 +48,7 @@ class LoadedPool:
 
     slots: PoolSlots
     ids: list[int]
-    ads: list[Ad]
+    ads: Sequence[Ad]
     jobs: Jobs
     claims: dict[int, Claim]
     accountant: Accountant
@@ -58,12 +58,18 @@ class LoadedPool:
 def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
     """Load all that a cycle at *now* looks at; leases that are over have ended."""
     held = {claim.slot_id: claim for claim in claims.load_all(state)}
-    keys = slots.load_ids(state)
-    ads = load_ads(state)
-    for row, key in enumerate(keys):
-        if key in held:
-            ads[row] = with_claim(ads[row], held[key], now)
-    draining = frozenset(row for row, drained in enumerate(slots.load_draining(state)) if drained)
+    dynamic = dynamic_slots.load_all(state)
+    families = {number for one in dynamic for number in (one.slot_id, one.parent_id)}
+    stored = slots.load_table(state, held.keys() | families)
+    keys, apart = stored.ids, stored.apart
+    if dynamic:
+        lay_out(keys, apart, dynamic)
+    for row, ad in apart.items():
+        claim = held.get(keys[row])
+        if claim is not None:
+            apart[row] = with_claim(ad, claim, now)
+    stored.ads.put(list(apart), list(apart.values()))
+    draining = frozenset(row for row, drained in enumerate(stored.draining) if drained)
     records = submitters.load_all(state)
     expired = expire_leases(records, now)
     last_update = int(meta.get(state, "last_update", "0") or 0)
@@ -71,8 +77,9 @@ def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
     accountant = Accountant(records, accounting_policy(settings), last_update, charges)
     if load_group_names(state) != accountant.policy.group_names:
         accountant.recount()
-    pool = PoolSlots(slots.load_names(state), keys, AdColumns(ads, now=now), draining, carved_rows(state, keys))
-    return LoadedPool(pool, keys, ads, _load_jobs(state, held.values()), held, accountant, expired)
+    carved = carved_rows(dynamic, keys)
+    pool = PoolSlots(stored.names, keys, AdColumns(stored.ads, now=now), draining, carved)
+    return LoadedPool(pool, keys, stored.ads, _load_jobs(state, held.values()), held, accountant, expired)
 
 
 def _load_jobs(state: State, held: Iterable[Claim]) -> Jobs:

@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.ad_table import EditedAds
 from fairq.engine.accounting.accountant import Accountant
-from fairq.engine.classad import AdColumns
 from fairq.engine.classad.library import expression_text
 from fairq.engine.explain.changes import Change, ChangeKind
 from fairq.engine.explain.clauses import without
@@ -43,7 +46,9 @@ class ImaginedPool:
         """Hold a cycle on a copy of the accounting."""
         accountant = self._accountant(lambda record: None)
         times = self.round_robin_times
-        return Outcome(CycleInput(self.slots, self.jobs, accountant, self.policy, self.now, times, self.ads))
+        # A cycle gives the slots attributes of its own: the next one on the same slots must not see them.
+        slots = replace(self.slots, ads=self.slots.ads.at(self.now))
+        return Outcome(CycleInput(slots, self.jobs, accountant, self.policy, self.now, times, self.ads))
 
     def about(self, job: JobRange) -> Self:
         """The same pool, with the first job of a range being asked about."""
@@ -108,8 +113,24 @@ class ImaginedPool:
         return replace(self, target=new, jobs=replace(self.jobs, queues=queues))
 
     def _with_slot(self, row: int, ad: Ad) -> Self:
-        ads = [*self.ads[:row], ad, *self.ads[row + 1 :]]
-        return replace(self, ads=ads, slots=replace(self.slots, ads=AdColumns(ads, now=self.now)))
+        return self._with_slots(np.arange(len(self.ads)), {row: ad})
+
+    def _with_slots(self, rows: NDArray[np.intp], changed: Mapping[int, Ad]) -> Self:
+        """The slots of these *rows* in their order, in the places *changed* with other ads."""
+        old = self.slots
+        left = rows.tolist()
+        places = {row: place for place, row in enumerate(left)} if len(left) != len(old.keys) else None
+        draining, carved = old.draining, old.carved
+        if places is not None:
+            draining = frozenset(places[row] for row in draining if row in places)
+            carved = {
+                places[row]: replace(piece, parent=places[piece.parent])
+                for row, piece in carved.items()
+                if row in places and piece.parent in places
+            }
+        names, keys = [old.names[row] for row in left], [old.keys[row] for row in left]
+        slots = PoolSlots(names, keys, old.ads.edited(rows, changed), draining, carved)
+        return replace(self, slots=slots, ads=EditedAds(self.ads, left, changed))
 
     def _with_free_slot(self, name: str) -> Self:
         row = self.slots.names.index(name)
@@ -129,21 +150,16 @@ class ImaginedPool:
 
     def _without_piece(self, row: int, parent: int) -> Self:
         """A dynamic slot ends with its job, and gives back what it has."""
-        slots = self.slots
-        ads = [*self.ads]
-        ads[parent] = given_back(ads[parent], ads[row])
-        left = [place for place in range(len(ads)) if place != row]
-        ads = [ads[place] for place in left]
-        draining = frozenset(place - (place > row) for place in slots.draining if place != row)
-        names, keys = [slots.names[place] for place in left], [slots.keys[place] for place in left]
-        return replace(self, ads=ads, slots=PoolSlots(names, keys, AdColumns(ads, now=self.now), draining))
+        left = np.delete(np.arange(len(self.ads)), row)
+        return self._with_slots(left, {parent - (parent > row): given_back(self.ads[parent], self.ads[row])})
 
     def _with_new_slot(self, change: Change) -> Self:
-        like, name = self.ads[self.slots.names.index(change.of)], str(change.to)
-        ads = [*self.ads, {**without_claim(like, self.now), "Name": name}]
-        keys = [*self.slots.keys, max(self.slots.keys, default=0) + 1]
-        slots = PoolSlots([*self.slots.names, name], keys, AdColumns(ads, now=self.now), self.slots.draining)
-        return replace(self, ads=ads, slots=slots)
+        like = self.slots.names.index(change.of)
+        name, size = str(change.to), len(self.ads)
+        ad = {**without_claim(self.ads[like], self.now), "Name": name}
+        world = self._with_slots(np.array([*range(size), like]), {size: ad})
+        names, keys = [*self.slots.names, name], [*self.slots.keys, max(self.slots.keys, default=0) + 1]
+        return replace(world, slots=replace(world.slots, names=names, keys=keys))
 
     def _with_group(self, change: Change) -> Self:
         assert self.policy.quotas is not None

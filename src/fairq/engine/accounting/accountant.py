@@ -153,7 +153,8 @@ class Accountant:
             record.resources_used = 0
             record.weighted_resources_used = record.hier_weighted_resources_used = 0.0
         for held in self.charges.values():
-            self._count(self._chain(held.submitter), held.slot_weight)
+            chain = self._chains.get(held.submitter) or self._chain(held.submitter)
+            self._count(chain, held.slot_weight)
 
     def check_matches(self, slots: Iterable[SlotUse], now: int) -> None:
         """Bring the charges in line with the pool as found, once per cycle, after `update`.

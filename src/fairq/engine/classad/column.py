@@ -120,6 +120,8 @@ class _Builder:
             return Vector(INTEGER, np.array([wrapped_integer(value) for value in values], np.int64))
 
     def _strings(self, values: list[str]) -> Vector:
+        if len(values) > 1 and values[0] == values[-1] and values.count(values[0]) == len(values):
+            values = values[:1]
         distinct = Pool().strings
         codes = np.fromiter(map(distinct.__getitem__, values), np.int64, len(values))
         kinds = np.empty(len(distinct.texts), np.uint8)
@@ -136,13 +138,12 @@ class _Builder:
         return Vector(MIXED, kinds=kinds[codes], codes=meaning[codes])
 
     def of_many_types(self, values: list[Any]) -> Vector:
-        rows: dict[Any, list[int]] = {}
-        for row, value in enumerate(values):
-            rows.setdefault(type(value), []).append(row)
-        parts = [
-            (np.array(where, np.intp), self._part(kind, [values[row] for row in where]))
-            for kind, where in rows.items()
-        ]
+        kinds = {kind: number for number, kind in enumerate(dict.fromkeys(map(type, values)))}
+        numbers = np.fromiter(map(kinds.__getitem__, map(type, values)), np.intp, len(values))
+        parts = []
+        for kind, number in kinds.items():
+            where = np.flatnonzero(numbers == number)
+            parts.append((where, self._part(kind, [values[row] for row in where.tolist()])))
         return merge(len(values), parts)
 
     def _part(self, kind: type, values: list[Any]) -> Vector:

@@ -13,9 +13,9 @@ from fairq.engine.classad.expression import expression_of
 from fairq.engine.classad.kinds import MISSING, UNDEFINED
 from fairq.engine.classad.library import evaluate_tree, expression_text, to_ad, tree
 from fairq.engine.classad.nodes import Node
-from fairq.engine.classad.pools import Pool
 from fairq.engine.classad.references import closure
 from fairq.engine.classad.scopes import Side
+from fairq.engine.classad.source import EditedSource, Source
 from fairq.engine.classad.unknown import UnknownAd
 from fairq.engine.classad.vectors import Array
 
@@ -27,56 +27,35 @@ class AdColumns:
     are undefined: evaluation never reads the clock. Attribute names ignore case.
     """
 
-    def __init__(self, ads: Sequence[Mapping[str, Any]], now: int | None = None) -> None:
-        self._ads = ads
+    def __init__(self, ads: Sequence[Mapping[str, Any]] | Source, now: int | None = None) -> None:
+        self._source = ads if isinstance(ads, Source) else Source(ads)
         self.now = now
-        self.pool = Pool()
-        self._columns: dict[str, Column] = {}
-        self._given: set[str] = set()
-        self._spellings: dict[str, list[str]] | None = None
+        self.pool = self._source.pool
+        self._given: dict[str, Column] = {}
         self._expression_names: frozenset[str] | None = None
         self._missing = build([ABSENT], self.pool)
 
-    def at(self, now: int) -> AdColumns:
-        """Return the same ads, as they were given, at another time."""
-        return AdColumns(self._ads, now)
+    def at(self, now: int | None) -> AdColumns:
+        """Return the same ads, as they were at first, at another time; what is read of them is read once for both."""
+        return AdColumns(self._source, now)
+
+    def edited(self, rows: NDArray[np.intp], changed: Mapping[int, Mapping[str, Any]]) -> AdColumns:
+        """Return the ads of *rows*, as they were at first, and in the places that *changed* names those ads instead.
+
+        What is not changed is not read again.
+        """
+        return AdColumns(EditedSource(self._source, rows, changed), self.now)
 
     def __len__(self) -> int:
-        return len(self._ads)
+        return len(self._source)
 
     def names(self) -> frozenset[str]:
         """Return the lower-case names of all attributes that any ad has."""
-        return frozenset(self._names()) | self._columns.keys()
-
-    def _names(self) -> dict[str, list[str]]:
-        if self._spellings is None:
-            self._spellings = {}
-            every: set[str] = set()
-            every.update(*self._ads)
-            for spelling in sorted(every):
-                self._spellings.setdefault(spelling.lower(), []).append(spelling)
-        return self._spellings
+        return self._source.names() | self._given.keys()
 
     def column(self, name: str) -> Column:
         """Return the column of the attribute of that lower-case name."""
-        column = self._columns.get(name)
-        if column is None:
-            spellings = self._names().get(name)
-            if spellings is None:
-                return self._missing
-            column = build(self._values(spellings), self.pool)
-            self._columns[name] = column
-        return column
-
-    def _values(self, spellings: list[str]) -> list[Any]:
-        if len(spellings) == 1:
-            spelling = spellings[0]
-            return [ad.get(spelling, ABSENT) for ad in self._ads]
-        return [
-            # of two spellings in one ad the last one counts
-            next((value for name, value in reversed(list(ad.items())) if name in spellings), ABSENT)
-            for ad in self._ads
-        ]
+        return self._given.get(name) or self._source.column(name) or self._missing
 
     def with_column(self, name: str, values: Array | Sequence[Any]) -> Self:
         """Give all ads the attribute *name*, one value per row, in place of any they had; returns itself.
@@ -90,26 +69,21 @@ class AdColumns:
             column = build_array(values, self.pool)
         else:
             column = build([ABSENT if value is None else value for value in values], self.pool)
-        self._columns[name.lower()] = column if len(self) else self._missing
-        self._given.add(name.lower())
+        self._given[name.lower()] = column if len(self) else self._missing
         self._expression_names = None
         return self
 
     def with_numbers(self, name: str, values: NDArray[np.float64], present: NDArray[np.bool_]) -> Self:
         """Give the ads where *present* the attribute *name*, a whole number where it is one; returns itself."""
-        self._columns[name.lower()] = build_numbers(values, present)
-        self._given.add(name.lower())
+        self._given[name.lower()] = build_numbers(values, present)
         self._expression_names = None
         return self
 
     def of_rows(self, rows: NDArray[np.intp]) -> AdColumns:
         """Return the ads of *rows* as columns of their own; rows may be there more than once."""
-        ads = AdColumns([self._ads[row] for row in rows.tolist()], self.now)
-        ads.pool = self.pool
-        for name in self._given:
-            column = self._columns[name]
-            ads._columns[name] = Column(column.vector.take(rows), column.expressions, column.raw)
-        ads._given |= self._given
+        ads = self.edited(rows, {})
+        for name, column in self._given.items():
+            ads._given[name] = Column(column.vector.take(rows), column.expressions, column.raw)
         return ads
 
     def has(self, name: str) -> NDArray[np.bool_]:
@@ -154,11 +128,6 @@ class AdColumns:
     def expression_names(self) -> frozenset[str]:
         """Return the lower-case names of the attributes that are an expression in some ad."""
         if self._expression_names is None:
-            found = {
-                name.lower()
-                for ad in self._ads
-                for name, value in ad.items()
-                if value.__class__ in (str, list, dict) and (value.__class__ is not str or value.startswith("/Expr("))
-            } | self._columns.keys()
+            found = self._source.expression_candidates() | self._given.keys()
             self._expression_names = frozenset(name for name in found if self.nodes(name))
         return self._expression_names

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fairq.engine.classad import logic
 from fairq.engine.classad.arithmetic import as_reals
 from fairq.engine.classad.convert import item
-from fairq.engine.classad.kinds import BOOLEAN, INTEGER, LIST, OTHER, REAL
+from fairq.engine.classad.kinds import BOOLEAN, INTEGER, LIST, OTHER, REAL, STRING
 from fairq.engine.classad.pools import Pool
 from fairq.engine.classad.vectors import MIXED, Vector
 
@@ -69,6 +69,22 @@ class Values:
                 real = vector.kinds == REAL
                 result[real] = vector.reals[real]
         return np.broadcast_to(result, self._n)
+
+    def texts(self) -> list[str | None]:
+        """Return each result that is a string, None for the others."""
+        vector, texts = self._vector, self._pool.strings.texts
+        if vector.kind == STRING:
+            assert vector.data is not None
+            if len(vector.data) == 1:
+                return [texts[int(vector.data[0])]] * self._n
+            return [texts[code] for code in vector.data.tolist()]
+        found: list[str | None] = [None] * self._n
+        if vector.kind == MIXED:
+            assert vector.kinds is not None and vector.codes is not None
+            rows = np.flatnonzero(vector.kinds == STRING)
+            for row, code in zip(rows.tolist(), vector.codes[rows].tolist(), strict=True):
+                found[row] = texts[code]
+        return found
 
     def python(self, i: int) -> Any:
         """Return the *i*-th result as a Python value, UNDEFINED or ERROR."""

@@ -59,9 +59,8 @@ class ConcurrencyLimits:
         self._in_use: dict[str, float] = {}
         for attribute in _OF_SLOTS:
             if attribute.lower() in slots.names():
-                values = evaluate_in_columns(attribute, slots, {})
-                for row in range(len(slots)):
-                    if isinstance(text := values.python(row), str):
+                for text in evaluate_in_columns(attribute, slots, {}).texts():
+                    if text is not None:
                         self.use(text)
         self._before = dict(self._in_use)
         self._by_slot = SharedWork(self._evaluate, slots, [_JOBS], [])
@@ -108,9 +107,7 @@ class ConcurrencyLimits:
     def _evaluate(self, asker: Asker) -> list[str | None]:
         """The limits of a job whose limits hang on the slot, for each slot."""
         ad = asker.ad()
-        values = evaluate_in_ad(expression_of(ad[_JOBS]), ad, self._slots)
-        texts = (values.python(row) for row in range(len(self._slots)))
-        return [text if isinstance(text, str) else None for text in texts]
+        return evaluate_in_ad(expression_of(ad[_JOBS]), ad, self._slots).texts()
 
 
 class JobLimits:

@@ -88,12 +88,15 @@ def text_of(slots: AdColumns, attribute: str) -> list[str | None]:
 
 def _names(slots: AdColumns, rows: NDArray[np.bool_], attributes: Sequence[str]) -> list[str | None]:
     names: list[str | None] = [None] * len(slots)
-    left = rows.copy()
+    left = rows
     for attribute in attributes:
-        defined = left & (evaluate_in_columns(attribute, slots, {}).kind == STRING)
-        for row in np.flatnonzero(defined).tolist():
-            names[row] = str(slots.value(row, attribute))
-        left &= ~defined
+        values = evaluate_in_columns(attribute, slots, {})
+        defined = left & (values.kind == STRING)
+        if defined.any():
+            texts = values.texts()
+            for row in np.flatnonzero(defined).tolist():
+                names[row] = texts[row]
+        left = left & ~defined
     return names
 
 

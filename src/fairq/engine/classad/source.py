@@ -1,0 +1,166 @@
+"""Where the columns of many ads come from: the ads themselves, or other columns with a few ads changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.ad_table import AdTable
+from fairq.engine.classad.column import ABSENT, Column, build
+from fairq.engine.classad.kinds import EXPRESSION, RAW
+from fairq.engine.classad.library import EXPR_OPEN
+from fairq.engine.classad.pools import Pool
+from fairq.engine.classad.vectors import MIXED, Vector, merge
+
+
+class Source:
+    """Columns of *ads* in JSON form, each built when first read; attribute names ignore case."""
+
+    def __init__(self, ads: Sequence[Mapping[str, Any]], pool: Pool | None = None) -> None:
+        self._ads = ads
+        self.pool = Pool() if pool is None else pool
+        self._columns: dict[str, Column | None] = {}
+
+    def __len__(self) -> int:
+        return len(self._ads)
+
+    def column(self, name: str) -> Column | None:
+        """Return the column of the attribute of that lower-case name, None if no ad has it."""
+        if name not in self._columns:
+            self._columns[name] = self._build(name)
+        return self._columns[name]
+
+    def names(self) -> frozenset[str]:
+        """Return the lower-case names of all attributes that any ad has."""
+        return frozenset(self._spellings)
+
+    def expression_candidates(self) -> frozenset[str]:
+        """Return the lower-case names of the attributes that may be an expression, or hold one, in any ad."""
+        return self._candidates
+
+    @cached_property
+    def _spellings(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        every: set[str] = set()
+        if isinstance(self._ads, AdTable):
+            every = self._ads.names()
+        else:
+            every.update(*self._ads)
+        for spelling in sorted(every):
+            found.setdefault(spelling.lower(), []).append(spelling)
+        return found
+
+    @cached_property
+    def _candidates(self) -> frozenset[str]:
+        if not isinstance(self._ads, AdTable):
+            return frozenset(
+                name.lower()
+                for ad in self._ads
+                for name, value in ad.items()
+                if value.__class__ in (list, dict) or (value.__class__ is str and value.startswith(EXPR_OPEN))
+            )
+        found: set[str] = set()
+        for part in self._ads.parts:
+            for name, values in zip(part.names, part.columns, strict=True):
+                if name.lower() not in found and _may_be_expression(values):
+                    found.add(name.lower())
+        return frozenset(found)
+
+    def _build(self, name: str) -> Column | None:
+        spellings = self._spellings.get(name)
+        if spellings is None:
+            return None
+        if not isinstance(self._ads, AdTable):
+            return build(self._values(spellings), self.pool)
+        column = build(self._ads.values(spellings, ABSENT), self.pool)
+        if self._places is None:
+            return column
+        return Column(column.vector.take(self._places), column.expressions, column.raw)
+
+    @cached_property
+    def _places(self) -> NDArray[np.intp] | None:
+        """Where a table has the values of each row; None if they are in order."""
+        assert isinstance(self._ads, AdTable)
+        order = np.array(self._ads.order(), np.intp)
+        return None if (order[1:] > order[:-1]).all() else np.argsort(order)
+
+    def _values(self, spellings: list[str]) -> list[Any]:
+        if len(spellings) == 1:
+            spelling = spellings[0]
+            return [ad.get(spelling, ABSENT) for ad in self._ads]
+        return [
+            # of two spellings in one ad the last one counts
+            next((value for name, value in reversed(list(ad.items())) if name in spellings), ABSENT)
+            for ad in self._ads
+        ]
+
+
+class EditedSource(Source):
+    """The *rows* of another source, with other ads in some places (*changed*, by place)."""
+
+    def __init__(self, base: Source, rows: NDArray[np.intp], changed: Mapping[int, Mapping[str, Any]]) -> None:
+        self._base = base
+        self._rows = rows
+        self._edited = np.fromiter(changed, np.intp, len(changed))
+        self._new = Source(list(changed.values()), base.pool)
+        super().__init__((), base.pool)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def names(self) -> frozenset[str]:
+        """Return the lower-case names of all attributes of the ads before and after the change."""
+        return self._base.names() | self._new.names()
+
+    def expression_candidates(self) -> frozenset[str]:
+        """Return the lower-case names of the attributes that may be an expression, or hold one, in any ad."""
+        return self._base.expression_candidates() | self._new.expression_candidates()
+
+    def _build(self, name: str) -> Column | None:
+        missing = build([ABSENT], self.pool)
+        old, new = self._base.column(name) or missing, self._new.column(name) or missing
+        if old is missing and new is missing:
+            return None
+        if not len(self._edited) or _same(old, new, self.pool):
+            return Column(old.vector.take(self._rows), old.expressions, old.raw)
+        kept = np.ones(len(self._rows), np.bool_)
+        kept[self._edited] = False
+        places = np.flatnonzero(kept)
+        parts = [(self._edited, _shifted(new.vector, len(old.expressions), len(old.raw)))]
+        if len(places):
+            parts.append((places, old.vector.take(self._rows[places])))
+        return Column(merge(len(self._rows), parts), [*old.expressions, *new.expressions], [*old.raw, *new.raw])
+
+
+def _same(old: Column, new: Column, pool: Pool) -> bool:
+    """Tell whether one value is stored for all ads of both."""
+    if not (old.is_constant and new.is_constant and old.kinds == new.kinds):
+        return False
+    return repr(old.json_value(0, pool)) == repr(new.json_value(0, pool))
+
+
+def _shifted(vector: Vector, expressions: int, raw: int) -> Vector:
+    """Return a column's vector with its codes of expressions and of raw values counted from these numbers on."""
+    if vector.kind in (EXPRESSION, RAW):
+        assert vector.data is not None
+        return Vector(vector.kind, vector.data + (expressions if vector.kind == EXPRESSION else raw))
+    if vector.kind != MIXED:
+        return vector
+    assert vector.kinds is not None and vector.codes is not None
+    more = (vector.kinds == EXPRESSION) * expressions + (vector.kinds == RAW) * raw
+    return Vector(MIXED, kinds=vector.kinds, codes=vector.codes + more, reals=vector.reals)
+
+
+def _may_be_expression(values: tuple[Any, ...]) -> bool:
+    """Tell whether any of *values* is an expression, or a list or ad, which may hold some."""
+    try:
+        return EXPR_OPEN in "\n".join(values)
+    except TypeError:  # not only strings
+        types = set(map(type, values))
+    if types & {list, dict}:
+        return True
+    return str in types and any(type(value) is str and value.startswith(EXPR_OPEN) for value in values)
