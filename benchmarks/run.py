@@ -76,15 +76,14 @@ def why(name: str, folder: Path, repeat: int) -> Iterator[Row]:
     """Ask why jobs wait in a pool of so many slots, half of which are in use."""
     count = int(name.removeprefix("why-"))
     drawn = pools.make(f"b{count}-100-10n")
-    used = {"State": "Claimed", "Activity": "Busy", "RemoteUser": "busy@test", "RemoteOwner": "busy@test"}
+    used = {"State": "Claimed", "Activity": "Busy", "RemoteUser": "busy@test", "Rack": "busy"}
     pools.write_ads(
         folder / "slots.json", ({**ad, **(used if row % 2 else {})} for row, ad in enumerate(drawn.slot_ads()))
     )
     job = {**pools.JOB, "ProcId": 0, "RequestMemory": 0, "RequestDisk": 0, "Owner": "ann", "User": "ann@test"}
-    busy = 'TARGET.RemoteOwner == "busy@test"'
     waiting = [
         {**job, "ClusterId": 1_000_001, "RequestMemory": 10**9},
-        {**job, "ClusterId": 1_000_002, "Requirements": f"/Expr({busy})/"},
+        {**job, "ClusterId": 1_000_002, "Requirements": '/Expr(TARGET.Rack == "busy")/'},
     ]
     pools.write_ads(folder / "jobs.json", (*drawn.job_ads(), *waiting))
     drawn_settings = folder / "pool.conf"

@@ -231,7 +231,7 @@ complete -c fairq -n '__fairq_at negotiate' -l tsv -d 'Print tab-separated value
 complete -c fairq -n '__fairq_at negotiate' -l af -x -d 'Print these attributes or expressions only, as HTCondor\'s autoformat does; --af:jlhVr,tng.'
 complete -c fairq -n '__fairq_at negotiate' -l no-header -d 'Leave the headings out.'
 complete -c fairq -n '__fairq_at negotiate' -l constraint -x -d 'Show only what satisfies this ClassAd expression; may be repeated, all must be true.'
-complete -c fairq -n '__fairq_at why' -l slot -x -a '(__fairq_names submitter)' -d 'Explain the job together with this slot.'
+complete -c fairq -n '__fairq_at why' -l slot -x -a '(__fairq_names submitter)' -d 'Explain the job together with this slot; of one name: \'NAME<ADDRESS>\'.'
 complete -c fairq -n '__fairq_at why' -l now -x -d 'Use TIME instead of the clock: seconds since 1970, or ISO 8601 (local time without a zone).'
 complete -c fairq -n '__fairq_at why' -l json -d 'Print one JSON document, numbers at full precision.'
 complete -c fairq -n '__fairq_at why' -l ndjson -d 'Print one JSON object per line.'

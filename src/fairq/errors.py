@@ -234,6 +234,12 @@ class InvalidSlotError(FairqError):
     exit_code = 43
 
 
+class AmbiguousSlotError(FairqError):
+    """{count} slots have the name {name!r}; add the address of the one that is meant: {names}"""
+
+    exit_code = 44
+
+
 # 45-52: import and export
 
 

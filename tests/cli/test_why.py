@@ -251,3 +251,56 @@ def test_asking_changes_nothing(state: Path, why: Run) -> None:
     for subject in ("2.0", "4", "bob"):
         why(subject)
     assert state.read_bytes() == before
+
+
+def imported(state: Path, run: Run, tmp_path: Path, slots: list[Ad], jobs: list[Ad]) -> Callable[..., Ended]:
+    (tmp_path / "slots.json").write_text(json.dumps(slots))
+    (tmp_path / "jobs.json").write_text(json.dumps(jobs))
+    dumps = ("--slots", tmp_path / "slots.json", "--jobs", tmp_path / "jobs.json")
+    assert run("--state", state, "import", *dumps, "--now", NOW).code == 0
+    return lambda *words: run("--state", state, "why", *words, "--now", NOW)
+
+
+def test_slots_of_one_name_are_told_apart_by_their_address(state: Path, run: Run, tmp_path: Path) -> None:
+    """Of two slots of a name each is explained by itself, and a change names the one that it means."""
+    slots = [
+        {**SLOT, "Name": "slot1@n", "MyAddress": "<10.0.0.1:9618>", "Memory": 512},
+        {**claimed(SLOT, "carol@x"), "Name": "slot1@n", "MyAddress": "<10.0.0.2:9618>"},
+    ]
+    why = imported(state, run, tmp_path, slots, job(1, "bob", Requirements="/Expr(TARGET.Memory >= 1024)/"))
+
+    ended = why("1.0", "--slot", "slot1@n")
+    assert (ended.code, ended.out) == (44, "")
+    assert "slot1@n<10.0.0.1:9618> or slot1@n<10.0.0.2:9618>" in ended.err
+    assert first_line(why("1.0", "--slot", "slot1@n<10.0.0.1:9618>")) == (
+        "Job 1.0 cannot run on slot1@n<10.0.0.1:9618>: its clause TARGET.Memory >= 1024 is false."
+    )
+    assert first_line(why("1.0", "--slot", "slot1@n<10.0.0.2:9618>")).endswith(
+        "carol@x has it, and PREEMPTION_REQUIREMENTS does not give it away."
+    )
+    assert first_line(why("1.0")).endswith("It would run as soon as slot1@n<10.0.0.2:9618> is free.")
+
+
+@pytest.mark.parametrize("name", ["slot1_1@n", "other@n"])
+def test_an_imported_dynamic_slot_gives_back_to_the_parent_on_its_machine(
+    state: Path, run: Run, tmp_path: Path, name: str
+) -> None:
+    """Another machine's partitionable slot of the same name gets nothing; a number tells the parent, too."""
+    whole = {**SLOT, "Name": "slot1@n", "PartitionableSlot": True, "SlotID": 1, "Cpus": 2, "Memory": 2048}
+    slots = [
+        {**whole, "MyAddress": "<10.0.0.1:9618>", "Cpus": 1, "Memory": 512},
+        {**whole, "MyAddress": "<10.0.0.2:9618>"},
+        {
+            **claimed(SLOT, "carol@x"),
+            "Name": name, "DynamicSlot": True, "SlotID": 1, "DSlotId": 1, "MyAddress": "<10.0.0.2:9618>",
+            "Cpus": 2, "Memory": 2048,
+        },
+    ]
+    needs = {"RequestCpus": 4, "RequestMemory": 4096}
+    fits = "/Expr(TARGET.Cpus >= RequestCpus && TARGET.Memory >= RequestMemory)/"
+    why = imported(state, run, tmp_path, slots, job(1, "bob", Requirements=fits, **needs))
+
+    document = json.loads(why("1.0", "--json").out)
+    assert document["reason"] == "partitionable slots are carved up"
+    assert document["verified"]
+    assert document["changes"] == [{"change": "free slot", "of": name, "to": None}]

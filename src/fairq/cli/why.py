@@ -33,7 +33,10 @@ def why(
         str, typer.Argument(metavar="SUBJECT", help="A job as 7.0, a cluster as 7, a submitter, or a group.")
     ],
     slot: Annotated[
-        str | None, typer.Option("--slot", metavar="NAME", help="Explain the job together with this slot.")
+        str | None,
+        typer.Option(
+            "--slot", metavar="NAME", help="Explain the job together with this slot; of one name: 'NAME<ADDRESS>'."
+        ),
     ] = None,
     now: Now = None,
 ) -> None:
@@ -43,8 +46,8 @@ def why(
     too.
 
     The first line names the deciding reason and the least change that would let the job run. Such a change was
-    tried: with it, the cycle matches the job; in very large pools, where that would take too long, the line
-    says only what is in the way first. Then follow the clauses of the job's Requirements in order, with the
+    tried: with it, the cycle matches the job; in very large pools only the first few changes are tried, and where
+    none of them is enough, the line says only what is in the way first. Then follow the clauses of the job's Requirements in order, with the
     number of slots that each allows alone, those left after it, and the nearest value there is where none is
     left; the clauses by which slots refuse the job; how many slots are lost to each test (as negotiate --explain
     counts them); who has the slots that suit, and at what effective priority; the submitter's share, limit, floor

@@ -31,7 +31,7 @@ def load_ads(state: State) -> list[Ad]:
 
 
 class StoredSlots(NamedTuple):
-    """All slots in pool order: numbers, names, which are being drained, ads; and *apart* from these some ads, by row."""
+    """All slots in pool order: numbers, names, which are being drained, ads; and some ads *apart*, by row."""
 
     ids: list[int]
     names: list[str]

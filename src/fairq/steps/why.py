@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from fairq.engine.explain import report, sentences
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.explain.pair import explain_pair
+from fairq.engine.explain.pieces import rows_called
 from fairq.engine.explain.remedies import Search
-from fairq.errors import NothingToExplainError, UnknownJobError, UnknownSlotError
+from fairq.errors import AmbiguousSlotError, NothingToExplainError, UnknownJobError, UnknownSlotError
 from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import job_ads, jobs, runs
 from fairq.state.connection import State, reading
@@ -19,7 +20,7 @@ from fairq.steps.jobs_overlay import Overlay
 from fairq.steps.jobs_selection import Target, parse_targets
 from fairq.steps.load_pool import load_pool, load_round_robin_times
 from fairq.steps.negotiation_policy import negotiation_policy
-from fairq.steps.why_words import group_sentence, status_sentence, submitter_sentence
+from fairq.steps.why_words import group_sentence, pair_sentence, status_sentence, submitter_sentence
 from fairq.steps.why_world import ImaginedPool
 
 if TYPE_CHECKING:
@@ -27,9 +28,12 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 
-MOST_CYCLES = 200
-WORK = 100_000
-"""Cycles held in search of a change, at most, and slots and jobs looked at in all of them together."""
+MOST_CYCLES, FEWEST_CYCLES = 200, 3
+WORK = 200_000
+"""Cycles held in search of a change, and slots and ranges of jobs looked at in all of them together, at most.
+
+The first few changes are tried in a pool of any size: the slots' columns are read already.
+"""
 
 
 def why(path: Path, settings: Settings, subject: str, now: int, slot: str | None = None) -> Document:
@@ -40,7 +44,7 @@ def why(path: Path, settings: Settings, subject: str, now: int, slot: str | None
 
     Raises:
         UnknownJobError, NothingToExplainError: there is no such job, or no such submitter or group.
-        UnknownSlotError: there is no such slot.
+        UnknownSlotError, AmbiguousSlotError: there is no such slot, or several have this name.
         InvalidJobIdError: *subject* is none of these.
     """
     group = next((name for name in settings.groups if name.lower() == subject.lower()), None)
@@ -172,16 +176,16 @@ class _Study:
         match = outcome.match_of(job)
         if match is not None:
             summary = f"job {base['subject']} waits for nothing but the next cycle, which would give it "
-            summary += pool.names[match.slot]
+            summary += outcome.labels[match.slot]
             if match.preempted is not None:
                 summary += f" in place of a job of {match.preempted}"
-            return {**base, "reason": str(Reason.MATCHED), "summary": summary + ".", "slot": pool.names[match.slot]}
+            return {**base, "reason": str(Reason.MATCHED), "summary": summary + ".", "slot": outcome.labels[match.slot]}
         diagnosis = Diagnosis(outcome, job)
         checks = diagnosis.checks
         requirements = report.requirement_rows(checks)
         refusals = report.refusal_rows(checks, outcome.observer.accepted(diagnosis.asker))
         size = len(pool.ads) + sum(len(queue.idle) for queue in outcome.given.jobs.queues)
-        search = Search(min(MOST_CYCLES, WORK // (size + 1)))
+        search = Search(min(MOST_CYCLES, max(FEWEST_CYCLES, WORK // (size + 1))))
         found = search.run(world.about(job), diagnosis)
         rejection, ahead = diagnosis.rejection, diagnosis.alike_ahead
         return {
@@ -203,21 +207,15 @@ class _Study:
 
     def _pair(self, job: JobRange, slot: str) -> Document:
         world, outcome = self._outcome()
-        if slot not in outcome.given.pool.names:
+        rows = rows_called(outcome.given.pool, slot)
+        if not rows:
             raise UnknownSlotError(name=slot, hint="'fairq slots' lists the slots")
-        row = list(outcome.given.pool.names).index(slot)
-        pair = explain_pair(outcome, job, row, dict(world.ads[row]))
+        if len(rows) > 1:
+            names = " or ".join(outcome.labels[row] for row in rows)
+            raise AmbiguousSlotError(name=slot, count=len(rows), names=names)
+        pair = explain_pair(outcome, job, rows[0], dict(world.ads[rows[0]]))
         name = f"{job.cluster}.{job.first_proc}"
-        failing = [clause for clause in pair["clauses"] if not clause["passes"]]
-        if pair["lost_to"] is None:
-            summary = f"the next cycle would give {slot} to job {name}."
-        elif failing:
-            whose = "its" if failing[0]["side"] == "job" else "the slot's"
-            summary = f"job {name} cannot run on {slot}: {whose} clause {failing[0]['clause']} is "
-            summary += f"{str(failing[0]['value']).lower()}."
-        else:
-            summary = f"job {name} and {slot} suit each other, but the next cycle would not match them: "
-            summary += f"{pair['lost_to'].replace('_', ' ')}."
+        summary = pair_sentence(name, pair)
         return {"kind": "pair", "subject": name, "summary": summary, **pair}
 
     def _not_idle(self, job: JobRange) -> Document:

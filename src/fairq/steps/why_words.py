@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fairq.engine.explain.losses import LostTo
 from fairq.records import Ad, JobRange, JobStatus
 
 
@@ -20,6 +21,39 @@ def status_sentence(name: str, job: JobRange, ad: Ad) -> str:
             return f"job {name} is held{reason}: no cycle looks at it until 'fairq release {name}'."
         case _:
             return f"job {name} does not wait: it is {JobStatus(job.status).name.lower()}."
+
+
+def pair_sentence(name: str, pair: dict[str, Any]) -> str:
+    """Return what keeps a job and a slot apart in the next cycle."""
+    slot = pair["slot"]
+    if pair["lost_to"] is None:
+        return f"the next cycle would give {slot} to job {name}."
+    failing = next((clause for clause in pair["clauses"] if not clause["passes"]), None)
+    if failing is not None:
+        whose = "its" if failing["side"] == "job" else "the slot's"
+        return f"job {name} cannot run on {slot}: {whose} clause {failing['clause']} is {_value(failing['value'])}."
+    if not pair["suitable"]:
+        return f"job {name} cannot run on {slot}: one of them has no Requirements."
+    reason = _APART[pair["lost_to"]].format(holder=pair["holder"] or "somebody")
+    return f"job {name} and {slot} suit each other, but the next cycle would not match them: {reason}."
+
+
+_APART = {
+    LostTo.DRAINING: "the slot is draining",
+    LostTo.KEPT_OUT: "negotiator_slot_constraint keeps the slot out, or its machine is about to shut down",
+    LostTo.TAKEN: "it goes to another job, or there is too little left of it",
+    LostTo.CLAIMED_OWN: "a job of the same submitter has it",
+    LostTo.CLAIMED_OTHERS: "{holder} has it",
+    LostTo.OUTRANKED: "{holder} has it, and its machine prefers that job",
+    LostTo.PREEMPTION_POLICY: "{holder} has it, and PREEMPTION_REQUIREMENTS does not give it away",
+    LostTo.PRIORITY: "{holder} has it, whose priority is not worse enough",
+    LostTo.CONCURRENCY_LIMIT: "a concurrency limit of the job is reached",
+    LostTo.LIMIT: "the job is not offered it, as other slots suit it better, or its turn ends before",
+}
+
+
+def _value(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def submitter_sentence(of: dict[str, Any], pie: float) -> str:

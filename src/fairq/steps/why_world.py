@@ -15,7 +15,7 @@ from fairq.engine.classad.library import expression_text
 from fairq.engine.explain.changes import Change, ChangeKind
 from fairq.engine.explain.clauses import without
 from fairq.engine.explain.diagnosis import CycleInput, Outcome
-from fairq.engine.explain.pieces import given_back, pieces_of
+from fairq.engine.explain.pieces import given_back, pieces_of, rows_called
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
 from fairq.records import AccountingRecord, Ad, Claim, JobRange
@@ -73,10 +73,10 @@ class ImaginedPool:
             case ChangeKind.FREE_SLOT:
                 return self._with_free_slot(change.of)
             case ChangeKind.SLOT_CLAUSE:
-                row = self.slots.names.index(change.of)
+                row = self._row(change.of)
                 return self._with_slot(row, with_clause(self.ads[row], change))
             case ChangeKind.UNDRAIN:
-                left = self.slots.draining - {self.slots.names.index(change.of)}
+                left = self.slots.draining - {self._row(change.of)}
                 return replace(self, slots=replace(self.slots, draining=left))
             case ChangeKind.ADD_SLOT:
                 return self._with_new_slot(change)
@@ -132,12 +132,15 @@ class ImaginedPool:
         slots = PoolSlots(names, keys, old.ads.edited(rows, changed), draining, carved)
         return replace(self, slots=slots, ads=EditedAds(self.ads, left, changed))
 
+    def _row(self, label: str) -> int:
+        return rows_called(self.slots, label)[0]
+
     def _with_free_slot(self, name: str) -> Self:
-        row = self.slots.names.index(name)
+        row = self._row(name)
         key = self.slots.keys[row]
         claim = self.claims.get(key)
         left = {slot: held for slot, held in self.claims.items() if slot != key}
-        parent = next((place for place, rows in pieces_of(self.slots.names, self.ads).items() if row in rows), None)
+        parent = next((place for place, rows in pieces_of(self.slots).items() if row in rows), None)
         world = self._without_piece(row, parent) if parent is not None else self._with_unclaimed(row)
         world = replace(world, claims=left)
         if claim is None or claim.cluster is None:
@@ -154,7 +157,7 @@ class ImaginedPool:
         return self._with_slots(left, {parent - (parent > row): given_back(self.ads[parent], self.ads[row])})
 
     def _with_new_slot(self, change: Change) -> Self:
-        like = self.slots.names.index(change.of)
+        like = self._row(change.of)
         name, size = str(change.to), len(self.ads)
         ad = {**without_claim(self.ads[like], self.now), "Name": name}
         world = self._with_slots(np.array([*range(size), like]), {size: ad})

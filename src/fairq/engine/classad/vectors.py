@@ -15,11 +15,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.classad.kinds import BOOLEAN, ERROR_KIND, REAL, UNDEFINED_KIND
+from fairq.engine.classad.kinds import BOOLEAN, ERROR_KIND, MISSING, REAL, UNDEFINED_KIND
 
 Rows = NDArray[np.intp]
 Array = NDArray[Any]
 MIXED: Final = 255
+_WITHOUT_DATA: Final = (UNDEFINED_KIND, ERROR_KIND, MISSING)
 
 
 class Vector:
@@ -74,7 +75,7 @@ FALSE_VECTOR: Final = Vector(BOOLEAN, np.array([False]))
 
 
 def _of_kind(kind: int, codes: Array, reals: Array | None) -> Vector:
-    if kind in (UNDEFINED_KIND, ERROR_KIND):
+    if kind in _WITHOUT_DATA:
         return Vector(kind)
     if kind == REAL:
         assert reals is not None
@@ -126,7 +127,7 @@ def merge(n: int, parts: Iterable[tuple[Rows | None, Vector]]) -> Vector:
 
 
 def _merge_uniform(n: int, kind: int, parts: list[tuple[Rows | None, Vector]]) -> Vector:
-    if kind in (UNDEFINED_KIND, ERROR_KIND):
+    if kind in _WITHOUT_DATA:
         return Vector(kind)
     first = parts[0][1].data
     assert first is not None

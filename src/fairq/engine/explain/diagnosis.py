@@ -13,7 +13,7 @@ import numpy as np
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.explain.checks import PoolChecks
 from fairq.engine.explain.losses import Losses, LostTo, Observer
-from fairq.engine.explain.pieces import undivided
+from fairq.engine.explain.pieces import labels, undivided
 from fairq.engine.negotiation.cycle import NegotiationCycle
 from fairq.engine.negotiation.decision import (
     CycleDecision,
@@ -101,6 +101,11 @@ class Outcome:
         """Sorts the pool's slots by the tests they fail."""
         return Observer(self.given.pool, self.given.policy)
 
+    @cached_property
+    def labels(self) -> Sequence[str]:
+        """What the slots are called: by name, and where several have it by address, too."""
+        return labels(self.given.pool)
+
     def match_of(self, job: JobRange) -> Match | None:
         """The match of the first job of a range, None if it has none."""
         wanted = (job.schedd, job.cluster, job.first_proc)
@@ -181,16 +186,16 @@ class Diagnosis:
         return Reason.PIECES if misfit and self.carved_up else reason
 
     @cached_property
-    def carved_up(self) -> Sequence[str]:
-        """The partitionable slots that the job would fit if nobody had a piece of them."""
+    def carved_up(self) -> Sequence[int]:
+        """The partitionable slots, by row, that the job would fit if nobody had a piece of them."""
         given = self.outcome.given
         if "dynamicslot" not in given.pool.ads.names():
             return ()
-        whole = undivided(given.pool.names, given.ads, given.now)
+        whole = undivided(given.pool, given.ads)
         if whole is None:
             return ()
         fits = PoolChecks(self.asker.ad(), whole.ads).fitting()
-        return [whole.names[row] for row in np.flatnonzero(fits).tolist()]
+        return [whole.keys[row] for row in np.flatnonzero(fits).tolist()]
 
     def _limit(self) -> Reason | None:
         """The limit that stands between the job and slots that it could have or could have had."""

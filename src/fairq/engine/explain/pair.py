@@ -29,7 +29,7 @@ def explain_pair(outcome: Outcome, job: JobRange, row: int, slot_ad: Ad) -> Docu
     match = outcome.match_of(job)
     got_it = match is not None and match.slot == row
     return {
-        "slot": given.pool.names[row],
+        "slot": outcome.labels[row],
         "holder": outcome.observer.holders[row],
         "clauses": [
             *(_row("job", clause, mine, slot, given.now) for clause in clauses_of(mine)),

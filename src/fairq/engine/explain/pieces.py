@@ -3,30 +3,102 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
-from fairq.engine.classad import AdColumns
+import numpy as np
+
+from fairq.engine.classad import evaluate_in_columns
 from fairq.engine.explain.comparisons import plain
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.records import Ad
 
 _DYNAMIC = re.compile(r"(.*[^_])_\d+(@.*)?", re.DOTALL)
 _RESOURCES = ("cpus", "memory", "disk", "gpus")
+_OF_MACHINE = ("MyAddress", "StartdIpAddr", "Machine")
+"""What a partitionable slot and its dynamic ones have in common, the surest first."""
+
+_NUMBERS = ("ParentSlotId", "SlotID")
+"""Attributes in which a dynamic slot may tell the SlotID of its parent."""
 
 
-def pieces_of(names: Sequence[str], ads: Sequence[Ad]) -> dict[int, list[int]]:
+def labels(pool: PoolSlots) -> Sequence[str]:
+    """Return the slots' names, with the address behind those that several slots have: slot1@host<10.0.0.1:9618>."""
+    if len(set(pool.names)) == len(pool.names):
+        return pool.names
+    rows: dict[str, list[int]] = defaultdict(list)
+    for row, name in enumerate(pool.names):
+        rows[name].append(row)
+    found = list(pool.names)
+    for alike in rows.values():
+        for row in alike if len(alike) > 1 else ():
+            found[row] += _address(pool, row)
+    return found
+
+
+def rows_called(pool: PoolSlots, label: str) -> list[int]:
+    """Return the slots of this name, or of this name and address."""
+    name, bracket, address = label.partition("<")
+    rows = [row for row, other in enumerate(pool.names) if other in (label, name)]
+    plain_rows = [row for row in rows if pool.names[row] == label]
+    return plain_rows or [row for row in rows if _address(pool, row) == bracket + address]
+
+
+def _address(pool: PoolSlots, row: int) -> str:
+    address = _text(pool, row, "MyAddress") or _text(pool, row, "StartdIpAddr") or ""
+    return address if address.startswith("<") else f"<{address}>"
+
+
+def pieces_of(pool: PoolSlots) -> dict[int, list[int]]:
     """The dynamic slots of each partitionable slot that has any, both as places in the pool.
 
-    As HTCondor names them: slot1_3@host is a piece of slot1@host.
+    Of those that fairq made itself the state tells the parent. Others have it on the same machine, by its
+    address if they tell one: the slot whose number they give, else that of the name, as HTCondor names them:
+    slot1_3@host is a piece of slot1@host.
     """
-    places = {name: row for row, name in enumerate(names) if _is(ads[row], "partitionableslot")}
+    dynamic = _true_of(pool, "DynamicSlot")
+    if not dynamic:
+        return {}
+    parents: dict[tuple[str, str | int], list[int]] = defaultdict(list)
+    for row in _true_of(pool, "PartitionableSlot"):
+        parents["name", pool.names[row]].append(row)
+        number = pool.ads.value(row, "SlotID")
+        if isinstance(number, int):
+            parents["number", number].append(row)
     found: dict[int, list[int]] = {}
-    for row, name in enumerate(names):
-        named = _DYNAMIC.fullmatch(name)
-        parent = None if named is None else places.get(named[1] + (named[2] or ""))
-        if parent is not None and _is(ads[row], "dynamicslot"):
+    for row in dynamic:
+        carved = pool.carved.get(row)
+        parent = _parent(pool, row, parents) if carved is None else carved.parent
+        if parent is not None:
             found.setdefault(parent, []).append(row)
     return found
+
+
+def _parent(pool: PoolSlots, row: int, parents: Mapping[tuple[str, str | int], Sequence[int]]) -> int | None:
+    named = _DYNAMIC.fullmatch(pool.names[row])
+    by_name = [] if named is None else parents.get(("name", named[1] + (named[2] or "")), ())
+    near = [other for other in by_name if _on_one_machine(pool, row, other)]
+    for attribute in _NUMBERS if not near else ():
+        number = pool.ads.value(row, attribute)
+        if isinstance(number, int):
+            near = [other for other in parents.get(("number", number), ()) if _on_one_machine(pool, row, other, True)]
+        if near:
+            break
+    return near[0] if near else None
+
+
+def _on_one_machine(pool: PoolSlots, one: int, other: int, sure: bool = False) -> bool:
+    """Whether two slots have the same address, else the same machine; where neither is told: not *sure*."""
+    for attribute in _OF_MACHINE:
+        first, second = _text(pool, one, attribute), _text(pool, other, attribute)
+        if first and second:
+            return first.lower() == second.lower()
+    return not sure
+
+
+def _text(pool: PoolSlots, row: int, attribute: str) -> str | None:
+    value = pool.ads.value(row, attribute)
+    return value if isinstance(value, str) else None
 
 
 def given_back(parent: Ad, piece: Ad) -> Ad:
@@ -42,19 +114,27 @@ def given_back(parent: Ad, piece: Ad) -> Ad:
     return more
 
 
-def undivided(names: Sequence[str], ads: Sequence[Ad], now: int) -> PoolSlots | None:
-    """The pool as if all pieces had been given back; None if there are none."""
-    found = pieces_of(names, ads)
+def undivided(pool: PoolSlots, ads: Sequence[Ad]) -> PoolSlots | None:
+    """The pool, whose slots' ads are *ads*, as if all pieces had been given back; None if there are none."""
+    found = pieces_of(pool)
     if not found:
         return None
-    whole = list(ads)
-    for parent, rows in found.items():
-        for row in rows:
-            whole[parent] = given_back(whole[parent], ads[row])
     gone = {row for rows in found.values() for row in rows}
-    left = [row for row in range(len(names)) if row not in gone]
-    return PoolSlots([names[row] for row in left], left, AdColumns([whole[row] for row in left], now=now))
+    left = [row for row in range(len(pool.names)) if row not in gone]
+    places = {row: place for place, row in enumerate(left)}
+    whole: dict[int, Ad] = {}
+    for parent, rows in found.items():
+        if parent in places:
+            ad = ads[parent]
+            for row in rows:
+                ad = given_back(ad, ads[row])
+            whole[places[parent]] = ad
+    columns = pool.ads.edited(np.array(left, np.intp), whole)
+    return PoolSlots([pool.names[row] for row in left], left, columns)
 
 
-def _is(ad: Ad, attribute: str) -> bool:
-    return any(value is True for name, value in ad.items() if name.lower() == attribute)
+def _true_of(pool: PoolSlots, attribute: str) -> list[int]:
+    if attribute.lower() not in pool.ads.names():
+        return []
+    rows: list[int] = np.flatnonzero(evaluate_in_columns(attribute, pool.ads, {}).is_true()).tolist()
+    return rows

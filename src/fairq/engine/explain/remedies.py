@@ -176,25 +176,23 @@ def _candidates(of: Diagnosis) -> Iterator[Remedy]:
 
 
 def _fits(of: Diagnosis) -> Iterator[Remedy]:
-    pool, checks = of.outcome.given.pool, of.checks
+    names, checks = of.outcome.labels, of.checks
     free = of.outcome.cycle.candidates.tests(of.asker).free & ~_held(of)
     for row in nearest_slots(checks, free, _NEAREST):
-        yield tuple(changes_for(row, checks, job_name(of.job), pool.names[row]))
+        yield tuple(changes_for(row, checks, job_name(of.job), names[row]))
 
 
 def _pieces(of: Diagnosis) -> Iterator[Remedy]:
     """Pieces of a partitionable slot given back: one of them, or all of one slot, that with the fewest first."""
-    pool = of.outcome.given.pool
+    names = of.outcome.labels
     wanted = set(of.carved_up)
-    families = [
-        rows for parent, rows in pieces_of(pool.names, of.outcome.given.ads).items() if pool.names[parent] in wanted
-    ]
+    families = [rows for parent, rows in pieces_of(of.outcome.given.pool).items() if parent in wanted]
     families.sort(key=len)
     for rows in families[:_NEAREST]:
         for row in rows[:_NEAREST]:
-            yield (Change(ChangeKind.FREE_SLOT, pool.names[row]),)
+            yield (Change(ChangeKind.FREE_SLOT, names[row]),)
     for rows in families[:_NEAREST]:
-        yield tuple(Change(ChangeKind.FREE_SLOT, pool.names[row]) for row in rows)
+        yield tuple(Change(ChangeKind.FREE_SLOT, names[row]) for row in rows)
 
 
 def _held(of: Diagnosis) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -206,7 +204,7 @@ def _each(of: Diagnosis, test: LostTo, kind: ChangeKind, count: int) -> Iterator
     rows = of.losses.rows(test)
     place = of.outcome.cycle.candidates.place(of.asker)
     for row in rows[np.argsort(place[rows], kind="stable")][:count].tolist():
-        yield (Change(kind, of.outcome.given.pool.names[row]),)
+        yield (Change(kind, of.outcome.labels[row]),)
 
 
 def _free(of: Diagnosis) -> Iterator[Remedy]:
@@ -214,7 +212,7 @@ def _free(of: Diagnosis) -> Iterator[Remedy]:
     users = of.outcome.observer.holders
     for test in _HELD:
         for remedy in _each(of, test, ChangeKind.FREE_SLOT, 2):
-            row = of.outcome.given.pool.names.index(remedy[0].of)
+            row = of.outcome.labels.index(remedy[0].of)
             if users[row] is not None:
                 yield remedy
 
@@ -225,12 +223,12 @@ def _free_of_group(of: Diagnosis) -> Iterator[Remedy]:
     of_group = {name for name in set(users) if name is not None and accountant.group_of(name) == of.submitter.group}
     row = next((row for row, name in enumerate(users) if name in of_group), None)
     if row is not None:
-        yield (Change(ChangeKind.FREE_SLOT, of.outcome.given.pool.names[row]),)
+        yield (Change(ChangeKind.FREE_SLOT, of.outcome.labels[row]),)
 
 
 def _more(of: Diagnosis) -> Iterator[Remedy]:
     """One slot more, like the best that suits."""
-    names, place = of.outcome.given.pool.names, of.outcome.cycle.candidates.place(of.asker)
+    names, place = of.outcome.labels, of.outcome.cycle.candidates.place(of.asker)
     suitable = np.flatnonzero(of.outcome.cycle.candidates.tests(of.asker).suitable)
     if len(suitable):
         like = names[int(suitable[np.argmin(place[suitable])])]

@@ -1,0 +1,53 @@
+"""Ads kept as a table, and columns of which some ads are changed, read like the ads themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairq.ad_table import AdTable, EditedAds
+from fairq.engine.classad import AdColumns
+
+values = st.sampled_from(
+    [1, 2, 2.5, True, "x", "X", "/Expr(A + 1)/", "/Expr(undefined)/", "/Expr(B)/", ["a", 1], {"A": 1}, ["/Expr(B)/"]]
+)
+ads = st.dictionaries(st.sampled_from(["A", "a", "B", "Cpus"]), values, max_size=4)
+
+
+def same(columns: AdColumns, expected: list[dict[str, Any]]) -> None:
+    plain = AdColumns(expected)
+    assert len(columns) == len(plain)
+    for name in ("a", "b", "cpus"):
+        for row in range(len(expected)):
+            assert repr(columns.json_value(row, name)) == repr(plain.json_value(row, name))
+    assert plain.expression_names() <= columns.expression_names()
+
+
+@given(st.lists(ads, min_size=1, max_size=8), st.integers(1, 4))
+@settings(max_examples=100, deadline=None)
+def test_a_table_reads_like_its_ads(drawn: list[dict[str, Any]], at_once: int) -> None:
+    table = AdTable()
+    for first in range(0, len(drawn), at_once):
+        part = drawn[first : first + at_once]
+        table.put(range(first, first + len(part)), part)
+
+    assert list(table) == drawn == [table[row] for row in range(len(drawn))]
+    same(AdColumns(table), drawn)
+
+
+@given(st.lists(ads, min_size=1, max_size=6), st.data())
+@settings(max_examples=150, deadline=None)
+def test_changed_columns_read_like_changed_ads(drawn: list[dict[str, Any]], data: st.DataObject) -> None:
+    """Twice changed, and with what is read before or after the change."""
+    columns, expected = AdColumns(drawn), drawn
+    for _ in range(2):
+        if data.draw(st.booleans()):
+            columns.column("a")
+        rows = data.draw(st.lists(st.integers(0, len(expected) - 1), min_size=1, max_size=6))
+        changed = data.draw(st.dictionaries(st.integers(0, len(rows) - 1), ads, max_size=2))
+        columns = columns.edited(np.array(rows), changed)
+        expected = list(EditedAds(expected, rows, changed))
+        same(columns, expected)
