@@ -47,11 +47,11 @@ def why(
 
     The first line names the deciding reason and the least change that would let the job run. Such a change was
     tried: with it, the cycle matches the job; in very large pools only the first few changes are tried, and where
-    none of them is enough, the line says only what is in the way first. Then follow the clauses of the job's Requirements in order, with the
-    number of slots that each allows alone, those left after it, and the nearest value there is where none is
-    left; the clauses by which slots refuse the job; how many slots are lost to each test (as negotiate --explain
-    counts them); who has the slots that suit, and at what effective priority; the submitter's share, limit, floor
-    and ceiling; the quotas from its group upwards.
+    none of them is enough, the line says only what is in the way first. Then follow the clauses of the job's
+    Requirements in order, with the number of slots that each allows alone, those left after it, and the nearest
+    value there is where none is left; the clauses by which slots refuse the job; how many slots are lost to each
+    test (as negotiate --explain counts them); who has the slots that suit, and at what effective priority; the
+    submitter's share, limit, floor and ceiling; the quotas from its group upwards.
 
     The JSON document has the members kind, subject, status, reason, summary, and for an idle job changes,
     verified (whether they were tried), requirements, slot_requirements, slots, users, submitter_state, groups,
