@@ -366,6 +366,18 @@ class NoSuchRecordError(FairqError):
     exit_code = 81
 
 
+class UnknownBrokerSettingError(FairqError):
+    """{name!r} is no setting of PanDA's brokerage; {hint}"""
+
+    exit_code = 82
+
+
+class BrokerSettingValueError(FairqError):
+    """{name} = {value!r} is not valid; give {expected} (default {default})"""
+
+    exit_code = 83
+
+
 # 75: try again later
 
 

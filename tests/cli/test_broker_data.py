@@ -39,7 +39,7 @@ def listed(broker: Run, kind: str, *words: str) -> Any:
 
 SAMPLES: dict[str, Any] = {
     "text": "some text, and more", "integer": 7, "real": 0.1, "boolean": True, "time": 1_700_000_000,
-    "list": ["a", "b"], "object": {"x": [1, None]}, "objects": [{"y": "z"}],
+    "list": ["a", "b"], "object": {"x": [1, None]}, "objects": [{"lfn": "z", "fsize": 5}],
 }  # fmt: skip
 
 
@@ -140,12 +140,12 @@ class TestFiles:
 
 class TestImport:
     def test_it_adds_and_changes_and_with_replace_removes(self, broker: Run) -> None:
-        assert "2 sites imported, 2 of them new" in broker("sites", "import", "FILE", content="name\nA\nB\n").out
+        assert "sites: 2 imported, 2 of them new" in broker("sites", "import", "FILE", content="name\nA\nB\n").out
         ended = broker("sites", "import", "FILE", content="name,role\nB,nucleus\nC,\n")
-        assert "2 sites imported, 1 of them new" in ended.out
+        assert "sites: 2 imported, 1 of them new" in ended.out
         assert [site["name"] for site in listed(broker, "sites")] == ["A", "B", "C"]
         ended = broker("sites", "import", "FILE", "--replace", content="name\nB\n")
-        assert "1 sites imported, 0 of them new, 2 removed" in ended.out
+        assert "sites: 1 imported, 0 of them new, 2 removed" in ended.out
         assert [site["name"] for site in listed(broker, "sites")] == ["B"]
 
     def test_columns_that_a_file_does_not_name_stay_as_they_are(self, broker: Run) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fairq.brokerdata.kinds import KINDS
+from fairq.brokerdata.kinds import KINDS, STORED
 from fairq.cli.tree import Root
 
 Run = Callable[..., Any]
@@ -44,6 +44,9 @@ LINES: dict[str, list[str]] = {
     ],
     "import": ["import --slots {slots}", "import --jobs {jobs}", "import {document}"],
     **{f"broker {name} import": [f"broker {name} import {{folder}}/{name}.json"] for name in KINDS},
+    "broker config set": ["broker config set NW_ACTIVE true"],
+    "broker config unset": ["broker config unset NW_THRESHOLD"],
+    "broker config import": ["broker config import {folder}/config.json"],
     "config set": ["config set priority_halflife 60"],
     "config import": ["config import {condor}"],
 }
@@ -68,7 +71,7 @@ def pool(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     files["jobs"].write_text(json.dumps([{"ClusterId": 9, "ProcId": 0, "Owner": "z", "JobStatus": 1}]))
     files["condor"].write_text("PRIORITY_HALFLIFE = 60\n")
     files["folder"] = tmp_path
-    for kind in KINDS.values():
+    for kind in STORED:
         (tmp_path / f"{kind.name}.json").write_text(json.dumps([{column.name: "1" for column in kind.keys}]))
     assert run("--state", tmp_path / "none.db", "export", "--output", files["document"]).code == 0
     for words in (
@@ -81,6 +84,7 @@ def pool(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ("userprio", "--setaccum", "a@x", "4"),
         ("userprio", "--setlast", "a@x", "4"),
         ("negotiate",),
+        ("broker", "config", "set", "NW_THRESHOLD", "2"),
         ("slots", "add", "spare"),
         ("slots", "drain", "spare"),
     ):
@@ -102,7 +106,7 @@ def test_a_dry_run_changes_no_byte_and_the_same_without_it_does(
 ) -> None:
     words = line.format(**pool).split(" ")
     at = words.index("--") if "--" in words else len(words)
-    now = [] if line.startswith("config") else ["--now", NOW + 60]
+    now = [] if line.startswith("config ") else ["--now", NOW + 60]
 
     def contents() -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in tmp_path.iterdir()}

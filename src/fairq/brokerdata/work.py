@@ -26,7 +26,7 @@ TASKS = Kind(
         Column("currentPriority", "integer", "priority now; without it that of the task", shown=True),
         Column("processingType", "text", "simul, evgen, urgent, ...", default=""),
         Column("resource_type", "text", "SCORE, MCORE, ...; without it that of its cores and memory"),
-        Column("cloud", "text", "the cloud; WORLD and any are no restriction"),
+        Column("cloud", "text", "the cloud that a user wants; any is no restriction"),
         Column("nucleus", "text", "the nucleus where its output goes", shown=True),
         Column("site", "text", "queues it is pre-assigned to, between commas"),
         Column("coreCount", "integer", "cores; 1 or null single, 0 any", shown=True),

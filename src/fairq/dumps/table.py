@@ -11,8 +11,8 @@ from typing import Any
 from fairq.dumps.source import Source
 from fairq.errors import InvalidDumpError
 
-Numbered = Iterator[tuple[str, dict[str, Any]]]
-"""Records with where each stands: ``record 3``, ``line 7``."""
+Numbered = Iterator[tuple[str, Any]]
+"""Records with where each stands: ``record 3``, ``line 7``; what is no object is no record."""
 
 NAME = ""
 """The field of a record for the name that it has in an object of objects."""
@@ -27,11 +27,11 @@ def read_table(source: Source, known: Container[str]) -> Numbered:
     if not text.strip():
         raise InvalidDumpError(source=source.name, where="line 1", problem="it is empty", cure="give JSON or CSV")
     if text.lstrip()[0] in "[{":
-        return _of_json(source.name, text)
+        return _of_json(source.name, text, known)
     return _of_csv(source.name, text, known)
 
 
-def _of_json(name: str, text: str) -> Numbered:
+def _of_json(name: str, text: str, known: Container[str]) -> Numbered:
     try:
         found = json.loads(text, parse_constant=_not_a_number)
     except json.JSONDecodeError as error:
@@ -44,20 +44,14 @@ def _of_json(name: str, text: str) -> Numbered:
             source=name, where="somewhere", problem=f"not JSON: {error}", cure="write the file anew"
         ) from None
     if isinstance(found, dict):
-        if found and all(isinstance(value, dict) for value in found.values()):
-            return ((f"record {key!r}", {NAME: key, **value}) for key, value in found.items())
+        if any(isinstance(value, dict) for value in found.values()) and not any(key.lower() in known for key in found):
+            return ((f"record {key!r}", _named(key, value)) for key, value in found.items())
         return iter([("record 1", found)])
-    return _listed(name, found)
+    return ((f"record {number}", record) for number, record in enumerate(found, 1))
 
 
-def _listed(name: str, found: list[Any]) -> Numbered:
-    for number, record in enumerate(found, 1):
-        if not isinstance(record, dict):
-            raise InvalidDumpError(
-                source=name, where=f"record {number}", problem="not an object",
-                cure="give a JSON list of objects, or CSV with a line of headings",
-            )  # fmt: skip
-        yield f"record {number}", record
+def _named(key: str, record: Any) -> Any:
+    return {NAME: key, **record} if isinstance(record, dict) else record
 
 
 def _not_a_number(word: str) -> Any:

@@ -60,6 +60,8 @@ def read_records(kind: Kind, name: str, check: Check) -> Found:
         places = [kind.positions[column.name] for column in kind.keys]
         for where, record in read_table(source, kind.spellings):
             try:
+                if not isinstance(record, dict):
+                    raise UnfitError("not an object")
                 row, given, remarks = check(kind, record)
                 key = tuple(row[place] for place in places)
                 if key in seen:
@@ -153,8 +155,10 @@ def _unknown(kind: Kind, spelled: str) -> str:
     return f"{spelled} is no column and was left out{meant}"
 
 
-def _of(kind: Kind, record: dict[str, Any]) -> str:
+def _of(kind: Kind, record: Any) -> str:
     """Name a record by its first key, as far as it has one."""
+    if not isinstance(record, dict):
+        return ""
     for spelled, value in record.items():
         column = kind.spellings.get(spelled.lower())
         if (column is kind.columns[0] or spelled == NAME) and isinstance(value, (str, int)):

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from fairq.brokerdata.column import NESTED, WORDS, Column, Kind
+from fairq.brokerdata.places import QUEUES
+from fairq.brokerdata.work import INPUTS
+from fairq.cli.broker.importing import run_import
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column as Shown
 from fairq.cli.output import Output, Table, View, emit
-
-_TOLD = 20
-"""Remarks on a file that are told without ``-v``."""
 
 
 def app_of(kind: Kind) -> App:
@@ -31,7 +31,7 @@ def app_of(kind: Kind) -> App:
         now: Now = None,
         dry_run: DryRun = False,
     ) -> None:
-        _import(kind, invocation, file, replace=replace, now=now, dry_run=dry_run)
+        run_import(kind, invocation, file, replace=replace, now=now, dry_run=dry_run, **_special(kind))
 
     import_.__doc__ = _import_help(kind)
     app.command("import", examples="\n".join(filter(None, [kind.example or a_file, replacing])))(import_)
@@ -54,25 +54,17 @@ def app_of(kind: Kind) -> App:
     return app
 
 
-def _import(
-    kind: Kind, invocation: Invocation, file: str, *, replace: bool, now: int | None, dry_run: bool
-) -> None:
-    from fairq.cli.output.emit import write_text
-    from fairq.steps.broker_import import distinct, import_records, refuse
+def _special(kind: Kind) -> dict[str, Any]:
+    """Return what the import of *kind* does beyond that of every kind."""
+    if kind is INPUTS:
+        from fairq.steps.broker_inputs import check_input
 
-    actor = invocation.actor(invocation.now(now))
-    done = import_records(invocation.state_path, kind, file, actor, replace=replace, dry_run=dry_run)
-    told = [*done.refused[1:], *distinct(done.remarks)]
-    shown = told if invocation.verbose else told[:_TOLD]
-    for remark in shown:
-        invocation.note(remark)
-    if len(told) > len(shown):
-        invocation.note(f"... and {len(told) - len(shown)} more remarks; -v shows all")
-    if not invocation.quiet:
-        would = "would be " if dry_run else ""
-        removed = f", {done.removed} {would}removed" if replace else ""
-        write_text(f"{done.number} {kind.name} {would}imported, {done.added} of them new{removed}")
-    refuse(kind, done, file)
+        return {"check": check_input}
+    if kind is not QUEUES:
+        return {}
+    from fairq.steps.broker_queues import check_queue, store_relations
+
+    return {"check": check_queue, "then": store_relations}
 
 
 def _view(kind: Kind, records: list[dict[str, Any]]) -> View:

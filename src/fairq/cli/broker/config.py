@@ -1,0 +1,102 @@
+"""``fairq broker config``: PanDA's own settings."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fairq.brokerdata.work import CONFIG
+from fairq.cli.broker.importing import run_import
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import DryRun, Now
+from fairq.cli.output import Column, Output, Table, View, emit, write_text
+
+app = App(
+    help="PanDA's own settings (gdpconfig), with PanDA's defaults.\n\nThey belong to the state, as the pool that they "
+    "describe does. A family of settings goes on with an ending, as NQUEUELIMITSITE_Express for the share Express.",
+    default="list",
+)
+
+Setting = Annotated[str, typer.Argument(metavar="SETTING", help="As jobbroker.NQUEUED_SAT_CAP, or NQUEUED_SAT_CAP.")]
+
+
+@app.command(
+    "list",
+    examples="""
+        fairq broker config                                # what holds
+        fairq broker config list --constraint 'Set =!= undefined'
+    """,
+)
+def list_(
+    invocation: Invocation,
+    output: Output,
+    settings: Annotated[list[str] | None, typer.Argument(metavar="SETTING...", help="Only these.")] = None,
+) -> None:
+    """Show the settings: what holds, what was set, and the default."""
+    from fairq.steps.broker_config import look
+
+    columns = [
+        Column("Name", "Name"),
+        Column("Value", "Value", _said),
+        Column("Set", "Set", _said),
+        Column("Default", "Default", _said),
+        Column("Unit", "Unit"),
+        Column("Meaning", "Help"),
+    ]
+    emit(View(tables=[Table(columns=columns, records=look(invocation.state_path, settings or []))]), output)
+
+
+@app.command("set", examples="fairq broker config set NW_ACTIVE true")
+def set_(
+    invocation: Invocation,
+    setting: Setting,
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="A number, true or false.")],
+    now: Now = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Set a setting."""
+    from fairq.steps.broker_config import put
+
+    actor = invocation.actor(invocation.now(now))
+    name, _ = put(invocation.state_path, setting, value, actor, dry_run=dry_run)
+    if not invocation.quiet:
+        write_text(f"{name} {'would be' if dry_run else 'is'} {value.strip()}")
+
+
+@app.command("unset", examples="fairq broker config unset jobbroker.NW_ACTIVE")
+def unset(
+    invocation: Invocation,
+    settings: Annotated[list[str], typer.Argument(metavar="SETTING...", help="Which.")],
+    now: Now = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Go back to the default."""
+    from fairq.steps.broker_config import unset as step
+
+    actor = invocation.actor(invocation.now(now))
+    for name in step(invocation.state_path, settings, actor, dry_run=dry_run):
+        if not invocation.quiet:
+            write_text(f"{name} {'would be' if dry_run else 'is'} unset")
+
+
+@app.command("import", examples="fairq broker config import gdpconfig.json --replace")
+def import_(
+    invocation: Invocation,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="JSON or CSV, perhaps gzip; - is stdin.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Unset what is not in the file.")] = False,
+    now: Now = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Import settings from JSON or CSV with the columns of gdpconfig: component, key, value.
+
+    Settings that no brokerage reads are kept, and left alone.
+    """
+    from fairq.steps.broker_config import check_setting
+
+    run_import(CONFIG, invocation, file, replace=replace, now=now, dry_run=dry_run, check=check_setting)
+
+
+def _said(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

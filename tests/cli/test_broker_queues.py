@@ -1,0 +1,109 @@
+"""``fairq broker queues import`` takes what CRIC publishes, and names what is odd about it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairq.brokerdata.places import QUEUES
+from fairq.brokerdata.values import UnfitError
+from fairq.steps.broker_queues import check_queue
+
+Run = Callable[..., Any]
+
+CERN = Path(__file__).parent.parent / "data" / "cric-queue-cern.json.gz"
+
+
+@pytest.fixture
+def queues(run: Run, state: Path, tmp_path: Path) -> Run:
+    """Import queues and list them; returns how the import ended and the queues by name."""
+
+    def queues(content: Any, *words: str) -> Any:
+        file = tmp_path / "queues"
+        file.write_text(content if isinstance(content, str) else json.dumps(content))
+        ended = run("--state", state, "broker", "queues", "import", file, *words)
+        listed = json.loads(run("--state", state, "broker", "queues", "list", "--json").out)
+        return ended, {queue["name"]: queue for queue in listed}
+
+    return queues
+
+
+class TestARealQueue:
+    def test_it_is_taken_whole(self, run: Run, state: Path) -> None:
+        ended = run("--state", state, "broker", "queues", "import", CERN)
+        assert (ended.code, ended.err) == (0, "")
+        (queue,) = json.loads(run("--state", state, "broker", "queues", "--json").out)
+        assert (queue["name"], queue["site"], queue["status"], queue["corecount"]) == ("CERN", "CERN-PROD", "online", 8)
+        assert (queue["maxrss"], queue["capability"], queue["direct_access_wan"]) == (32000.0, "ucore", True)
+        assert queue["cric"] == json.loads(gzip.decompress(CERN.read_bytes()))
+
+    def test_the_storage_that_it_names_becomes_its_relations(self, run: Run, state: Path) -> None:
+        run("--state", state, "broker", "queues", "import", CERN)
+        found = json.loads(run("--state", state, "broker", "relations", "--json").out)
+        defaults = {(one["scope"], one["rse"]) for one in found if one["default_write"]}
+        assert defaults == {("default", "CERN-PROD_DATADISK"), ("analysis", "CERN-PROD_SCRATCHDISK")}
+        tape = next(one for one in found if one["rse"] == "CERN-PROD_DATATAPE" and one["scope"] == "default")
+        assert tape["roles"] == ["read_lan"]
+
+    @pytest.mark.parametrize("form", ["--json", "--csv"])
+    def test_what_is_listed_can_be_imported_again(self, queues: Run, run: Run, state: Path, form: str) -> None:
+        per_core = {"name": "A", "corecount": 8, "maxrss": 2000, "catchall": "per_core_attr"}
+        _, first = queues([per_core, json.loads(gzip.decompress(CERN.read_bytes()))])
+        assert first["A"]["maxrss"] == 16000
+        content = run("--state", state, "broker", "queues", "list", form).out
+        assert queues(content, "--replace")[1] == first
+
+
+class TestOddFields:
+    def test_nulls_texts_and_zeros_are_understood(self, queues: Run) -> None:
+        ended, found = queues({"A": {"corecount": None, "maxrss": "32000", "corepower": "10.5", "status": "test"},
+                               "B": {"corecount": 0, "maxrss": None, "status": "test"}})  # fmt: skip
+        assert (ended.code, ended.err) == (0, "")
+        assert (found["A"]["corecount"], found["A"]["maxrss"], found["A"]["corepower"]) == (0, 32000.0, 10.5)
+        assert (found["B"]["corecount"], found["B"]["maxrss"]) == (0, None)
+
+    def test_what_is_not_understood_is_named_with_what_was_taken(self, queues: Run) -> None:
+        ended, found = queues({"A": {"status": "weird", "maxtime": "soon"}})
+        assert ended.code == 0
+        assert "record 'A': status is 'weird', which PanDA does not know\n" in ended.err
+        assert "record 'A': maxtime is 'soon'; taken as not given\n" in ended.err
+        assert found["A"]["status"] == "weird"
+
+    def test_a_queue_that_cannot_be_used_keeps_no_other_out(self, queues: Run) -> None:
+        ended, found = queues({"A": {"status": "test"}, "B": None, "C": {"corecount": 1e300}, "D": {"status": "test"}})
+        assert ended.code == 80
+        assert "record 'B': not an object and 1 more; the other 2 queues were taken" in ended.err
+        assert "record 'C': corecount is too large a number" in ended.err
+        assert set(found) == {"A", "D"}
+
+    def test_csv_may_say_true_and_name_releases(self, queues: Run) -> None:
+        ended, found = queues("name,atlas_site,direct_access_lan,releases,corecount\nA,X,true,AUTO,8\n")
+        assert ended.code == 0
+        assert (found["A"]["site"], found["A"]["direct_access_lan"], found["A"]["releases"]) == ("X", True, ["AUTO"])
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(["online", "8"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner, max_size=2),
+    max_leaves=4,
+)
+NAMES = [*(column.name for column in QUEUES.columns if column.name != "cric"), "nickname", "atlas_site", "astorages"]
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=8))
+def test_no_field_whatever_it_holds_breaks_the_import(record: dict[str, Any]) -> None:
+    """A queue is a row of storable values, or refused with a reason."""
+    try:
+        row, _, _ = check_queue(QUEUES, record)
+    except UnfitError as error:
+        assert str(error)
+    else:
+        assert len(row) == len(QUEUES.columns)
+        assert all(value is None or not isinstance(value, int) or abs(value) < 2**63 for value in row)
