@@ -11,8 +11,8 @@ from fairq.engine.shares.division import Places
 from fairq.engine.shares.model import Group, TaskQueue
 from fairq.engine.shares.rules import Rules
 
-FAMILY_FIELDS = 7
-"""The first fields of `Requirements` tell families apart: not sites, banned sites and RAM."""
+SINGLE_FIELDS, FAMILY_FIELDS = 3, 7
+"""The first fields of `Requirements` tell families apart, not sites, banned sites and RAM; three are no lists."""
 
 Pool = tuple[str, str | None]
 """A group, and the owner whose queues compete in it; None: all owners' do."""
@@ -58,10 +58,14 @@ def families(queues: Sequence[TaskQueue], rows: Places, rules: Rules) -> Places:
     if not rules.site_families:
         return np.arange(len(rows))
     known: dict[tuple[object, ...], int] = {}
+    in_order: dict[tuple[object, ...], tuple[object, ...]] = {}
     numbers = np.empty(len(rows), np.intp)
     for place, row in enumerate(rows.tolist()):
-        key: tuple[object, ...] = queues[row][1][:FAMILY_FIELDS]
+        requirements = queues[row][1]
+        lists: tuple[object, ...] = requirements[SINGLE_FIELDS:FAMILY_FIELDS]
         if not rules.families_as_listed:
-            key = tuple(tuple(sorted(part)) if isinstance(part, tuple) and len(part) > 1 else part for part in key)
-        numbers[place] = known.setdefault(key, len(known))
+            if lists not in in_order:
+                in_order[lists] = tuple(tuple(sorted(part)) for part in requirements[SINGLE_FIELDS:FAMILY_FIELDS])
+            lists = in_order[lists]
+        numbers[place] = known.setdefault((requirements[:SINGLE_FIELDS], lists), len(known))
     return numbers

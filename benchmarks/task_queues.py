@@ -1,0 +1,136 @@
+"""Times the recalculation of 100,000 task queues of 5,000 users: ``python benchmarks/task_queues.py [REPEAT]``.
+
+The engine alone: the queues are in memory before, their priorities after. The last line is for comparison: DIRAC's
+published design sets the priorities with SQL, by one statement per queue (or per set of queues with equal priority).
+So many statements are timed here on SQLite in memory, without network, server or calculation: it is the least
+that this design can take.
+"""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Mapping
+from statistics import median
+from typing import Any
+
+from fairq.engine.shares.corrections import Corrections
+from fairq.engine.shares.corrector import UsageRequest
+from fairq.engine.shares.cpu_time import SEGMENTS
+from fairq.engine.shares.explanation import explain
+from fairq.engine.shares.matching import Matcher
+from fairq.engine.shares.model import Group, Requirements, TaskQueue
+from fairq.engine.shares.recalculation import Recalculation, recalculate
+from fairq.engine.shares.rules import DIRAC, DOCUMENTED, Rules
+
+QUEUES, USERS, GROUPS = 100_000, 5_000, 50
+SITES = [f"LCG.Site{number:03d}.org" for number in range(200)]
+
+
+def groups() -> dict[str, Group]:
+    """Every fifth group shares its jobs, every third allows background queues."""
+    return {
+        f"g{number:02d}": Group(
+            f"g{number:02d}", 100.0 * (number + 1), job_sharing=number % 5 == 0, background=number % 3 == 0
+        )
+        for number in range(GROUPS)
+    }
+
+
+def queues() -> list[TaskQueue]:
+    """Draw the queues from a fixed seed."""
+    draw = random.Random(20_090_213)
+    found = []
+    for number in range(QUEUES):
+        user = number % USERS
+        jobs = draw.randrange(1, 5000)
+        found.append(
+            TaskQueue(
+                number + 1,
+                Requirements(
+                    f"user{user:05d}",
+                    f"g{user % GROUPS:02d}",
+                    draw.choice(SEGMENTS),
+                    tags=("GPU",) if draw.random() < 0.2 else ("MultiProcessor", "8Processors"),
+                    sites=tuple(sorted(draw.sample(SITES, draw.randrange(0, 4)))),
+                ),
+                jobs,
+                jobs * draw.choice((1e-5, 1.0, 1.0, 1.0, 5.0, 9.0)),
+            )
+        )
+    return found
+
+
+def settings() -> dict[str, Any]:
+    """The schema's two slices, between groups and inside each of them."""
+    slices = {
+        "MaxGlobalCorrection": 3,
+        "WeekSlice": {"TimeSpan": 604800, "Weight": 80, "MaxCorrection": 2},
+        "HourSlice": {"TimeSpan": 3600, "Weight": 20, "MaxCorrection": 5},
+    }
+    inside = {f"{name}Instance": {"Group": name, **slices} for name in groups()}
+    return {"ShareCorrectorsToStart": "WMSHistory", "WMSHistory": {"GroupsInstance": slices, **inside}}
+
+
+def reports(request: UsageRequest) -> Mapping[str, float]:
+    """Every second user and every group used something."""
+    if not request.group:
+        return {name: 1.0 + place for place, name in enumerate(groups())}
+    place = int(request.group[1:])
+    return {f"user{user:05d}": 1.0 + user % 7 for user in range(place, USERS, 2 * GROUPS)}
+
+
+def calculated(rules: Rules, given: list[TaskQueue], known: dict[str, Group]) -> Recalculation:
+    """Recalculate once, settings and history included."""
+    corrections = Corrections(rules)
+    corrections.update(settings(), reports)
+    return recalculate(given, known, rules, corrections)
+
+
+def statements(result: Recalculation) -> Callable[[], None]:
+    """Return what sets every priority by a statement of its own."""
+    table = sqlite3.connect(":memory:")
+    table.execute("CREATE TABLE tq (id INTEGER PRIMARY KEY, priority REAL)")
+    table.executemany("INSERT INTO tq VALUES (?, 1)", ((queue.id,) for queue in result.queues))
+    texts = [
+        f"UPDATE tq SET priority = {priority:.4f} WHERE id IN ({queue.id})"
+        for queue, priority in zip(result.queues, result.priorities.tolist(), strict=True)
+    ]
+
+    def run() -> None:
+        for text in texts:
+            table.execute(text)
+        table.commit()
+
+    return run
+
+
+def main() -> None:
+    """Print the medians."""
+    repeat = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    given, known = queues(), groups()
+
+    def timed(what: str, work: Callable[[], Any]) -> Any:
+        spent = []
+        for _ in range(repeat):
+            start = time.perf_counter()
+            done = work()
+            spent.append(time.perf_counter() - start)
+        print(f"{what:58}{1000 * median(spent):9.1f} ms")
+        return done
+
+    print(f"{QUEUES} task queues, {USERS} users, {GROUPS} groups; medians of {repeat}")
+    for rules in (DOCUMENTED, DIRAC):
+        result = timed(f"recalculate, rules {rules.name}", lambda rules=rules: calculated(rules, given, known))
+    timed("explain one group", lambda: explain(result, "g07"))
+    timed("explain all", lambda: explain(result))
+    pilot = {"CPUTime": 1_000_000, "Site": SITES[0], "Tag": ["GPU"]}
+    asked = [queue.requirements for queue in given]
+    timed("queues that match one pilot", lambda: Matcher(pilot, known, DOCUMENTED).matching(asked))
+    timed("for comparison: one SQL statement per queue", statements(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Task queues, groups and histories for the tests of shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fairq.engine.shares.corrections import Corrections
+from fairq.engine.shares.corrector import Reports, UsageRequest
+from fairq.engine.shares.model import Group, Requirements, TaskQueue
+from fairq.engine.shares.rules import Rules
+from fairq.engine.shares.user_priority import in_sum
+
+WEEK, HOUR = 604800, 3600
+
+SCHEMA = {
+    "ShareCorrectorsToStart": "WMSHistory",
+    "WMSHistory": {
+        "GroupsInstance": {
+            "MaxGlobalCorrectionFactor": 3,
+            "WeekSlice": {"TimeSpan": WEEK, "Weight": 80, "MaxCorrection": 2},
+            "HourSlice": {"TimeSpan": HOUR, "Weight": 20, "MaxCorrection": 5},
+        },
+        "lhcb_userInstance": {
+            "Group": "lhcb_user",
+            "MaxGlobalCorrectionFactor": 3,
+            "WeekSlice": {"TimeSpan": WEEK, "Weight": 80, "MaxCorrection": 2},
+            "HourSlice": {"TimeSpan": HOUR, "Weight": 20, "MaxCorrection": 5},
+        },
+    },
+}
+"""The example of the priority schema of 2009, as it stands there."""
+
+
+def queue(number: int, owner: str, group: str, priorities: list[int], rules: Rules, **asks: Any) -> TaskQueue:
+    """A queue with jobs of these UserPriorities; what it asks for differs by number unless *asks* says so."""
+    wanted = Requirements(owner, group, **{"cpu_time": number, **asks})
+    return TaskQueue(number, wanted, len(priorities), sum(in_sum(one, rules) for one in priorities))
+
+
+def registry(*groups: Group) -> dict[str, Group]:
+    """The groups by name."""
+    return {group.name: group for group in groups}
+
+
+def history(by_group: Mapping[str, Mapping[int, Mapping[str, float] | None]]) -> Reports:
+    """Reports by group ("" for the use of groups) and span."""
+
+    def report(request: UsageRequest) -> Mapping[str, float] | None:
+        return by_group.get(request.group, {}).get(int(request.span), {})
+
+    return report
+
+
+def corrected(rules: Rules, block: Mapping[str, Any], reports: Reports) -> Corrections:
+    """Correctors with their history."""
+    corrections = Corrections(rules)
+    corrections.update(block, reports)
+    return corrections
+
+
+def instance(*, maximum: Any = 10, **slices: Any) -> dict[str, Any]:
+    """Settings with one instance between groups."""
+    return {
+        "ShareCorrectorsToStart": "WMSHistory",
+        "WMSHistory": {"I": {"MaxGlobalCorrection": maximum, **slices}},
+    }

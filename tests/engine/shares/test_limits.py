@@ -1,0 +1,89 @@
+"""Running limits and matching delays of sites."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairq.engine.shares.delays import Bucket, Delay, delayed, read_delays, started
+from fairq.engine.shares.limits import merge, running_limits
+from fairq.engine.shares.rules import DIRAC, DOCUMENTED
+from fairq.errors import ShareCorrectionError
+
+LIMITS = {"RunningLimit": {"S": {"JobType": {"MC": 3, "Test": 1}, "CEs": {"ce1": {"JobType": {"User": 2}}}}}}
+
+
+def reached(rules, ce=None, scheduling=LIMITS, **running):
+    def count(attribute, of_ce):
+        return running if of_ce is None else {"User": 1}
+
+    return running_limits(scheduling, "S", ce, count, rules)
+
+
+def test_as_many_as_the_limit_are_enough():
+    assert reached(DOCUMENTED, MC=2, Test=0).negative == {}
+    assert reached(DOCUMENTED, MC=3, Test=0).negative == {"JobType": ["MC"]}
+    assert reached(DOCUMENTED, MC=3, Test=5).negative == {"JobType": ["MC", "Test"]}
+
+
+def test_the_limit_of_a_ce_counts_its_own_jobs_or_for_dirac_the_sites():
+    assert reached(DOCUMENTED, "ce1", User=2).negative == {}
+    assert reached(DIRAC, "ce1", User=2).negative == {"JobType": ["User"]}
+    assert reached(DIRAC, "ce2", User=2).negative == {}
+
+
+def test_limits_can_be_switched_off():
+    assert reached(DOCUMENTED, scheduling={**LIMITS, "CheckJobLimits": "no"}, MC=9).negative == {}
+
+
+def test_a_limit_that_is_no_integer_is_refused_and_voids_diracs_others():
+    wrong = {"RunningLimit": {"S": {"JobType": {"MC": 3}, "Owner": {"ann": "few"}}}}
+    with pytest.raises(ShareCorrectionError, match="Owner has a limit that is no integer"):
+        reached(DOCUMENTED, scheduling=wrong, MC=9)
+    found = reached(DIRAC, scheduling=wrong, MC=9)
+    assert (found.negative, len(found.notes)) == ({}, 1)
+
+
+def test_an_attribute_that_jobs_do_not_have_is_told():
+    found = reached(DOCUMENTED, scheduling={"RunningLimit": {"S": {"Colour": {"red": 0}}}})
+    assert (found.negative, found.counted) == ({}, ())
+    assert found.notes == ("RunningLimit/S: jobs have no attribute Colour; the limit is not applied",)
+
+
+def test_negative_conditions_are_merged():
+    assert merge({"JobType": ["MC"]}, {"JobType": ["MC", "Test"], "Owner": ["ann"]}) == {
+        "JobType": ["MC", "Test"],
+        "Owner": ["ann"],
+    }
+
+
+KIND = ("JobType", "MC")
+
+
+def test_the_next_job_of_a_kind_starts_so_many_seconds_later():
+    delays = read_delays({"MatchingDelay": {"S": {"JobType": {"MC": 10}}}}, "S", DOCUMENTED)
+    assert delays == {KIND: Delay(10)}
+    assert delayed(delays, {}, 100) == {}
+    buckets = started(delays, {}, {"JobType": "MC", "Owner": "ann"}, 100)
+    assert buckets == {KIND: Bucket(0, 100)}
+    assert delayed(delays, buckets, 109) == {"JobType": ["MC"]}
+    assert delayed(delays, buckets, 110) == {}
+    assert started(delays, buckets, {"JobType": "User"}, 100) == {}
+
+
+def test_a_burst_may_start_at_once():
+    scheduling = {"MatchingDelay": {"S": {"JobType": {"MC": "10"}, "Burst": {"JobType": {"MC": 3}}}}}
+    delays, buckets = read_delays(scheduling, "S", DIRAC), {}
+    for _ in range(3):
+        assert delayed(delays, buckets, 100) == {}
+        buckets = started(delays, buckets, {"JobType": "MC"}, 100)
+    assert delayed(delays, buckets, 100) == {"JobType": ["MC"]}
+    assert delayed(delays, buckets, 1000) == {}
+
+
+def test_delays_can_be_switched_off_and_wrong_ones_are_refused():
+    wrong = {"MatchingDelay": {"S": {"JobType": {"MC": "soon"}}}}
+    assert read_delays({**wrong, "CheckMatchingDelay": False}, "S", DOCUMENTED) == {}
+    assert read_delays(wrong, "S", DIRAC) == {}
+    assert read_delays(wrong, "T", DOCUMENTED) == {}
+    with pytest.raises(ShareCorrectionError, match="JobType/MC = 'soon'"):
+        read_delays(wrong, "S", DOCUMENTED)

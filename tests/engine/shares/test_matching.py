@@ -1,0 +1,134 @@
+"""What a pilot says of itself, and which task queues it is offered."""
+
+from __future__ import annotations
+
+import pytest
+from tests.engine.shares.queues import registry
+
+from fairq.engine.shares.matching import Matcher
+from fairq.engine.shares.model import Credentials, Group, Requirements
+from fairq.engine.shares.resource import apply_credentials, apply_site, match_conditions
+from fairq.engine.shares.rules import DIRAC, DOCUMENTED
+from fairq.errors import DiracStopsError, PilotDescriptionError
+
+GROUPS = registry(Group("u", vo="vo"), Group("p", job_sharing=True, vo="vo"), Group("x", vo="other"))
+
+
+def offered(queue, conditions, rules=DOCUMENTED, negative=None):
+    matcher = Matcher({"CPUTime": 1000, **conditions}, GROUPS, rules, negative)
+    refusals = [refusal.key for refusal in matcher.refusals(queue)]
+    assert matcher.matches(queue) == (not refusals)
+    return refusals or "offered"
+
+
+def test_every_reason_is_named_with_what_is_asked_for_and_what_there_is():
+    queue = Requirements("ann", "u", 3600, sites=("A",), tags=("GPU",), min_ram=4000)
+    pilot = {"CPUTime": 1000, "Site": "B", "MaxRAM": 2000}
+    assert Matcher(pilot, GROUPS, DOCUMENTED).refusals(queue) == [
+        ("CPUTime", "3600", "1000"),
+        ("Site", "A", "B"),
+        ("Tag", "GPU", "none"),
+        ("MaxRAM", "4000", "2000"),
+    ]
+
+
+def test_sites():
+    assert offered(Requirements("ann", "u", 360), {"Site": "A"}) == "offered"
+    assert offered(Requirements("ann", "u", 360, sites=("A", "B")), {"Site": "A"}) == "offered"
+    assert offered(Requirements("ann", "u", 360, sites=("B",)), {"Site": "A"}) == ["Site"]
+    assert offered(Requirements("ann", "u", 360, banned_sites=("A",)), {"Site": "A"}) == ["BannedSites"]
+    for anywhere in ("any", "'ANY'", ["B", "Any"], "", []):
+        assert (
+            offered(Requirements("ann", "u", 360, sites=("C",), banned_sites=("A",)), {"Site": anywhere}) == "offered"
+        )
+
+
+def test_tags():
+    """A queue's tags must all be offered; who says nothing of tags takes queues without them."""
+    plain, gpu = Requirements("ann", "u", 360), Requirements("ann", "u", 360, tags=("GPU",))
+    assert offered(gpu, {}) == ["Tag"]
+    assert offered(gpu, {"Tag": ["GPU", "X"]}) == "offered"
+    assert offered(gpu, {"Tag": "any"}) == "offered"
+    assert offered(plain, {"Tag": ["GPU"]}) == "offered"
+    assert offered(plain, {"Tag": ["GPU"], "RequiredTag": "GPU"}) == ["RequiredTag"]
+    assert offered(gpu, {"Tag": ["GPU"], "RequiredTag": ["GPU"]}) == "offered"
+    with pytest.raises(PilotDescriptionError, match="X is required, but not offered"):
+        offered(gpu, {"Tag": ["GPU"], "RequiredTag": ["X"]})
+
+
+def test_what_a_pilot_bans():
+    """A queue is left out that lists all of it."""
+    queue = Requirements("ann", "u", 360, sites=("A", "B"))
+    assert offered(queue, {"BannedSite": "A"}) == ["BannedSite"]
+    assert offered(queue, {"BannedSite": ["A", "C"]}) == "offered"
+    assert offered(queue, {"BannedSite": "any"}) == "offered"
+
+
+def test_owners_count_in_groups_without_job_sharing():
+    pilot = {"Owner": "bob", "OwnerGroup": ["u", "p"]}
+    assert offered(Requirements("bob", "u", 360), pilot) == "offered"
+    assert offered(Requirements("ann", "u", 360), pilot) == ["Owner"]
+    assert offered(Requirements("ann", "p", 360), pilot) == "offered"
+    assert offered(Requirements("ann", "x", 360), pilot) == ["Owner"]
+
+
+def test_with_several_groups_dirac_forgets_all_else_for_the_first():
+    """CPU time included."""
+    pilot = {"Owner": "bob", "OwnerGroup": ["u", "p"]}
+    long = Requirements("bob", "u", 10**6, sites=("Z",))
+    assert offered(long, pilot, DOCUMENTED) == ["CPUTime"]
+    assert offered(long, pilot, DIRAC) == "offered"
+    assert offered(long._replace(group="p"), pilot, DIRAC) == ["CPUTime"]
+
+
+def test_cpu_time_must_be_said():
+    for wrong in ({}, {"CPUTime": "long"}):
+        with pytest.raises(PilotDescriptionError, match="CPUTime"):
+            Matcher(wrong, GROUPS, DOCUMENTED)
+
+
+def test_a_limit_keeps_away_what_hits_in_every_field():
+    queue = Requirements("ann", "u", 360, job_types=("MC",), sites=("A",))
+    assert offered(queue, {}, negative={"JobType": ["MC", "Test"]}) == ["limits"]
+    assert offered(queue, {}, negative={"JobType": ["MC"], "Owner": ["bob"]}) == "offered"
+    assert offered(queue, {}, negative={"JobType": ["MC"], "Owner": ["ann"]}) == ["limits"]
+    assert offered(queue, {}, negative=[{"JobType": ["MC"]}, {"JobType": ["User"]}]) == "offered"
+    assert offered(queue, {}, negative=[{"JobType": ["MC"]}, {"Site": "A"}]) == ["limits"]
+
+
+def test_limits_on_several_owners_do_nothing_in_dirac():
+    queue = Requirements("ann", "u", 360)
+    assert offered(queue, {}, DOCUMENTED, {"Owner": ["ann", "bob"]}) == ["limits"]
+    assert offered(queue, {}, DIRAC, {"Owner": ["ann", "bob"]}) == "offered"
+    assert offered(queue, {}, DIRAC, {"Owner": ["ann"]}) == ["limits"]
+
+
+def test_limits_on_what_queues_do_not_have_never_hit_and_stop_dirac():
+    queue = Requirements("ann", "u", 360)
+    assert offered(queue, {}, DOCUMENTED, {"JobGroup": ["7"]}) == "offered"
+    with pytest.raises(DiracStopsError, match="JobGroup"):
+        offered(queue, {}, DIRAC, {"JobGroup": ["7"]})
+
+
+def test_processors_and_whole_nodes_become_tags():
+    found = match_conditions({"Site": "A", "NumberOfProcessors": 3, "WholeNode": True, "Tag": "[GPU, 'X']"})
+    assert found["Tag"] == ["1Processors", "2Processors", "3Processors", "GPU", "MultiProcessor", "WholeNode", "X"]
+    assert "Tag" not in match_conditions({"Site": "A", "NumberOfProcessors": 2000})
+    with pytest.raises(PilotDescriptionError, match="NumberOfProcessors"):
+        match_conditions({"NumberOfProcessors": "many"})
+
+
+def test_what_a_pilot_may_take():
+    generic = Credentials("u", frozenset({"GenericPilot"}))
+    assert apply_credentials({}, generic, GROUPS, DOCUMENTED)["OwnerGroup"] == ["u", "p"]
+    assert apply_credentials({"OwnerGroup": "p"}, generic, GROUPS, DOCUMENTED)["OwnerGroup"] == "p"
+    private = Credentials("u", frozenset({"NormalUser"}), owner="ann", dn="/CN=ann")
+    assert apply_credentials({"OwnerGroup": "p"}, private, GROUPS, DOCUMENTED)["Owner"] == "ann"
+    assert "Owner" not in apply_credentials({}, private, GROUPS, DIRAC)
+
+
+def test_a_site_out_of_use_gets_test_jobs_and_one_without_name_nothing():
+    assert apply_site({"Site": "A"}, ["B"])["JobType"] == "Test"
+    assert "JobType" not in apply_site({"Site": "A"}, None)
+    with pytest.raises(PilotDescriptionError, match="Site"):
+        apply_site({}, None)
