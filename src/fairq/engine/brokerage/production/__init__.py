@@ -1,0 +1,1 @@
+"""The brokerage of production tasks (reference panda 3 and 4)."""

@@ -1,0 +1,102 @@
+"""How much of a chunk's input each queue has (reference panda 3.4)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fairq.engine.brokerage.columns import Floats
+from fairq.engine.brokerage.estimates.units import MIB
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.tasks import Dataset
+
+_KEY = "input data"
+
+
+class InputData(NamedTuple):
+    """The input of a chunk and what the queues hold of it; a file name counts once. Arrays are of rows.
+
+    Args:
+        size: bytes of all input.
+        files: number of files.
+        disk_size, disk_files: what lies on the disks that a queue reads.
+        all_size, all_files: the same with its tapes.
+    """
+
+    size: float
+    files: int
+    disk_size: Floats
+    disk_files: Floats
+    all_size: Floats
+    all_files: Floats
+
+    @property
+    def missing_mib(self) -> Floats:
+        """Whole MiB that are on none of a queue's disks."""
+        return np.trunc((self.size - self.disk_size) / MIB)
+
+    @property
+    def missing_files(self) -> Floats:
+        """Files that are on none of a queue's disks."""
+        return self.files - self.disk_files
+
+    @property
+    def is_local(self) -> np.ndarray:
+        """Whether a queue has all input on disk, or there is none to have."""
+        return self.disk_size >= self.size
+
+
+def is_io_intensive(question: Question) -> bool:
+    """Return whether the task's I/O intensity asks for input nearby."""
+    return (question.task.io_intensity or 0) > question.config.amount("jobbroker.IO_INTENSITY_CUTOFF")
+
+
+def input_data(question: Question) -> InputData:
+    """Return the input of the question's chunk at each queue, found once."""
+    if _KEY not in question.notes:
+        question.notes[_KEY] = _input_data(question)
+    found = question.notes[_KEY]
+    assert isinstance(found, InputData)
+    return found
+
+
+def _input_data(question: Question) -> InputData:
+    columns, chunk = question.columns, question.chunk
+    on_disk: dict[int, list[frozenset[str]]] = {}
+    anywhere: dict[int, list[frozenset[str]]] = {}
+    readers, storages = columns.units_reading(), columns.world.storages
+    for dataset in chunk.datasets:
+        whole = _must_be_whole(question, dataset)
+        for rse, held in columns.world.replicas.get(dataset.name, {}).items():
+            units = readers.get(rse)
+            files = dataset.lfns if held is None else held & dataset.lfns
+            if units is None or not files or (whole and len(files) < len(dataset.lfns)):
+                continue
+            tape = storages[rse].is_tape
+            for unit in units.tolist():
+                anywhere.setdefault(unit, []).append(files)
+                if not tape:
+                    on_disk.setdefault(unit, []).append(files)
+    disk_size, disk_files = _totals(question, on_disk)
+    all_size, all_files = _totals(question, anywhere)
+    return InputData(chunk.total_size, len(chunk.sizes), disk_size, disk_files, all_size, all_files)
+
+
+def _must_be_whole(question: Question, dataset: Dataset) -> bool:
+    # Of secondary datasets, and where much is read, what an endpoint has of an incomplete dataset is no help.
+    if dataset is not question.chunk.datasets[0]:
+        return True
+    return is_io_intensive(question) and not question.task.has_rule("IS")
+
+
+def _totals(question: Question, held: dict[int, list[frozenset[str]]]) -> tuple[Floats, Floats]:
+    sizes, known = question.chunk.sizes, {}
+    size_of, files_of = np.zeros((2, len(question.columns.unit_names)))
+    for unit, parts in held.items():
+        key = parts[0] if len(parts) == 1 else frozenset().union(*parts)
+        if key not in known:
+            known[key] = sum(sizes[name] for name in key), len(key)
+        size_of[unit], files_of[unit] = known[key]
+    rows = question.columns.unit_of
+    return size_of[rows], files_of[rows]

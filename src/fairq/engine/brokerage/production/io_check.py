@@ -1,0 +1,70 @@
+"""Tasks that read much go to where their input is (reference panda 3.4)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairq.engine.brokerage.estimates.units import MIB
+from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.production.input_data import input_data, is_io_intensive
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.tasks import PRODUCTION
+
+
+class InputNearby(PlainFilter):
+    """Not too much of the input of a task with much I/O may be missing; tape is second choice, and if nobody has enough
+    the test is off."""
+
+    name = "io"
+    stage = "IO check"
+    place = 2200
+    activities = frozenset({PRODUCTION})
+    reasons = (
+        Reason("io", "too much of the input would have to be moved"),
+        Reason("io", "too much of the input would have to be moved from tape, and others have it on disk"),
+    )
+
+    def applies(self, question: Question) -> bool:
+        """Look at tasks with input and much I/O; merges, event service and a single given queue are left alone."""
+        return (
+            question.preassigned != "single"
+            and is_io_intensive(question)
+            and question.chunk.total_size > 0
+            and not question.chunk.is_merging
+            and not question.task.is_event_service
+        )
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse queues that miss too much, unless all do."""
+        data = input_data(question)
+        mib, files = data.missing_mib[rows], data.missing_files[rows]
+        mib_tape = np.trunc((data.size - data.all_size[rows]) / MIB)
+        files_tape = data.files - data.all_files[rows]
+        size_limit, file_limit = _limits(question)
+        refused = (np.minimum(mib, mib_tape) > size_limit) | (np.minimum(files, files_tape) > file_limit)
+        tape_only = ((mib > size_limit) | (files > file_limit)) & ~refused
+        if refused.all():
+            return None
+        if (refused | tape_only).all():
+            return refused
+        return refused + tape_only * np.uint8(2)
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return what is missing and the limits."""
+        data = input_data(question)
+        size_limit, file_limit = _limits(question)
+        return {
+            "fileSizeToMoveMB": float(data.missing_mib[row]),
+            "nFilesToMove": int(data.missing_files[row]),
+            "SIZE_CUTOFF_TO_MOVE_INPUT": size_limit,
+            "NUM_CUTOFF_TO_MOVE_INPUT": file_limit,
+            "ioIntensity": question.task.io_intensity,
+        }
+
+
+def _limits(question: Question) -> tuple[float, float]:
+    config = question.config
+    return (
+        config.amount("jobbroker.SIZE_CUTOFF_TO_MOVE_INPUT") * 1024,
+        config.amount("jobbroker.NUM_CUTOFF_TO_MOVE_INPUT"),
+    )

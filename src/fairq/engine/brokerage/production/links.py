@@ -1,0 +1,184 @@
+"""Filters by where output goes: the link to the nucleus, and the nucleus itself (reference panda 3.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairq.engine.brokerage.network_weight import BLOCKED, CLOSENESS_KEY, EXPRESS_QUEUED_KEY, QUEUED_KEY
+from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.production.nucleus import (
+    Nucleus,
+    down_nuclei,
+    link_numbers,
+    nucleus,
+    satellites,
+)
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.queue_kinds import flags_of
+from fairq.engine.brokerage.tasks import PRODUCTION
+
+DEFAULT_TRANSFERRING_LIMIT = 2000
+"""Transferring jobs that a queue may have where CRIC gives no limit."""
+
+_PRODUCTION = frozenset({PRODUCTION})
+
+
+def queued_key(question: Question) -> str:
+    """Return the metric of queued files that counts for the task."""
+    return EXPRESS_QUEUED_KEY if question.is_express else QUEUED_KEY
+
+
+def nucleus_of(question: Question) -> Nucleus:
+    """Return the nucleus of the task."""
+    return nucleus(question.columns, question.task.nucleus)
+
+
+class Link(PlainFilter):
+    """The link from the queue's storage to the nucleus must be open, and not too much may be queued on it.
+
+    The four tests go one after the other; a queue whose output is at the nucleus at once, or that has no output
+    storage, is not tested.
+    """
+
+    name = "link"
+    stage = "link check"
+    place = 200
+    activities = _PRODUCTION
+    reasons = (
+        Reason("dest_blacklisted", "the storage of the nucleus cannot be written to from afar", hard=False),
+        Reason("links_full", "too many files are queued for the nucleus", hard=False),
+        Reason("link_unusable", "the link to the nucleus is blocked"),
+        Reason("link_unusable", "too many files are queued on the link to the nucleus", hard=False),
+    )
+
+    def applies(self, question: Question) -> bool:
+        """Look at tasks with a nucleus."""
+        return bool(question.task.nucleus)
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Test the links of all queues at once."""
+        columns, place, key = question.columns, nucleus_of(question), queued_key(question)
+        return columns.kept(("link filter", place.name, key), lambda: self._codes(question, place, key))[rows]
+
+    def _codes(self, question: Question, place: Nucleus, key: str) -> Codes:
+        columns, config = question.columns, question.config
+        tested = ~place.at_nucleus & np.array([bool(site) for site in satellites(columns)], dtype=np.bool_)
+        if place.output is not None and not place.output.is_up("write_wan"):
+            return tested.astype(np.uint8)
+        if place.totals.get(key, 0) >= config.amount("jobbroker.NQUEUED_NUC_CAP_FOR_JOBS"):
+            return tested * np.uint8(2)
+        queued = link_numbers(columns, place, key)
+        codes = np.zeros(len(columns), dtype=np.uint8)
+        codes[tested & (queued >= config.amount("jobbroker.NQUEUED_SAT_CAP"))] = 4
+        codes[tested & (link_numbers(columns, place, CLOSENESS_KEY) == BLOCKED)] = 3
+        return codes
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return what is queued or blocked, and the cap."""
+        place, key, config = nucleus_of(question), queued_key(question), question.config
+        told: Details = {"nucleus": place.name, "satellite": satellites(question.columns)[row]}
+        if reason.tag == "dest_blacklisted":
+            output = place.output
+            return told | ({"endpoint": output.rse, "write_wan": output.activities.get("write_wan")} if output else {})
+        if reason.tag == "links_full":
+            cap = config.amount("jobbroker.NQUEUED_NUC_CAP_FOR_JOBS")
+            return told | {"queued": place.totals.get(key, 0), "NQUEUED_NUC_CAP_FOR_JOBS": cap}
+        if reason.hard:
+            return told | {"closeness": BLOCKED}
+        queued = float(link_numbers(question.columns, place, key)[row])
+        return told | {"queued": queued, "NQUEUED_SAT_CAP": config.amount("jobbroker.NQUEUED_SAT_CAP")}
+
+
+class Transferring(PlainFilter):
+    """A satellite may not have too many jobs whose output is still on its way."""
+
+    name = "transferring"
+    stage = "transferring check"
+    place = 1600
+    activities = _PRODUCTION
+    reasons = (Reason("transferring", "too many jobs wait for their output to be transferred", hard=False),)
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse satellites with more than the limit, and more than twice what runs."""
+        columns, place = question.columns, nucleus_of(question)
+
+        def make() -> Codes:
+            tested = ~place.near & ~place.at_nucleus
+            tested &= np.array([bool(site) for site in satellites(columns)], dtype=np.bool_)
+            moving, limit = self._numbers(question)
+            codes: Codes = tested & (moving > np.maximum(limit, 2 * columns.job_counts(None, "running")))
+            return codes
+
+        return columns.kept(("transferring", place.name), make)[rows]
+
+    def _numbers(self, question: Question) -> tuple[np.ndarray, np.ndarray]:
+        columns = question.columns
+        down, by_nucleus = down_nuclei(columns), columns.world.transferring_by_nucleus
+        stuck = columns.unit_numbers_of(
+            "transfers to down nuclei",
+            lambda unit: sum(n for place, n in by_nucleus.get(unit.name, {}).items() if place in down),
+        )
+        limit = columns.unit_numbers_of(
+            "transferring limit", lambda unit: unit.transferringlimit or DEFAULT_TRANSFERRING_LIMIT
+        )
+        return columns.job_counts(None, "transferring") - stuck, limit
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the counts and the limit."""
+        moving, limit = self._numbers(question)
+        running = int(question.columns.job_counts(None, "running")[row])
+        return {"transferring": int(moving[row]), "transferringlimit": int(limit[row]), "running": running}
+
+
+class T1Weight(PlainFilter):
+    """A task with a negative ``t1Weight`` stays at the nucleus and at queues that share its storage."""
+
+    name = "t1weight"
+    stage = "T1 weight check"
+    place = 1800
+    activities = _PRODUCTION
+    reasons = (Reason("t1weight", "the task stays at its nucleus (t1Weight is negative)"),)
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse queues elsewhere."""
+        if (question.task.rule("TW") or 0) >= 0 or question.chunk.is_merging:
+            return None
+        return ~nucleus_of(question).near[rows]
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the nucleus and the queue's own site."""
+        return {"nucleus": question.task.nucleus, "site": question.columns.queues[row].site}
+
+
+class FullChain(PlainFilter):
+    """Queues of a bare nucleus are for full chains, and full chains for them."""
+
+    name = "full_chain"
+    stage = "full chain check"
+    place = 2000
+    activities = _PRODUCTION
+    reasons = (
+        Reason("full_chain", "the task runs as a full chain in its nucleus, and the queue is not in it"),
+        Reason("not_full_chain", "the queue is for full chains only"),
+    )
+
+    def applies(self, question: Question) -> bool:
+        """Look at tasks with a nucleus."""
+        return bool(question.task.nucleus)
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse by whether the task is a full chain."""
+        place, columns = nucleus_of(question), question.columns
+        if question.task.has_rule("FU") and place.bare is not None:
+            return ~place.members[rows]
+        only = columns.kept(
+            "full chains only",
+            lambda: np.array([f.bare_nucleus == "only" for f in flags_of(columns)], dtype=np.bool_) * np.uint8(2),
+        )
+        return only[rows]
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the nucleus, or what the queue says of itself."""
+        if reason.tag == "full_chain":
+            return {"nucleus": question.task.nucleus, "bareNucleus": nucleus_of(question).bare}
+        return {"bareNucleus": "only"}

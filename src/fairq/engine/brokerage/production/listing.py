@@ -1,0 +1,128 @@
+"""The queues to begin with: all, or those that the task or its merge chunk is given (reference panda 3.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairq.engine.brokerage.columns import Columns
+from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.queue_kinds import runs
+from fairq.engine.brokerage.tasks import PRODUCTION
+
+CANDIDATES_STAGE = "candidates"
+GIVEN = "given queues"
+
+MERGE_AGE = 24 * 3600.0
+MERGE_FAILING = 6 * 3600.0
+"""A merge is free of the queue that it was given when its input has not changed for so many seconds and the task has
+been failing for so many."""
+
+
+def assign_given_queues(question: Question) -> None:
+    """Find out whether the task or the merge chunk is given queues, and note their rows in the question."""
+    given: set[int] | None = None
+    task, chunk, columns = question.task, question.chunk, question.columns
+    if chunk.preassigned_site:
+        if not _has_waited_in_vain(question):
+            given = _rows_of(columns, chunk.preassigned_site) | _sharing_output(columns, chunk.preassigned_site)
+            question.preassigned = "list"
+    elif task.sites:
+        given = set().union(*(_rows_of(columns, name) for name in task.sites))
+        question.preassigned = "list" if len(given) > 1 else "single"
+    if given is not None:
+        mask = np.zeros(len(columns), dtype=np.bool_)
+        mask[list(given)] = True
+        question.notes[GIVEN] = mask
+
+
+def _has_waited_in_vain(question: Question) -> bool:
+    master, frozen, now = question.chunk.datasets[0], question.task.frozen_time, question.world.now
+    return (
+        master.created is not None
+        and master.modified is not None
+        and master.modified != master.created
+        and now - master.modified > MERGE_AGE
+        and frozen is not None
+        and now - frozen > MERGE_FAILING
+    )
+
+
+def _rows_of(columns: Columns, name: str) -> set[int]:
+    if name in columns.rows:
+        return {columns.rows[name]}
+    return {row for row, queue in enumerate(columns.queues) if queue.unit == name}
+
+
+def _sharing_output(columns: Columns, name: str) -> set[int]:
+    # Other online queues that read what the given queue writes can merge its output as well.
+    unit = columns.unit_numbers.get(name.partition("/")[0])
+    output = None if unit is None else columns.endpoints()[unit].default_write
+    if output is None:
+        return set()
+    readers = set(columns.units_reading().get(output.rse, np.empty(0, dtype=np.intp)).tolist())
+    production = runs(columns, PRODUCTION)
+    return {
+        row
+        for row, queue in enumerate(columns.queues)
+        if columns.unit_of[row] in readers and queue.status == "online" and production[row]
+    }
+
+
+class GivenQueues(PlainFilter):
+    """Queues that the task was not given are none of its candidates."""
+
+    name = "given"
+    stage = CANDIDATES_STAGE
+    place = 10
+    activities = frozenset({PRODUCTION})
+    reasons = (Reason("nonpreassigned", "the task or its merge goes to given queues only, and this is none of them"),)
+
+    def applies(self, question: Question) -> bool:
+        """Look only where queues are given."""
+        return GIVEN in question.notes
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse all but the given queues."""
+        given = question.notes[GIVEN]
+        assert isinstance(given, np.ndarray)
+        return ~given[rows]
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the queues given."""
+        return {"site": question.chunk.preassigned_site or question.task.site}
+
+
+class ProductionQueues(PlainFilter):
+    """Queues that production does not run at, and by the page those for tests, are no candidates unless given."""
+
+    name = "type"
+    stage = CANDIDATES_STAGE
+    place = 20
+    activities = frozenset({PRODUCTION})
+    reasons = (
+        Reason("wrong_type", "production does not run at this queue, or it has no cloud"),
+        Reason("test_queue", "the queue is for tests by its name"),
+    )
+
+    def applies(self, question: Question) -> bool:
+        """Look only where no queues are given."""
+        return GIVEN not in question.notes
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse the queues of the wrong kind."""
+        columns, exclude = question.columns, question.rules.exclude_test_queues
+
+        def make() -> Codes:
+            codes = np.zeros(len(columns), dtype=np.uint8)
+            if exclude:
+                codes[columns.flags("test name", lambda queue: "test" in queue.unit.lower())] = 2
+            codes[~runs(columns, PRODUCTION)] = 1
+            return codes
+
+        return columns.kept(("production queues", exclude), make)[rows]
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return what kind of queue it is."""
+        queue = question.columns.queues[row]
+        return {"name": queue.unit} if reason.tag == "test_queue" else {"type": queue.type, "cloud": queue.cloud}

@@ -1,0 +1,142 @@
+"""The nucleus that a task's output is gathered at, as each queue stands to it (reference panda 1.4, 1.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from fairq.engine.brokerage.columns import Booleans, Columns, Floats
+from fairq.engine.brokerage.endpoints import Endpoints
+from fairq.engine.brokerage.model import Storage
+from fairq.engine.brokerage.queue_kinds import flags_of, runs
+from fairq.engine.brokerage.tasks import PRODUCTION
+from fairq.engine.brokerage.world import World
+
+METRICS_VALID = 3600.0
+"""Seconds after which a link metric is not looked at any more."""
+
+ROLE = "nucleus"
+
+
+class Nucleus(NamedTuple):
+    """One nucleus as the queues see it; arrays are of rows.
+
+    Args:
+        name: its site.
+        members: queues of the nucleus.
+        sharing: online queues whose default output lies on storage that the nucleus reads.
+        at_nucleus: queues whose satellite is the nucleus itself: their output is there at once.
+        output: the default output endpoint of its first queue; None if it has none.
+        bare: ``only`` or ``allow`` for a bare nucleus.
+        metrics: by satellite the fresh metrics of its link to the nucleus.
+        totals: by metric the sum over all satellites.
+    """
+
+    name: str
+    members: Booleans
+    sharing: Booleans
+    at_nucleus: Booleans
+    output: Storage | None
+    bare: str | None
+    metrics: Mapping[str, Mapping[str, float]]
+    totals: Mapping[str, float]
+
+    @property
+    def near(self) -> Booleans:
+        """Queues of the nucleus and those that share its storage."""
+        return self.members | self.sharing
+
+
+def nucleus(columns: Columns, name: str | None) -> Nucleus:
+    """Return the nucleus called *name*; one that no queue belongs to has no storage and nobody near."""
+    return columns.kept(("nucleus", name), partial(_nucleus, columns, name or ""))
+
+
+def satellites(columns: Columns) -> tuple[str, ...]:
+    """Return for each row the site of its default output endpoint; empty if it has none."""
+
+    def make() -> tuple[str, ...]:
+        sites = [e.default_write.site if e.default_write else "" for e in columns.endpoints()]
+        return tuple(sites[unit] for unit in columns.unit_of)
+
+    return columns.kept("satellites", make)
+
+
+def link_numbers(columns: Columns, place: Nucleus, key: str) -> Floats:
+    """Return a metric of the link from each row's satellite to the nucleus; NaN where it is not known."""
+
+    def make() -> Floats:
+        values = [place.metrics.get(site, {}).get(key, np.nan) for site in satellites(columns)]
+        return np.array(values, dtype=np.float64)
+
+    return columns.kept(("link", place.name, key), make)
+
+
+def down_nuclei(columns: Columns) -> frozenset[str]:
+    """Return the nuclei whose default output endpoint cannot be written to from afar."""
+
+    def make() -> frozenset[str]:
+        names = {queue.site for queue in columns.queues if queue.role == ROLE}
+        outputs = {name: nucleus(columns, name).output for name in names}
+        return frozenset(name for name, output in outputs.items() if output and not output.is_up("write_wan"))
+
+    return columns.kept("down nuclei", make)
+
+
+def _nucleus(columns: Columns, name: str) -> Nucleus:
+    flags = flags_of(columns)
+    named = [
+        (queue.role == ROLE and queue.site == name) or flags[row].secondary_nucleus == name
+        for row, queue in enumerate(columns.queues)
+    ]
+    members = np.array(named, dtype=np.bool_) & runs(columns, PRODUCTION) & bool(name)
+    first, bare = _first_queue(columns, members)
+    inputs = {storage.rse for storage in first.read}
+    outputs = [e.default_write.rse if e.default_write else None for e in columns.endpoints()]
+    return Nucleus(
+        name=name,
+        members=members,
+        sharing=columns.unit_flags(("writes", name), lambda unit: outputs[columns.unit_numbers[unit.name]] in inputs)
+        & columns.flags("online", lambda queue: queue.status == "online"),
+        at_nucleus=np.array([bool(name) and site == name for site in satellites(columns)], dtype=np.bool_),
+        output=first.default_write,
+        bare=bare,
+        metrics=_fresh_metrics(columns.world, name),
+        totals=_totals(columns.world, name),
+    )
+
+
+def _first_queue(columns: Columns, members: Booleans) -> tuple[Endpoints, str | None]:
+    # The first queue is the first in the order in which the pool lists its queues, not in the order of names.
+    rows = {columns.queues[row].unit: row for row in np.flatnonzero(members)[::-1]}
+    in_order = [rows[name] for name in columns.world.queues if name in rows]
+    if not in_order:
+        return Endpoints(), None
+    flags = flags_of(columns)
+    bare = next((mode for row in in_order if (mode := flags[row].bare_nucleus)), None)
+    return columns.endpoints()[columns.unit_of[in_order[0]]], bare
+
+
+def _by_nucleus(world: World) -> dict[str, list[tuple[str, str, float]]]:
+    found: dict[str, list[tuple[str, str, float]]] = {}
+    for link in world.links:
+        if link.measured is None or world.now - link.measured <= METRICS_VALID:
+            found.setdefault(link.nucleus, []).append((link.source, link.key, link.value))
+    return found
+
+
+def _fresh_metrics(world: World, name: str) -> dict[str, dict[str, float]]:
+    metrics: dict[str, dict[str, float]] = {}
+    for source, key, value in _by_nucleus(world).get(name, ()):
+        metrics.setdefault(source, {})[key] = value
+    return metrics
+
+
+def _totals(world: World, name: str) -> dict[str, float]:
+    totals: dict[str, float] = {}
+    for _, key, value in _by_nucleus(world).get(name, ()):
+        totals[key] = totals.get(key, 0.0) + value
+    return totals

@@ -1,0 +1,216 @@
+"""Filters by the state that a queue is in: status, pledge, activity and pilots (reference panda 3.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairq.engine.brokerage.columns import Booleans, Columns, Floats
+from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.production.nucleus import nucleus
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.queue_kinds import flags_of
+from fairq.engine.brokerage.slots import SlotTable, num_slots, slot_tables
+from fairq.engine.brokerage.tasks import PRODUCTION
+
+INACTIVE_AFTER = 2 * 3600.0
+"""Seconds without a job starting after which a queue with jobs to start counts as inactive."""
+
+_PRODUCTION = frozenset({PRODUCTION})
+
+
+def is_inactive(columns: Columns) -> Booleans:
+    """Return for each row whether no job started there for 2 hours; where that is not known it is not inactive."""
+
+    def inactive(name: str) -> bool:
+        pilots = columns.world.pilots.get(name)
+        return (
+            pilots is not None
+            and pilots.last_start is not None
+            and columns.world.now - pilots.last_start > INACTIVE_AFTER
+        )
+
+    return columns.unit_flags("inactive", lambda unit: inactive(unit.name))
+
+
+def pilot_counts(columns: Columns) -> Floats:
+    """Return the pilots of each row in the last 3 hours."""
+    none = (0, 0, None)
+    pilots = columns.world.pilots
+    return columns.unit_numbers_of("pilots", lambda unit: sum(pilots.get(unit.name, none)[:2]))
+
+
+def slots_asked(columns: Columns, share: str | None, resource_type: str | None) -> Floats:
+    """Return ``numSlots`` of each row for a share and resource type; NaN where there is no such request."""
+
+    def make() -> Floats:
+        tables: dict[str, SlotTable] = columns.kept(
+            "slot tables", lambda: slot_tables(columns.world.slots, columns.world.now)
+        )
+        found = [num_slots(tables[name], share, resource_type) if name in tables else None for name in columns.unit_names]
+        return columns.spread([np.nan if number is None else number for number in found])
+
+    return columns.kept(("slots", share, resource_type), make)
+
+
+class Status(PlainFilter):
+    """Queues must be online or on standby."""
+
+    name = "status"
+    stage = "status check"
+    place = 100
+    activities = _PRODUCTION
+    reasons = (Reason("status", "the queue is neither online nor on standby"),)
+
+    def applies(self, question: Question) -> bool:
+        """Leave given queues alone."""
+        return question.preassigned is None
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse all others."""
+        return question.columns.flags("not usable", lambda queue: queue.status not in {"online", "standby"})[rows]
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the status."""
+        return {"status": question.columns.queues[row].status}
+
+
+class Urgent(PlainFilter):
+    """Urgent jobs avoid opportunistic queues; by the page they go to the nucleus only (section 15 row 5)."""
+
+    name = "opportunistic"
+    stage = "opportunistic check"
+    place = 300
+    activities = _PRODUCTION
+    reasons = (
+        Reason("opportunistic", "urgent jobs do not go to opportunistic queues"),
+        Reason("not_in_nucleus", "urgent jobs go to queues of the nucleus only"),
+    )
+
+    def applies(self, question: Question) -> bool:
+        """Look at priorities of 800 and above and at scouts."""
+        return question.is_urgent and question.preassigned is None
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse by the rules in force."""
+        columns = question.columns
+        if question.rules.urgent_needs_nucleus:
+            near = nucleus(columns, question.task.nucleus).near[rows]
+            return np.where(near, np.uint8(0), np.uint8(2))
+        return columns.flags("opportunistic", lambda queue: queue.pledgedcpu == -1)[rows]
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the priority and where the queue stands."""
+        task, queue = question.task, question.columns.queues[row]
+        told: Details = {"currentPriority": task.current_priority, "scout": question.chunk.is_scout}
+        if reason.tag == "opportunistic":
+            return told | {"pledgedcpu": queue.pledgedcpu}
+        return told | {"nucleus": task.nucleus, "site": queue.site}
+
+
+class Inactive(PlainFilter):
+    """Urgent jobs and merges avoid queues where nothing has started for 2 hours although there were jobs to start."""
+
+    name = "inactive"
+    stage = "slowness/inactive check"
+    place = 400
+    activities = _PRODUCTION
+    reasons = (Reason("inactive", "no job has started for 2 hours although some wait to", hard=False),)
+
+    def applies(self, question: Question) -> bool:
+        """Look at urgent tasks, scouts, merges and tasks whose output will be merged."""
+        urgent = question.is_urgent or question.chunk.is_merging or question.task.has_rule("MO")
+        return urgent and question.preassigned is None
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse the inactive queues that have jobs to start."""
+        columns = question.columns
+        waiting = columns.job_counts(None, "activated") + columns.job_counts(None, "starting")
+        return (is_inactive(columns) & (waiting > 0))[rows]
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return when a job last started and how many wait."""
+        columns = question.columns
+        pilots = columns.world.pilots[columns.queues[row].unit]
+        return {
+            "lastStart": pilots.last_start,
+            "activated": int(columns.job_counts(None, "activated")[row]),
+            "starting": int(columns.job_counts(None, "starting")[row]),
+        }
+
+
+class Pledge(PlainFilter):
+    """While work is short only pledged cores are used."""
+
+    name = "pledge"
+    stage = "pledge check"
+    place = 1700
+    activities = _PRODUCTION
+    reasons = (
+        Reason("non_pledged", "work is short and the queue has no pledge"),
+        Reason("over_pledged", "work is short and the queue uses all cores that it has pledged"),
+    )
+
+    def applies(self, question: Question) -> bool:
+        """Look while ``WORK_SHORTAGE`` is set."""
+        return question.preassigned != "single" and question.config.flag("core.WORK_SHORTAGE")
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse opportunistic queues and those beyond their pledge."""
+        columns = question.columns
+        pledged = columns.unit_numbers_of("pledgedcpu", lambda unit: unit.pledgedcpu)
+
+        def make() -> Codes:
+            codes = np.zeros(len(columns), dtype=np.uint8)
+            codes[(pledged > 0) & (used_cores(columns) > pledged)] = 2
+            codes[pledged == -1] = 1
+            return codes
+
+        return columns.kept("pledge", make)[rows]
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return cores pledged and used."""
+        columns = question.columns
+        return {"pledgedcpu": columns.queues[row].pledgedcpu, "cores": int(used_cores(columns)[row])}
+
+
+def used_cores(columns: Columns) -> Floats:
+    """Return the cores of running and starting jobs of each row."""
+    stats = columns.world.core_stats
+    return columns.unit_numbers_of(
+        "cores in use", lambda unit: sum(stats.get(unit.name, {}).get(state, 0) for state in ("running", "starting"))
+    )
+
+
+class NoPilot(PlainFilter):
+    """Queues must have had pilots in the last 3 hours."""
+
+    name = "pilots"
+    stage = "pilot check"
+    place = 2100
+    activities = _PRODUCTION
+    reasons = (Reason("nopilot", "the queue has had no pilot for 3 hours", hard=False),)
+
+    def applies(self, question: Question) -> bool:
+        """Leave given queues alone."""
+        return question.preassigned is None
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse queues without pilots; not for tests, jumbo jobs, and where slots are kept filled."""
+        task, columns = question.task, question.columns
+        if "test" in task.label and not question.is_express:
+            return None
+        silent = (pilot_counts(columns) == 0) & np.isnan(slots_asked(columns, task.gshare, task.resource_type))
+        if task.has_rule("NJ"):
+            silent &= ~takes_jumbo_jobs(columns)
+        return silent[rows]
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the count of pilots."""
+        return {"nPilot": int(pilot_counts(question.columns)[row])}
+
+
+def takes_jumbo_jobs(columns: Columns) -> Booleans:
+    """Return for each row whether jumbo jobs run there."""
+    return columns.kept(
+        "jumbo queues", lambda: np.array([flags.use_jumbo_jobs for flags in flags_of(columns)], dtype=np.bool_)
+    )
