@@ -54,7 +54,7 @@ class Verdict(NamedTuple):
     """What became of one queue.
 
     *reason* is PanDA's tag, empty for a candidate; *details* the numbers compared; *weight* and *terms* are those of a
-    queue that was weighed.
+    queue that was weighed, *numbers* what they were computed from.
     """
 
     queue: str
@@ -66,6 +66,7 @@ class Verdict(NamedTuple):
     details: Details
     weight: float | None
     terms: dict[str, float]
+    numbers: Details
 
 
 @dataclass
@@ -96,17 +97,21 @@ class Outcome:
 
     def verdict(self, row: int) -> Verdict:
         """Return what became of the queue of *row*, with the numbers compared."""
-        queue = self.question.columns.queues[row]
-        weighing = self.question.weighing
-        weighed = weighing is not None and bool(weighing.weighed[row])
-        weight = float(weighing.weight[row]) if weighing is not None and weighed else None
-        terms = weighing.of(row) if weighing is not None and weighed else {}
+        question = self.question
+        queue, weighing, weight = question.columns.queues[row], question.weighing, None
+        terms: dict[str, float] = {}
+        numbers: Details = {}
+        if weighing is not None and weighing.weighed[row]:
+            weight, terms = float(weighing.weight[row]), weighing.of(row)
+            for factor in self.plan.weights:
+                numbers |= factor.details(question, row)
         number = int(self.decided[row])
         if number == UNDECIDED:
-            return Verdict(queue.name, queue.unit, "", "", "", True, {}, weight, terms)
+            return Verdict(queue.name, queue.unit, "", "", "", True, {}, weight, terms, numbers)
         reason, stage, one = self.plan.reasons[number]
-        details = self.stop_details if one is None else one.details(self.question, row, reason)
-        return Verdict(queue.name, queue.unit, stage, reason.tag, reason.meaning, reason.hard, details, weight, terms)
+        details = self.stop_details if one is None else one.details(question, row, reason)
+        meaning, hard = reason.meaning, reason.hard
+        return Verdict(queue.name, queue.unit, stage, reason.tag, meaning, hard, details, weight, terms, numbers)
 
     def verdicts(self) -> Iterator[Verdict]:
         """Yield what became of each queue, in order of name."""

@@ -27,6 +27,9 @@ Rows = NDArray[np.intp]
 Codes = NDArray[np.uint8] | NDArray[np.bool_]
 """For each row asked about: 0 or False passes, *k* is refused for the filter's reason number *k* (1 is the first)."""
 
+SWITCHED_OFF: Codes = np.zeros(0, dtype=np.bool_)
+"""The answer of a filter that takes itself out for a task once it has seen the queues: it has no line among the stages."""
+
 Details = dict[str, Any]
 """The numbers compared, by PanDA's names where it has some; plain JSON values."""
 
@@ -69,7 +72,7 @@ class Filter(Protocol):
         """Return whether the filter looks at this task at all; otherwise its stage is left out."""
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
-        """Return for each of *rows* whether it passes, or None: all pass."""
+        """Return for each of *rows* whether it passes; None: all pass; or `SWITCHED_OFF`."""
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return what was compared when *row* was refused for *reason*."""
@@ -88,6 +91,9 @@ class Weight(Protocol):
 
     def factor(self, question: Question, rows: Rows) -> NDArray[np.float64]:
         """Return the factor of each of *rows*: finite and not negative."""
+
+    def details(self, question: Question, row: int) -> Details:
+        """Return the numbers that the factor of *row* was computed from."""
 
 
 class PlainFilter:
@@ -127,6 +133,10 @@ class PlainWeight:
     def factor(self, question: Question, rows: Rows) -> NDArray[np.float64]:
         """To be given by the weight."""
         raise NotImplementedError
+
+    def details(self, question: Question, row: int) -> Details:
+        """Return nothing more than the factor itself."""
+        return {}
 
 
 class per_queue(PlainFilter):  # noqa: N801 - reads as the function that it is used as

@@ -26,7 +26,6 @@ class Weighing:
         rows: the queues weighed; *weighed* says it of every row.
         weight: the product of all terms.
         terms: the factors by the names of the weights, in their order.
-        numbers: what the terms were computed from, such as ``nRun``, by PanDA's names.
         marks: rows marked by a weight or filter for a later filter, such as ``non_local`` or ``bootstrap``.
     """
 
@@ -36,7 +35,6 @@ class Weighing:
         self.weighed[rows] = True
         self.weight: NDArray[np.float64] = np.zeros(size)
         self.terms: dict[str, NDArray[np.float64]] = {}
-        self.numbers: dict[str, NDArray[np.float64]] = {}
         self.marks: dict[str, NDArray[np.bool_]] = {}
 
     def of(self, row: int) -> dict[str, float]:

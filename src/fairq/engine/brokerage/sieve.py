@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.brokerage.plan import Plan
-from fairq.engine.brokerage.plugin import Filter, Rows
+from fairq.engine.brokerage.plugin import SWITCHED_OFF, Filter, Rows
 from fairq.engine.brokerage.question import Question
 
 UNDECIDED = -1
@@ -79,8 +79,7 @@ class Sieve:
         looked = False
         for one in filters:
             if one.applies(self.question):
-                looked = True
-                self._apply(one)
+                looked = self._apply(one) or looked
                 if not len(self.left):
                     break
         if not looked:
@@ -90,25 +89,26 @@ class Sieve:
         self.stages.append(StageCount(stage, before[0], len(self.left), before[1], self._units))
         return len(self.left) > 0
 
-    def _apply(self, one: Filter) -> None:
+    def _apply(self, one: Filter) -> bool:
         codes = one.judge(self.question, self.left)
-        if codes is None:
-            return
+        if codes is None or codes is SWITCHED_OFF:
+            return codes is None
         refused = codes.astype(np.bool_, copy=False)
         hit = np.flatnonzero(refused)
         if not len(hit):
-            return
+            return True
         numbers = codes[hit].astype(np.int16) + np.int16(self.plan.first_reason(one) - 1)
         rows = self.left[hit]
         if self.plan.only_hard[one.name]:
             self.decided[rows] = numbers
             self.left = self.left[~refused]
-            return
+            return True
         hard = self.plan.hard[numbers]
         self.temporary[rows[~hard]] = numbers[~hard]
         if hard.any():
             self.decided[rows[hard]] = numbers[hard]
             self.left = np.delete(self.left, hit[hard])
+        return True
 
     def _count_units(self) -> int:
         units = self.question.columns.unit_of[self.left]

@@ -6,10 +6,17 @@ states its CPU time so, else seconds times cores.
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from fairq.engine.brokerage.estimates.atom import Atom
 from fairq.engine.brokerage.estimates.units import cpu_time_per_event, is_hs06
 from fairq.engine.brokerage.model import Queue
 from fairq.engine.brokerage.tasks import Task
+
+Numbers = Any
+"""A number, or an array of them for many queues."""
 
 DAY = 24 * 3600
 """Seconds that a queue must offer for jobs whose time is not known."""
@@ -32,15 +39,15 @@ def job_work(task: Task, atom: Atom, consumers: float = 1) -> float | None:
     return None if task.walltime is None else task.walltime * atom.effective_mib / consumers
 
 
-def work_within(seconds: float, task: Task, cores: int, corepower: float) -> float:
+def work_within(seconds: Numbers, task: Task, cores: Numbers, corepower: Numbers) -> Numbers:
     """Return the work that a job of *task* does in *seconds* on *cores* of *corepower* HS06 each; 0 cores count as 1.
 
-    For HS06 the base walltime is taken off first and the result is truncated.
+    For HS06 the base walltime is taken off first and the result is truncated. Numbers or arrays of them.
     """
     if not is_hs06(task.cpu_time_unit):
-        return seconds * max(1, cores)
+        return seconds * np.maximum(1, cores)
     left = seconds - (task.base_walltime or 0)
-    return int(left * max(1, cores) * corepower * efficiency(task))
+    return np.trunc(left * np.maximum(1, cores) * corepower * efficiency(task))
 
 
 def efficiency(task: Task) -> float:
@@ -55,14 +62,14 @@ def is_time_unknown(task: Task) -> bool:
     return not task.walltime and not task.walltime_unit
 
 
-def minimum_work(task: Task, cores: int, *, plain_day: bool) -> float:
+def minimum_work(task: Task, cores: Numbers, *, plain_day: bool) -> Numbers:
     """Return the work that must fit into the time limit of a queue for scouts, merges and jobs of unknown time.
 
     That is a day at 10 HS06 for each core; with *plain_day* a day on each core for tasks that do not count in HS06
     (section 15 row 17).
     """
     power = 1 if plain_day and not is_hs06(task.cpu_time_unit) else HS06_OF_CORE
-    return DAY * power * max(1, cores)
+    return DAY * power * np.maximum(1, cores)
 
 
 def job_seconds(task: Task, events: int, queue: Queue) -> int | float | None:

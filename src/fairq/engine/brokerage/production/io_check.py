@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairq.engine.brokerage.estimates.units import MIB
-from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.production.input_data import input_data, is_io_intensive
 from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.tasks import PRODUCTION
@@ -44,7 +44,7 @@ class InputNearby(PlainFilter):
         refused = (np.minimum(mib, mib_tape) > size_limit) | (np.minimum(files, files_tape) > file_limit)
         tape_only = ((mib > size_limit) | (files > file_limit)) & ~refused
         if refused.all():
-            return None
+            return SWITCHED_OFF
         if (refused | tape_only).all():
             return refused
         return refused + tape_only * np.uint8(2)

@@ -34,9 +34,11 @@ def is_inactive(columns: Columns) -> Booleans:
 
 def pilot_counts(columns: Columns) -> Floats:
     """Return the pilots of each row in the last 3 hours."""
-    none = (0, 0, None)
-    pilots = columns.world.pilots
-    return columns.unit_numbers_of("pilots", lambda unit: sum(pilots.get(unit.name, none)[:2]))
+    def count(name: str) -> int:
+        pilots = columns.world.pilots.get(name)
+        return 0 if pilots is None else pilots.get_job + pilots.update_job
+
+    return columns.unit_numbers_of("pilots", lambda unit: count(unit.name))
 
 
 def slots_asked(columns: Columns, share: str | None, resource_type: str | None) -> Floats:
@@ -46,7 +48,9 @@ def slots_asked(columns: Columns, share: str | None, resource_type: str | None) 
         tables: dict[str, SlotTable] = columns.kept(
             "slot tables", lambda: slot_tables(columns.world.slots, columns.world.now)
         )
-        found = [num_slots(tables[name], share, resource_type) if name in tables else None for name in columns.unit_names]
+        found = [
+            num_slots(tables[name], share, resource_type) if name in tables else None for name in columns.unit_names
+        ]
         return columns.spread([np.nan if number is None else number for number in found])
 
     return columns.kept(("slots", share, resource_type), make)

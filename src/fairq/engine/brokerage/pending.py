@@ -1,0 +1,28 @@
+"""When a task that found no queue is brokered again, and when it is given up (reference panda 4.4)."""
+
+from __future__ import annotations
+
+from fairq.engine.brokerage.config import Config
+from fairq.engine.brokerage.rules import Rules
+from fairq.engine.brokerage.tasks import ANALYSIS, Activity, Task
+
+MINUTE = 60.0
+
+
+def retry_after(task: Task, activity: Activity, rules: Rules) -> float:
+    """Return the seconds until the next try: 60 minutes, less for high priorities, 20 minutes for analysis by the page.
+
+    From priority 900 it is 30 minutes and from 950 it is 10, if that is sooner.
+    """
+    minutes = 20 if activity == ANALYSIS and rules.retry_by_activity else 60
+    if task.current_priority >= 950:
+        minutes = min(minutes, 10)
+    elif task.current_priority >= 900:
+        minutes = min(minutes, 30)
+    return minutes * MINUTE
+
+
+def is_exhausted(task: Task, now: float, config: Config) -> bool:
+    """Return whether a task has failed to find queues for so long that it is given up (``PENDING_TIMEOUT``)."""
+    limit = config.amount("watchdog.PENDING_TIMEOUT", task.label)
+    return task.frozen_time is not None and now - task.frozen_time > limit * 3600

@@ -1,0 +1,282 @@
+"""Filters that look at weighed queues, and the choice of the ten best (reference panda 4.2, 4.3)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairq.engine.brokerage.columns import Booleans
+from fairq.engine.brokerage.plugin import Codes, Details, Phase, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.production.input_data import input_data
+from fairq.engine.brokerage.production.job_numbers import (
+    by_type,
+    cap,
+    is_idle,
+    queued,
+    running,
+    type_cap,
+)
+from fairq.engine.brokerage.production.queue_state import takes_jumbo_jobs
+from fairq.engine.brokerage.production.weights import lacks_local_data, network_is_active, network_numbers
+from fairq.engine.brokerage.question import Question, Weighing
+from fairq.engine.brokerage.tasks import PRODUCTION
+
+STAGE = "final check"
+MOST_CANDIDATES = 10
+BOOTSTRAP = "bootstrap"
+
+
+class FinalFilter(PlainFilter):
+    """A filter after the weight; queues that the task uses for jumbo jobs are not looked at."""
+
+    stage = STAGE
+    phase: Phase = "after"
+    activities = frozenset({PRODUCTION})
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse what `refused` says, jumbo queues left out."""
+        refused = self.refused(question)
+        if refused is None:
+            return None
+        if question.task.has_rule("NJ"):
+            refused = refused & ~takes_jumbo_jobs(question.columns)
+        return refused[rows]
+
+    def refused(self, question: Question) -> Booleans | None:
+        """Return for every row whether it is refused; None: none is."""
+        raise NotImplementedError
+
+
+class Locked(FinalFilter):
+    """Queues that another brokerage has locked."""
+
+    name = "lock"
+    place = 3100
+    reasons = (Reason("lock", "another brokerage has locked the queue"),)
+
+    def refused(self, question: Question) -> Booleans | None:
+        """Refuse the locked ones; a unified name locks all its pseudo queues."""
+        locked = question.world.locked
+        if not locked:
+            return None
+        return question.columns.flags("locked", lambda queue: queue.name in locked or queue.unit in locked)
+
+
+class LocalDataOnly(FinalFilter):
+    """Queues that take local input only and miss some."""
+
+    name = "non_local"
+    place = 3200
+    reasons = (Reason("non_local", "the queue takes local input only, and some is missing"),)
+
+    def refused(self, question: Question) -> Booleans | None:
+        """Refuse them."""
+        return lacks_local_data(question)
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return what is missing."""
+        data = input_data(question)
+        return {"fileSizeToMoveMB": float(data.missing_mib[row]), "nFilesToMove": int(data.missing_files[row])}
+
+
+class QueuedCap(FinalFilter):
+    """Too many jobs of the share wait already; unified queues are capped by resource type."""
+
+    name = "cap"
+    place = 3300
+    reasons = (Reason("cap", "too many jobs of the share wait there already"),)
+
+    def applies(self, question: Question) -> bool:
+        """Leave express tasks alone."""
+        return not question.is_express
+
+    def refused(self, question: Question) -> Booleans | None:
+        """Refuse above the cap."""
+        ucore = question.columns.flags("ucore", lambda queue: queue.capability == "ucore")
+        result: Booleans = ~ucore & (queued(question) > cap(question))
+        return result
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return queue, cap and what runs."""
+        return {
+            "nQueued": int(queued(question)[row]),
+            "cap": float(cap(question)[row]),
+            "nRun": int(running(question)[row]),
+            "assigned_ignored": bool(input_data(question).is_local[row]),
+        }
+
+
+class SlowNetwork(FinalFilter):
+    """Express tasks need a good link to the nucleus."""
+
+    name = "network weight"
+    place = 3400
+    reasons = (Reason("lowNetworkWeight", "the link to the nucleus is too slow for an express task"),)
+
+    def applies(self, question: Question) -> bool:
+        """Look at express tasks with a nucleus."""
+        return question.is_express and bool(question.task.nucleus) and network_is_active(question)
+
+    def refused(self, question: Question) -> Booleans | None:
+        """Refuse below the threshold."""
+        return network_numbers(question).weight < _threshold(question)
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return weight and threshold."""
+        return {"weightNw": float(network_numbers(question).weight[row]), "threshold": _threshold(question)}
+
+
+def _threshold(question: Question) -> float:
+    config = question.config
+    return config.amount("jobbroker.NW_THRESHOLD") * config.amount("jobbroker.NW_WEIGHT_MULTIPLIER")
+
+
+class TypeCap(FinalFilter):
+    """Too many jobs of the share and the task's resource types wait already."""
+
+    name = "cap_rt"
+    place = 3500
+    reasons = (Reason("cap_rt", "too many jobs of the share and resource type wait there already"),)
+
+    def applies(self, question: Question) -> bool:
+        """Leave express tasks alone."""
+        return not question.is_express
+
+    def refused(self, question: Question) -> Booleans | None:
+        """Refuse above the cap, where numbers by resource type are known."""
+        numbers = by_type(question)
+        result: Booleans = numbers.known & (numbers.queued > type_cap(question))
+        return result
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return queue, cap and what runs."""
+        numbers = by_type(question)
+        return {
+            "nQueued_rt": int(numbers.queued[row]),
+            "cap_rt": float(type_cap(question)[row]),
+            "nRun_rt": int(numbers.running[row]),
+        }
+
+
+class Bootstrap(FinalFilter):
+    """Marks queues where nothing of the share runs or waits: they get one job to find out. It refuses nobody."""
+
+    name = "bootstrap"
+    place = 3600
+    reasons = ()
+
+    def applies(self, question: Question) -> bool:
+        """Look at low priorities; not at merges and express tasks."""
+        most = question.config.amount("jobbroker.MAX_PRIO_TO_BOOTSTRAP")
+        return question.task.current_priority <= most and not question.chunk.is_merging and not question.is_express
+
+    def refused(self, question: Question) -> Booleans | None:
+        """Mark the idle queues."""
+        weighing_of(question).marks[BOOTSTRAP] = is_idle(question)
+        return None
+
+
+def weighing_of(question: Question) -> Weighing:
+    """Return the weights, which exist after the filters."""
+    assert question.weighing is not None
+    return question.weighing
+
+
+def bootstrapped(question: Question) -> Booleans:
+    """Return for every row whether it is to be tried out."""
+    marks = weighing_of(question).marks.get(BOOTSTRAP)
+    if marks is None:
+        return np.zeros(len(question.columns), dtype=np.bool_)
+    return marks & ~takes_jumbo_jobs(question.columns) if question.task.has_rule("NJ") else marks
+
+
+class LeastWeight(FinalFilter):
+    """Candidates need a minimum weight where one is configured for the label and share, or the label."""
+
+    name = "minimum weight"
+    place = 3700
+    reasons = (Reason("below_min_weight", "the weight is below the minimum"),)
+
+    def refused(self, question: Question) -> Booleans | None:
+        """Refuse below the minimum; queues to be tried out have no weight."""
+        least = _least_weight(question)
+        if least <= 0:
+            return None
+        result: Booleans = (weighing_of(question).weight < least) & ~bootstrapped(question)
+        return result
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return weight and minimum."""
+        return {"weight": float(weighing_of(question).weight[row]), "MIN_WEIGHT": _least_weight(question)}
+
+
+def _least_weight(question: Question) -> float:
+    task = question.task
+    return question.config.amount("jobbroker.MIN_WEIGHT", f"{task.label}_{task.gshare}", task.label)
+
+
+class OneAtNucleus(PlainFilter):
+    """A task with a negative ``t1Weight`` goes to the one queue where most is running."""
+
+    name = "t1_weight"
+    stage = STAGE
+    phase: Phase = "after"
+    place = 3800
+    activities = frozenset({PRODUCTION})
+    reasons = (Reason("t1_weight", "the task goes to one queue only, and more is running at another"),)
+
+    def applies(self, question: Question) -> bool:
+        """Look at tasks with a negative weight that do not merge."""
+        return (question.task.rule("TW") or 0) < 0 and not question.chunk.is_merging
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse all but the one with most running jobs of all shares, the first by name of equals."""
+        counted = ~bootstrapped(question)[rows]
+        if question.task.has_rule("NJ"):
+            counted &= ~takes_jumbo_jobs(question.columns)[rows]
+        if not counted.any():
+            return None
+        jobs = np.where(counted, question.columns.job_counts(None, "running")[rows], -1)
+        counted[int(np.argmax(jobs))] = False
+        return counted
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return what runs there."""
+        return {"nRunningAll": int(question.columns.job_counts(None, "running")[row])}
+
+
+class TenBest(PlainFilter):
+    """The ten best are taken: queues to be tried out first, then by weight, equals by name."""
+
+    name = "ten best"
+    stage = STAGE
+    phase: Phase = "after"
+    place = 3900
+    activities = frozenset({PRODUCTION})
+    reasons = (
+        Reason("low_weight", "ten others weigh more"),
+        Reason("others_bootstrap", "ten others are tried out first"),
+    )
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse all but the ten best; those for jumbo jobs do not count."""
+        ranked = ranking(question, rows)
+        if question.task.has_rule("NJ"):
+            ranked = ranked[~takes_jumbo_jobs(question.columns)[rows[ranked]]]
+        if len(ranked) <= MOST_CANDIDATES:
+            return None
+        codes = np.zeros(len(rows), dtype=np.uint8)
+        rest = ranked[MOST_CANDIDATES:]
+        codes[rest] = 1 + bootstrapped(question)[rows[rest]]
+        return codes
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the weight."""
+        return {"weight": float(weighing_of(question).weight[row])}
+
+
+def ranking(question: Question, rows: Rows) -> Rows:
+    """Return positions in *rows* in the order in which they are taken: to be tried out, then by weight, then by name."""
+    tried = bootstrapped(question)[rows]
+    weight = np.where(tried, np.inf, weighing_of(question).weight[rows])
+    # Rows are in order of name already.
+    return np.argsort(-weight, kind="stable")

@@ -1,0 +1,159 @@
+"""The production flow: from all queues to the ten best (reference panda 3 and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from fairq.engine.brokerage.columns import Columns
+from fairq.engine.brokerage.outcome import Candidate, Outcome
+from fairq.engine.brokerage.pending import retry_after
+from fairq.engine.brokerage.plan import Plan
+from fairq.engine.brokerage.plugin import Filter, Reason, Rows, Weight
+from fairq.engine.brokerage.production.final import (
+    Bootstrap,
+    LeastWeight,
+    LocalDataOnly,
+    Locked,
+    OneAtNucleus,
+    QueuedCap,
+    SlowNetwork,
+    TenBest,
+    TypeCap,
+    bootstrapped,
+    ranking,
+    weighing_of,
+)
+from fairq.engine.brokerage.production.input_check import stop_for_input
+from fairq.engine.brokerage.production.input_data import input_data
+from fairq.engine.brokerage.production.io_check import InputNearby
+from fairq.engine.brokerage.production.job_numbers import by_type, cap, queued, running, type_cap
+from fairq.engine.brokerage.production.links import FullChain, Link, T1Weight, Transferring
+from fairq.engine.brokerage.production.listing import GivenQueues, ProductionQueues, assign_given_queues
+from fairq.engine.brokerage.production.queue_state import Inactive, NoPilot, Pledge, Status, Urgent, takes_jumbo_jobs
+from fairq.engine.brokerage.production.slots_needed import Cores, Memory, Network, ScratchDisk, scratch_for_jobs
+from fairq.engine.brokerage.production.software_check import PreferredLevel, Software, platform_at
+from fairq.engine.brokerage.production.storage_check import StorageCheck
+from fairq.engine.brokerage.production.task_kind import DiskIO, EventService, Jumbo, MaxIoIntensity, ZeroShare
+from fairq.engine.brokerage.production.walltime import Walltime
+from fairq.engine.brokerage.production.weights import WEIGHTS as FACTORS
+from fairq.engine.brokerage.question import Question, Weighing
+from fairq.engine.brokerage.rules import DOCUMENTED, Rules
+from fairq.engine.brokerage.sieve import Sieve
+from fairq.engine.brokerage.tasks import PRODUCTION, Chunk, Task
+
+FILTERS: tuple[Filter, ...] = (
+    GivenQueues(),
+    ProductionQueues(),
+    Status(),
+    Link(),
+    Urgent(),
+    Inactive(),
+    ZeroShare(),
+    Jumbo(),
+    DiskIO(),
+    Cores(),
+    Software(),
+    Memory(),
+    ScratchDisk(),
+    StorageCheck(),
+    Walltime(),
+    Network(),
+    EventService(),
+    Transferring(),
+    Pledge(),
+    T1Weight(),
+    MaxIoIntensity(),
+    FullChain(),
+    NoPilot(),
+    InputNearby(),
+    Locked(),
+    LocalDataOnly(),
+    QueuedCap(),
+    SlowNetwork(),
+    TypeCap(),
+    Bootstrap(),
+    LeastWeight(),
+    OneAtNucleus(),
+    TenBest(),
+)
+"""fairq's own filters of production."""
+
+WEIGHTS: tuple[Weight, ...] = (*FACTORS, PreferredLevel())
+"""fairq's own weights of production."""
+
+STOPS = (
+    Reason("incomplete_input", "an input dataset is not complete enough anywhere", hard=False),
+    Reason("source_unreadable", "no storage that holds an input dataset can be read", hard=False),
+)
+
+
+def production_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weight] = WEIGHTS) -> Plan:
+    """Return the production flow of *filters* and *weights*; those of analysis are left out."""
+    return Plan(PRODUCTION, filters, weights, STOPS)
+
+
+def broker_production(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules = DOCUMENTED) -> Outcome:
+    """Return where jobs of *task* for *chunk* may go, and why not to the other queues."""
+    question = Question(task, chunk, columns, rules, PRODUCTION)
+    assign_given_queues(question)
+    sieve = Sieve(question, plan)
+    outcome = Outcome(question, plan, "failed", sieve.decided, sieve.stages)
+    stop = stop_for_input(question)
+    if stop is not None:
+        outcome.stopped_by, outcome.stop_details = stop
+        sieve.decided[:] = plan.stop_number(outcome.stopped_by)
+    elif sieve.run(plan.before) and sieve.settle_temporary():
+        question.weighing = weigh(question, plan, sieve.left)
+        if sieve.run(plan.after):
+            outcome.status = "assigned"
+            outcome.candidates = _candidates(question, sieve.left)
+    if outcome.status != "assigned":
+        outcome.retry_after = retry_after(task, PRODUCTION, rules)
+    return outcome
+
+
+def weigh(question: Question, plan: Plan, rows: Rows) -> Weighing:
+    """Return the weights of *rows*: the product of all factors that count for the task."""
+    weighing = Weighing(len(question.columns), rows)
+    question.weighing = weighing
+    product = np.ones(len(rows))
+    for one in plan.weights:
+        if one.applies(question):
+            factor = one.factor(question, rows)
+            term = np.zeros(len(question.columns))
+            term[rows] = factor
+            weighing.terms[one.name] = term
+            product = product * factor
+    weighing.weight[rows] = product
+    return weighing
+
+
+def _candidates(question: Question, rows: Rows) -> list[Candidate]:
+    columns, data, numbers = question.columns, input_data(question), by_type(question)
+    weight, tried = weighing_of(question).weight, bootstrapped(question)
+    jumbo = takes_jumbo_jobs(columns) & question.task.has_rule("NJ")
+    scratch, run = scratch_for_jobs(question), running(question)
+    waiting, limit, type_limit = queued(question), cap(question), type_cap(question)
+    found = []
+    for row in rows[ranking(question, rows)].tolist():
+        queue = columns.queues[row]
+        ucore = queue.capability == "ucore"
+        found.append(
+            Candidate(
+                queue=queue.name,
+                unit=queue.unit,
+                weight=0.0 if tried[row] else float(weight[row]),
+                bootstrap=bool(tried[row]),
+                jumbo=bool(jumbo[row]),
+                queued=int(numbers.queued[row] if ucore else waiting[row]),
+                cap=None if question.is_express else int((type_limit if ucore else limit)[row]),
+                running=int(run[row]),
+                maxwdir=float(scratch[row]) or None,
+                platform=platform_at(question, row),
+                local_files=int(data.disk_files[row]),
+                tape_files=int(data.all_files[row] - data.disk_files[row]),
+            )
+        )
+    return found

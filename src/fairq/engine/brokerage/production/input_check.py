@@ -1,0 +1,62 @@
+"""Whether the input of a task can be read anywhere at all (reference panda 3.1)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fairq.engine.brokerage.availability import VP_SUFFIX, Availability, Replica, availability
+from fairq.engine.brokerage.plugin import Details
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.tasks import Dataset
+
+_KEY = "input sources"
+
+
+class Sources(NamedTuple):
+    """Where the input comes from: whether all of it can be read over WAN somewhere, and the endpoints that have all of
+    it (None: there is no input that must be complete)."""
+
+    remote: bool = True
+    complete_at: frozenset[str] | None = None
+
+
+def sources_of(question: Question) -> Sources:
+    """Return what `stop_for_input` found out."""
+    found = question.notes.get(_KEY, Sources())
+    assert isinstance(found, Sources)
+    return found
+
+
+def stop_for_input(question: Question) -> tuple[str, Details] | None:
+    """Return why the task must wait for its input, with the numbers, or None; note where its input comes from.
+
+    Distributed datasets need not be complete anywhere, and tasks whose input is staged in advance need not wait.
+    """
+    remote, complete_at = True, None
+    for dataset in question.chunk.datasets:
+        if dataset.distributed or not dataset.files:
+            continue
+        available = dataset_availability(question, dataset)
+        places = frozenset(available.locations)
+        complete_at = places if complete_at is None else complete_at & places
+        if question.task.has_rule("IS"):
+            continue
+        if not available.is_readable:
+            tag = "source_unreadable" if places else "incomplete_input"
+            return tag, {"dataset": dataset.name, "files": len(dataset.lfns), "complete_at": sorted(places)}
+        remote = remote and available.remote_source
+    question.notes[_KEY] = Sources(remote, complete_at)
+    return None
+
+
+def dataset_availability(question: Question, dataset: Dataset) -> Availability:
+    """Return what the replicas of one dataset come to."""
+    storages, total = question.world.storages, len(dataset.lfns)
+    replicas = [
+        Replica(storages[rse], total if held is None else len(held & dataset.lfns), total, rse.endswith(VP_SUFFIX))
+        for rse, held in question.world.replicas.get(dataset.name, {}).items()
+        if rse in storages
+    ]
+    config = question.config
+    most_missing = config.amount("jobbroker.MAX_MISSING_INPUT_FILES")
+    return availability(replicas, most_missing, config.amount("jobbroker.MIN_INPUT_COMPLETENESS"))

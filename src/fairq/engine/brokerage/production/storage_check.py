@@ -1,0 +1,89 @@
+"""The filter by the queue's storage: space for output, and endpoints out of service (reference panda 3.2, 3.3)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairq.engine.brokerage.blacklist import READ_LAN, READ_WAN, SOURCE, WRITE_LAN, WRITE_WAN, blacklist_reason
+from fairq.engine.brokerage.columns import Columns
+from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.production.input_check import sources_of
+from fairq.engine.brokerage.production.links import nucleus_of
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.tasks import PRODUCTION
+
+STORAGE_TYPE = "DATADISK"
+"""The type of endpoint that production looks at."""
+
+
+class StorageCheck(PlainFilter):
+    """Storage must have space for output, and work for what must be read, written and moved."""
+
+    name = "storage"
+    stage = "Storage check"
+    place = 1200
+    activities = frozenset({PRODUCTION})
+    reasons = (
+        Reason("disk", "the storage for output is short of space", hard=False),
+        Reason(READ_LAN, "no storage of the queue can be read by its jobs", hard=False),
+        Reason(WRITE_LAN, "no storage of the queue can be written to by its jobs", hard=False),
+        Reason(WRITE_WAN, "no storage of the queue can receive input", hard=False),
+        Reason(READ_WAN, "no storage of the queue can send output", hard=False),
+        Reason(SOURCE, "the input cannot be moved to the queue: its sources cannot be read from afar", hard=False),
+    )
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse for the first reason that holds; for queues of the nucleus input need not be moved."""
+        columns, place, sources = question.columns, nucleus_of(question), sources_of(question)
+        least = _least_space(question)
+        codes: Codes = columns.kept(
+            ("storage", least, sources.remote), lambda: self._codes(columns, least, sources.remote)
+        )[rows]
+        inside = np.flatnonzero(place.members[rows])
+        if len(inside):
+            codes = codes.copy()
+            for position in inside:
+                unit = int(columns.unit_of[rows[position]])
+                codes[position] = self._code(columns, unit, least, True, True, sources.complete_at)
+        return codes if codes.any() else None
+
+    def _codes(self, columns: Columns, least: float, remote: bool) -> Codes:
+        of_units = [self._code(columns, unit, least, False, remote, None) for unit in range(len(columns.units))]
+        return np.array(of_units, dtype=np.uint8)[columns.unit_of]
+
+    def _code(
+        self, columns: Columns, unit: int, least: float, inside: bool, remote: bool, complete: frozenset[str] | None
+    ) -> int:
+        storage = columns.endpoints()[unit]
+        if storage.default_write is not None and storage.default_write.space_usable < least:
+            return 1
+        reason = blacklist_reason(
+            storage.read,
+            storage.write,
+            in_nucleus=inside,
+            source_available=remote,
+            storage_type=STORAGE_TYPE,
+            complete_at=complete,
+        )
+        return 0 if reason is None else next(n for n, own in enumerate(self.reasons, 1) if own.tag == reason)
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return space and limit in GB, or the states of the endpoints."""
+        storage = question.columns.endpoints()[question.columns.unit_of[row]]
+        output = storage.default_write
+        if reason.tag == "disk" and output is not None:
+            limit = _least_space(question)
+            told = {"kind": "output_space", "endpoint": output.rse, "space_usable": output.space_usable}
+            return told | {"STORAGE_MIN_FREE_SIZE": limit}
+        if reason.tag == SOURCE:
+            return {"remote_source_available": False}
+        side = storage.read if reason.tag in {READ_LAN, WRITE_WAN} else storage.write
+        activity = reason.tag.removesuffix("_blacklist")
+        return {
+            "activity": activity,
+            "endpoints": {s.rse: s.activities.get(activity) for s in side if s.type == STORAGE_TYPE},
+        }
+
+
+def _least_space(question: Question) -> float:
+    return question.config.amount("jobbroker.STORAGE_MIN_FREE_SIZE")

@@ -1,0 +1,135 @@
+"""The filter by time (reference panda 2.4)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fairq.engine.brokerage.columns import Columns, Floats
+from fairq.engine.brokerage.estimates.units import cpu_time_per_event
+from fairq.engine.brokerage.estimates.walltime import is_time_unknown, job_work, minimum_work, work_within
+from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.production.slots_needed import atom_of
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.tasks import PRODUCTION, Chunk
+
+DEFAULT_ATTEMPTS = 3
+"""Attempts of a job of event service where the task does not say (PanDA defMaxAttemptEsJob)."""
+
+
+class Work(NamedTuple):
+    """Work of a task's jobs in the units of `job_work`; None is not known.
+
+    *least* and *most* are those of dynamic numbers of events; None where there are none.
+    """
+
+    job: float | None
+    least: float | None = None
+    most: float | None = None
+
+
+class Walltime(PlainFilter):
+    """A job must end within the time of the queue, and be long enough for one that wants long jobs.
+
+    Times are compared as the work that fits into them. Where a job's time is not known, and for scouts and merges, the
+    queue must offer a day.
+    """
+
+    name = "walltime"
+    stage = "walltime check"
+    place = 1300
+    activities = frozenset({PRODUCTION})
+    reasons = (
+        Reason("shortwalltime", "jobs take longer than the queue lets them"),
+        Reason("scout_walltime", "the queue does not let scouts run for a day"),
+        Reason("min_walltime", "the queue does not let jobs of unknown length, or merges, run for a day"),
+        Reason("longwalltime", "jobs are shorter than the queue wants them"),
+    )
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Compare each queue's limits with the work of a job."""
+        task, columns = question.task, question.columns
+        work = work_of(question)
+        cores, power, most, least = (numbers[rows] for numbers in _limits(columns))
+        fits, wanted = work_within(most, task, cores, power), work_within(least, task, cores, power)
+        dynamic = (least > 0) if work.least else np.zeros(len(rows), dtype=np.bool_)
+
+        codes = np.zeros(len(rows), dtype=np.uint8)
+        too_short = np.full(len(rows), True) if work.job is None else work.job < wanted
+        if work.least:
+            both_short = (work.least < wanted) & (work.most is None or work.most < wanted)
+            too_short = np.where(dynamic, both_short, too_short)
+        codes[(least != 0) & too_short] = 4
+        if needs_a_day(question):
+            day = minimum_work(task, cores, plain_day=question.rules.plain_minimum_walltime)
+            codes[(fits != 0) & (fits < day)] = 2 if question.chunk.is_scout else 3
+        codes[(most != 0) & (np.where(dynamic, work.least or 0.0, work.job or 0.0) > fits)] = 1
+        return codes
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the work of a job and what fits, and the queue's own numbers."""
+        task, queue, work = question.task, question.columns.queues[row], work_of(question)
+        told: Details = {"corecount": queue.corecount}
+        if task.cpu_time_unit:
+            told |= {"corepower": queue.corepower, "cpuTimeUnit": task.cpu_time_unit}
+        fits = float(work_within(queue.maxtime, task, queue.corecount, queue.corepower))
+        if reason.tag == "longwalltime":
+            wanted = float(work_within(queue.mintime, task, queue.corecount, queue.corepower))
+            return told | {"work": work.job, "work_in_mintime": wanted, "mintime": queue.mintime}
+        told |= {"work_in_maxtime": fits, "maxtime": queue.maxtime}
+        if reason.tag == "shortwalltime":
+            return told | {"work": work.least if work.least and queue.mintime > 0 else work.job}
+        day = minimum_work(task, queue.corecount, plain_day=question.rules.plain_minimum_walltime)
+        return told | {"work_in_a_day": float(day)}
+
+
+def needs_a_day(question: Question) -> bool:
+    """Return whether queues must offer a day: scouts (unless one queue is given), merges, and unknown times."""
+    return (
+        (question.chunk.is_scout and question.preassigned != "single")
+        or question.chunk.is_merging
+        or is_time_unknown(question.task)
+    )
+
+
+def work_of(question: Question) -> Work:
+    """Return the work of the task's jobs."""
+    task = question.task
+    shared = 1
+    if task.is_event_service:
+        attempts = task.rule("XJ")
+        shared = (task.rule("EC") or 1) * (DEFAULT_ATTEMPTS if attempts is None else attempts + 1)
+    job = job_work(task, atom_of(question), max(1, shared))
+    per_event = cpu_time_per_event(task.cpu_time, task.cpu_time_unit)
+    granularity = task.rule("DY")
+    if not task.has_rule("DY") or per_event is None:
+        return Work(job)
+    events = longest_run(question.chunk)
+    limit = task.rule("MX")
+    return Work(job, per_event * (granularity or 0), per_event * (min(events, limit) if limit else events))
+
+
+def longest_run(chunk: Chunk) -> int:
+    """Return the most events that follow one another in the master files; those of files without ranges add up."""
+    most = run = 0
+    expected: int | None = None
+    for file in chunk.datasets[0].files if chunk.datasets else ():
+        if file.start_event is None or file.end_event is None:
+            run += file.end_event or 0
+        else:
+            if expected is not None and expected != file.start_event:
+                run = 0
+            run += file.end_event - file.start_event + 1
+            expected = 0 if file.end_event + 1 == file.events else file.end_event + 1
+        most = max(most, run)
+    return most
+
+
+def _limits(columns: Columns) -> tuple[Floats, Floats, Floats, Floats]:
+    return (
+        columns.numbers("corecount", lambda queue: queue.corecount),
+        columns.numbers("corepower", lambda queue: queue.corepower),
+        columns.numbers("maxtime", lambda queue: queue.maxtime),
+        columns.numbers("mintime", lambda queue: queue.mintime),
+    )

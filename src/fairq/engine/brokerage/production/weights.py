@@ -1,0 +1,219 @@
+"""The weight of a queue for a production task, factor by factor (reference panda 4)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fairq.engine.brokerage.columns import Booleans, Floats
+from fairq.engine.brokerage.network_weight import network_weight
+from fairq.engine.brokerage.plugin import Details, PlainWeight, Rows, Weight
+from fairq.engine.brokerage.production.input_data import input_data
+from fairq.engine.brokerage.production.job_numbers import by_type, running
+from fairq.engine.brokerage.production.links import nucleus_of, queued_key
+from fairq.engine.brokerage.production.nucleus import satellites
+from fairq.engine.brokerage.production.queue_state import pilot_counts
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.queue_kinds import flags_of
+from fairq.engine.brokerage.tasks import PRODUCTION
+
+_PRODUCTION = frozenset({PRODUCTION})
+
+SMOOTHING = 10
+"""Added to the queued jobs, so that nothing is divided by 0 and short queues weigh alike."""
+
+INTENSIVE = 500
+"""I/O intensity in kB/s above which queues of the nucleus count four times, unless the task says how often."""
+
+NEAR_WEIGHT = 4
+URGENT_NEAR_WEIGHT = 100
+
+
+class Jobs(PlainWeight):
+    """Running against queued jobs of the share; assigned jobs count where input must be moved."""
+
+    name = "jobs"
+    place = 100
+    activities = _PRODUCTION
+
+    def factor(self, question: Question, rows: Rows) -> Floats:
+        """Return (running + 1) / (queued + 10), divided by how many more are assigned than activated."""
+        columns, share = question.columns, question.task.gshare or ""
+        running_jobs = running(question)[rows]
+        activated = columns.job_counts(share, "activated")[rows]
+        waiting = activated + columns.job_counts(share, "starting")[rows] + columns.job_counts(share, "defined")[rows]
+        local = input_data(question).is_local[rows]
+        assigned = np.where(local, 0, columns.job_counts(share, "assigned")[rows])
+        many = np.where(local, 1, many_assigned(question)[rows])
+        result: Floats = (running_jobs + 1) / (waiting + assigned + SMOOTHING) / many
+        return result
+
+    def details(self, question: Question, row: int) -> Details:
+        """Return the numbers of jobs and pilots by PanDA's names; assigned jobs only where they count."""
+        columns, share, types = question.columns, question.task.gshare or "", by_type(question)
+        numbers: Details = {"nRun": float(running(question)[row])}
+        for name, state in (("nAct", "activated"), ("nAss", "assigned"), ("nStart", "starting"), ("nDef", "defined")):
+            numbers[name] = float(columns.job_counts(share, state)[row])
+        if input_data(question).is_local[row]:
+            del numbers["nAss"]
+        else:
+            numbers["manyAss"] = float(many_assigned(question)[row])
+        return numbers | {
+            "nPilot": float(pilot_counts(columns)[row]) if question.preassigned is None else 0.0,
+            "nRun_rt": float(types.running[row]),
+            "nQueued_rt": float(types.queued[row]),
+        }
+
+
+def many_assigned(question: Question) -> Floats:
+    """Return for each row how many times more jobs are assigned than activated, 1 to 2."""
+    columns, share = question.columns, question.task.gshare or ""
+
+    def make() -> Floats:
+        assigned, activated = columns.job_counts(share, "assigned"), columns.job_counts(share, "activated")
+        return np.clip((assigned + 1) / (activated + 1), 1.0, 2.0)
+
+    return columns.kept(("many assigned", share), make)
+
+
+class Data(PlainWeight):
+    """Input that is there already: all of it doubles the weight, missing files lower it."""
+
+    name = "data"
+    place = 200
+    activities = _PRODUCTION
+
+    def applies(self, question: Question) -> bool:
+        """Count where there is input."""
+        return question.chunk.total_size > 0
+
+    def factor(self, question: Question, rows: Rows) -> Floats:
+        """Return the factor; 1 for queues that would need files moved but take none, which are refused later."""
+        data = input_data(question)
+        total, missing = data.size, data.missing_files[rows]
+        result: Floats = (total + data.disk_size[rows]) / total / (missing / 100 + 1)
+        return np.where(lacks_local_data(question)[rows], 1.0, result)
+
+    def details(self, question: Question, row: int) -> Details:
+        """Return what is missing."""
+        data = input_data(question)
+        if data.size <= 0 or lacks_local_data(question)[row]:
+            return {}
+        return {"fileSizeToMoveMB": float(data.missing_mib[row]), "nFilesToMove": float(data.missing_files[row])}
+
+
+def lacks_local_data(question: Question) -> Booleans:
+    """Return for each row whether it takes local input only and does not have all of it."""
+    columns, data = question.columns, input_data(question)
+    picky = columns.kept(
+        "only local data", lambda: np.array([flags.use_only_local_data for flags in flags_of(columns)], dtype=np.bool_)
+    )
+    if data.size <= 0 or not picky.any():
+        return np.zeros(len(columns), dtype=np.bool_)
+    result: Booleans = picky & ((data.missing_mib > 0) | (data.missing_files > 0))
+    return result
+
+
+class Near(PlainWeight):
+    """Queues of the nucleus, and those that share its storage, may count more."""
+
+    name = "nucleus"
+    place = 300
+    activities = _PRODUCTION
+
+    def applies(self, question: Question) -> bool:
+        """Count where it is not 1."""
+        return near_weight(question) != 1
+
+    def factor(self, question: Question, rows: Rows) -> Floats:
+        """Return the factor near the nucleus and 1 elsewhere."""
+        return np.where(nucleus_of(question).near[rows], near_weight(question), 1.0)
+
+    def details(self, question: Question, row: int) -> Details:
+        """Return the factor near the nucleus."""
+        return {"t1W": near_weight(question)} if nucleus_of(question).near[row] else {}
+
+
+def near_weight(question: Question) -> float:
+    """Return how often queues near the nucleus count: rule *TW*, or 4 for much I/O; 100 times for urgent tasks."""
+    task = question.task
+    weight = float(task.rule("TW") or 0)
+    if weight == 0:
+        weight = NEAR_WEIGHT if (task.io_intensity or 0) > INTENSIVE else 1
+    urgent = question.is_high_priority and question.preassigned is None and not task.event_service
+    if urgent and not question.rules.urgent_needs_nucleus:
+        return max(weight, URGENT_NEAR_WEIGHT)
+    return max(weight, 1)
+
+
+class NetworkNumbers(NamedTuple):
+    """The network weight of each row and what it was made of; NaN throughput is not known."""
+
+    weight: Floats
+    closeness: Floats
+    queued: Floats
+    throughput: Floats
+
+
+def network_is_active(question: Question) -> bool:
+    """Return whether the network weight counts."""
+    return question.rules.network_weight_always or question.config.flag("jobbroker.NW_ACTIVE")
+
+
+def network_numbers(question: Question) -> NetworkNumbers:
+    """Return the network weights towards the task's nucleus."""
+    columns, config, place, key = question.columns, question.config, nucleus_of(question), queued_key(question)
+    choice = question.rules.throughput
+
+    def make() -> NetworkNumbers:
+        cap = config.amount("jobbroker.NQUEUED_SAT_CAP")
+        importance = config.amount("jobbroker.NW_QUEUE_IMPORTANCE")
+        known = {
+            site: network_weight(
+                place.metrics.get(site, {}),
+                is_nucleus=site == place.name,
+                queued_cap=cap,
+                queue_importance=importance,
+                choice=choice,
+                queued_key=key,
+            )
+            for site in set(satellites(columns))
+        }
+        each = [known[site] for site in satellites(columns)]
+        return NetworkNumbers(
+            np.array([one.weight for one in each], dtype=np.float64),
+            np.array([one.closeness for one in each], dtype=np.float64),
+            np.array([one.queued for one in each], dtype=np.float64),
+            np.array([np.nan if one.mbps is None else one.mbps for one in each], dtype=np.float64),
+        )
+
+    return columns.kept(("network weight", place.name, key, choice), make)
+
+
+class Network(PlainWeight):
+    """How well the queue's storage reaches the nucleus."""
+
+    name = "network"
+    place = 400
+    activities = _PRODUCTION
+
+    def applies(self, question: Question) -> bool:
+        """Count for tasks with a nucleus, by the rules in force or where ``NW_ACTIVE`` is set."""
+        return bool(question.task.nucleus) and network_is_active(question)
+
+    def factor(self, question: Question, rows: Rows) -> Floats:
+        """Return the network weight; a link that is overfull counts as nothing, not as less."""
+        return np.maximum(network_numbers(question).weight[rows], 0.0)
+
+    def details(self, question: Question, row: int) -> Details:
+        """Return the weight, whether it counts or not, and what it is made of."""
+        if not question.task.nucleus:
+            return {}
+        weight, closeness, files, throughput = (float(each[row]) for each in network_numbers(question))
+        mbps = None if np.isnan(throughput) else throughput
+        return {"weightNw": weight, "closeness": closeness, "nFilesQueued": files, "throughputMBps": mbps}
+
+
+WEIGHTS: tuple[Weight, ...] = (Jobs(), Data(), Near(), Network())
+"""fairq's own weights of production, but for that of preferred CPU levels (see `software_check`)."""

@@ -1,0 +1,164 @@
+"""Golden cases of PanDA's production broker: whole runs, and the weight formula."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fairq.engine.brokerage.outcome import Outcome, Verdict
+from fairq.engine.brokerage.production.final import STAGE as FINAL
+from fairq.engine.brokerage.production.flow import broker_production, production_plan
+from fairq.engine.brokerage.production.listing import CANDIDATES_STAGE
+from fairq.engine.brokerage.rules import PANDA
+from fairq.engine.brokerage.run import columns_of
+from tests.golden.compare import differences
+from tests.golden.panda_scenario import chunk_of, task_of, world_of
+
+PLAN = production_plan()
+STATUS = {"assigned": "SC_SUCCEEDED", "failed": "SC_FAILED", "waiting": "SC_WAITING", "fatal": "SC_FATAL"}
+NOT_NUMBERS = {"verdict", "criteria", "text_hint"}
+
+
+def outcome_of(given: Mapping[str, Any]) -> Outcome:
+    """Return what fairq's engine makes of a scenario under PanDA's rules."""
+    task = task_of(given)
+    return broker_production(task, chunk_of(given), columns_of(world_of(given, task)), PLAN, PANDA)
+
+
+def run_production(name: str, given: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
+    """Run one scenario and return what differs."""
+    outcome = outcome_of(given)
+    if wanted["status"] == "EXCEPTION":
+        return []
+    found = differences(STATUS[outcome.status], wanted["status"], "status")
+    tie = wanted.get("tie_at_cut", False)
+    found += _candidates(outcome, wanted["candidates"], tie)
+    if not tie:
+        found += _verdicts(outcome, wanted["verdicts"])
+    found += differences(_stages(outcome), [list(stage) for stage in wanted["stages"]], "stages")
+    return found
+
+
+def _candidates(outcome: Outcome, wanted: list[Mapping[str, Any]], tie: bool) -> list[str]:
+    found = [
+        {
+            "queue": one.queue,
+            "unified": one.unit,
+            "weight": one.weight,
+            "nRunningJobsCap": one.cap,
+            "nQueuedJobs": one.queued,
+            "nRunningJobs": one.running,
+            "maxwdir": one.maxwdir,
+            "platforms": one.platform,
+            "n_local_disk": one.local_files,
+            "n_local_tape": one.tape_files,
+        }
+        for one in outcome.candidates
+    ]
+    if tie:
+        weights = [sorted(one["weight"] for one in side) for side in (found, wanted)]
+        return differences(weights[0], weights[1], "candidates' weights")
+    by_name = [{one["queue"]: dict(one) for one in side} for side in (found, wanted)]
+    return differences(by_name[0], by_name[1], "candidates")
+
+
+def _verdicts(outcome: Outcome, wanted: Mapping[str, list[Mapping[str, Any]]]) -> list[str]:
+    found = _told(outcome)
+    expected: dict[str, Mapping[str, Any]] = {}
+    for name, entries in wanted.items():
+        for entry in entries:
+            weighed = entry["criteria"] == "-cap_rt" or "weight" in entry or entry["verdict"] == "use"
+            weighed = weighed or any(found_name == name and told[1] for found_name, told in found.items())
+            expected[name if weighed else name.partition("/")[0]] = entry
+    lines = []
+    for name in {**expected, **found}:
+        if name not in found:
+            lines.append(f"{name} has no verdict, expected {expected[name]['criteria']}")
+        elif name not in expected:
+            lines.append(f"{name} is {found[name][0].reason or 'use'}, expected no verdict")
+        else:
+            lines += _verdict(name, found[name][0], expected[name])
+    return lines
+
+
+def _verdict(name: str, found: Verdict, wanted: Mapping[str, Any]) -> list[str]:
+    criteria = f"-{found.reason}" if found.reason else "+use"
+    if criteria != wanted["criteria"]:
+        return [f"{name} is {criteria} {found.details}, expected {wanted['criteria']}"]
+    numbers = {**found.details, **found.numbers, "weight": found.weight}
+    printed = {key: value for key, value in wanted.items() if key not in NOT_NUMBERS}
+    return differences({key: numbers.get(key) for key in printed}, printed, name)
+
+
+def _told(outcome: Outcome) -> dict[str, tuple[Verdict, bool]]:
+    # As PanDA tells it: a weighed queue by its own name, another once per unified queue, when the last one goes.
+    order = {reason.stage: place for place, reason in enumerate(outcome.plan.reasons)}
+    told: dict[str, tuple[Verdict, bool]] = {}
+    lost: dict[str, Verdict] = {}
+    if outcome.stopped_by:
+        return told
+    for one in outcome.verdicts():
+        if one.weight is not None:
+            told[one.unit if one.reason == "cap_rt" else one.queue] = one, True
+        elif one.stage != CANDIDATES_STAGE:
+            before = lost.get(one.unit)
+            if before is None or (_last(outcome, one), order[one.stage]) >= (
+                _last(outcome, before),
+                order[before.stage],
+            ):
+                lost[one.unit] = one
+    weighed = {one.unit for one, _ in told.values()}
+    return told | {unit: (one, False) for unit, one in lost.items() if unit not in weighed}
+
+
+def _last(outcome: Outcome, one: Verdict) -> bool:
+    # What is temporary goes after all that is hard.
+    return not one.hard
+
+
+def _stages(outcome: Outcome) -> list[list[Any]]:
+    lines: list[list[Any]] = []
+    for stage in outcome.stages:
+        if stage.stage == CANDIDATES_STAGE:
+            continue
+        if stage.stage == "jumbo job check":
+            lines.append([stage.stage, stage.rows_after])
+        lines.append([stage.stage, stage.units_after])
+    for line in lines:
+        if line[0] == FINAL:
+            line[1] = len({one.unit for one in outcome.candidates})
+    return lines
+
+
+def run_weight_formula(name: str, given: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
+    """Weigh one queue for a task with that input and return what differs."""
+    files = [
+        {"lfn": f"f{number}", "fsize": given["file_bytes"], "nEvents": 100} for number in range(given["files_total"])
+    ]
+    states = ("running", "activated", "assigned", "starting", "defined")
+    scenario = {
+        "storages": {"NUC_D": {"site": "NUC"}, "Q_D": {"site": "SITE"}},
+        "queues": {
+            "NUC_Q": _queue("NUC", "nucleus", "NUC_D"),
+            given["queue"]: _queue("SITE", "satellite", "Q_D"),
+        },
+        "job_stats": {given["queue"]: {"MC": {state: given[state] for state in states}}},
+        "chunk": {"datasets": [{"name": "ds", "files": files}] if files else []},
+        "files_at": {
+            "ds": {
+                "NUC_D": [entry["lfn"] for entry in files],
+                "Q_D": [entry["lfn"] for entry in files[: given["files_at_queue"]]],
+            }
+        },
+    }
+    outcome = outcome_of(scenario)
+    one = outcome.verdict(outcome.question.columns.rows[given["queue"]])
+    return differences({"weight": one.weight, "criteria_cap": one.reason == "cap"}, dict(wanted))
+
+
+def _queue(site: str, role: str, rse: str) -> dict[str, Any]:
+    cric = {"capability": "score", "corecount": 1, "workflow": "push", "maxrss": 4000, "maxwdir": 20000}
+    return {"site": site, "role": role, "cric": cric, "storages": [{"rse": rse}]}
+
+
+RUNNERS = {"prod": run_production, "weight_formula": run_weight_formula}
