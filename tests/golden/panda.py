@@ -9,6 +9,7 @@ from typing import Any
 from tests.golden.cases import Case
 from tests.golden.panda_estimates import RUNNERS as ESTIMATES
 from tests.golden.panda_policies import RUNNERS as POLICIES
+from tests.golden.panda_production import RUNNERS as PRODUCTION
 from tests.golden.panda_queues import RUNNERS as QUEUES
 from tests.golden.panda_software import RUNNERS as SOFTWARE
 from tests.golden.panda_software_world import software_world
@@ -27,6 +28,7 @@ RUNNERS: dict[str, Runner] = {
     "fast_rebrokerage": run_timeouts,
     **ESTIMATES,
     **POLICIES,
+    **PRODUCTION,
     **QUEUES,
     **STORAGE,
 }

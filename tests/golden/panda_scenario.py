@@ -5,11 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairq.engine.brokerage.config import Config
-from fairq.engine.brokerage.cric import read_queue
-from fairq.engine.brokerage.model import LinkMetric, Pilots, Relation, ResourceType, Slots, Storage
-from fairq.engine.brokerage.tasks import Chunk, Dataset, File, Task, parse_rules
-from fairq.engine.brokerage.world import Failures, Quota, UserJobs, UserTotals, World
 from tests.golden.panda_defaults import (
     ANALYSIS_TASK,
     CHUNK,
@@ -22,6 +17,12 @@ from tests.golden.panda_defaults import (
     TASK,
     USER_TOTALS,
 )
+
+from fairq.engine.brokerage.config import Config
+from fairq.engine.brokerage.cric import read_queue
+from fairq.engine.brokerage.model import LinkMetric, Pilots, Relation, ResourceType, Slots, Storage
+from fairq.engine.brokerage.tasks import Chunk, Dataset, File, Task, parse_rules
+from fairq.engine.brokerage.world import Failures, Quota, UserJobs, UserTotals, World
 
 NOW = 2_000_000_000.0
 HOUR = 3600.0

@@ -28,7 +28,7 @@ Codes = NDArray[np.uint8] | NDArray[np.bool_]
 """For each row asked about: 0 or False passes, *k* is refused for the filter's reason number *k* (1 is the first)."""
 
 SWITCHED_OFF: Codes = np.zeros(0, dtype=np.bool_)
-"""The answer of a filter that takes itself out for a task once it has seen the queues: it has no line among the stages."""
+"""The answer of a filter that takes itself out once it has seen the queues; it gets no line among the stages."""
 
 Details = dict[str, Any]
 """The numbers compared, by PanDA's names where it has some; plain JSON values."""
@@ -50,23 +50,31 @@ class Reason(NamedTuple):
 
 @runtime_checkable
 class Filter(Protocol):
-    """A filter.
+    """A filter."""
 
-    Attributes:
-        name: unique among all filters.
-        stage: the line of the stage table that it belongs to; filters of a stage stand next to each other.
-        place: its place in the flow; fairq's own are 100, 200, ... in PanDA's order.
-        phase: before the weight or after it.
-        activities: production, analysis or both.
-        reasons: all that it may say.
-    """
+    @property
+    def name(self) -> str:
+        """Unique among all filters."""
 
-    name: str
-    stage: str
-    place: float
-    phase: Phase
-    activities: frozenset[Activity]
-    reasons: tuple[Reason, ...]
+    @property
+    def stage(self) -> str:
+        """The line of the stage table that it belongs to; filters of a stage stand next to each other."""
+
+    @property
+    def place(self) -> float:
+        """Its place in the flow; fairq's own are 100, 200, ... in PanDA's order."""
+
+    @property
+    def phase(self) -> Phase:
+        """Before the weight or after it."""
+
+    @property
+    def activities(self) -> frozenset[Activity]:
+        """Production, analysis or both."""
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """All that it may say."""
 
     def applies(self, question: Question) -> bool:
         """Return whether the filter looks at this task at all; otherwise its stage is left out."""
@@ -80,11 +88,19 @@ class Filter(Protocol):
 
 @runtime_checkable
 class Weight(Protocol):
-    """A factor of the weight; attributes as those of a `Filter`, except for stage and reasons."""
+    """A factor of the weight."""
 
-    name: str
-    place: float
-    activities: frozenset[Activity]
+    @property
+    def name(self) -> str:
+        """Unique among all weights."""
+
+    @property
+    def place(self) -> float:
+        """Its place among the factors; fairq's own are 100, 200, ..."""
+
+    @property
+    def activities(self) -> frozenset[Activity]:
+        """Production, analysis or both."""
 
     def applies(self, question: Question) -> bool:
         """Return whether the factor counts for this task at all."""

@@ -193,6 +193,8 @@ TABLE: dict[str, Row] = _rows(
 """In the order in which PanDA's cleaner goes: the first row that a job is too old for decides."""
 
 ORDER: tuple[str, ...] = tuple(
-    name for row in TABLE for name in ({"inactive": (FAST, row), "transferring": (SETS, row)}.get(row, (row,)))
+    name
+    for row in TABLE
+    for name in ({"inactive": (FAST, row), "transferring": (SETS, row)}.get(row, (row,)))
 )
 """The names of all rows in order, those of rebrokerage included."""

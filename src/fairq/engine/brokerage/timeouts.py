@@ -47,7 +47,9 @@ _ROWS_OF: dict[str, tuple[str, ...]] = {
 }
 
 
-def timeouts(jobs: Iterable[Job], queues: Mapping[str, JobQueue], policy: TimeoutPolicy, now: float) -> list[Timeout]:
+def timeouts(
+    jobs: Iterable[Job], queues: Mapping[str, JobQueue], policy: TimeoutPolicy, now: float
+) -> list[Timeout]:
     """Return what becomes of the *jobs* for which the time is over at *now*, at most one thing each, by job.
 
     The first row of `ORDER` that applies decides. A job whose queue is exempt from it is told with the reason,

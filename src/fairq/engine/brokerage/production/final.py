@@ -275,7 +275,7 @@ class TenBest(PlainFilter):
 
 
 def ranking(question: Question, rows: Rows) -> Rows:
-    """Return positions in *rows* in the order in which they are taken: to be tried out, then by weight, then by name."""
+    """Return positions in *rows* as they are taken: those to be tried out, then by weight, equals by name."""
     tried = bootstrapped(question)[rows]
     weight = np.where(tried, np.inf, weighing_of(question).weight[rows])
     # Rows are in order of name already.

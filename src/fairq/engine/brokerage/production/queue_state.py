@@ -34,6 +34,7 @@ def is_inactive(columns: Columns) -> Booleans:
 
 def pilot_counts(columns: Columns) -> Floats:
     """Return the pilots of each row in the last 3 hours."""
+
     def count(name: str) -> int:
         pilots = columns.world.pilots.get(name)
         return 0 if pilots is None else pilots.get_job + pilots.update_job
@@ -206,7 +207,8 @@ class NoPilot(PlainFilter):
         silent = (pilot_counts(columns) == 0) & np.isnan(slots_asked(columns, task.gshare, task.resource_type))
         if task.has_rule("NJ"):
             silent &= ~takes_jumbo_jobs(columns)
-        return silent[rows]
+        codes: Codes = silent[rows]
+        return codes
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return the count of pilots."""

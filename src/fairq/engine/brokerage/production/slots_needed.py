@@ -104,7 +104,7 @@ class Memory(PlainFilter):
         # The estimate differs by cores alone, of which there are few.
         kinds, kind_of = columns.kept("kinds of cores", lambda: _kinds_of_cores(question))
         need = np.array([memory_on(question, int(cores)) for cores in kinds])[kind_of[rows]]
-        codes = ((least > 0) & (need < least) & (need > 0)) * np.uint8(2)
+        codes: Codes = ((least > 0) & (need < least) & (need > 0)) * np.uint8(2)
         codes[(most > 0) & (need > most)] = 1
         return codes
 
@@ -151,7 +151,7 @@ class ScratchDisk(PlainFilter):
         need = _scratch_of(question)
         direct = _reads_directly(question)[rows]
         have = scratch_for_jobs(question)[rows]
-        codes = ((np.where(direct, need.direct, need.copied) > have) & (have != 0)) * np.uint8(2)
+        codes: Codes = ((np.where(direct, need.direct, need.copied) > have) & (have != 0)) * np.uint8(2)
         if question.task.rule("IL") == 2 and not question.chunk.is_merging:
             no_direct = columns.flags("no direct input", lambda q: not q.direct_access_lan and q.maxinputsize != -1)
             codes[no_direct[rows]] = 1

@@ -125,7 +125,8 @@ class DiskIO(PlainFilter):
         if not question.task.disk_io:
             return None
         usage, limit, own = self._numbers(question)
-        return ((usage > limit) & (usage != 0) & (limit != 0) & (own > limit) & (own != 0))[rows]
+        codes: Codes = (usage > limit) & (usage != 0) & (limit != 0) & (own > limit) & (own != 0)
+        return codes[rows]
 
     def _numbers(self, question: Question) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         columns, task = question.columns, question.task
