@@ -21,7 +21,8 @@ machine = st.fixed_dictionaries(
         "SlotWeight": st.sampled_from(["/Expr(Cpus)/", "/Expr(Cpus + Memory / 1000.0)/", 2]),
         "Rank": st.sampled_from([0.0, "/Expr(TARGET.RequestCpus)/"]),
         "ConsumptionCpus": st.just("/Expr(TARGET.RequestCpus)/"),
-        "MachineResources": st.just("Cpus"),
+        "ConsumptionMemory": st.just("/Expr(quantize(TARGET.RequestMemory, {128}))/"),
+        "MachineResources": st.sampled_from(["Cpus", "Cpus Memory", "Cpus, Memory, Swap"]),
     },
 )
 job = st.fixed_dictionaries(

@@ -92,6 +92,7 @@ POINTS = [
     ("negotiator.floor_counts_usage", True, False),
     ("negotiator.preempt_prio_delta", 0.5, None),
     ("negotiator.match_claimed_idle", False, True),
+    ("negotiator.settled_preemption", True, False),
     ("negotiator.partitionable_slots", "carve", "whole"),
     ("negotiator.negotiator_allow_quota_oversubscription", False, True),
     ("negotiator.integer_group_limits", False, True),

@@ -41,6 +41,7 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
         preemption_requirements=parsed_if_set(settings, "negotiator.preemption_requirements"),
         preempt_prio_delta=settings["negotiator.preempt_prio_delta"],
         match_claimed_idle=settings["negotiator.match_claimed_idle"],
+        settled_preemption=settings["negotiator.settled_preemption"],
         tie_break=_tie_break(settings),
         floor_counts_usage=settings["negotiator.floor_counts_usage"],
         report_job=settings["negotiator.report_job"],

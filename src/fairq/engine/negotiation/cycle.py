@@ -269,6 +269,7 @@ class NegotiationCycle:
             consider_preemption=policy.consider_preemption,
             ignore_user_priorities=policy.ignore_user_priorities,
             floor_counts_usage=policy.floor_counts_usage,
+            settled_preemption=policy.settled_preemption,
             quota=quota or PieQuota(),
         )
         below = [c for c in contenders if 0 < c.decision.floor > self.weighted_used(c.name)]

@@ -5,7 +5,7 @@ Reference 4; matchmaker.cpp, negotiationTime; GroupEntry.cpp, hgq_prepare_for_ma
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -103,6 +103,7 @@ class Groups:
         self._members: dict[str, list[Contender]] = {group.name: [] for group in self.tree.groups}
         self._size: dict[str, int] = {}
         self._deal: Dealer | None = None
+        self._rounds: Callable[[], int] = lambda: 1
         for group in self.tree.groups:
             group.round_robin_time = round_robin_times.get(group.name, 0)
 
@@ -132,6 +133,7 @@ class Groups:
             rounds = FlatTurns(self.tree, self._terms, self)
         else:
             rounds = AllocationRounds(self.tree, self._policy, self._terms, self)
+        self._rounds = lambda: rounds.rounds
         rounds.run()
         decision.problems = self.tree.problems
         decision.rounds = rounds.rounds
@@ -191,7 +193,7 @@ class Groups:
     def deal(self, group: Group, limit: float | None, *, charged: bool, stopper: Group) -> None:
         """Negotiate with the group's submitters over a pie of at most *limit*."""
         assert self._deal is not None
-        quota = PieQuota(limit, group.name, charged, self._is_flat, stopper.name)
+        quota = PieQuota(limit, group.name, charged, self._is_flat, stopper.name, self._rounds() > 1)
         left = self._members[group.name] = self._deal(self._members[group.name], quota)
         if self._is_flat and group.autoregroup and not group.is_root:
             self._members[ROOT_GROUP] += left

@@ -25,7 +25,10 @@ class Limits:
     """How far a submitter may go in one turn, in slot weight, and how far it has gone.
 
     *limit* binds all matches, *unclaimed_limit* those that preempt nobody (it respects the group's quota).
-    *pie_left* is what is left of the pie for everybody.
+    *pie_left* is what is left of the pie for everybody. *slice* is set where preemption by priority fills the
+    submitter's slice and no more, and that by machine rank is not limited: what is missing to the slice, 0 where
+    what others left over is dealt. There *rounds_up* says whether it may go beyond the slice with one slot, since
+    the submitter has none at all.
     """
 
     limit: float
@@ -34,6 +37,8 @@ class Limits:
     pie_left: float = 0.0
     used: float = 0.0
     used_unclaimed: float = 0.0
+    slice: float | None = None
+    rounds_up: bool = True
 
     def use(self, cost: float, claimed: bool) -> None:
         """Count a match of that cost; *claimed*: it takes the slot from somebody."""
@@ -53,11 +58,19 @@ class Limits:
 
     def permit_on_list(self, cost: float, state: int) -> bool:
         """The test when the list is built; preemption by machine rank is not limited there."""
-        return state == RANK or (self.permit_unclaimed(cost) if state == NONE else self.permit(cost))
+        return state == RANK or (self.permit_unclaimed(cost) if state == NONE else self._permit_preempting(cost))
 
     def permit_popped(self, cost: float, state: int) -> bool:
         """The test when a slot is taken off the list; for one that preempts either limit will do."""
+        if self.slice is not None and state != NONE:
+            return state == RANK or self._permit_preempting(cost)
         return self.permit_unclaimed(cost) or (state != NONE and self.permit(cost))
+
+    def _permit_preempting(self, cost: float) -> bool:
+        """Whether the limit lets a slot of that cost be taken from somebody by priority."""
+        if self.slice is None:
+            return self.permit(cost)
+        return self.used + cost <= self.slice or (self.rounds_up and self.used <= 0 < self.slice)
 
 
 class FreeSlots:

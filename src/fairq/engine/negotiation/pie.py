@@ -65,6 +65,7 @@ class PieQuota:
         caps_preemption: what is left of the limit also bounds matches that preempt, and is counted anew at
             every turn (the flat scheme).
         stopper: the group whose quota it is: the one that negotiates, or one above it.
+        leftovers: whether it is dealt again, since others left something over.
     """
 
     limit: float | None = None
@@ -72,6 +73,7 @@ class PieQuota:
     charged: bool = False
     caps_preemption: bool = False
     stopper: str | None = None
+    leftovers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ class PieRules:
         quota: how a group's quota bounds it.
         floor_round: deal out no more than the submitters' floors.
         floor_counts_usage: whether what a submitter holds already counts towards its floor.
+        settled_preemption: as in the policy.
     """
 
     total: float
@@ -94,6 +97,7 @@ class PieRules:
     quota: PieQuota = PieQuota()
     floor_round: bool = False
     floor_counts_usage: bool = True
+    settled_preemption: bool = False
 
     @property
     def size(self) -> float:
@@ -189,7 +193,7 @@ class Pie:
         limit, unclaimed = self._limit(share, used, group_used)
         if rules.floor_round:
             limit = min(decision.floor - (used if rules.floor_counts_usage else 0.0), limit)
-        limit = min(limit, self._left)
+        missing, limit = limit, min(limit, self._left)
         ceiling = self._headroom(decision.ceiling, used)
         if self.spins == 1:
             decision.share, decision.limit = share, share * self._size
@@ -197,6 +201,10 @@ class Pie:
         end = self._no_turn(contender, limit, ceiling)
         if end is None:
             limits = Limits(limit, unclaimed, ceiling, self._left)
+            if rules.settled_preemption:
+                first_chance = not rules.quota.leftovers and decision.group == rules.quota.group
+                limits.slice = missing if first_chance and self.spins == 1 else 0.0
+                limits.rounds_up = used <= 0 and not self._is_used_up()
             end = self._cycle.negotiate(contender, limits, ignore_limit, rules)
             self._left = limits.pie_left
             limit -= limits.used

@@ -63,6 +63,9 @@ class NegotiationPolicy:
         allow_pslot_preemption: preempt dynamic slots to make room on a partitionable one.
         match_working_cm_slots: consider claimed partitionable slots that another pool works on.
         matchlist_caching: keep the list of candidates while alike jobs are matched.
+        settled_preemption: preempt by priority for nothing but the slice of the first spin, and by machine rank
+            without regard to it, so that another cycle finds nothing more to preempt; today's negotiator goes
+            on, by a slot in every cycle, with what it rounds up and what others leave over.
         cross_slot_prios: tell every slot of who has the other slots of its machine, too.
     """
 
@@ -103,6 +106,7 @@ class NegotiationPolicy:
     match_working_cm_slots: bool = False
     cross_slot_prios: bool = False
     allow_pslot_preemption: bool = False
+    settled_preemption: bool = False
 
     @property
     def expressions_on_jobs(self) -> list[Expression]:
