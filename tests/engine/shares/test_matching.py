@@ -81,10 +81,21 @@ def test_with_several_groups_dirac_forgets_all_else_for_the_first():
     assert offered(long._replace(group="p"), pilot, DIRAC) == ["CPUTime"]
 
 
-def test_cpu_time_must_be_said():
-    for wrong in ({}, {"CPUTime": "long"}):
-        with pytest.raises(PilotDescriptionError, match="CPUTime"):
-            Matcher(wrong, GROUPS, DOCUMENTED)
+@pytest.mark.parametrize(
+    ("conditions", "key"),
+    [
+        ({}, "CPUTime"),
+        ({"CPUTime": "long"}, "CPUTime"),
+        ({"CPUTime": 1, "Site": 5}, "Site"),
+        ({"CPUTime": 1, "BannedSite": ["A", None]}, "BannedSite"),
+        ({"CPUTime": 1, "MaxRAM": "much"}, "MaxRAM"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(conditions, key):
+    """CPU time must be said; names are texts."""
+    for rules in (DOCUMENTED, DIRAC):
+        with pytest.raises(PilotDescriptionError, match=f"the pilot's {key} cannot be used"):
+            Matcher(conditions, GROUPS, rules)
 
 
 def test_a_limit_keeps_away_what_hits_in_every_field():

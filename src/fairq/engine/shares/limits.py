@@ -17,7 +17,7 @@ CES = "CEs"
 
 JOB_ATTRIBUTES = frozenset(
     (
-        *("JobID", "JobName", "JobType", "JobGroup", "Site", "Owner", "OwnerDN", "OwnerGroup", "VO", "UserPriority"),
+        *("JobID", "JobName", "JobType", "JobGroup", "Site", "Owner", "OwnerGroup", "VO", "UserPriority"),
         *("Status", "MinorStatus", "ApplicationStatus", "RescheduleCounter", "VerifiedFlag", "AccountedFlag"),
         *("SubmissionTime", "RescheduleTime", "LastUpdateTime", "StartExecTime", "HeartBeatTime", "EndExecTime"),
     )

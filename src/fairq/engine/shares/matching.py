@@ -48,9 +48,10 @@ class Matcher:
     ) -> None:
         """*conditions* as `resource` makes them, *negative* as `limits` does.
 
-        Raises PilotDescriptionError if CPUTime is missing or no number, or if a tag is required that is not
-        offered; DiracStopsError as `negative.excluded`.
+        Raises PilotDescriptionError if CPUTime is missing or no number (for DIRAC: no integer), if a name is no
+        text, or if a tag is required that is not offered; DiracStopsError as `negative.excluded`.
         """
+        _check_types(conditions, rules)
         self._escapes: list[Condition] = []
         self._conditions = [*self._owners(conditions, groups, rules), *_resources(conditions)]
         self._negative = negative or {}
@@ -102,7 +103,7 @@ class Matcher:
 
 
 def _resources(conditions: Mapping[str, Any]) -> list[Condition]:
-    found = [_cpu_time(conditions)]
+    found = [cpu_time(conditions["CPUTime"])]
     for key in SETS:
         offered = values(conditions[key]) if conditions.get(key) else []
         if key != "Tag" and offered not in ([], [""]) and not is_any(offered):
@@ -114,20 +115,36 @@ def _resources(conditions: Mapping[str, Any]) -> list[Condition]:
         banned = values(conditions[f"Banned{key}"]) if conditions.get(f"Banned{key}") else []
         if banned and not is_any(banned):
             found.append(not_banned_by_pilot(key, banned))
-    if conditions.get("MaxRAM") is not None:
+    if "MaxRAM" in conditions:
         found.append(max_ram(conditions["MaxRAM"]))
     return found
 
 
-def _cpu_time(conditions: Mapping[str, Any]) -> Condition:
+def _check_types(conditions: Mapping[str, Any], rules: Rules) -> None:
     if "CPUTime" not in conditions:
         raise PilotDescriptionError(what="CPUTime", reason="it is missing", cure="say how many HS06 seconds it has")
-    try:
-        return cpu_time(conditions["CPUTime"])
-    except ValueError:
-        raise PilotDescriptionError(
-            what="CPUTime", reason=f"{conditions['CPUTime']!r} is no number", cure="give HS06 seconds"
-        ) from None
+    texts = ["Owner", "OwnerGroup", *(f"{prefix}{key}" for prefix in ("", "Banned", "Required") for key in SETS)]
+    for key, fits, cure in (
+        ("CPUTime", _is_whole if rules.whole_numbers else _is_number, "give whole HS06 seconds"),
+        ("MaxRAM", _is_number, "give MB"),
+        *((text, _is_text, "give a name or a list of names") for text in texts),
+    ):
+        given = conditions.get(key, [])
+        for value in given if isinstance(given, list | tuple | set | frozenset) else [given]:
+            if not fits(value):
+                raise PilotDescriptionError(what=key, reason=f"it is {value!r}", cure=cure)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def _tags(conditions: Mapping[str, Any]) -> list[Condition]:

@@ -14,6 +14,15 @@ GENERIC_PILOT = "GenericPilot"
 TAKEN_OVER = ("Owner", "OwnerGroup", "CPUTime", "GridCE", "Site", "Platform", "JobType", "MaxRAM", "JobID")
 """What counts of a description, besides tags and processors; all Banned keys are dropped."""
 
+REPORTED = (
+    *("PilotReference", "PilotBenchmark", "PilotInfoReportedFlag"),
+    *("DIRACVersion", "ReleaseVersion", "ReleaseProject", "VirtualOrganization"),
+)
+"""What a pilot reports of itself, which is handed on and restricts nothing."""
+
+HOSTS = "hosts"
+"""The group of machines; what VO they work for is in the description."""
+
 MOST_PROCESSORS = 1024
 """Beyond so many processors DIRAC adds no tags for them."""
 
@@ -26,7 +35,7 @@ def match_conditions(pilot: Mapping[str, Any], rules: Rules = DOCUMENTED) -> dic
 
     Raises PilotDescriptionError if NumberOfProcessors is no number; DIRAC passes over it.
     """
-    conditions = {key: pilot[key] for key in TAKEN_OVER if key in pilot}
+    conditions = {key: pilot[key] for key in (*TAKEN_OVER, *REPORTED) if key in pilot}
     tags: set[str] = set()
     if "Tag" in pilot:
         tags.update(_tags(pilot["Tag"]))
@@ -43,8 +52,7 @@ def match_conditions(pilot: Mapping[str, Any], rules: Rules = DOCUMENTED) -> dic
 def _tags(value: Any) -> list[str]:
     if not isinstance(value, str):
         return [str(tag) for tag in value or ()]
-    inner = value.strip().strip("[](){}")
-    return [tag.strip().strip("'\"") for tag in inner.split(",")]
+    return [tag.strip("'\" ") for tag in value.strip().strip("[]").split(",")]
 
 
 def _processor_tags(given: Any, rules: Rules) -> list[str]:
@@ -74,8 +82,10 @@ def apply_credentials(
     narrowed = dict(conditions)
     if GENERIC_PILOT in credentials.properties:
         if "OwnerGroup" not in narrowed:
+            of_hosts = credentials.group == HOSTS
             own = groups.get(credentials.group, Group(credentials.group))
-            narrowed["OwnerGroup"] = [name for name, group in groups.items() if group.vo == own.vo]
+            vo = narrowed.get("VirtualOrganization", "") if of_hosts else own.vo
+            narrowed["OwnerGroup"] = [name for name, group in groups.items() if group.vo == vo]
         return narrowed
     narrowed["OwnerGroup"] = credentials.group
     if JOB_SHARING not in credentials.properties:
