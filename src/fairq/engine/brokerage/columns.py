@@ -15,6 +15,8 @@ from fairq.engine.brokerage.world import World
 T = TypeVar("T")
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
+Refusals = NDArray[np.bool_] | NDArray[np.uint8]
+"""False or 0 for a queue that passes (see `plugin.Codes`)."""
 
 
 class Columns:
@@ -62,6 +64,16 @@ class Columns:
         except KeyError:
             value = self._kept[key] = make()
             return value
+
+    def refusals(self, key: Hashable, make: Callable[[], Refusals], rows: NDArray[np.intp]) -> Refusals | None:
+        """Return what *make* says of *rows*, kept as by `kept`; None where it refuses no queue at all."""
+
+        def unless_none() -> Refusals | None:
+            codes = make()
+            return codes if codes.any() else None
+
+        codes = self.kept(("refusals", key), unless_none)
+        return None if codes is None else codes[rows]
 
     def numbers(self, name: str, get: Callable[[Queue], float]) -> Floats:
         """Return a number of each row's own queue, kept under *name*."""

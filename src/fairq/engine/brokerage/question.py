@@ -26,7 +26,6 @@ class Weighing:
         rows: the queues weighed; *weighed* says it of every row.
         weight: the product of all terms.
         terms: the factors by the names of the weights, in their order.
-        marks: rows marked by a weight or filter for a later filter, such as ``non_local`` or ``bootstrap``.
     """
 
     def __init__(self, size: int, rows: NDArray[np.intp]) -> None:
@@ -35,7 +34,6 @@ class Weighing:
         self.weighed[rows] = True
         self.weight: NDArray[np.float64] = np.zeros(size)
         self.terms: dict[str, NDArray[np.float64]] = {}
-        self.marks: dict[str, NDArray[np.bool_]] = {}
 
     def of(self, row: int) -> dict[str, float]:
         """Return the terms of one row."""

@@ -94,7 +94,7 @@ class Sieve:
         if codes is None or codes is SWITCHED_OFF:
             return codes is None
         refused = codes.astype(np.bool_, copy=False)
-        hit = np.flatnonzero(refused)
+        hit = refused.nonzero()[0]
         if not len(hit):
             return True
         numbers = codes[hit].astype(np.int16) + np.int16(self.plan.first_reason(one) - 1)
@@ -111,5 +111,6 @@ class Sieve:
         return True
 
     def _count_units(self) -> int:
+        # Rows are in order of their units.
         units = self.question.columns.unit_of[self.left]
-        return int(np.count_nonzero(np.diff(units))) + 1 if len(units) else 0
+        return int(np.count_nonzero(units[1:] != units[:-1])) + 1 if len(units) else 0

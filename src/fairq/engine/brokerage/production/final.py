@@ -22,7 +22,6 @@ from fairq.engine.brokerage.tasks import PRODUCTION
 
 STAGE = "final check"
 MOST_CANDIDATES = 10
-BOOTSTRAP = "bootstrap"
 
 
 class FinalFilter(PlainFilter):
@@ -157,24 +156,6 @@ class TypeCap(FinalFilter):
         }
 
 
-class Bootstrap(FinalFilter):
-    """Marks queues where nothing of the share runs or waits: they get one job to find out. It refuses nobody."""
-
-    name = "bootstrap"
-    place = 3600
-    reasons = ()
-
-    def applies(self, question: Question) -> bool:
-        """Look at low priorities; not at merges and express tasks."""
-        most = question.config.amount("jobbroker.MAX_PRIO_TO_BOOTSTRAP")
-        return question.task.current_priority <= most and not question.chunk.is_merging and not question.is_express
-
-    def refused(self, question: Question) -> Booleans | None:
-        """Mark the idle queues."""
-        weighing_of(question).marks[BOOTSTRAP] = is_idle(question)
-        return None
-
-
 def weighing_of(question: Question) -> Weighing:
     """Return the weights, which exist after the filters."""
     assert question.weighing is not None
@@ -182,11 +163,15 @@ def weighing_of(question: Question) -> Weighing:
 
 
 def bootstrapped(question: Question) -> Booleans:
-    """Return for every row whether it is to be tried out."""
-    marks = weighing_of(question).marks.get(BOOTSTRAP)
-    if marks is None:
+    """Return for every row whether it is to be tried out: nothing of the share runs or waits there.
+
+    That is for low priorities; not for merges, express tasks and jumbo jobs.
+    """
+    most = question.config.amount("jobbroker.MAX_PRIO_TO_BOOTSTRAP")
+    if question.task.current_priority > most or question.chunk.is_merging or question.is_express:
         return np.zeros(len(question.columns), dtype=np.bool_)
-    return marks & ~takes_jumbo_jobs(question.columns) if question.task.has_rule("NJ") else marks
+    idle = is_idle(question)
+    return idle & ~takes_jumbo_jobs(question.columns) if question.task.has_rule("NJ") else idle
 
 
 class LeastWeight(FinalFilter):

@@ -12,7 +12,6 @@ from fairq.engine.brokerage.pending import retry_after
 from fairq.engine.brokerage.plan import Plan
 from fairq.engine.brokerage.plugin import Filter, Reason, Rows, Weight
 from fairq.engine.brokerage.production.final import (
-    Bootstrap,
     LeastWeight,
     LocalDataOnly,
     Locked,
@@ -73,7 +72,6 @@ FILTERS: tuple[Filter, ...] = (
     QueuedCap(),
     SlowNetwork(),
     TypeCap(),
-    Bootstrap(),
     LeastWeight(),
     OneAtNucleus(),
     TenBest(),

@@ -58,7 +58,7 @@ class Link(PlainFilter):
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Test the links of all queues at once."""
         columns, place, key = question.columns, nucleus_of(question), queued_key(question)
-        return columns.kept(("link filter", place.name, key), lambda: self._codes(question, place, key))[rows]
+        return columns.refusals(("link", place.name, key), lambda: self._codes(question, place, key), rows)
 
     def _codes(self, question: Question, place: Nucleus, key: str) -> Codes:
         columns, config = question.columns, question.config
@@ -109,7 +109,7 @@ class Transferring(PlainFilter):
             codes: Codes = tested & (moving > np.maximum(limit, 2 * columns.job_counts(None, "running")))
             return codes
 
-        return columns.kept(("transferring", place.name), make)[rows]
+        return columns.refusals(("transferring", place.name), make, rows)
 
     def _numbers(self, question: Question) -> tuple[np.ndarray, np.ndarray]:
         columns = question.columns
@@ -171,11 +171,11 @@ class FullChain(PlainFilter):
         place, columns = nucleus_of(question), question.columns
         if question.task.has_rule("FU") and place.bare is not None:
             return ~place.members[rows]
-        only = columns.kept(
+        return columns.refusals(
             "full chains only",
             lambda: np.array([f.bare_nucleus == "only" for f in flags_of(columns)], dtype=np.bool_) * np.uint8(2),
+            rows,
         )
-        return only[rows]
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return the nucleus, or what the queue says of itself."""

@@ -120,7 +120,7 @@ class ProductionQueues(PlainFilter):
             codes[~runs(columns, PRODUCTION)] = 1
             return codes
 
-        return columns.kept(("production queues", exclude), make)[rows]
+        return columns.refusals(("production queues", exclude), make, rows)
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return what kind of queue it is."""

@@ -72,7 +72,10 @@ class Status(PlainFilter):
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse all others."""
-        return question.columns.flags("not usable", lambda queue: queue.status not in {"online", "standby"})[rows]
+        columns = question.columns
+        return columns.refusals(
+            "status", lambda: columns.flags("unusable", lambda queue: queue.status not in {"online", "standby"}), rows
+        )
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return the status."""
@@ -101,7 +104,9 @@ class Urgent(PlainFilter):
         if question.rules.urgent_needs_nucleus:
             near = nucleus(columns, question.task.nucleus).near[rows]
             return np.where(near, np.uint8(0), np.uint8(2))
-        return columns.flags("opportunistic", lambda queue: queue.pledgedcpu == -1)[rows]
+        return columns.refusals(
+            "opportunistic", lambda: columns.flags("no pledge", lambda queue: queue.pledgedcpu == -1), rows
+        )
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return the priority and where the queue stands."""
@@ -129,8 +134,12 @@ class Inactive(PlainFilter):
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse the inactive queues that have jobs to start."""
         columns = question.columns
-        waiting = columns.job_counts(None, "activated") + columns.job_counts(None, "starting")
-        return (is_inactive(columns) & (waiting > 0))[rows]
+
+        def make() -> Booleans:
+            waiting = columns.job_counts(None, "activated") + columns.job_counts(None, "starting")
+            return is_inactive(columns) & (waiting > 0)
+
+        return columns.refusals("inactive", make, rows)
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return when a job last started and how many wait."""
@@ -170,7 +179,7 @@ class Pledge(PlainFilter):
             codes[pledged == -1] = 1
             return codes
 
-        return columns.kept("pledge", make)[rows]
+        return columns.refusals("pledge", make, rows)
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return cores pledged and used."""
@@ -204,11 +213,14 @@ class NoPilot(PlainFilter):
         task, columns = question.task, question.columns
         if "test" in task.label and not question.is_express:
             return None
-        silent = (pilot_counts(columns) == 0) & np.isnan(slots_asked(columns, task.gshare, task.resource_type))
-        if task.has_rule("NJ"):
-            silent &= ~takes_jumbo_jobs(columns)
-        codes: Codes = silent[rows]
-        return codes
+        jumbo = task.has_rule("NJ")
+
+        def make() -> Codes:
+            asked = slots_asked(columns, task.gshare, task.resource_type)
+            silent: Booleans = (pilot_counts(columns) == 0) & np.isnan(asked)
+            return silent & ~takes_jumbo_jobs(columns) if jumbo else silent
+
+        return columns.refusals(("pilots", task.gshare, task.resource_type, jumbo), make, rows)
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return the count of pilots."""

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from fairq.engine.brokerage.columns import Columns
 from fairq.engine.brokerage.connectivity import connectivity_of_rules, is_connected, read_queue_connectivity
 from fairq.engine.brokerage.estimates.atom import Atom, smallest_job
 from fairq.engine.brokerage.estimates.memory import job_memory, stated_memory
@@ -70,7 +71,7 @@ class Cores(PlainFilter):
                 codes[cores <= 1 if mode == "multi" else cores > 1] = 1
             return codes
 
-        return columns.kept(("cores", mode, most), make)[rows]
+        return columns.refusals(("cores", mode, most), make, rows)
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return the cores of both."""
@@ -214,9 +215,13 @@ class Network(PlainFilter):
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Compare what is offered with what is asked."""
         asked = connectivity_of_rules(question.task.rules.get("IP"), question.task.rules.get("IK"))
-        return question.columns.flags(
-            f"network {asked}", lambda queue: not is_connected(read_queue_connectivity(queue.wnconnectivity), asked)
-        )[rows]
+        columns = question.columns
+
+        def make() -> Codes:
+            offered = {text: is_connected(read_queue_connectivity(text), asked) for text in _connectivities(columns)}
+            return np.array([not offered[queue.wnconnectivity] for queue in columns.queues], dtype=np.bool_)
+
+        return columns.refusals(("network", asked), make, rows)
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return what both say."""
@@ -226,3 +231,7 @@ class Network(PlainFilter):
             "network": asked.network,
             "ip_stack": asked.ip_stack,
         }
+
+
+def _connectivities(columns: Columns) -> frozenset[str]:
+    return frozenset(queue.wnconnectivity for queue in columns.queues)

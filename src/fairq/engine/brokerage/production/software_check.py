@@ -49,7 +49,7 @@ class Software(PlainFilter):
             codes = [self._code(question, unit, needs, asked) for unit in range(len(columns.units))]
             return np.array(codes, dtype=np.uint8)[columns.unit_of]
 
-        return columns.kept(("software", needs, asked.base_platform, lists), make)[rows]
+        return columns.refusals(("software", needs, asked.base_platform, lists), make, rows)
 
     def _code(self, question: Question, unit: int, needs: Needs, asked: Architecture) -> int:
         verdict = _judgement(question, unit, needs).verdict
@@ -94,7 +94,8 @@ def platform_at(question: Question, row: int) -> str | None:
     """Return what the task's platform comes out as at a queue; None: nothing was to be resolved."""
     if question.task.trans_home is None or not question.task.architecture:
         return None
-    return _platform(question, int(question.columns.unit_of[row]), architecture_of(question))
+    asked = architecture_of(question)
+    return _platform(question, int(question.columns.unit_of[row]), asked) if is_pattern(asked.sw_platform) else None
 
 
 class PreferredLevel(PlainWeight):

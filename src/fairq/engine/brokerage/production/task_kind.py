@@ -45,10 +45,11 @@ class ZeroShare(PlainFilter):
         """Ask each distinct policy once."""
         columns, asker = question.columns, asker_of(question)
         policies, policy_of = columns.kept("policies", lambda: _policies(columns))
-        refused: np.ndarray = columns.kept(
-            ("zeroshare", asker), lambda: np.array([has_zero_share(policy, asker) for policy in policies])
+        return columns.refusals(
+            ("zeroshare", asker),
+            lambda: np.array([has_zero_share(policy, asker) for policy in policies], dtype=np.bool_),
+            policy_of[rows],
         )
-        return refused[policy_of[rows]] if refused.any() else None
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return the policy and the part of it that decided."""
@@ -96,9 +97,9 @@ class Jumbo(PlainFilter):
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse by whether the task makes jumbo jobs."""
         columns = question.columns
-        jumbo = takes_jumbo_jobs(columns)[rows]
         if not question.task.has_rule("NJ"):
-            return jumbo
+            return columns.refusals("jumbo", lambda: takes_jumbo_jobs(columns), rows)
+        jumbo = takes_jumbo_jobs(columns)[rows]
         ready = question.chunk.ready_events or 0
         few = ready < flag_numbers(columns, "min_events_for_jumbo")[rows]
         return (jumbo & few) * np.uint8(2)
@@ -194,7 +195,8 @@ class EventService(PlainFilter):
         """Compare the task with each queue's ``jobseed``."""
         columns, high = question.columns, question.is_high_priority
         if not question.task.is_event_service:
-            return (columns.flags("only event service", lambda queue: queue.jobseed == "es") * np.uint8(4))[rows]
+            only = columns.flags("only event service", lambda queue: queue.jobseed == "es")
+            return columns.refusals("only event service", lambda: only * np.uint8(4), rows)
 
         def make() -> Codes:
             codes = np.zeros(len(columns), dtype=np.uint8)
@@ -204,7 +206,7 @@ class EventService(PlainFilter):
             codes[columns.flags("no event service", lambda queue: queue.jobseed == "std")] = 1
             return codes
 
-        return columns.kept(("event service", high), make)[rows]
+        return columns.refusals(("event service", high), make, rows)
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return what the queue says."""
