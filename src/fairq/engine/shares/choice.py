@@ -8,6 +8,7 @@ heaviest, and of equals the one with the lowest number.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,25 +62,29 @@ def choose_jobs(jobs: Sequence[WaitingJob], draw: Draw, rules: Rules) -> list[in
 
 
 def chances(weights: Sequence[float], selection: Selection) -> list[float]:
-    """Return with what chance each of *weights* comes first; all of them are positive.
+    """Return with what chance each of *weights* comes first; all of them are positive."""
+    return [chance(weights, place, selection) for place in range(len(weights))]
+
+
+def chance(weights: Sequence[float], place: int, selection: Selection) -> float:
+    """Return with what chance the weight at *place* comes first; all *weights* are positive.
 
     For *dirac* the integral over u from 0 to 1 of the product, over all others, of max(0, 1 - u w_j / w_i).
     """
     given = np.asarray(weights, float)
-    if not len(given):
-        return []
     if selection == "strict":
-        return [float(place == int(np.argmax(given))) for place in range(len(given))]
+        return float(place == int(np.argmax(given)))
+    own = float(given[place])
     if selection == "proportional":
-        return [float(part) for part in given / given.sum()]
-    points, parts = np.polynomial.legendre.leggauss(NODES)
-    heaviest = given.max()
-    found = []
-    for place, own in enumerate(given):
-        # Beyond own/heaviest the heaviest one always comes first.
-        end = min(1.0, own / heaviest)
-        others = np.delete(given, place)
-        u = (points + 1) / 2 * end
-        inside = np.prod(np.maximum(0.0, 1 - u[:, None] * others[None, :] / own), axis=1)
-        found.append(float(np.sum(parts * inside) / 2 * end))
-    return found
+        return own / float(given.sum())
+    # Beyond own/heaviest the heaviest one always comes first.
+    end = min(1.0, own / float(given.max()))
+    points, parts = _nodes()
+    u = (points + 1) / 2 * end
+    inside = np.prod(np.maximum(0.0, 1 - u[:, None] * np.delete(given, place)[None, :] / own), axis=1)
+    return float(np.sum(parts * inside) / 2 * end)
+
+
+@cache
+def _nodes() -> tuple[Floats, Floats]:
+    return np.polynomial.legendre.leggauss(NODES)
