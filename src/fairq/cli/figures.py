@@ -11,3 +11,10 @@ def two_places(value: float) -> str:
 def percent(value: float) -> str:
     """A share of 0 to 1."""
     return f"{100 * value:.1f}%"
+
+
+def duration(seconds: float) -> str:
+    """A stretch of time as ``d+hh:mm:ss``."""
+    minutes, second = divmod(int(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours // 24}+{hours % 24:02}:{minute:02}:{second:02}"

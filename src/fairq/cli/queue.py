@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairq.cli.command import App
+from fairq.cli.figures import duration
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
 from fairq.cli.output import Column, Output, Table, View, emit
@@ -74,12 +75,6 @@ def _submitted(time: Any) -> str:
     return f"{datetime.fromtimestamp(time):%m/%d %H:%M}" if isinstance(time, int) else str(time)
 
 
-def _duration(seconds: Any) -> str:
-    minutes, second = divmod(int(seconds), 60)
-    hours, minute = divmod(minutes, 60)
-    return f"{hours // 24}+{hours % 24:02}:{minute:02}:{second:02}"
-
-
 def _letter(status: Any) -> str:
     return _LETTERS.get(status, "?")
 
@@ -94,7 +89,7 @@ _COLUMNS = [
     Column("ID", "Jobs"),
     Column("SUBMITTER", "Submitter"),
     Column("SUBMITTED", "QDate", _submitted, "right"),
-    Column("RUN_TIME", "RunTime", _duration, "right"),
+    Column("RUN_TIME", "RunTime", duration, "right"),
     Column("ST", "JobStatus", _letter, "left"),
     Column("PRI", "JobPrio"),
     Column("CPUS", "RequestCpus", _plain, "right"),

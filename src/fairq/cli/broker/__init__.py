@@ -15,6 +15,7 @@ from fairq.cli.tree import Branch, Entry
 _DATA = "fairq.cli.broker.data"
 
 COMMANDS: dict[str, Entry] = {
+    "timeouts": Entry("fairq.cli.broker.timeouts", "Find the jobs whose time is over, and end or rebroker them."),
     "config": Entry("fairq.cli.broker.config", "PanDA's own settings (gdpconfig): list, set, unset, import."),
     **{name: Entry(_DATA, kind.summary) for name, kind in KINDS.items()},
 }

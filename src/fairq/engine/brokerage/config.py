@@ -86,6 +86,11 @@ class Config:
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
         self._values = dict(values or {})
 
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """What is set, by full name."""
+        return self._values
+
     def number(self, name: str, *endings: str | None) -> float | None:
         """Return the value of *name*, or of the first member of its family that is set; None if unset.
 

@@ -44,30 +44,29 @@ class TimeoutPolicy:
     def of(cls, config: Mapping[str, Any], rules: Rules = DOCUMENTED) -> TimeoutPolicy:
         """Return what *config* (``component.KEY``: value, in hours; reference panda 1.10) sets.
 
-        0 or null selects the default, save of heartbeats and of ``ANALY_TIMEOUT``, where 0 is a limit of 0.
+        0, null and what is no number select the default; of heartbeats and ``ANALY_TIMEOUT`` 0 is a limit of 0.
         """
         heartbeat = {"production": 2 * HOUR, "analysis": 2 * HOUR}
         of_group: dict[str, float] = {}
         of_share: dict[str, float] = {}
-        for key, value in config.items():
-            if value is None:
-                continue
+        numbers = {key: value for key, value in config.items() if isinstance(value, (int, float))}
+        for key, value in numbers.items():
             if key.startswith(_HEARTBEAT):
                 heartbeat[key.removeprefix(_HEARTBEAT)] = float(value) * HOUR
             elif key.startswith(_OF_GROUP) and value:
                 of_group[key.removeprefix(_OF_GROUP)] = float(value) * HOUR
             elif key.startswith(_OF_SHARE) and key != _FRACTION and value:
                 of_share[key.removeprefix(_OF_SHARE)] = float(value)
-        sets = config.get("rebroker.ANALY_TIMEOUT")
+        sets = numbers.get("rebroker.ANALY_TIMEOUT")
         return cls(
             rules=rules,
-            defined=float(config.get("job_timeout.TIMEOUT_defined") or 4) * HOUR,
-            holding=float(config.get("job_timeout.TIMEOUT_holding") or 48) * HOUR,
+            defined=float(numbers.get("job_timeout.TIMEOUT_defined") or 4) * HOUR,
+            holding=float(numbers.get("job_timeout.TIMEOUT_holding") or 48) * HOUR,
             heartbeat=heartbeat,
             rebroker_sets=12 * HOUR if sets is None else float(sets) * HOUR,
             rebroker_sets_of=of_group,
-            fast_ratio=float(config.get("rebroker.FAST_REBRO_THRESHOLD_NQNR_RATIO") or 3),
-            fast_fraction=float(config.get(_FRACTION) or 0.3),
+            fast_ratio=float(numbers.get("rebroker.FAST_REBRO_THRESHOLD_NQNR_RATIO") or 3),
+            fast_fraction=float(numbers.get(_FRACTION) or 0.3),
             fast_queued=of_share,
         )
 

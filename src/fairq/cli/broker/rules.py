@@ -1,0 +1,29 @@
+"""The option that chooses rules, for every command of the brokerage that decides something."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fairq.errors import UsageError
+
+NAMES = ("documented", "panda")
+
+
+def _rules(text: str) -> str:
+    if text not in NAMES:
+        raise UsageError(message=f"--rules {text!r} is not known; give {' or '.join(NAMES)}")
+    return text
+
+
+RulesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--rules",
+        metavar="RULES",
+        parser=_rules,
+        help="What PanDA's page says (documented), or what its code does (panda); else broker.rules decides.",
+    ),
+]
+"""``rules: RulesOption = None``."""

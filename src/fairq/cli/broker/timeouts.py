@@ -1,0 +1,126 @@
+"""``fairq broker timeouts``: the jobs whose time is over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairq.cli.broker.rules import RulesOption
+from fairq.cli.command import App
+from fairq.cli.figures import duration
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import DryRun, Now
+from fairq.cli.output import Column, Output, Table, View, emit
+
+if TYPE_CHECKING:
+    from fairq.steps.broker_timeouts import Cleaned
+
+app = App()
+
+_FIELDS = (
+    "PandaID", "jobStatus", "computingSite", "gshare", "prodSourceLabel", "currentPriority", "jediTaskID",
+    "prodUserName", "Row", "Since", "Age", "Limit", "Action", "Code", "Becomes",
+)  # fmt: skip
+
+
+@app.command(
+    examples="""
+        fairq broker timeouts                                      # what would happen, and why
+        fairq broker timeouts --apply                              # let it happen, as cron does
+        fairq broker timeouts --constraint 'Row == "heartbeat"' --apply
+        fairq broker timeouts --rules panda --json
+    """,
+)
+def timeouts(
+    invocation: Invocation,
+    output: Output,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Close, fail or rebroker the jobs, instead of only showing them.")
+    ] = False,
+    rules: RulesOption = None,
+    now: Now = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Find the jobs whose time is over; close them, fail them or send them back to brokerage.
+
+    Every row of PanDA's timeouts is looked at, the heartbeats of each workflow, fast rebrokerage by share and the
+    rebrokerage of users' job sets, in the order of PanDA's own cleaner: the first row that a job is too old for
+    decides. The jobs come from broker jobs, the queues from broker queues, the limits from broker config:
+    TIMEOUT_defined, TIMEOUT_holding, HEARTBEAT_TIMEOUT_*, ANALY_TIMEOUT and FAST_REBRO_THRESHOLD_*, in hours.
+
+    Without --apply nothing is changed. With it, in one transaction: a job that is killed is closed, one that fails
+    is failed, and one that is sent back is closed, and counts as closed at its queue for its task; a task that was
+    assigned is ready to be brokered again. Every change is in the history. --constraint chooses among the jobs, for
+    --apply too.
+
+    Jobs at a paused queue, and at one with disableReassign, are exempt from all of this; by PanDA's code only from a
+    part of it. They are told by -v, and in JSON.
+
+    JSON has the members time, rules, applied, jobs, exempt, rows (how many by row) and tasks (sent back). A job has
+    PandaID, jobStatus, computingSite, gshare, prodSourceLabel, currentPriority, jediTaskID, prodUserName, Row (the
+    row that decides), What (in words), Since (the time that counts), Age and Limit (seconds), Action (kill, fail,
+    rebroker), Code (PanDA's number), Becomes (its next state), Exempt (paused, disableReassign or empty) and Numbers
+    (what fast rebrokerage compares).
+    """
+    from fairq.steps.broker_timeouts import clean
+
+    actor = invocation.actor(invocation.now(now))
+    applying = apply and not dry_run
+    cleaned = clean(
+        invocation.state_path,
+        invocation.settings,
+        actor,
+        rules=rules,
+        constraint=output.constraint,
+        apply=applying,
+    )
+    for record in cleaned.exempt:
+        invocation.detail(f"job {record['PandaID']} is exempt from {record['Row']}: its queue is {_why(record)}")
+    emit(_view(cleaned), output)
+    if cleaned.found and not applying:
+        invocation.note("nothing was changed; --apply does it" if not apply else "nothing was changed: --dry-run")
+
+
+def _why(record: dict[str, Any]) -> str:
+    return "paused" if record["Exempt"] == "paused" else f"marked {record['Exempt']}"
+
+
+def _view(cleaned: Cleaned) -> View:
+    count = len(cleaned.found)
+    found = Table(
+        columns=[
+            Column("Job", "PandaID"),
+            Column("State", "jobStatus"),
+            Column("Queue", "computingSite"),
+            Column("Share", "gshare"),
+            Column("Label", "prodSourceLabel"),
+            Column("Prio", "currentPriority"),
+            Column("Row", "Row"),
+            Column("Age", "Age", duration, "right"),
+            Column("Limit", "Limit", duration, "right"),
+            Column("Action", "Action"),
+            Column("Code", "Code"),
+        ],
+        records=cleaned.found,
+        key="jobs",
+        title=f"{count} job{'' if count == 1 else 's'} {'ended' if cleaned.applied else 'to end'}, "
+        f"rules {cleaned.rules}",
+        empty="no job's time is over",
+        constrained=True,
+    )
+    by_row = Table(
+        columns=[Column("Row", "Row"), Column("What", "What"), Column("Jobs", "Jobs"), Column("Action", "Action")],
+        records=cleaned.rows,
+        title="By row",
+        constrained=True,
+    )
+    document = {
+        "time": cleaned.time,
+        "rules": cleaned.rules,
+        "applied": cleaned.applied,
+        "tasks": list(cleaned.tasks),
+        "rows": cleaned.rows,
+        "exempt": list(cleaned.exempt),
+    }
+    return View(tables=[found, by_row], document=document, fields=_FIELDS)
