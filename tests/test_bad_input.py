@@ -266,6 +266,8 @@ CASES: list[tuple[str, int, str]] = [
     ("broker sites import object.json", 80, "object.json, record 1: name must be given; nothing was changed"),
     ("broker sites list CERN", 81, "no record of the sites has the name 'CERN'; 'fairq broker sites' lists them"),
     ("broker jobs import state.csv", 80, "line 2 (job '1'): jobStatus cannot be 'runing'; did you mean running?"),
+    ("broker timeouts --rules pand", 2, "--rules 'pand' is not known; give documented or panda"),
+    ("broker timeouts --apply --constraint '1 +'", 21, "not a ClassAd expression"),
     ("broker tasks list x", 81, "no record of the tasks has the jediTaskID 'x'"),
     ("broker inputs import files.json", 80, "record 1 (input '1'): files, number 2: fsize must be a whole number, not"),
     ("broker config list NQUEUE_SAT", 82, "'NQUEUE_SAT' is no setting of PanDA's brokerage; did you mean jobbroker.NQ"),

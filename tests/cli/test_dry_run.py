@@ -43,6 +43,7 @@ LINES: dict[str, list[str]] = {
         "userprio --prune 1s",
     ],
     "import": ["import --slots {slots}", "import --jobs {jobs}", "import {document}"],
+    "broker timeouts": ["broker timeouts --apply"],
     **{f"broker {name} import": [f"broker {name} import {{folder}}/{name}.json"] for name in KINDS},
     "broker config set": ["broker config set NW_ACTIVE true"],
     "broker config unset": ["broker config unset NW_THRESHOLD"],
@@ -70,6 +71,8 @@ def pool(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     files["slots"].write_text(json.dumps([{"Name": "new", "Cpus": 1}]))
     files["jobs"].write_text(json.dumps([{"ClusterId": 9, "ProcId": 0, "Owner": "z", "JobStatus": 1}]))
     files["condor"].write_text("PRIORITY_HALFLIFE = 60\n")
+    files["stale"] = tmp_path / "stale"
+    files["stale"].write_text(json.dumps([{"PandaID": 5, "jobStatus": "sent", "modificationTime": NOW - 9000}]))
     files["folder"] = tmp_path
     for kind in STORED:
         (tmp_path / f"{kind.name}.json").write_text(json.dumps([{column.name: "1" for column in kind.keys}]))
@@ -87,6 +90,7 @@ def pool(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ("broker", "config", "set", "NW_THRESHOLD", "2"),
         ("slots", "add", "spare"),
         ("slots", "drain", "spare"),
+        ("broker", "jobs", "import", files["stale"]),
     ):
         ended = run("--state", state, *words, "--now", NOW)
         assert ended.code == 0, ended.err

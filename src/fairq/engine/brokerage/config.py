@@ -71,10 +71,10 @@ KEYS: dict[str, ConfigKey] = {
     "rebroker.FAST_REBRO_THRESHOLD_NQNR_RATIO": ConfigKey(3, "queued to running jobs", "", True),
     "rebroker.FAST_REBRO_THRESHOLD_NQUEUE_FRAC": ConfigKey(0.3, "part of the share's queued jobs", "", True),
     "rebroker.FAST_REBRO_THRESHOLD_NQUEUE": ConfigKey(None, "queued jobs; unset: never", "jobs", True, "gshare"),
-    "rebroker.ANALY_TIMEOUT": ConfigKey(12, "queued user jobs are brokered again", "hours", True, "working group"),
+    "rebroker.ANALY_TIMEOUT": ConfigKey(12, "queued user jobs are brokered again", "hours", False, "working group"),
     "job_timeout.TIMEOUT_defined": ConfigKey(4, "defined jobs", "hours", True),
     "job_timeout.TIMEOUT_holding": ConfigKey(48, "holding jobs", "hours", True),
-    "watcher.HEARTBEAT_TIMEOUT": ConfigKey(2, "jobs without a sign of life", "hours", True, "workflow"),
+    "watcher.HEARTBEAT_TIMEOUT": ConfigKey(2, "jobs without a sign of life", "hours", False, "workflow"),
     "watchdog.PENDING_TIMEOUT": ConfigKey(7 * 24, "a task that stays pending is exhausted", "hours", True, "label"),
 }
 """Every setting that the brokerage knows, as ``component.KEY``; a family's names go on with ``_`` and the ending."""
