@@ -23,12 +23,12 @@ BROKER = (
     _point("exclude_test_queues", True, False,
         "Whether queues with \"test\" in their names take only tasks that are pre-assigned to them."),
     _point("urgent_needs_nucleus", True, False,
-        "Whether scouts and tasks from priority 800 on go to the nucleus only; PanDA only keeps them from opportunistic "
-        "queues and weighs the nucleus a hundredfold."),
+        "Whether scouts and tasks from priority 800 on go to the nucleus only; PanDA keeps them from opportunistic queues "
+        "and weighs the nucleus a hundredfold."),
     _point("disk_io_per_core", "exact", "rounded_down", "How a task's diskIO is divided by the cores of a queue."),
     _point("throughput", "freshest", "unbroken",
-        "Which throughput of a link counts: the freshest there is, or the last of the series 1w, 1d, 1h up to its first "
-        "gap."),
+        "Which throughput of a link counts: the freshest there is, or the last of the series 1w, 1d, 1h up to its "
+        "first gap."),
     _point("network_weight_always", True, False, "Whether the network weight applies without NW_ACTIVE too."),
     _point("base_memory_always", True, False,
         "Whether memory that does not depend on cores counts for every unit and in the analysis brokerage too."),
@@ -52,5 +52,5 @@ BROKER = (
     _point("transferring_heartbeat_of_all", True, False,
         "Whether transferring jobs with a jobSubStatus must be heard of; PanDA asks it of users' jobs."),
     _point("retry_by_activity", True, False,
-        "Whether a task without queues waits 60 minutes in production and 20 in analysis; PanDA has one time for both."),
+        "Whether a task without queues waits 60 minutes in production and 20 in analysis; PanDA knows one time."),
 )
