@@ -20,8 +20,8 @@ from fairq.engine.shares.explanation import explain, factor
 from fairq.engine.shares.matching import Matcher
 from fairq.engine.shares.model import Group, Requirements, TaskQueue
 from fairq.engine.shares.recalculation import recalculate
-from fairq.engine.shares.rules import DIRAC, DOCUMENTED, Rules
-from fairq.errors import DiracStopsError
+from fairq.engine.shares.rules import DIRAC, DOCUMENTED, Rules, rules_named
+from fairq.errors import DiracStopsError, ShareCorrectionError
 
 EPSILON = 1e-9
 
@@ -108,6 +108,33 @@ def test_no_history_divides_by_zero(slices, bound, use, shares):
     assert all(found[name] >= 0 for name in shares)
     with contextlib.suppress(DiracStopsError):
         correct(DIRAC, settings(slices, bound), use, shares)
+
+
+OPTIONS = st.sampled_from([0, 1, -2, 0.5, "3", "many", "", 1e308])
+POINTS = {
+    "both_bound_names": st.booleans(), "whole_numbers": st.booleans(), "checked_settings": st.booleans(),
+    "absent_weighted": st.booleans(), "zero_use": st.sampled_from(["absent", "error"]),
+    "failed_report": st.sampled_from(["slice", "instance"]), "weight_of_skipped": st.sampled_from(["shared", "lost"]),
+}  # fmt: skip
+
+
+@given(
+    st.fixed_dictionaries({}, optional=POINTS),
+    st.dictionaries(st.sampled_from(["MaxGlobalCorrection", "MaxGlobalCorrectionFactor"]), OPTIONS),
+    st.dictionaries(
+        st.sampled_from(["A", "B"]),
+        st.dictionaries(st.sampled_from(["TimeSpan", "Weight", "MaxCorrection", "Other"]), OPTIONS),
+    ),
+    st.dictionaries(NAMES, ANY_NUMBER),
+    SHARES,
+)
+def test_whatever_the_settings_shares_come_out_or_a_clear_error(points, bounds, slices, use, shares):
+    """Whichever points of the rules are mixed."""
+    block = {"ShareCorrectorsToStart": "WMSHistory", "WMSHistory": {"I": {**bounds, **slices}}}
+    for name in ("documented", "dirac"):
+        with contextlib.suppress(DiracStopsError, ShareCorrectionError):
+            found = corrected(rules_named(name, **points), block, lambda request: use).correct(shares)
+            assert found.shares.keys() == shares.keys()
 
 
 OWNERS = st.sampled_from(["ann", "bob", "all"])

@@ -49,6 +49,15 @@ def test_a_slice_that_says_nothing_leaves_its_weight_to_the_others(hour):
     assert shares(DIRAC, block, use, expected) == pytest.approx(dirac)
 
 
+def test_options_that_are_not_read_are_told():
+    block = instance(Maximum=3, S={**WIDE, "Max": 2})
+    assert corrected(DOCUMENTED, block, history({"": {HOUR: {"a": 1}}})).notes == [
+        "WMSHistory I: Maximum is not read; "
+        "Group, MaxGlobalCorrection, MaxGlobalCorrectionFactor, UpdateHistoryPeriod are",
+        "WMSHistory I, slice S: Max is not read; MaxCorrection, TimeSpan, Weight are",
+    ]
+
+
 def test_failed_and_empty_reports_are_told():
     block = instance(Week={"TimeSpan": WEEK}, Hour={"TimeSpan": HOUR})
     notes = corrected(DOCUMENTED, block, history({"": {WEEK: None}})).notes

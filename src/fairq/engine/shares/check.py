@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from fairq.engine.shares.recalculation import Recalculation
 from fairq.engine.shares.written import as_selected, as_written
 
-TOLERANCE = 2e-6
+TOLERANCE = 6e-6
 """How far two numbers may be apart that were once the same: a table keeps six digits."""
 
 Verdict = Literal["same", "differs", "missing", "emptied"]

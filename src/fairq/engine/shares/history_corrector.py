@@ -97,7 +97,7 @@ class HistoryCorrector:
             return Correction(expected)
         if not self.history:
             return Correction(expected)
-        known = [(one, *self._used(one, expected)) for one in self.settings.slices if one.name in self.history]
+        known = [(one, *self._used(one, expected)) for one in self._slices()]
         counted = 0.0
         for one, _, sum_of_use in known:
             counted += one.weight if sum_of_use else 0.0
@@ -107,6 +107,7 @@ class HistoryCorrector:
         maximum = self.settings.maximum
         if maximum == 0:
             self._stop("MaxGlobalCorrection is 0", "set it to 1 or more")
+            return Correction(expected)
         entities = {}
         for entity, share in expected.items():
             fraction = share / total
@@ -116,6 +117,11 @@ class HistoryCorrector:
             )
             entities[entity] = self._entity(entity, share, fraction, slices)
         return Correction({name: one.share for name, one in entities.items()}, entities)
+
+    def _slices(self) -> list[Slice]:
+        """Return the slices that have a history; one without a bound to divide by says nothing."""
+        found = [one for one in self.settings.slices if one.name in self.history]
+        return [one for one in found if one.maximum != 0 or self._rules.zero_use == "error"]
 
     def _used(self, one: Slice, expected: Mapping[str, float]) -> tuple[Mapping[str, float], float]:
         """Return the use of those that are compared, and its sum; 0: the slice says nothing."""

@@ -14,6 +14,10 @@ BOUND = "MaxGlobalCorrection"
 SCHEMA_BOUND = "MaxGlobalCorrectionFactor"
 """The name that the schema of 2009 uses, which DIRAC does not read."""
 
+OF_INSTANCE = frozenset({"Group", "UpdateHistoryPeriod", BOUND, SCHEMA_BOUND})
+OF_SLICE = frozenset({"TimeSpan", "Weight", "MaxCorrection"})
+"""The options that are read."""
+
 DEFAULT_BOUND = 5
 DEFAULT_SPAN, DEFAULT_WEIGHT, DEFAULT_MAXIMUM = 604800, 1, 3
 DEFAULT_PERIOD = 900
@@ -56,7 +60,7 @@ def read_history_settings(where: str, options: Mapping[str, Any], rules: Rules) 
     Raises ShareCorrectionError for what cannot be meant, and under DIRAC's rules DiracStopsError where DIRAC
     cannot start.
     """
-    notes: list[str] = []
+    notes = _unread(where, options, OF_INSTANCE)
     maximum, bound_option = _bound(where, options, rules, notes)
     slices = [
         _slice(name, f"{where}, slice {name}", block, rules, notes)
@@ -88,6 +92,14 @@ def _bound(where: str, options: Mapping[str, Any], rules: Rules, notes: list[str
     return _maximum(where, options, given[0], DEFAULT_BOUND, rules, notes), given[0]
 
 
+def _unread(where: str, options: Mapping[str, Any], known: frozenset[str]) -> list[str]:
+    return [
+        f"{where}: {name} is not read; {', '.join(sorted(known))} are"
+        for name, value in options.items()
+        if name not in known and not isinstance(value, Mapping)
+    ]
+
+
 def _slice(name: str, where: str, options: Mapping[str, Any], rules: Rules, notes: list[str]) -> Slice:
     if rules.checked_settings and "TimeSpan" not in options:
         raise ShareCorrectionError(
@@ -95,6 +107,7 @@ def _slice(name: str, where: str, options: Mapping[str, Any], rules: Rules, note
             reason="it has no TimeSpan",
             cure="say how many seconds back it looks, such as TimeSpan = 604800",
         )
+    notes += _unread(where, options, OF_SLICE)
     span = number(options, "TimeSpan", DEFAULT_SPAN, rules, where, notes.append)
     weight = number(options, "Weight", DEFAULT_WEIGHT, rules, where, notes.append)
     for option, value, fits in (("TimeSpan", span, span > 0), ("Weight", weight, weight >= 0)):
