@@ -283,6 +283,7 @@ CASES: list[tuple[str, int, str]] = [
     ("state backup text.db", 11, "no backup was written to text.db"),
     ("state backup no/such/place.db", 11, "no backup was written to no/such/place.db"),
     ("state history --limit -1", 2, "--limit"),
+    ("state cycle 9", 62, "there is no negotiation cycle 9; the last one is 1, 'fairq state cycles' lists them"),
     ("demo --keep .", 60, ". cannot be made: file exists; give --keep a new directory"),
 ]
 

@@ -324,6 +324,12 @@ class NothingToExplainError(FairqError):
     exit_code = 61
 
 
+class UnknownCycleError(FairqError):
+    """there is no negotiation cycle{number}; {known}"""
+
+    exit_code = 62
+
+
 # 64-69, 76-79: DIRAC's scheme
 
 

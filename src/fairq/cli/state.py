@@ -144,6 +144,81 @@ def history(
     emit(View(tables=[Table(columns, records, empty="no changes")], fields=fields), output)
 
 
+@app.command(
+    "cycles",
+    examples="""
+    fairq state cycles --limit 10   # the last ten negotiation cycles
+    fairq state cycles --csv        # when there were how many matches
+""",
+)
+def cycles(
+    invocation: Invocation,
+    output: Output,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=0, help="Show the last N cycles; 0 shows all.")
+    ] = 20,
+) -> None:
+    """List the negotiation cycles, the newest last: when each was, and how many matches it made.
+
+    'fairq state cycle N' shows one of them again, if what it decided is still kept: that of the last
+    decisions_kept cycles is, the matches are kept for ever.
+
+    A record has the attributes Number, Time (seconds since 1970), Rules, Matches, Preempted (how many of them took
+    a slot from somebody) and Kept.
+    """
+    from fairq.steps.state import recent_cycles
+
+    records = [
+        {
+            "Number": one.number,
+            "Time": one.time,
+            "Rules": one.rules,
+            "Matches": one.matches,
+            "Preempted": one.preempted,
+            "Kept": one.kept,
+        }
+        for one in recent_cycles(invocation.state_path, limit or None)
+    ]
+    columns = [
+        Column("Cycle", "Number"),
+        Column("Time", "Time", _time, align="left"),
+        Column("Rules", "Rules"),
+        Column("Matches", "Matches"),
+        Column("Preempted", "Preempted"),
+        Column("Kept", "Kept", lambda kept: "yes" if kept else "no"),
+    ]
+    emit(View(tables=[Table(columns, records, empty="no cycles yet")]), output)
+
+
+@app.command(
+    "cycle",
+    examples="""
+    fairq state cycle                    # what the last cycle decided, as negotiate showed it
+    fairq state cycle 17 --json | jq .rejections
+""",
+)
+def cycle(
+    invocation: Invocation,
+    output: Output,
+    number: Annotated[
+        int | None, typer.Argument(metavar="[CYCLE]", min=1, help="Its number; the last one if not given.")
+    ] = None,
+) -> None:
+    """Show a past negotiation cycle again: what was demanded, entitled, given and refused, and the matches.
+
+    The tables and the JSON document are those of 'fairq negotiate', of a cycle held with --explain with the slots
+    that every rejected request lost to each test. Of a cycle whose decision is kept no more there are the matches
+    alone.
+    """
+    from fairq.cli.cycle_view import cycle_view
+    from fairq.steps.state import stored_cycle
+
+    document, matches = stored_cycle(invocation.state_path, number)
+    if "submitters" not in document:
+        invocation.note(f"what cycle {document['cycle']} decided is kept no more, only its matches")
+    emit(cycle_view(document, matches), output)
+
+
 def _as_lines(records: Sequence[Record]) -> str:
     return "".join(f"{record['Finding']}\n" for record in records)
 

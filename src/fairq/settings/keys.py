@@ -142,6 +142,8 @@ _NEGOTIATOR = (
         "Time for one spin of a pie.", unit="seconds", minimum=0),
     macro("negotiator", "negotiator_max_time_per_cycle", "integer", 1200,
         "Time for a whole cycle.", unit="seconds", minimum=0),
+    own("negotiator", "decisions_kept", "integer", 100,
+        "Of how many cycles is kept what they decided; matches are always.", unit="cycles", minimum=1),
     # groups
     macro("negotiator", "group_accept_surplus", "boolean", False,
         "Groups take unused quota of others; a group's own key wins."),

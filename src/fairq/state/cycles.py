@@ -1,14 +1,30 @@
-"""The decisions of past negotiation cycles with their matches; never changed or deleted."""
+"""The decisions of past negotiation cycles with their matches.
+
+Neither is changed, and matches are never deleted; a decision may be forgotten, and is empty then.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from fairq.records import CycleRecord, MatchRecord
 from fairq.state.connection import State
 from fairq.state.rows import dumps
+
+
+@dataclass(frozen=True, slots=True)
+class CycleSummary:
+    """One cycle in a line; *kept*: what was decided can still be read."""
+
+    number: int
+    time: int
+    rules: str
+    matches: int
+    preempted: int
+    kept: bool
 
 
 def add(state: State, cycle: CycleRecord) -> None:
@@ -34,6 +50,25 @@ def add(state: State, cycle: CycleRecord) -> None:
             for match in cycle.matches
         ),
     )
+
+
+def forget_decisions(state: State, keep: int) -> None:
+    """Forget what was decided in all cycles but the last *keep*; the last one of all is kept."""
+    state.connection.execute(
+        "UPDATE cycle SET decision = '{}' WHERE number <= ? AND decision != '{}'",
+        (next_number(state) - 1 - max(1, keep),),
+    )
+
+
+def summaries(state: State, limit: int | None = None) -> list[CycleSummary]:
+    """Return what can be said of the last *limit* cycles (None: all) in one line each, oldest first."""
+    rows = state.connection.execute(
+        "SELECT number, time, rules, (SELECT count(*) FROM match WHERE cycle = number), "
+        "(SELECT count(*) FROM match WHERE cycle = number AND preempted IS NOT NULL), decision != '{}' "
+        "FROM cycle ORDER BY number DESC LIMIT ?",
+        (-1 if limit is None else limit,),
+    ).fetchall()
+    return [CycleSummary(*plain, bool(kept)) for *plain, kept in reversed(rows)]
 
 
 def next_number(state: State) -> int:

@@ -10,7 +10,7 @@ from fairq.engine.accounting.leases import ExpiredLease
 from fairq.engine.explain.record import ExplainedRejection
 from fairq.engine.negotiation.decision import CycleDecision, Match, Rejection
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.records import Claim
+from fairq.records import Claim, MatchRecord
 from fairq.steps.dynamic_slots import CarvedSlot
 
 
@@ -21,13 +21,13 @@ class Cycle:
     Args:
         number: of the cycle, counted from 1; a dry run shows the number that the cycle would have.
         decision: what was decided.
-        document: the same as plain data, without the matches.
+        document: the same as plain data, without the matches; with every rejection's lost slots as *explanation*
+            if that was asked for.
         policy: the rules in force.
         slot_names: names of the slots by the index that matches use.
         victims: which of fairq's own jobs had the slots of preempting matches, by slot index.
         expired: leases that ended before the cycle.
         carved: the dynamic slots made for matches, by the matches' keys.
-        explanation: every rejection with the slots that it lost to each test, if that was asked for.
     """
 
     number: int
@@ -38,7 +38,6 @@ class Cycle:
     victims: dict[int, Claim]
     expired: Sequence[ExpiredLease]
     carved: dict[Hashable, CarvedSlot]
-    explanation: Sequence[ExplainedRejection] | None = None
 
 
 def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
@@ -99,6 +98,17 @@ def match_document(cycle: Cycle, match: Match) -> dict[str, Any]:
         "reason": match.reason,
         "preempted": preempted,
         "dynamic_slot": None if match.piece is None else cycle.carved[match.key].name,
+    }
+
+
+def stored_match_document(match: MatchRecord) -> dict[str, Any]:
+    """The same of a match that was stored."""
+    return {
+        "assigned": _job(match.cluster, match.proc),
+        "submitter": match.submitter,
+        "slot": match.slot,
+        "reason": match.reason,
+        "preempted": None if match.preempted is None else {"submitter": match.preempted, "job": None},
     }
 
 

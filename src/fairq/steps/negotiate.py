@@ -13,7 +13,7 @@ from fairq.records import Actor
 from fairq.state import cycles
 from fairq.state.connection import State, reading, writing
 from fairq.state.cycle_lock import cycle_lock
-from fairq.steps.cycle_document import Cycle, decision_document
+from fairq.steps.cycle_document import Cycle, decision_document, explanation_document
 from fairq.steps.dynamic_slots import carved_slots
 from fairq.steps.load_pool import LoadedPool, load_pool, load_round_robin_times
 from fairq.steps.negotiation_policy import negotiation_policy
@@ -29,7 +29,8 @@ def negotiate(
     """Hold one negotiation cycle at the actor's time.
 
     Everything is stored in one transaction, or nothing with *dry_run*. With *explain* the slots that every
-    rejected request lost are counted, which takes time of its own.
+    rejected request lost are counted, which takes time of its own. What was decided in the last
+    decisions_kept cycles is kept; matches are kept for ever.
 
     Raises:
         CycleUnderWayError: another cycle works on this state.
@@ -43,6 +44,7 @@ def negotiate(
         known = set(pool.accountant.records)
         cycle = _decide(pool, state, policy, actor.time, explain)
         store_cycle(state, cycle, pool, known, actor)
+        cycles.forget_decisions(state, keep=settings["negotiator.decisions_kept"])
         return cycle
 
 
@@ -63,5 +65,6 @@ def _decide(
     }
     carved = carved_slots(decision.matches, pool.ids, pool.slots.names, pool.ads)
     document = decision_document(number, decision)
-    explained = None if recorder is None else recorder.explained
-    return Cycle(number, decision, document, policy, pool.slots.names, victims, pool.expired, carved, explained)
+    if recorder is not None:
+        document["explanation"] = explanation_document(recorder.explained)
+    return Cycle(number, decision, document, policy, pool.slots.names, victims, pool.expired, carved)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from fairq.errors import BackupError
-from fairq.state import check, history
+from fairq.errors import BackupError, UnknownCycleError
+from fairq.state import check, cycles, history
 from fairq.state.connection import backup, reading
+from fairq.state.cycles import CycleSummary
 from fairq.state.history import Entry
 from fairq.state.location import exists, resolve
+from fairq.steps.cycle_document import stored_match_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,28 @@ def back_up(path: Path, target: Path) -> Path:
         raise BackupError(target=target, reason="it is a directory; give the name of the file too")
     backup(path, target)
     return target.absolute()
+
+
+def recent_cycles(path: Path, limit: int | None = None) -> list[CycleSummary]:
+    """Return the last *limit* negotiation cycles (None: all) in a line each, newest last."""
+    with reading(path) as state:
+        return cycles.summaries(state, limit)
+
+
+def stored_cycle(path: Path, number: int | None = None) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return what was decided in a cycle (None: the last one), as `negotiate` shows it, and its matches.
+
+    Raises:
+        UnknownCycleError: there was no such cycle.
+    """
+    with reading(path) as state:
+        cycle = cycles.latest(state) if number is None else cycles.load(state, number)
+        if cycle is None:
+            last = cycles.next_number(state) - 1
+            known = f"the last one is {last}, 'fairq state cycles' lists them" if last else "there was none yet"
+            raise UnknownCycleError(number="" if number is None else f" {number}", known=known)
+    document = {"cycle": cycle.number, "time": cycle.time, "rules": cycle.rules, **cycle.decision}
+    return document, [stored_match_document(match) for match in cycle.matches]
 
 
 def changes(

@@ -12,6 +12,7 @@ from fairq.state.schema import (
     m0005_claim_advertised,
     m0006_broker,
     m0007_broker_jobs,
+    m0008_forgotten_decisions,
 )
 
 
@@ -30,5 +31,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("0005_claim_advertised", m0005_claim_advertised.STATEMENTS),
     Migration("0006_broker", m0006_broker.STATEMENTS),
     Migration("0007_broker_jobs", m0007_broker_jobs.STATEMENTS),
+    Migration("0008_forgotten_decisions", m0008_forgotten_decisions.STATEMENTS),
 )
 """In order: the schema after the first n of them has the number n. Never edit one that was released."""

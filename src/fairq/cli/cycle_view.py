@@ -1,0 +1,157 @@
+"""How a negotiation cycle is shown, as it is held and when it is looked at again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fairq.cli.figures import percent, two_places
+from fairq.cli.output import Column, Record, Table, View
+
+
+def cycle_view(document: Record, matches: Sequence[Record]) -> View:
+    """Show the *document* of a cycle and its *matches*, as `steps.cycle_document` makes them.
+
+    Of a cycle whose decision is kept no more there are only the matches.
+    """
+    submitters = document.get("submitters", ())
+    told = any(of["idle"] for of in submitters)
+    explained = "explanation" in document
+    entitled = Table(
+        columns=[
+            Column("Submitter", "submitter"),
+            Column("Priority", "effective_priority", two_places),
+            Column("Idle", "idle"),
+            Column("In Use", "used_before", _short),
+            Column("Share", "share", percent),
+            Column("Limit", "limit", two_places),
+            Column("Matched", "matched"),
+            Column("Weight", "matched_weight", _short),
+            *([Column("Refused", "rejected")] if explained else []),
+            Column("Stopped by", "stopped"),
+        ],
+        records=[_with_quota_group(of) for of in submitters] if told else [],
+        title=_title(document, len(matches)),
+    )
+    made = Table(
+        columns=[
+            Column("Job", "assigned"),
+            Column("Submitter", "submitter"),
+            Column("Slot", "slot"),
+            *([Column("Dynamic", "dynamic_slot")] if any(match.get("dynamic_slot") for match in matches) else []),
+            Column("Reason", "reason"),
+            Column("Preempted", "preempted", _victim),
+        ],
+        records=matches,
+        title="Matches",
+        key="matches",
+    )
+    tables = [entitled, made]
+    if told and document["quotas"]:
+        tables.insert(0, _groups(document, explained))
+    if told and document["limits"]:
+        tables.insert(-1, _limits(document))
+    main = len(tables) - 1
+    if explained:
+        tables.append(_lost(document))
+        document = {name: value for name, value in document.items() if name != "explanation"}
+    return View(tables=tables, document=document, main=main)
+
+
+def _title(document: Record, matches: int) -> str:
+    counted = f"Cycle {document['cycle']}: {_counted(matches, 'match', 'matches')}"
+    if "spins" not in document:
+        return counted
+    spins, slots = _counted(document["spins"], "spin"), _counted(document["slots"], "slot")
+    return f"{counted} in {spins} over {slots}, rules {document['rules']}"
+
+
+_LOST = {
+    "Job Req": "job_requirements",
+    "Slot Req": "slot_requirements",
+    "Draining": "draining",
+    "Kept Out": "kept_out",
+    "Taken": "taken_in_cycle",
+    "Own": "claimed_own",
+    "In Use": "claimed_others",
+    "Outranked": "outranked",
+    "Policy": "preemption_requirements",
+    "Priority": "priority_delta",
+    "Conc": "concurrency_limit",
+    "Limits": "limit",
+}
+
+
+def _lost(document: Record) -> Table:
+    def shown(test: str) -> Callable[[dict[str, int]], str]:
+        return lambda lost: str(lost[test] or "")
+
+    return Table(
+        columns=[
+            Column("Rejected", "job"),
+            Column("Submitter", "submitter"),
+            *(Column(heading, "lost", shown(test), align="right") for heading, test in _LOST.items()),
+            Column("Reason", "reason"),
+        ],
+        records=document["explanation"],
+        title="Slots lost to each test",
+        key="explanation",
+    )
+
+
+def _limits(document: Record) -> Table:
+    """How much of every concurrency limit is in use."""
+    return Table(
+        columns=[
+            Column("Limit", "name"),
+            Column("In Use Before", "in_use_before", _short),
+            Column("In Use", "in_use", _short),
+            Column("Maximum", "maximum", _short),
+        ],
+        records=document["limits"],
+        title="Concurrency limits",
+    )
+
+
+def _groups(document: Record, explained: bool) -> Table:
+    """The groups in the order of their first turn, with the limit of their last."""
+    limits: dict[str, float | None] = {}
+    for turn in document["groups"]:
+        limits.setdefault(turn["group"], None)
+        if turn["skipped"] is None:
+            limits[turn["group"]] = max(0.0, turn["handed_out"])
+    refused = Counter(rejection["group"] for rejection in document["rejections"])
+    figures = {group["group"]: group for group in document["quotas"]}
+    return Table(
+        columns=[
+            Column("Group", "group"),
+            Column("Requested", "requested", _short),
+            Column("Quota", "quota", two_places),
+            Column("Allocated", "allocated", two_places),
+            Column("Surplus", "surplus", two_places),
+            Column("Limit", "limit", two_places),
+            Column("In Use", "used_before", _short),
+            Column("After", "used_after", _short),
+            *([Column("Refused", "refused")] if explained else []),
+        ],
+        records=[{**figures[name], "limit": limit, "refused": refused[name]} for name, limit in limits.items()],
+        title=f"Groups, rounds of allocation: {document['rounds']}",
+    )
+
+
+def _with_quota_group(submitter: dict[str, Any]) -> dict[str, Any]:
+    group = submitter["quota_group"]
+    return submitter if group is None else {**submitter, "stopped": f"{submitter['stopped']} ({group})"}
+
+
+def _counted(count: int, one: str, many: str | None = None) -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def _short(value: float) -> str:
+    return f"{value:g}"
+
+
+def _victim(value: dict[str, Any]) -> str:
+    return f"{value['job']} of {value['submitter']}" if value["job"] else str(value["submitter"])
