@@ -266,6 +266,7 @@ CASES: list[tuple[str, int, str]] = [
     ("broker sites import object.json", 80, "object.json, record 1: name must be given; nothing was changed"),
     ("broker sites list CERN", 81, "no record of the sites has the name 'CERN'; 'fairq broker sites' lists them"),
     ("broker jobs import state.csv", 80, "line 2 (job '1'): jobStatus cannot be 'runing'; did you mean running?"),
+    ("broker lint NOWHERE", 81, "no record of the queues has the name 'NOWHERE'"),
     ("broker timeouts --rules pand", 2, "--rules 'pand' is not known; give documented or panda"),
     ("broker timeouts --apply --constraint '1 +'", 21, "not a ClassAd expression"),
     ("broker tasks list x", 81, "no record of the tasks has the jediTaskID 'x'"),

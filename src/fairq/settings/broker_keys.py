@@ -23,8 +23,8 @@ BROKER = (
     _point("exclude_test_queues", True, False,
         "Whether queues with \"test\" in their names take only tasks that are pre-assigned to them."),
     _point("urgent_needs_nucleus", True, False,
-        "Whether scouts and tasks from priority 800 on go to the nucleus only; PanDA keeps them from opportunistic queues "
-        "and weighs the nucleus a hundredfold."),
+        "Whether scouts and tasks from priority 800 on go to the nucleus only; PanDA keeps them from opportunistic "
+        "queues and weighs the nucleus a hundredfold."),
     _point("disk_io_per_core", "exact", "rounded_down", "How a task's diskIO is divided by the cores of a queue."),
     _point("throughput", "freshest", "unbroken",
         "Which throughput of a link counts: the freshest there is, or the last of the series 1w, 1d, 1h up to its "

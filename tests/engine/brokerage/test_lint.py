@@ -165,6 +165,15 @@ def test_a_unified_queue_without_pseudo_queues_is_told():
     assert kinds(lint(world(of_much))) == ["maxrss: empty pseudo queues"]
 
 
+def test_values_that_are_not_understood_are_told():
+    further = {"Q": {"status": "online", "corecount": "many", "maxrss": "16000", "direct_access_lan": "true"}}
+    found = lint(world(), further)
+    assert [(one.field, one.kind, one.value) for one in found] == [
+        ("corecount", "value", "many"), ("direct_access_lan", "value", "true"),
+    ]  # fmt: skip
+    assert found[1].meaning == "it is not understood: taken as False"
+
+
 def test_fields_that_nothing_reads_are_told_if_they_are_nearly_those_that_are_read():
     further = {"Q": {"max_rss": 1, "fairsharePolicy": "", "maxdiskio_data": {}, "localqueue": "x", "status": "online"}}
     found = lint(world(), further)

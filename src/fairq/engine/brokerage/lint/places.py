@@ -13,20 +13,20 @@ _PRODUCTION_TYPE = "DATADISK"
 
 
 def storage_findings(queue: Queue, world: World) -> Iterator[Finding]:
-    """Yield what of the storage of *queue* is missing; nothing if no queue's storage is told."""
+    """Yield what of the storage of *queue* is missing; nothing if the pool's storage is not told."""
     found = partial(Finding, queue.name)
-    if not world.relations:
+    if not world.relations or not world.storages:
         return
     used = world.relations.get(queue.name, ())
-    for relation in used:
-        if relation.rse not in world.storages:
-            yield found(
-                "relations",
-                "unknown endpoint",
-                relation.rse,
-                "there is no such endpoint: it is not looked at",
-                _perhaps(relation.rse, world.storages),
-            )
+    unknown = sorted({relation.rse for relation in used} - world.storages.keys())
+    if unknown:
+        yield found(
+            "relations",
+            "unknown endpoint",
+            ", ".join(unknown[:3]) + (f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""),
+            "nothing is known of it: it is not looked at",
+            _perhaps(unknown[0], world.storages),
+        )
     known = [relation for relation in used if relation.rse in world.storages]
     for role, what in (("read_lan", "read input from"), ("write_lan", "write output to")):
         able = [relation for relation in known if role in relation.roles]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from fairq.engine.brokerage.cric import SEEDS, STATES, TYPES
+from fairq.engine.brokerage.cric import SEEDS, STATES, TYPES, read_queue
 from fairq.engine.brokerage.lint.finding import Finding, nearest, perhaps
 from fairq.engine.brokerage.model import UCORE, Queue
 
@@ -70,6 +70,7 @@ def word_findings(queue: Queue, further: Mapping[str, Any]) -> Iterator[Finding]
             perhaps(queue.jobseed, sorted(SEEDS)),
         )
     yield from _connectivity(queue)
+    yield from _not_understood(queue, further)
     yield from _misspelt(queue, further)
 
 
@@ -92,6 +93,15 @@ def _connectivity(queue: Queue) -> Iterator[Finding]:
             "tasks that need IPv4 or IPv6 never match",
             f"write {network or 'full'}#IPv4 or {network or 'full'}#IPv6",
         )
+
+
+def _not_understood(queue: Queue, further: Mapping[str, Any]) -> Iterator[Finding]:
+    found = partial(Finding, queue.name)
+    for field, value, taken in read_queue(queue.name, further).complaints if further else ():
+        if value == taken:
+            continue  # a word that is none: told above
+        meaning = f"it is not understood: taken as {'not given' if taken in (None, '') else taken}"
+        yield found(field, "value", _short(value), meaning, "write what CRIC's field takes")
 
 
 def _misspelt(queue: Queue, further: Mapping[str, Any]) -> Iterator[Finding]:

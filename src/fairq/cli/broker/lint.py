@@ -1,0 +1,65 @@
+"""``fairq broker lint``: what about the queues does not mean what it seems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import Now
+from fairq.cli.output import Output, Table, View, emit
+
+app = App()
+
+_FIELDS = ("Queue", "Field", "Kind", "Value", "Meaning", "Cure")
+
+
+@app.command(
+    examples="""
+        fairq broker lint                          # every queue
+        fairq broker lint CERN
+        fairq broker lint --constraint 'Field == "fairsharepolicy"'
+    """,
+)
+def lint(
+    invocation: Invocation,
+    output: Output,
+    queues: Annotated[list[str] | None, typer.Argument(metavar="QUEUE...", help="Only these.")] = None,
+    now: Now = None,
+) -> None:
+    """Tell what about the queues does not mean what it seems, a line for each, with its cure.
+
+    That is: fairshare policies without an any:0 end, with blanks, unknown fields or types, parts that are never
+    reached, values that are not zero, priorities that hit merge jobs; limits that leave nothing over, as a minrss
+    above maxrss or a mintime above maxtime, cores that do not fit the capability, unified queues without pseudo queues
+    or without limits, scratch below what every job needs, HS06 of 0; words that are none; flags of catchall and params
+    that are misspelt, or set by another word; software lists that are empty or hold "", architectures without arch,
+    AUTO without published software; missing storage; and software, slots and relations of queues that are not there.
+
+    Nothing is changed. The exit code is 0 if nothing is odd and 1 if something is. A record has Queue, Field, Kind
+    (short, and the same for ever), Value (what stands there), Meaning (what it means now) and Cure.
+    """
+    from fairq.steps.broker_lint import find_oddities
+
+    found, number = find_oddities(invocation.state_path, queues or [], invocation.now(now))
+    records = [dict(zip(_FIELDS, one, strict=True)) for one in found]
+    emit(View(tables=[Table(columns=(), records=records, plain=_sentences)], fields=_FIELDS), output)
+    if found:
+        raise typer.Exit(1)
+    there = f"{number} queue{'' if number == 1 else 's'}"
+    empty = "there are no queues; see fairq broker queues import --help"
+    invocation.note(f"nothing is odd about {there}" if number else empty)
+
+
+def _sentences(records: Sequence[Mapping[str, Any]]) -> str:
+    from fairq.cli.output.text import escape
+
+    return "".join(f"{escape(_sentence(record))}\n" for record in records)
+
+
+def _sentence(record: Mapping[str, Any]) -> str:
+    value = f" {record['Value']!r}" if record["Value"] else ""
+    return f"{record['Queue']} {record['Field']}{value}: {record['Meaning']}; {record['Cure']}"

@@ -1,0 +1,87 @@
+"""``fairq broker lint``: oddities a line each with their cures, and an exit code for scripts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+CERN = Path(__file__).parent.parent / "data" / "cric-queue-cern.json.gz"
+
+QUEUES = {
+    "A": {
+        "status": "online", "type": "unified", "cloud": "DE", "capability": "ucore", "corecount": 8, "maxrss": 16000,
+        "minrss": 0, "releases": ["ANY"], "fairsharepolicy": "type=evgen:100%",
+    },
+    "B": {
+        "status": "online", "type": "analysis", "corecount": 1, "maxrss": 2000, "minrss": 4000, "releases": ["ANY"],
+    },
+    "SOUND": {
+        "status": "online", "type": "analysis", "corecount": 1, "maxrss": 2000, "minrss": 0, "releases": ["ANY"],
+    },
+}  # fmt: skip
+
+
+@pytest.fixture
+def lint(run: Run, state: Path, tmp_path: Path) -> Run:
+    file = tmp_path / "queues.json"
+    file.write_text(json.dumps(QUEUES))
+    assert run("--state", state, "broker", "queues", "import", file).code == 0
+
+    def lint(*words: str) -> Any:
+        return run("--state", state, "broker", "lint", *words)
+
+    return lint
+
+
+def test_it_tells_what_stands_there_what_that_means_and_what_to_write(lint: Run) -> None:
+    ended = lint()
+    assert (ended.code, ended.err) == (1, "")
+    assert ended.out.splitlines() == [
+        "A fairsharepolicy 'type=evgen:100%': whoever no part is about is accepted, so 'type=evgen:100%' excludes "
+        "nobody; end it with an any:0, as type=evgen:100%,type=any:0%",
+        "B minrss '4000 to 2000': no job needs at least minrss and at most maxrss; swap minrss and maxrss, or mend one "
+        "of them",
+    ]
+
+
+def test_a_sound_queue_exits_with_0(lint: Run) -> None:
+    ended = lint("SOUND")
+    assert (ended.code, ended.out, ended.err) == (0, "", "nothing is odd about 1 queue\n")
+
+
+def test_records_have_a_kind_that_scripts_can_use(lint: Run) -> None:
+    ended = lint("--json")
+    assert ended.code == 1
+    assert [(one["Queue"], one["Field"], one["Kind"]) for one in json.loads(ended.out)] == [
+        ("A", "fairsharepolicy", "no end"), ("B", "minrss", "memory"),
+    ]  # fmt: skip
+    assert lint("--af", "Queue", "Cure", "--constraint", 'Kind == "memory"').out == (
+        "B swap minrss and maxrss, or mend one of them\n"
+    )
+
+
+def test_a_queue_that_is_not_there_is_refused(lint: Run) -> None:
+    ended = lint("C")
+    assert (ended.code, ended.err) == (
+        81,
+        "fairq: no record of the queues has the name 'C'; 'fairq broker queues' lists them\n",
+    )
+
+
+def test_a_real_queue_has_a_flag_that_nothing_reads(run: Run, state: Path) -> None:
+    """CERN's catchall says jobseed=all, and its field jobseed, which counts, says eshigh."""
+    assert run("--state", state, "broker", "queues", "import", CERN).code == 0
+    ended = run("--state", state, "broker", "lint", "--json")
+    assert [(one["Field"], one["Value"]) for one in json.loads(ended.out)] == [("catchall", "jobseed=all")]
+
+
+def test_an_empty_state_says_how_to_fill_it(run: Run, tmp_path: Path) -> None:
+    ended = run("--state", tmp_path / "none.db", "broker", "lint")
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == "there are no queues; see fairq broker queues import --help\n"
