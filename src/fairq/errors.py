@@ -1,7 +1,8 @@
 """Every way in which fairq refuses: class name, exit code and message are one thing.
 
 The docstring of a class is the template of its message, filled from the keyword arguments it is raised
-with; `exit_code` is what the process ends with. The manual's table of exit codes is generated from here.
+with; `exit_code` is what the process ends with. The manual's table of exit codes is generated from here and
+from `fairq.broker_errors`.
 """
 
 from __future__ import annotations
@@ -357,37 +358,10 @@ class PilotDescriptionError(FairqError):
     exit_code = 67
 
 
-# 80-99: the brokerage
-
-
-class RecordsRefusedError(FairqError):
-    """{source}, {refused}{others}; {fate}"""
-
-    exit_code = 80
-
-
-class NoSuchRecordError(FairqError):
-    """no record of the {kind} has the {column} {key!r}; 'fairq broker {kind}' lists them"""
-
-    exit_code = 81
-
-
-class UnknownBrokerSettingError(FairqError):
-    """{name!r} is no setting of PanDA's brokerage; {hint}"""
-
-    exit_code = 82
-
-
-class BrokerSettingValueError(FairqError):
-    """{name} = {value!r} is not valid; give {expected} (default {default})"""
-
-    exit_code = 83
-
-
 # 75: try again later
 
 
 class CycleUnderWayError(FairqError):
-    """another negotiation cycle is under way on {state}; nothing was done, try again later"""
+    """another {what} is under way on {state}; nothing was done, try again later"""
 
     exit_code = 75

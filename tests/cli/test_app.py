@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import fairq
+import fairq.broker_errors
 from fairq.cli.command import join_autoformat
 from fairq.cli.options import parse_duration, parse_time
 from fairq.cli.tree import REGISTRY
@@ -159,7 +160,12 @@ class TestErrors:
 
 class TestErrorClasses:
     CLASSES = sorted(
-        {cls for cls in vars(fairq.errors).values() if isinstance(cls, type) and issubclass(cls, FairqError)},
+        {
+            cls
+            for module in (fairq.errors, fairq.broker_errors)
+            for cls in vars(module).values()
+            if isinstance(cls, type) and issubclass(cls, FairqError)
+        },
         key=lambda cls: cls.exit_code,
     )
 

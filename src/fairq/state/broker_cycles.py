@@ -82,12 +82,15 @@ def load_verdict(state: State, task: int, cycle: int | None = None) -> TaskVerdi
 
 
 def prune(state: State, before: int) -> None:
-    """Forget the verdicts of runs with numbers below *before*, but for the latest of each task.
+    """Forget the verdicts of runs with numbers below *before*, but for the latest of each task; and runs without any.
 
-    Runs to which no verdict belongs any more stay: what they decided in all is part of the history.
+    What these decided in all is in the history.
     """
     state.connection.execute(
         "DELETE FROM broker_verdict WHERE cycle < ?1 AND EXISTS (SELECT 1 FROM broker_verdict AS later "
         "WHERE later.task = broker_verdict.task AND later.cycle > broker_verdict.cycle)",
         (before,),
+    )
+    state.connection.execute(
+        "DELETE FROM broker_cycle WHERE number < ? AND number NOT IN (SELECT cycle FROM broker_verdict)", (before,)
     )

@@ -9,11 +9,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from fairq.broker_errors import BrokerSettingValueError, UnknownBrokerSettingError
 from fairq.brokerdata.column import Kind
 from fairq.brokerdata.values import UnfitError
 from fairq.brokerdata.work import CONFIG
 from fairq.engine.brokerage.config import KEYS, Config, ConfigKey, key_of
-from fairq.errors import BrokerSettingValueError, UnknownBrokerSettingError
 from fairq.records import Actor, Change
 from fairq.state import broker_data, history
 from fairq.state.connection import State, reading, writing

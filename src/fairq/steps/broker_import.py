@@ -9,11 +9,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from fairq.broker_errors import RecordsRefusedError
 from fairq.brokerdata.column import Kind
 from fairq.brokerdata.values import UnfitError, value_of
 from fairq.dumps.source import opened
 from fairq.dumps.table import NAME, read_table
-from fairq.errors import RecordsRefusedError
 from fairq.records import Actor, Change
 from fairq.state import broker_data, history
 from fairq.state.broker_data import Row

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from fairq.broker_errors import NoSuchRecordError
 from fairq.brokerdata.column import Kind
 from fairq.brokerdata.values import UnfitError, value_of
-from fairq.errors import NoSuchRecordError
 from fairq.state import broker_data
 from fairq.state.connection import State, reading
 

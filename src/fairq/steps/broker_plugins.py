@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairq.broker_errors import BrokerPluginError
 from fairq.engine.brokerage.plugin import Codes, Details, Filter, PlainFilter, PlainWeight, Reason, Rows, Weight
 from fairq.engine.brokerage.question import Question
-from fairq.errors import BrokerPluginError
 
 FILTERS = "fairq.broker.filters"
 WEIGHTS = "fairq.broker.weights"
@@ -74,8 +74,8 @@ def _objects(point: EntryPoint) -> Sequence[Any]:
 def _filter(point: EntryPoint, one: Any) -> Filter:
     if isinstance(one, type) or not isinstance(one, Filter):
         raise _unusable(point, f"{one!r} is no filter: see fairq.engine.brokerage.plugin")
-    if not one.reasons or not all(isinstance(reason, Reason) and reason.tag for reason in one.reasons):
-        raise _unusable(point, f"the filter {one.name} has no reasons, or not of the class Reason")
+    if not all(isinstance(reason, Reason) and reason.tag for reason in one.reasons):
+        raise _unusable(point, f"the filter {one.name} has a reason that is not of the class Reason, or without a tag")
     if one.phase not in ("before", "after"):
         raise _unusable(point, f"the filter {one.name} has the phase {one.phase!r}, not 'before' or 'after'")
     return one
@@ -120,17 +120,17 @@ class _Watched(PlainFilter):
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         try:
-            codes = self._one.judge(question, rows)
+            answer = self._one.judge(question, rows)
         except Exception as error:
             raise _unusable(self._point, _words(error)) from error
-        if codes is None:
+        if answer is None:
             return None
-        codes = np.asarray(codes)
+        codes = np.asarray(answer)
         if codes.shape != rows.shape or codes.dtype.kind not in "bui" or codes.min(initial=0) < 0:
             raise _unusable(self._point, f"the filter {self.name} gave no code for each of the {len(rows)} queues")
         if codes.max(initial=0) > len(self.reasons):
             raise _unusable(self._point, f"the filter {self.name} gave a reason that it does not have")
-        return codes if codes.dtype == np.bool_ else codes.astype(np.uint8)
+        return codes.astype(np.uint8)
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         try:
@@ -160,3 +160,9 @@ class _WatchedWeight(PlainWeight):
         if factors.shape != rows.shape or not np.isfinite(factors).all() or factors.min(initial=0) < 0:
             raise _unusable(self._point, f"the weight {self.name} gave something else than finite factors, 0 or more")
         return factors
+
+    def details(self, question: Question, row: int) -> Details:
+        try:
+            return dict(self._one.details(question, row))
+        except Exception as error:
+            raise _unusable(self._point, _words(error)) from error

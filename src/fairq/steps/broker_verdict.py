@@ -6,8 +6,10 @@ cycle, and the weights of the queues that were weighed as 64-bit reals; all comp
 
 from __future__ import annotations
 
+import base64
 import json
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.brokerage.outcome import Candidate, Outcome
-from fairq.engine.brokerage.sieve import UNDECIDED, StageCount
+from fairq.engine.brokerage.sieve import StageCount
 
 _LEVEL = 1
 _REASON = np.dtype("<i2")
@@ -92,10 +94,15 @@ def unpack(data: bytes) -> Kept:
     )
 
 
-def counted(kept: Kept, size: int) -> NDArray[np.intp]:
-    """Return how many queues each of *size* reasons decided about."""
-    refused = kept.decided[kept.decided != UNDECIDED]
-    return np.bincount(refused, minlength=size)
+def pack_names(names: Sequence[str]) -> str:
+    """Return the names of a run's queues as a short text for its document."""
+    return base64.b64encode(zlib.compress("\n".join(names).encode())).decode()
+
+
+def unpack_names(text: str) -> list[str]:
+    """Return what `pack_names` was given."""
+    joined = zlib.decompress(base64.b64decode(text)).decode()
+    return joined.split("\n") if joined else []
 
 
 def described(candidate: Candidate) -> dict[str, Any]:

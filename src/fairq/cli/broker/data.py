@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -68,11 +70,20 @@ def _special(kind: Kind) -> dict[str, Any]:
 
 
 def _view(kind: Kind, records: list[dict[str, Any]]) -> View:
-    columns = [Shown(column.name, column.name, _joined if column.type in NESTED else None)
-               for column in kind.columns if column.shown]  # fmt: skip
+    columns = [Shown(column.name, column.name, _form(column)) for column in kind.columns if column.shown]
     empty = f"there are no {kind.name}; see fairq broker {kind.name} import --help"
     fields = [column.name for column in kind.columns]
     return View(tables=[Table(columns=columns, records=records, empty=empty)], fields=fields)
+
+
+def _form(column: Column) -> Callable[[Any], str] | None:
+    if column.type in NESTED:
+        return _joined
+    return _moment if column.type == "time" else None
+
+
+def _moment(time: float) -> str:
+    return datetime.fromtimestamp(time).strftime("%Y-%m-%d %H:%M")
 
 
 def _joined(value: Any) -> str:

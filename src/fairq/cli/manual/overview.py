@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fairq import errors
+from fairq import broker_errors, errors
 from fairq.cli.app import CLOSED_PIPE, INTERRUPTED
 from fairq.cli.manual.roff import bold, examples, header, italic, listed, options, page, paragraphs, section, text
 from fairq.cli.manual.walk import Documented, global_options
@@ -55,6 +55,7 @@ FILES = (
      "SQLite database; with -journal it shows a write under way. It is created by the first command that writes."),
     ("STATE.toml", "The settings that belong to the state file STATE, if that was named."),
     ("STATE.cycle", "The lock by which one negotiation cycle keeps others out. It is empty and may stay."),
+    ("STATE.broker", "The same for a brokerage run."),
     ("~/.config/fairq/fairq.toml", "The user's settings."),
     ("/etc/xdg/fairq/fairq.toml", "The site's settings."),
 )  # fmt: skip
@@ -100,7 +101,8 @@ def exit_codes() -> Iterator[tuple[int, str]]:
     yield 2, "Wrong use of the command line."
     classes = {
         one.exit_code: one
-        for one in vars(errors).values()
+        for module in (errors, broker_errors)
+        for one in vars(module).values()
         if isinstance(one, type) and issubclass(one, errors.FairqError) and one.exit_code > 2
     }
     for code in sorted(classes):

@@ -1,0 +1,134 @@
+"""``fairq broker run``: broker the tasks that wait."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairq.cli.broker.rules import RulesOption
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import DryRun, Now
+from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.errors import UsageError
+
+if TYPE_CHECKING:
+    from fairq.steps.broker_run import Run
+
+app = App()
+
+_SHOWN = 3
+"""Queues of a task that its line names."""
+
+STAGE_COLUMNS = [
+    Column("Stage", "Stage"),
+    Column("Before", "Before"),
+    Column("After", "After"),
+    Column("Cut", "Cut", lambda cut: f"{cut:.0f}%", "right"),
+    Column("Pseudo before", "PseudoBefore"),
+    Column("After", "PseudoAfter"),
+]
+
+
+@app.command(
+    "run",
+    examples="""
+        fairq broker run                           # the tasks whose turn it is, as cron runs it
+        fairq broker run 4711 --dry-run --summary  # one task, stage by stage, storing nothing
+        fairq broker run --all --rules panda --json
+    """,
+)
+def run(
+    invocation: Invocation,
+    output: Output,
+    tasks: Annotated[
+        list[int] | None, typer.Argument(metavar="TASK...", min=0, help="Only these tasks, whatever their state.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All tasks, whatever their state.")] = False,
+    rules: RulesOption = None,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="The stage table: queues before and after each stage, over all tasks.")
+    ] = False,
+    now: Now = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Assign tasks to queues.
+
+    It is the turn of tasks that are ready, that were throttled, and of pending ones whose time to be tried again has
+    come. A task gets the ten best queues by weight; equals go by name. One for which no queue is left is pending, and
+    tried again after an hour (analysis: 20 minutes; high priorities sooner); broker why TASK tells what stands in the
+    way.
+    """
+    from fairq.steps.broker_rules import rules_in_force
+    from fairq.steps.broker_run import run as step
+
+    if tasks and every:
+        raise UsageError(message="--all and single tasks exclude each other; give one of them")
+    time = invocation.now(now)
+    done = step(
+        invocation.state_path,
+        rules_in_force(invocation.settings, rules),
+        invocation.actor(time),
+        tasks or [],
+        every=every,
+        dry_run=dry_run,
+    )
+    if done.left:
+        invocation.note(f"{done.left} analysis tasks were left alone: this version has no analysis brokerage")
+    emit(_summary(done) if summary else _view(done, dry_run), output)
+
+
+def _view(done: Run, dry_run: bool) -> View:
+    records = [one.document for one in done.decided]
+    columns = [
+        Column("Task", "Task"),
+        Column("Status", "Status"),
+        Column("Best queues", "Queues", _few),
+        Column("Weight", "Weight", lambda weight: f"{weight:.4g}", "right"),
+        Column("Why", "Reason"),
+        Column("Again", "RetryTime", _when),
+    ]
+    fields = ["Task", "Status", "Activity", "Queues", "Weight", "Reason", "RetryTime"]
+    return View(
+        tables=[Table(columns, records, key="tasks", empty="no task is waiting for the brokerage")],
+        document=_document(done),
+        text=_headline(done, dry_run) if records else None,
+        fields=fields,
+    )
+
+
+def _summary(done: Run) -> View:
+    records = [
+        {"Activity": activity, **line} for activity, table in done.stage_tables().items() for line in table
+    ]
+    columns = [Column("Activity", "Activity"), Column("Tasks", "Tasks"), *STAGE_COLUMNS]
+    table = Table(columns, records, key="stages", empty="no task is waiting for the brokerage")
+    return View(tables=[table], document=_document(done), text=_headline(done, True) if records else None)
+
+
+def _document(done: Run) -> dict[str, Any]:
+    return {
+        "cycle": done.number,
+        "time": done.time,
+        "rules": done.rules.name,
+        "plugins": list(done.plugins),
+        "counts": done.counts,
+    }
+
+
+def _headline(done: Run, dry_run: bool) -> str:
+    number = len(done.decided)
+    counts = ", ".join(f"{count} {status}" for status, count in done.counts.items())
+    name = "Dry run" if dry_run else f"Cycle {done.number}"
+    return f"{name}: {number} task{'' if number == 1 else 's'}: {counts}; rules {done.rules.name}"
+
+
+def _few(queues: list[str]) -> str:
+    more = f" +{len(queues) - _SHOWN}" if len(queues) > _SHOWN else ""
+    return " ".join(queues[:_SHOWN]) + more
+
+
+def _when(time: float) -> str:
+    return datetime.fromtimestamp(time).strftime("%m/%d %H:%M")

@@ -1,0 +1,37 @@
+"""The brokerage as one thing: the flows with all plugins, and the pool's queues."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from fairq.engine.brokerage.columns import Columns
+from fairq.engine.brokerage.outcome import Outcome
+from fairq.engine.brokerage.plan import Plan
+from fairq.engine.brokerage.production.flow import broker_production, production_plan
+from fairq.engine.brokerage.pseudo_queues import candidates_of
+from fairq.engine.brokerage.rules import Rules
+from fairq.engine.brokerage.tasks import PRODUCTION, Chunk, Task
+from fairq.engine.brokerage.world import World
+from fairq.steps.broker_plugins import Plugins
+
+
+class Flow(NamedTuple):
+    """One of the two brokerages: its filters, weights and reasons, and what goes through them."""
+
+    plan: Plan
+    run: Callable[[Task, Chunk, Columns, Plan, Rules], Outcome]
+
+    def broker(self, task: Task, chunk: Chunk, columns: Columns, rules: Rules) -> Outcome:
+        """Return the outcome for *task*."""
+        return self.run(task, chunk, columns, self.plan, rules)
+
+
+def flows(plugins: Plugins) -> dict[str, Flow]:
+    """Return the brokerages by activity."""
+    return {PRODUCTION: Flow(production_plan(plugins.filters, plugins.weights), broker_production)}
+
+
+def columns_of(world: World) -> Columns:
+    """Return the queues that can be candidates, pseudo queues in the place of their unified ones."""
+    return Columns(world, candidates_of(world.queues.values(), world.resource_types))

@@ -1,0 +1,164 @@
+"""``fairq broker run``: which tasks, what comes of them, and what is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.broker_sample import NOW, TASK, fill
+
+from fairq.state import broker_cycles, document
+from fairq.state.connection import reading
+from fairq.steps.broker_verdict import unpack, unpack_names
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def broker(run: Run, state: Path, tmp_path: Path) -> Run:
+    """Run a broker command on the sample pool, at NOW unless told otherwise."""
+    fill(run, state, tmp_path)
+
+    def broker(*words: object) -> Any:
+        now = () if "--now" in words or words[0] != "run" else ("--now", NOW)
+        return run("--state", state, "broker", *words, *now)
+
+    return broker
+
+
+def decided(broker: Run, *words: object) -> dict[int, Any]:
+    ended = broker("run", *words, "--json")
+    assert ended.code == 0, ended.err
+    return {task["Task"]: task for task in json.loads(ended.out)["tasks"]}
+
+
+def tasks(broker: Run) -> dict[int, Any]:
+    return {task["jediTaskID"]: task for task in json.loads(broker("tasks", "--json").out)}
+
+
+class TestOutcome:
+    def test_a_task_gets_the_best_queues_and_one_without_is_tried_again_in_an_hour(self, broker: Run) -> None:
+        found = decided(broker)
+        assert (found[1]["Status"], found[1]["Queues"]) == ("assigned", ["NUCLEUS_Q", "U8/SCORE"])
+        assert (found[2]["Status"], found[2]["RetryTime"]) == ("pending", NOW + 3600)
+        assert found[2]["Reason"].startswith("none left after the memory check: lowmemory")
+
+    def test_the_tasks_keep_what_was_decided(self, broker: Run) -> None:
+        decided(broker)
+        found = tasks(broker)
+        assert (found[1]["status"], found[1]["assigned"], found[1]["frozenTime"]) == (
+            "assigned", ["NUCLEUS_Q", "U8/SCORE"], None,
+        )  # fmt: skip
+        assert (found[2]["status"], found[2]["retryTime"], found[2]["frozenTime"]) == ("pending", NOW + 3600, NOW)
+        assert found[1]["cycle"] == found[2]["cycle"] == 1
+
+    @pytest.mark.parametrize(("priority", "minutes"), [(500, 60), (900, 30), (950, 10)])
+    def test_a_high_priority_is_tried_again_sooner(
+        self, broker: Run, run: Run, state: Path, tmp_path: Path, priority: int, minutes: int
+    ) -> None:
+        fill(run, state, tmp_path, tasks=[TASK | {"jediTaskID": 2, "ramCount": 900_000, "taskPriority": priority}])
+        assert decided(broker, 2)[2]["RetryTime"] == NOW + 60 * minutes
+
+    def test_a_task_that_fails_for_a_week_is_exhausted(self, broker: Run) -> None:
+        decided(broker)
+        week = NOW + 7 * 86400 + 1
+        assert decided(broker, "--now", week)[2]["Status"] == "exhausted"
+        assert tasks(broker)[2]["frozenTime"] == NOW
+        assert decided(broker, "--now", week + 7200) == {}
+
+    def test_success_ends_the_row_of_failures(self, broker: Run, run: Run, state: Path, tmp_path: Path) -> None:
+        decided(broker)
+        fill(run, state, tmp_path, tasks=[{"jediTaskID": 2, "ramCount": 1500}])
+        assert decided(broker, 2)[2]["Status"] == "assigned"
+        assert tasks(broker)[2]["frozenTime"] is None
+
+    def test_every_result_names_its_rules(self, broker: Run) -> None:
+        for rules in ("documented", "panda"):
+            assert f"rules {rules}" in broker("run", "--all", "--dry-run", "--rules", rules).out
+            assert json.loads(broker("run", "--all", "--dry-run", "--rules", rules, "--json").out)["rules"] == rules
+
+    def test_the_same_pool_gives_the_same_answer(self, broker: Run) -> None:
+        assert broker("run", "--all", "--dry-run", "--json").out == broker("run", "--all", "--dry-run", "--json").out
+
+
+class TestWhoseTurn:
+    def test_a_pending_task_waits_for_its_time_and_an_assigned_one_is_done(self, broker: Run) -> None:
+        decided(broker)
+        assert decided(broker, "--now", NOW + 3599) == {}
+        assert set(decided(broker, "--now", NOW + 3600)) == {2}
+
+    def test_tasks_by_name_and_all_tasks_are_brokered_whatever_their_state(self, broker: Run) -> None:
+        decided(broker)
+        assert set(decided(broker, 1)) == {1}
+        assert set(decided(broker, "--all")) == {1, 2}
+
+    def test_a_run_without_a_task_is_not_recorded(self, broker: Run, state: Path) -> None:
+        decided(broker)
+        before = state.read_bytes()
+        ended = broker("run")
+        assert (ended.code, ended.out, ended.err) == (0, "", "no task is waiting for the brokerage\n")
+        with reading(state) as opened:
+            assert broker_cycles.next_number(opened) == 2
+        assert len(state.read_bytes()) == len(before)
+
+
+class TestWhatIsShown:
+    def test_the_summary_is_the_stage_table(self, broker: Run) -> None:
+        lines = json.loads(broker("run", 1, "--dry-run", "--summary", "--json").out)["stages"]
+        assert [(line["Stage"], line["Before"], line["After"]) for line in lines[:2]] == [
+            ("candidates", 5, 5), ("status check", 5, 4),
+        ]  # fmt: skip
+        assert lines[-1]["After"] == 2
+        assert "status check" in broker("run", 1, "--dry-run", "--summary").out
+
+    def test_the_history_tells_of_the_run(self, broker: Run, run: Run, state: Path) -> None:
+        decided(broker)
+        entry = json.loads(run("--state", state, "state", "history", "--json").out)[-1]
+        assert entry["Subject"] == "broker cycle 1"
+        assert entry["After"] == {"assigned": 1, "pending": 1, "rules": "documented"}
+
+
+class TestWhatIsKept:
+    def test_every_queue_has_its_reason_or_its_weight(self, broker: Run, state: Path) -> None:
+        decided(broker)
+        with reading(state) as opened:
+            cycle = broker_cycles.load(opened, 1)
+            verdict = broker_cycles.load_verdict(opened, 1)
+        assert cycle is not None and verdict is not None
+        kept, names = unpack(verdict.data), unpack_names(cycle.document["queues"])
+        reasons = cycle.document["reasons"]["production"]
+        found = zip(names, kept.decided, strict=True)
+        assert {name: "" if number < 0 else reasons[number][1] for name, number in found} == {
+            "NUCLEUS_Q": "", "U8/SCORE": "", "U8/SCORE_HIMEM": "highmemory", "U8/MCORE": "cpucore",
+            "U8/MCORE_HIMEM": "cpucore", "SMALL": "lowmemory", "CLOSED": "status", "IDLE": "nopilot",
+        }  # fmt: skip
+        weights = {name: weight for name, weight in zip(names, kept.weights, strict=True) if weight == weight}
+        assert weights == dict(kept.candidates)
+
+    def test_of_old_runs_only_the_last_verdict_on_each_task_stays(self, broker: Run, state: Path) -> None:
+        decided(broker)
+        for _ in range(11):
+            decided(broker, 1)
+        with reading(state) as opened:
+            kept = [(one.task, one.cycle) for one in broker_cycles.load_verdicts(opened)]
+            assert kept == [(2, 1), *((1, cycle) for cycle in range(3, 13))]
+            assert [one.number for one in broker_cycles.load_all(opened)] == [1, *range(3, 13)]
+
+    def test_it_goes_with_the_exported_state(self, broker: Run, run: Run, state: Path, tmp_path: Path) -> None:
+        decided(broker)
+        file, other = tmp_path / "all.json", tmp_path / "other.db"
+        assert run("--state", state, "export", "--output", file).code == 0
+        assert run("--state", other, "import", file).code == 0
+        with reading(state) as one, reading(other) as two:
+            assert document.export(one) == document.export(two)
+
+
+def test_a_second_run_meanwhile_is_refused(broker: Run, state: Path) -> None:
+    from fairq.state.cycle_lock import BROKERAGE, cycle_lock
+
+    with cycle_lock(state), cycle_lock(state, BROKERAGE):
+        ended = broker("run")
+    assert (ended.code, "another brokerage run is under way" in ended.err) == (75, True)

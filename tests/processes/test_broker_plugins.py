@@ -1,0 +1,106 @@
+"""Filters and weights of others: found by their entry points, heeded, and named when they are wrong."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.broker_sample import NOW, fill
+
+from fairq.steps.broker_plugins import BUILT_IN, FILTERS, WEIGHTS
+
+Run = Callable[..., Any]
+
+HEAD = "from fairq.engine.brokerage.plugin import *\n"
+
+
+@pytest.fixture
+def plugin(run: Run, fairq: Run, state: Path, tmp_path: Path) -> Run:
+    """Install a distribution with some code and entry points where Python finds it, and run fairq with it."""
+    fill(run, state, tmp_path)
+
+    def plugin(code: str, *words: object, filters: str = "", weights: str = "") -> Any:
+        place = tmp_path / "site"
+        info = place / "sample_plugin-1.0.dist-info"
+        info.mkdir(parents=True, exist_ok=True)
+        (place / "sample_plugin.py").write_text(HEAD + code)
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: sample-plugin\nVersion: 1.0\n")
+        points = [(FILTERS, filters), (WEIGHTS, weights)]
+        (info / "entry_points.txt").write_text("".join(f"[{group}]\nmine = {one}\n" for group, one in points if one))
+        source = Path(__file__).parent.parent.parent / "src"
+        return fairq("--state", state, "broker", *words, environment={"PYTHONPATH": f"{source}:{place}"})
+
+    return plugin
+
+
+def brokered(ended: Any) -> Any:
+    assert ended.code == 0, ended.err
+    document = json.loads(ended.out)
+    return document["tasks"][0]["Queues"], document["plugins"]
+
+
+NIGHT = """
+def rule(task, queue, world):
+    return {"site": queue.site} if queue.site == "T2A" else None
+night = per_queue("night", Reason("asleep", "the site sleeps"), rule, stage="night check")
+"""
+
+TRIPLE = 'triple = per_queue_weight("triple", lambda task, queue, world: 30.0 if queue.unit == "U8" else 1.0)\n'
+
+
+def test_a_filter_takes_queues_out(plugin: Run) -> None:
+    line = ("run", 1, "--dry-run", "--json", "--now", NOW)
+    assert brokered(plugin(NIGHT, *line)) == (["NUCLEUS_Q", "U8/SCORE"], [])
+    assert brokered(plugin(NIGHT, *line, filters="sample_plugin:night")) == (["NUCLEUS_Q"], ["mine"])
+
+
+def test_its_stage_is_in_the_table(plugin: Run) -> None:
+    ended = plugin(NIGHT, "run", 1, "--dry-run", "--summary", "--now", NOW, filters="sample_plugin:night")
+    assert "night check" in ended.out
+
+
+def test_a_weight_changes_the_order(plugin: Run) -> None:
+    line = ("run", 1, "--dry-run", "--json", "--now", NOW)
+    assert brokered(plugin(TRIPLE, *line, weights="sample_plugin:triple")) == (["U8/SCORE", "NUCLEUS_Q"], ["mine"])
+
+
+@pytest.mark.parametrize(
+    ("code", "point", "reason"),
+    [
+        ("", "no_such_module:x", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("1/0", "sample_plugin:x", "ZeroDivisionError: division by zero"),
+        ("x = 5", "sample_plugin:x", "5 is no filter"),
+        ("x = PlainFilter", "sample_plugin:x", "is no filter"),
+        ("x = per_queue('memory', Reason('a', 'b'), lambda t, q, w: None)",
+         "sample_plugin:x", "another one has the same name"),
+        ("x = per_queue('x', Reason('a', 'b'), lambda t, q, w: 1 / 0)",
+         "sample_plugin:x", "ZeroDivisionError"),
+    ],
+    ids=range(6),
+)  # fmt: skip
+def test_what_cannot_be_used_is_named_and_nothing_is_decided(
+    plugin: Run, state: Path, code: str, point: str, reason: str
+) -> None:
+    before = state.read_bytes()
+    ended = plugin(code, "run", "--now", NOW, filters=point)
+    assert (ended.code, ended.out) == (84, "")
+    assert reason in ended.err
+    assert "Traceback" not in ended.err
+    assert state.read_bytes() == before
+
+
+def test_a_weight_that_is_no_number_is_refused(plugin: Run) -> None:
+    code = 'x = per_queue_weight("x", lambda task, queue, world: float("nan"))'
+    ended = plugin(code, "run", "--now", NOW, weights="sample_plugin:x")
+    assert (ended.code, "gave something else than finite factors" in ended.err) == (84, True)
+
+
+def test_fairqs_own_come_by_the_same_door() -> None:
+    project = tomllib.loads((Path(__file__).parent.parent.parent / "pyproject.toml").read_text())["project"]
+    registered = {(group, name, value) for group in (FILTERS, WEIGHTS)
+                  for name, value in project["entry-points"][group].items()}  # fmt: skip
+    assert registered == {(point.group, point.name, point.value) for point in BUILT_IN}
