@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from fairq.broker_errors import NoSuchRecordError
 from fairq.brokerdata.places import QUEUES
 from fairq.engine.brokerage.lint.finding import Finding
 from fairq.engine.brokerage.lint.pool import lint
-from fairq.broker_errors import NoSuchRecordError
 from fairq.state import broker_data
 from fairq.state.connection import reading
 from fairq.steps.broker_world import load_world
