@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.golden.cases import Case
+from tests.golden.panda_analysis import RUNNERS as ANALYSIS
 from tests.golden.panda_estimates import RUNNERS as ESTIMATES
 from tests.golden.panda_policies import RUNNERS as POLICIES
 from tests.golden.panda_production import RUNNERS as PRODUCTION
@@ -26,6 +27,7 @@ RUNNERS: dict[str, Runner] = {
     "timeouts_configured": run_timeouts,
     "user_rebrokerage": run_timeouts,
     "fast_rebrokerage": run_timeouts,
+    **ANALYSIS,
     **ESTIMATES,
     **POLICIES,
     **PRODUCTION,

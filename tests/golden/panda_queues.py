@@ -16,7 +16,9 @@ from fairq.engine.brokerage.connectivity import (
 from fairq.engine.brokerage.cric import read_queue
 from fairq.engine.brokerage.model import Queue, ResourceType, Slots
 from fairq.engine.brokerage.pseudo_queues import matching_resource_types, split_queue
+from fairq.engine.brokerage.queue_kinds import activities_of
 from fairq.engine.brokerage.slots import num_slots, slot_tables
+from fairq.engine.brokerage.tasks import ANALYSIS, PRODUCTION
 
 FLAGS = {
     "isGPU": "gpu",
@@ -56,6 +58,17 @@ def catchall(_: str, given: Any, wanted: Any) -> list[str]:
     flags = read_flags(given.get("catchall"), given.get("params"))
     found = {name: getattr(flags, FLAGS[name]) for name in wanted}
     return differences({k: list(v) if isinstance(v, tuple) else v for k, v in found.items()}, wanted)
+
+
+def queue_type(_: str, given: Any, wanted: Any) -> list[str]:
+    queue = read_queue("Q", {**QUEUE, **given}).queue
+    activities = activities_of(queue, read_flags(queue.catchall, queue.params))
+    found = {
+        "runs_production": PRODUCTION in activities,
+        "runs_analysis": ANALYSIS in activities,
+        "grandly_unified": activities == {PRODUCTION, ANALYSIS},
+    }
+    return differences(found, wanted)
 
 
 def cric_to_queue(_: str, given: Any, wanted: Any) -> list[str]:
@@ -105,6 +118,7 @@ def slots_lookup(_: str, given: Any, wanted: Any) -> list[str]:
 
 RUNNERS = {
     "catchall": catchall,
+    "queue_type": queue_type,
     "cric_to_queue": cric_to_queue,
     "unified_split": unified_split,
     "resource_type": resource_type,

@@ -1,0 +1,1 @@
+"""The brokerage of analysis tasks (reference panda 5)."""

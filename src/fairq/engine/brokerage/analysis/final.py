@@ -1,0 +1,150 @@
+"""The last filters of analysis, and the choice of the ten best (reference panda 5.5)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairq.engine.brokerage.analysis.input_data import local_data
+from fairq.engine.brokerage.analysis.problems import LONG, has_problem, problem_details, problems
+from fairq.engine.brokerage.analysis.selection import rows_called, select
+from fairq.engine.brokerage.columns import Booleans
+from fairq.engine.brokerage.plugin import Codes, Details, Phase, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.production.final import MOST_CANDIDATES, STAGE, weighing_of
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.queue_kinds import flags_of
+from fairq.engine.brokerage.tasks import ANALYSIS
+
+_ANALYSIS = frozenset({ANALYSIS})
+
+
+class Problems(PlainFilter):
+    """Queues with a temporary problem go last of all; the one that the task is given stays."""
+
+    name = "problems"
+    stage = STAGE
+    phase: Phase = "after"
+    place = 3100
+    activities = _ANALYSIS
+    reasons = (
+        Reason("badsite", "for the moment too many jobs of the user wait or of the task failed there"),
+        Reason("cap", "for the moment far more jobs of the share wait there than run"),
+    )
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse the marked ones."""
+        marked = has_problem(question) & ~_given(question)
+        if not marked[rows].any():
+            return None
+        only_long = problems(question)[LONG] & ~_others(question)
+        codes = np.where(marked, np.where(only_long, 2, 1), 0).astype(np.uint8)
+        return codes[rows]
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the problem."""
+        return problem_details(question, row)
+
+
+def _others(question: Question) -> Booleans:
+    # Problems of a row apart from its length.
+    marks = [rows for name, rows in problems(question).items() if name != LONG]
+    others: Booleans = np.any(marks, axis=0)
+    return others
+
+
+def _given(question: Question) -> Booleans:
+    single = select(question).single
+    if single is None:
+        return np.zeros(len(question.columns), dtype=np.bool_)
+    return rows_called(question.columns, single)
+
+
+class TenBest(PlainFilter):
+    """The ten best are taken: queues that the task uses already, then by weight, equals by name.
+
+    Distributed input may be read at any number of queues in the first pass.
+    """
+
+    name = "analysis ten best"
+    stage = STAGE
+    phase: Phase = "after"
+    place = 3200
+    activities = _ANALYSIS
+    reasons = (Reason("low_weight", "ten others weigh more, and the task does not use the queue yet"),)
+
+    def applies(self, question: Question) -> bool:
+        """Cut off unless input is distributed."""
+        return not (question.local and any(dataset.distributed for dataset in question.chunk.datasets))
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse all but the ten best, and never the queue that the task is given."""
+        if len(rows) <= MOST_CANDIDATES:
+            return None
+        refused = np.zeros(len(rows), dtype=np.bool_)
+        refused[ranking(question, rows)[MOST_CANDIDATES:]] = True
+        result: Codes = refused & ~_given(question)[rows]
+        return result
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the weight."""
+        return {"weight": float(weighing_of(question).weight[row])}
+
+
+def ranking(question: Question, rows: Rows) -> Rows:
+    """Return positions in *rows* in the order in which they are taken."""
+    used = question.world.used_queues.get(question.task.task_id, frozenset())
+    queues = question.columns.queues
+    fresh = np.array([not {queues[row].name, queues[row].unit} & used for row in rows], dtype=np.bool_)
+    # Rows are in order of name already, and the last key sorts first.
+    return np.lexsort((-weighing_of(question).weight[rows], fresh))
+
+
+class LeastWeight(PlainFilter):
+    """Candidates need a minimum weight where one is configured for the label and share, or the label."""
+
+    name = "analysis minimum weight"
+    stage = STAGE
+    phase: Phase = "after"
+    place = 3300
+    activities = _ANALYSIS
+    reasons = (Reason("below_min_weight", "the weight is below the minimum"),)
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse below the minimum."""
+        least = _least_weight(question)
+        return weighing_of(question).weight[rows] < least if least > 0 else None
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return weight and minimum."""
+        return {"weight": float(weighing_of(question).weight[row]), "MIN_WEIGHT": _least_weight(question)}
+
+
+def _least_weight(question: Question) -> float:
+    task = question.task
+    return question.config.amount("jobbroker.MIN_WEIGHT", f"{task.label}_{task.gshare}", task.label)
+
+
+class LocalDataOnly(PlainFilter):
+    """Queues that take local input only and miss some."""
+
+    name = "local data only"
+    stage = STAGE
+    phase: Phase = "after"
+    place = 3400
+    activities = _ANALYSIS
+    reasons = (Reason("fileunavailable", "the queue takes local input only, and some is missing"),)
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse them."""
+        columns = question.columns
+        picky = columns.kept(
+            "only local data", lambda: np.array([f.use_only_local_data for f in flags_of(columns)], dtype=np.bool_)
+        )
+        if not question.chunk.datasets or not picky[rows].any():
+            return None
+        result: Codes = (picky & ~local_data(question).whole)[rows]
+        return result
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the files there."""
+        data = local_data(question)
+        return {"nLocalDisk": int(data.disk_files[row]), "nLocalTape": int(data.tape_files[row])}

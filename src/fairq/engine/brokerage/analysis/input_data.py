@@ -1,0 +1,73 @@
+"""How much of an analysis chunk's input each queue has (reference panda 5.5)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fairq.engine.brokerage.analysis.sources import sources_of
+from fairq.engine.brokerage.availability import VP_SUFFIX
+from fairq.engine.brokerage.columns import Booleans, Floats
+from fairq.engine.brokerage.endpoints import USER
+from fairq.engine.brokerage.question import Question
+
+_KEY = "local data"
+
+
+class LocalData(NamedTuple):
+    """The input of a chunk and what the queues hold of it; arrays are of rows.
+
+    Args:
+        size: bytes of all input.
+        disk_size: bytes on the disks of a queue.
+        disk_files, tape_files: files on its disks, and on its tapes.
+        whole: every dataset is there as far as it is anywhere.
+    """
+
+    size: float
+    disk_size: Floats
+    disk_files: Floats
+    tape_files: Floats
+    whole: Booleans
+
+
+def local_data(question: Question) -> LocalData:
+    """Return what the queues hold, found once.
+
+    Of other datasets than the master an incomplete replica is no help.
+    """
+    if _KEY not in question.notes:
+        question.notes[_KEY] = _local_data(question)
+    found = question.notes[_KEY]
+    assert isinstance(found, LocalData)
+    return found
+
+
+def _local_data(question: Question) -> LocalData:
+    columns, chunk, storages = question.columns, question.chunk, question.world.storages
+    readers, count = columns.units_reading(USER), len(columns.unit_names)
+    disk_size, disk_files, tape_files = np.zeros((3, count))
+    whole = np.ones(count, dtype=np.bool_)
+    for number, dataset in enumerate(chunk.datasets):
+        disk: dict[int, set[str]] = {}
+        tape: dict[int, set[str]] = {}
+        for rse, held in question.world.replicas.get(dataset.name, {}).items():
+            files = dataset.lfns if held is None else held & dataset.lfns
+            if (number and len(files) < len(dataset.lfns)) or rse.endswith(VP_SUFFIX):
+                continue
+            for unit in readers.get(rse, ()):
+                (tape if storages[rse].is_tape else disk).setdefault(int(unit), set()).update(files)
+        sizes = {file.lfn: file.fsize for file in dataset.files}
+        for unit, names in disk.items():
+            disk_size[unit] += sum(sizes[name] for name in names)
+            disk_files[unit] += len(names)
+        for unit, names in tape.items():
+            tape_files[unit] += len(names)
+        if not dataset.distributed and sources_of(question).available[dataset.name].complete_disk:
+            total = len(dataset.lfns)
+            complete = {unit for held_there in (disk, tape) for unit, n in held_there.items() if len(n) == total}
+            whole &= np.isin(np.arange(count), list(complete))
+    size = float(sum(file.fsize or 0 for dataset in chunk.datasets for file in dataset.files))
+    of = columns.unit_of
+    return LocalData(size, disk_size[of], disk_files[of], tape_files[of], whole[of])

@@ -1,0 +1,88 @@
+"""Overloaded queues (reference panda 5.3, rows 20 and 21)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairq.engine.brokerage.analysis.locality import locality
+from fairq.engine.brokerage.analysis.numbers import queued, running
+from fairq.engine.brokerage.analysis.problems import STALLED, mark
+from fairq.engine.brokerage.analysis.selection import select
+from fairq.engine.brokerage.columns import Booleans
+from fairq.engine.brokerage.job_numbers import queued_to_running
+from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.tasks import ANALYSIS
+
+_ANALYSIS = frozenset({ANALYSIS})
+
+
+class TypeCap(PlainFilter):
+    """PanDA's code looks at the cap by resource type here, says so, and refuses nobody."""
+
+    name = "analysis cap_rt"
+    stage = "cap with gshare+resource_type check"
+    place = 2000
+    activities = _ANALYSIS
+    reasons = ()
+
+    def applies(self, question: Question) -> bool:
+        """Keep the line in the stage table where the rules are those of the code."""
+        return select(question).single is None and not question.rules.analysis_queue_ratio
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse nobody."""
+        return None
+
+
+class Overload(PlainFilter):
+    """Queues with many more jobs waiting for each running one than there are over all queues of the share.
+
+    By the page only those with virtually placed input; the others are judged by their own numbers (see `problems`).
+    """
+
+    name = "overload"
+    stage = "overload check"
+    place = 2100
+    activities = _ANALYSIS
+    reasons = (
+        Reason("overloaded", "far more jobs wait for each running one than elsewhere"),
+        Reason("overloaded_vp", "the same where input is placed virtually"),
+    )
+
+    def applies(self, question: Question) -> bool:
+        """Leave merges alone."""
+        return not question.chunk.is_merging
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse overloaded queues; if no other is left, those with real input are taken back."""
+        least, ratio = self._limits(question)
+        waiting, run = queued(question), running(question)
+        over = ((waiting > least) & ((run == 0) | (waiting > run * ratio)))[rows]
+        if not over.any():
+            return None
+        mark(question, STALLED, rows[over & (run[rows] == 0)])
+        real = _has_real_input(question)[rows]
+        codes = np.where(over, np.where(real, 1, 2), 0).astype(np.uint8)
+        if question.rules.analysis_queue_ratio or over.all():
+            codes[real] = 0
+        return codes
+
+    def _limits(self, question: Question) -> tuple[float, float]:
+        columns, share, config = question.columns, question.task.gshare, question.config
+        grand = columns.kept(("grand ratio", share), lambda: queued_to_running(question.world.job_stats, share))
+        least = config.amount("anal_jobbroker.OVERLOAD_MIN_QUEUE")
+        # Where nothing runs at all the ratio does not matter.
+        return least, (grand or 0.0) * config.amount("anal_jobbroker.OVERLOAD_RATIO_OFFSET")
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the jobs there, and the limits."""
+        least, ratio = self._limits(question)
+        numbers = {"nQueue": int(queued(question)[row]), "nRunning": int(running(question)[row])}
+        return numbers | {"OVERLOAD_MIN_QUEUE": least, "ratio": ratio}
+
+
+def _has_real_input(question: Question) -> Booleans:
+    if question.local and question.chunk.datasets:
+        return locality(question).real
+    return np.ones(len(question.columns), dtype=np.bool_)

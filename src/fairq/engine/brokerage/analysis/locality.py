@@ -1,0 +1,165 @@
+"""Which queues have the input of an analysis task nearby (reference panda 5.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+
+from fairq.engine.brokerage.analysis.selection import rows_called, select
+from fairq.engine.brokerage.analysis.sources import sources_of
+from fairq.engine.brokerage.availability import VP_SUFFIX, ReplicaState, queues_with_data
+from fairq.engine.brokerage.columns import Booleans, Floats
+from fairq.engine.brokerage.endpoints import USER
+from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.tasks import ANALYSIS, Dataset
+
+TAPE_WEIGHT = 0.001
+"""Weight of a dataset that a queue has but not on disk."""
+
+_KEY = "locality"
+_ANALYSIS = frozenset({ANALYSIS})
+
+
+class Locality(NamedTuple):
+    """What queues have of the input; arrays are of rows.
+
+    Args:
+        chosen: queues that have it nearby.
+        weight: the sum over datasets of 1 on disk, 0.001 otherwise, 0 without.
+        real: queues with a replica that is not virtual.
+        union: no queue has every dataset; those that have one are taken.
+    """
+
+    chosen: Booleans
+    weight: Floats
+    real: Booleans
+    union: bool
+
+
+class _Lists(NamedTuple):
+    any: set[str]
+    disk: set[str]
+    real: set[str]
+
+
+def may_use_vp(question: Question) -> bool:
+    """Return whether virtually placed input counts: not for merges, scouts, input that is copied or distributed."""
+    task = question.task
+    return not (question.chunk.is_merging or _avoids_vp(question) or task.rule("US") == 2 or task.has_rule("LI"))
+
+
+def _avoids_vp(question: Question) -> bool:
+    return question.task.has_rule("AV") or any(dataset.distributed for dataset in question.chunk.datasets)
+
+
+def locality(question: Question) -> Locality:
+    """Return which queues have the input nearby, found once."""
+    if _KEY not in question.notes:
+        question.notes[_KEY] = _locality(question)
+    found = question.notes[_KEY]
+    assert isinstance(found, Locality)
+    return found
+
+
+def _locality(question: Question) -> Locality:
+    columns, chosen = question.columns, select(question)
+    lists = [_lists(question, dataset) for dataset in question.chunk.datasets]
+    candidates = {columns.queues[row].unit for row in np.flatnonzero(chosen.candidates)}
+    everywhere, on_disk = _common(each.any for each in lists), _common(each.disk for each in lists)
+    somewhere = set().union(*(each.any for each in lists))
+    somewhere_on_disk = set().union(*(each.disk for each in lists))
+    union = False
+    if chosen.single is not None:
+        units = {columns.queues[row].unit for row in np.flatnonzero(rows_called(columns, chosen.single))}
+        taken = everywhere if units & everywhere else somewhere if units & somewhere else set()
+    elif on_disk:
+        taken = on_disk
+    elif everywhere or not somewhere:
+        taken = everywhere
+    else:
+        taken, union = somewhere_on_disk or somewhere, True
+    real = set().union(*(each.real for each in lists)) if union else _common(each.real for each in lists)
+    weights = {
+        name: sum(1 if name in each.disk else TAPE_WEIGHT for each in lists if name in each.any) for name in somewhere
+    }
+    return Locality(
+        chosen.candidates & _mask(question, taken & candidates),
+        columns.spread([weights.get(name, 0.0) for name in columns.unit_names]),
+        _mask(question, real),
+        union,
+    )
+
+
+def _common(sets: Iterable[set[str]]) -> set[str]:
+    each = list(sets)
+    return reduce(set.intersection, each) if each else set()
+
+
+def _mask(question: Question, names: set[str]) -> Booleans:
+    columns = question.columns
+    return np.array([name in names for name in columns.unit_names], dtype=np.bool_)[columns.unit_of]
+
+
+def _lists(question: Question, dataset: Dataset) -> _Lists:
+    columns, storages = question.columns, question.world.storages
+    candidates = {int(unit) for unit in columns.unit_of[select(question).candidates]}
+    readers, states = columns.units_reading(USER), dict[str, list[ReplicaState]]()
+    for rse, held in question.world.replicas.get(dataset.name, {}).items():
+        complete = held is None or dataset.lfns <= held
+        for unit in readers.get(rse, ()):
+            if int(unit) in candidates:
+                state = ReplicaState(storages[rse].is_tape, complete, rse.endswith(VP_SUFFIX))
+                states.setdefault(columns.unit_names[unit], []).append(state)
+    welcome = dataset.distributed or not sources_of(question).available[dataset.name].complete_disk
+    return _Lists(
+        queues_with_data(states, include_tape=True, use_vp=True, use_incomplete=welcome),
+        queues_with_data(states, include_tape=False, use_vp=may_use_vp(question), use_incomplete=welcome),
+        queues_with_data(states, include_tape=True, use_vp=False, use_incomplete=welcome),
+    )
+
+
+class DataNearby(PlainFilter):
+    """In the first pass, queues that do not have the input."""
+
+    name = "data"
+    stage = "input data check"
+    place = 100
+    activities = _ANALYSIS
+    reasons = (Reason("no_data", "the input is not nearby"),)
+
+    def applies(self, question: Question) -> bool:
+        """Look in the pass that wants input nearby."""
+        return question.local and bool(question.chunk.datasets)
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse queues without."""
+        return ~locality(question).chosen[rows]
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the datasets."""
+        return {"datasets": [dataset.name for dataset in question.chunk.datasets]}
+
+
+class AvoidVp(PlainFilter):
+    """Queues with virtually placed input, where that does not do."""
+
+    name = "virtual placement"
+    stage = "avoid VP queue check"
+    place = 600
+    activities = _ANALYSIS
+    reasons = (Reason("avoid_vp", "input is placed virtually at this queue, and the task cannot use that"),)
+
+    def applies(self, question: Question) -> bool:
+        """Look where input would be moved to them, or the task says so."""
+        if question.chunk.is_merging or _avoids_vp(question) or not question.local:
+            return True
+        return bool(question.chunk.datasets) and locality(question).union
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse queues that read from such an endpoint."""
+        virtual = [endpoints.is_virtual for endpoints in question.columns.endpoints(USER)]
+        return np.array(virtual, dtype=np.bool_)[question.columns.unit_of[rows]]

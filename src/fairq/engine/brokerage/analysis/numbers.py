@@ -1,0 +1,69 @@
+"""Numbers of jobs of the task's share, row by row (reference panda 5.3, 5.4; a task without share: of all shares)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairq.engine.brokerage.columns import Floats
+from fairq.engine.brokerage.job_numbers import QUEUED
+from fairq.engine.brokerage.production.queue_state import pilot_counts, slots_asked
+from fairq.engine.brokerage.question import Question
+
+MOST_WORKERS = 20
+"""Batch workers that stand in for running jobs where hardly any run."""
+
+
+def running(question: Question) -> Floats:
+    """Return the running jobs of the share."""
+    return question.columns.job_counts(question.task.gshare, "running")
+
+
+def queued(question: Question) -> Floats:
+    """Return the jobs of the share that are defined, assigned, activated or starting (nQ)."""
+    columns, share = question.columns, question.task.gshare
+
+    def make() -> Floats:
+        return sum((columns.job_counts(share, state) for state in QUEUED), np.zeros(len(columns)))
+
+    return columns.kept(("analysis queued", share), make)
+
+
+def start_rate(question: Question) -> Floats:
+    """Return the jobs of the share that start in an hour (trr): the queue's rate by the share's part of what runs."""
+    columns, share = question.columns, question.task.gshare
+
+    def make() -> Floats:
+        rates = columns.world.to_running_rates
+        rate = columns.unit_numbers_of("start rate", lambda unit: rates.get(unit.name, 0.0))
+        everything = columns.job_counts(None, "running")
+        return np.divide(running(question) * rate, everything, out=np.zeros(len(columns)), where=everything > 0)
+
+    return columns.kept(("share's start rate", share), make)
+
+
+def counted_running(question: Question) -> Floats:
+    """Return the jobs that count as running (nRun): real ones, few workers for none, ``numSlots``.
+
+    Where ``numSlots`` is 0, starting jobs count with them.
+    """
+    columns, task = question.columns, question.task
+
+    def make() -> Floats:
+        real = running(question)
+        workers = np.minimum(_workers(question), MOST_WORKERS)
+        stand_in = (pilot_counts(columns) > 0) & (real < MOST_WORKERS) & (workers > real)
+        count = np.where(stand_in, workers, real)
+        asked = slots_asked(columns, task.gshare, task.resource_type)
+        cores = np.maximum(columns.numbers("corecount", lambda queue: queue.corecount), 1)
+        starting = columns.job_counts(task.gshare, "starting")
+        filled = np.where(asked == 0, starting + count, np.maximum(np.floor(asked / cores), count))
+        return np.where(np.isnan(asked), count, filled)
+
+    return columns.kept(("analysis nRun", task.gshare, task.resource_type), make)
+
+
+def _workers(question: Question) -> Floats:
+    workers = question.world.workers
+    return question.columns.unit_numbers_of(
+        "batch workers", lambda unit: sum(workers.get(unit.name, {}).get(s, 0) for s in ("submitted", "running"))
+    )

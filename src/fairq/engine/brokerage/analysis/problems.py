@@ -1,0 +1,106 @@
+"""Queues with a temporary problem: they still count in the weights of others and are left out at the end.
+
+Reference panda 5.4; the page's filters for temporary issues.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairq.engine.brokerage.analysis.numbers import queued, running, start_rate
+from fairq.engine.brokerage.analysis.queue_checks import failures_of
+from fairq.engine.brokerage.analysis.sources import has_second_pass, ignores_locality
+from fairq.engine.brokerage.analysis.user_queues import user_queues
+from fairq.engine.brokerage.columns import Booleans
+from fairq.engine.brokerage.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.tasks import ANALYSIS
+
+LEAST_RUNNING = 20
+QUEUED_FACTOR = 2
+"""By the page a queue is too long with more than twice as many jobs queued as run, or as 20 if fewer run."""
+
+STALLED, USER, FAILURES, LONG = "stalled", "user", "failures", "long"
+"""Problems: nothing runs though much waits; the user's own jobs; the task's failed jobs; too many jobs."""
+
+_KEY = "problems"
+
+
+def problems(question: Question) -> dict[str, Booleans]:
+    """Return the rows marked with each problem so far, the first pass included."""
+    if _KEY not in question.notes:
+        size = len(question.columns)
+        question.notes[_KEY] = {name: np.zeros(size, dtype=np.bool_) for name in (STALLED, USER, FAILURES, LONG)}
+    found = question.notes[_KEY]
+    assert isinstance(found, dict)
+    return found
+
+
+def mark(question: Question, problem: str, rows: Rows) -> None:
+    """Mark *rows* with a problem."""
+    problems(question)[problem][rows] = True
+
+
+def has_problem(question: Question) -> Booleans:
+    """Return the rows with any problem."""
+    marks = problems(question)
+    return marks[STALLED] | marks[USER] | marks[FAILURES] | marks[LONG]
+
+
+def mark_problems(question: Question, rows: Rows) -> None:
+    """Look at *rows*, which passed all filters, for temporary problems."""
+    config, numbers = question.config, user_queues(question)
+    waiting = queued(question)
+    long = (waiting >= config.amount("anal_jobbroker.BASE_QUEUE_LENGTH_PER_PQ")) & (
+        waiting >= config.amount("anal_jobbroker.BASE_EXPECTED_WAIT_HOUR_ON_PQ") * start_rate(question)
+    )
+    crowded = long & numbers.known
+    failed, closed, finished = failures_of(question)
+    bad, tolerated = failed + closed, np.maximum(2 * finished, config.amount("anal_jobbroker.MIN_BAD_JOBS_TO_SKIP_PQ"))
+    # By the page bad jobs must be fewer, at every queue; the code asks at crowded ones whether they are more.
+    failing = bad >= tolerated if question.rules.failures_everywhere else crowded & (bad > tolerated)
+    found = {USER: crowded & (numbers.queued > numbers.limit), FAILURES: failing & (bad > 0)}
+    if question.rules.analysis_queue_ratio:
+        found[LONG] = waiting > QUEUED_FACTOR * np.maximum(running(question), LEAST_RUNNING)
+    for name, where in found.items():
+        mark(question, name, rows[where[rows]])
+
+
+class UserProblem(PlainFilter):
+    """If every queue with the input has a temporary problem, tasks that may leave their input try the others."""
+
+    name = "user problem"
+    stage = "temp user problem check"
+    place = 2200
+    activities = frozenset({ANALYSIS})
+    reasons = (Reason("tmp_user_problem", "every queue with the input has a temporary problem for the user"),)
+
+    def applies(self, question: Question) -> bool:
+        """Leave merges alone."""
+        return not question.chunk.is_merging
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Mark problems; refuse all if all have one and there is a second pass to try."""
+        mark_problems(question, rows)
+        if not (question.local and has_second_pass(question) and ignores_locality(question)):
+            return SWITCHED_OFF
+        marked = has_problem(question)[rows]
+        return marked if marked.all() else SWITCHED_OFF
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the problem."""
+        return problem_details(question, row)
+
+
+def problem_details(question: Question, row: int) -> Details:
+    """Return the problems of a row with the numbers compared."""
+    marks = problems(question)
+    told: Details = {"problems": [name for name, rows in marks.items() if rows[row]]}
+    told |= {"nQueue": int(queued(question)[row]), "nRunning": int(running(question)[row])}
+    if marks[USER][row]:
+        numbers = user_queues(question)
+        told |= {"userQ": int(numbers.queued[row]), "userQ_max": float(numbers.limit[row])}
+    if marks[FAILURES][row]:
+        failed, closed, finished = failures_of(question)
+        told |= {"nFailed": int(failed[row]), "nClosed": int(closed[row]), "nFinished": int(finished[row])}
+    return told

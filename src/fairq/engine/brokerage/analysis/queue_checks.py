@@ -1,0 +1,230 @@
+"""Filters of analysis by a queue's state, share, disk traffic, cores, GPUs, jobs closed, pilots (reference 5.3)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairq.engine.brokerage.analysis.selection import rows_called, select
+from fairq.engine.brokerage.architecture import read_architecture
+from fairq.engine.brokerage.columns import Floats
+from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.production.queue_state import pilot_counts
+from fairq.engine.brokerage.production.task_kind import MaxIoIntensity as MaxIoIntensityOfProduction
+from fairq.engine.brokerage.production.task_kind import ZeroShare as ZeroShareOfProduction
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.queue_kinds import flags_of
+from fairq.engine.brokerage.software import ALL, Needs, judge
+from fairq.engine.brokerage.tasks import ANALYSIS
+from fairq.engine.brokerage.world import Failures
+
+_ANALYSIS = frozenset({ANALYSIS})
+
+CLOSED_TO_BROKERS = frozenset({"brokeroff", "test"})
+"""States of queues that only tasks which name queues go to."""
+
+HPO = "HO"
+"""The two-letter rule of hyper parameter optimisation, which brings its own architecture."""
+
+
+class Status(PlainFilter):
+    """The queue must not be offline, and be open to the brokerage unless the task names queues."""
+
+    name = "analysis status"
+    stage = "status check"
+    place = 200
+    activities = _ANALYSIS
+    reasons = (Reason("status", "the queue's status does not allow the task"),)
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse by status; paused and standby queues pass."""
+        columns, chosen = question.columns, select(question)
+        refused = columns.flags("offline", lambda queue: queue.status == "offline")[rows]
+        if chosen.opens:
+            return refused
+        closed = columns.flags("brokeroff or test", lambda queue: queue.status in CLOSED_TO_BROKERS)[rows]
+        if chosen.single is not None:
+            closed = closed & ~rows_called(columns, chosen.single)[rows]
+        return refused | closed
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the status."""
+        return {"status": question.columns.queues[row].status}
+
+
+class ZeroShare(ZeroShareOfProduction):
+    """The queue's fair share policy must leave the task a share."""
+
+    name = "analysis zeroshare"
+    place = 300
+    activities = _ANALYSIS
+
+    def applies(self, question: Question) -> bool:
+        """Leave a queue that the task is given alone."""
+        return select(question).single is None
+
+
+class DiskIO(PlainFilter):
+    """A queue with too much disk traffic takes no tasks that make much themselves."""
+
+    name = "analysis diskIO"
+    stage = "diskIO check"
+    place = 400
+    activities = _ANALYSIS
+    reasons = (Reason("diskIO", "disk traffic of the queue and of the task are over the limit"),)
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse where both are over the limit."""
+        if not question.task.disk_io:
+            return None
+        usage, limit, own = self._numbers(question)
+        return ((usage > limit) & (own > limit))[rows]
+
+    def _numbers(self, question: Question) -> tuple[Floats, Floats, Floats]:
+        columns, task = question.columns, question.task
+        default = question.config.amount("jobbroker.MAX_DISKIO_DEFAULT")
+        usage = columns.unit_numbers_of("disk traffic", lambda unit: columns.world.disk_io.get(unit.name, 0))
+        limit = columns.unit_numbers_of(
+            ("disk traffic limit", default), lambda unit: unit.maxdiskio if unit.maxdiskio > 0 else default
+        )
+        own = np.full(len(columns), float(task.disk_io or 0))
+        if question.asks_for_cores:
+            own = own / np.maximum(columns.unit_numbers_of("unit cores", lambda unit: unit.corecount), 1)
+        return usage, limit, own
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the traffic of both and the limit, kB/s per core."""
+        usage, limit, own = self._numbers(question)
+        return {"usage": float(usage[row]), "limit": float(limit[row]), "diskIO": float(own[row])}
+
+
+class MaxIoIntensity(MaxIoIntensityOfProduction):
+    """A queue may limit the I/O intensity of tasks."""
+
+    name = "analysis max_io_intensity"
+    place = 500
+    activities = _ANALYSIS
+
+
+class Cores(PlainFilter):
+    """The queue's slots must have as many cores as the task's jobs use."""
+
+    name = "analysis cores"
+    stage = "CPU core check"
+    place = 700
+    activities = _ANALYSIS
+    reasons = (
+        Reason("cpucore", "single core jobs and slots of several cores, or the other way round"),
+        Reason("max_cpucore", "the slot has more cores than the task's jobs may use"),
+    )
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Compare the cores of slots with those of the task; 0 is any number."""
+        columns, asked, most = question.columns, question.task.core_count, question.task.rule("CC")
+        mode = "any" if asked == 0 else "multi" if asked is not None and asked > 1 else "single"
+
+        def make() -> Codes:
+            cores = columns.numbers("corecount", lambda queue: queue.corecount)
+            codes = np.zeros(len(columns), dtype=np.uint8)
+            if most:
+                codes[cores > most] = 2
+            if mode != "any":
+                codes[cores <= 1 if mode == "multi" else cores > 1] = 1
+            return codes
+
+        return columns.kept(("analysis cores", mode, most), make)[rows]
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the cores of both."""
+        told: Details = {"corecount": question.columns.queues[row].corecount}
+        if reason.tag == "max_cpucore":
+            return told | {"maxCoreCount": question.task.rule("CC")}
+        return told | {"coreCount": question.task.core_count}
+
+
+class GpuArchitecture(PlainFilter):
+    """Queues flagged ``gpu`` want a platform, and publish their software (obsolete by the page)."""
+
+    name = "gpu"
+    stage = "architecture check"
+    place = 800
+    activities = _ANALYSIS
+    reasons = (Reason("gpu_architecture", "the queue has GPUs and does not publish the task's architecture"),)
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse flagged queues that do not publish software, and all of them to tasks without a platform."""
+        columns = question.columns
+        flagged = columns.kept("gpu flags", lambda: np.array([f.gpu for f in flags_of(columns)], dtype=np.bool_))
+        if not flagged.any() or question.task.has_rule(HPO):
+            return None
+        platform = read_architecture(question.task.architecture, infer_cpu=question.rules.infer_cpu).sw_platform
+        if not platform:
+            return flagged[rows]
+        needs = Needs(platform=platform, hardware_only=True)
+        world = question.world
+
+        def is_silent(name: str, releases: tuple[str, ...]) -> bool:
+            entry, gpus = world.software.get(name), world.gpus.get(name, ())
+            lists = question.rules.gpu_lists
+            judged = judge(needs, releases, entry, gpus, world.software.get(ALL), use_gpu_lists=lists)
+            return judged.verdict != "accepted"
+
+        silent = columns.unit_flags(
+            ("gpu without software", question.rules.gpu_lists), lambda unit: is_silent(unit.name, unit.releases)
+        )
+        return (flagged & silent)[rows]
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return what the queue says and what the task asks for."""
+        queue = question.columns.queues[row]
+        return {"architecture": question.task.architecture, "releases": list(queue.releases)}
+
+
+class Closed(PlainFilter):
+    """Queues where jobs of the task were closed lately (today's code)."""
+
+    name = "closed"
+    stage = "too many closed check"
+    place = 900
+    activities = _ANALYSIS
+    reasons = (Reason("closed", "jobs of the task were closed there in the last hours"),)
+
+    def applies(self, question: Question) -> bool:
+        """Look unless one queue is given or the chunk merges."""
+        return select(question).single is None and not question.chunk.is_merging
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse where one was; by the page, failed and closed jobs count together (see `user_problems`)."""
+        if question.rules.failures_everywhere:
+            return None
+        closed = failures_of(question)[1]
+        return closed[rows] > 0
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return their number."""
+        return {"closed": int(failures_of(question)[1][row])}
+
+
+def failures_of(question: Question) -> tuple[Floats, Floats, Floats]:
+    """Return the task's failed, closed and finished jobs at each row in the last hours."""
+    columns = question.columns
+    known = question.world.failures.get(question.task.task_id, {})
+    counts = np.zeros((3, len(columns.unit_names)))
+    for name, numbers in known.items():
+        if name in columns.unit_numbers:
+            counts[:, columns.unit_numbers[name]] = Failures(*numbers)
+    failed, closed, finished = counts[:, columns.unit_of]
+    return failed, closed, finished
+
+
+class NoPilot(PlainFilter):
+    """Queues where no pilot showed up for 3 hours."""
+
+    name = "analysis pilots"
+    stage = "pilot activity check"
+    place = 1600
+    activities = _ANALYSIS
+    reasons = (Reason("nopilot", "no pilot showed up in the last 3 hours"),)
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse them to all but tests."""
+        return None if question.task.label == "test" else pilot_counts(question.columns)[rows] == 0

@@ -1,0 +1,86 @@
+"""Where the input of an analysis task is, as far as the task as a whole is concerned (reference panda 3.1, 5.1)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fairq.engine.brokerage.availability import VP_SUFFIX, Availability, Replica, availability
+from fairq.engine.brokerage.plugin import Details
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.tasks import Dataset
+
+HIGH_PRIORITY = 2000
+"""Task priority from which input need not be nearby."""
+
+_KEY = "analysis sources"
+
+
+class Sources(NamedTuple):
+    """What is known of the input's replicas.
+
+    Args:
+        available: of each dataset, by name.
+        remote: all of them can be read over WAN from somewhere, those that are distributed apart.
+    """
+
+    available: dict[str, Availability]
+    remote: bool
+
+
+def sources_of(question: Question) -> Sources:
+    """Return what is known of the input's replicas, found once."""
+    if _KEY not in question.notes:
+        question.notes[_KEY] = _sources(question)
+    found = question.notes[_KEY]
+    assert isinstance(found, Sources)
+    return found
+
+
+def _sources(question: Question) -> Sources:
+    available = {dataset.name: _available(question, dataset) for dataset in question.chunk.datasets}
+    whole = (dataset for dataset in question.chunk.datasets if not dataset.distributed)
+    return Sources(available, all(available[dataset.name].remote_source for dataset in whole))
+
+
+def _available(question: Question, dataset: Dataset) -> Availability:
+    storages, total = question.world.storages, len(dataset.lfns)
+    replicas = [
+        Replica(storages[rse], total if held is None else len(held & dataset.lfns), total, rse.endswith(VP_SUFFIX))
+        for rse, held in question.world.replicas.get(dataset.name, {}).items()
+        if rse in storages
+    ]
+    config = question.config
+    most_missing = config.amount("anal_jobbroker.MAX_MISSING_INPUT_FILES")
+    return availability(replicas, most_missing, config.amount("anal_jobbroker.MIN_INPUT_COMPLETENESS"))
+
+
+def incomplete_input(question: Question) -> Details | None:
+    """Return the dataset that no endpoint which can be read has completely enough; None: there is no such.
+
+    Tasks may allow it by rule *AI*.
+    """
+    if question.task.has_rule("AI"):
+        return None
+    sources = sources_of(question)
+    for dataset in question.chunk.datasets:
+        available = sources.available[dataset.name]
+        if not dataset.distributed and not (available.disk or available.tape):
+            return {"dataset": dataset.name, "files": len(dataset.lfns), "complete_at": list(available.locations)}
+    return None
+
+
+def ignores_locality(question: Question) -> bool:
+    """Return whether the task may leave its input: a high priority, little I/O, or failing for long."""
+    task, config, now = question.task, question.config, question.world.now
+    if task.task_priority >= HIGH_PRIORITY:
+        return True
+    cutoff = config.amount("anal_jobbroker.IO_INTENSITY_CUTOFF_USER")
+    if cutoff and task.io_intensity and task.io_intensity <= cutoff:
+        return True
+    hours = config.amount("anal_jobbroker.DATA_CHECK_TIMEOUT_USER")
+    return bool(hours) and task.frozen_time is not None and now - task.frozen_time > hours * 3600
+
+
+def has_second_pass(question: Question) -> bool:
+    """Return whether queues without the input are tried if none is left with it."""
+    return bool(question.chunk.datasets) and sources_of(question).remote

@@ -1,0 +1,99 @@
+"""What stops an analysis task before any queue is looked at: caps, classes, quotas, input (reference panda 5.1)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fairq.engine.brokerage.analysis.sources import incomplete_input
+from fairq.engine.brokerage.outcome import Status
+from fairq.engine.brokerage.plugin import Details, Reason
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.world import UserTotals
+
+QUEUED_FACTOR = 2
+"""Queued jobs or cores that there may be for each one that may run."""
+
+USER_SHARE = "User Analysis"
+TOP_SHARE = "L1 User Analysis"
+"""The share that is throttled by class, and the one above it whose use counts if it is less."""
+
+CLASS_A, CLASS_B, CLASS_C = 1, 0, -1
+CLASS_LIMITS = {CLASS_C: 90.0, CLASS_B: 95.0, CLASS_A: 100.0}
+"""Per cent of the share's target above which tasks of a class wait."""
+
+_CLASS_TAGS = {CLASS_C: "share_class_C", CLASS_B: "share_class_B", CLASS_A: "share_class_A"}
+
+STOPS = (
+    Reason("cap_running_jobs", "too many jobs of the user or working group run", hard=False),
+    Reason("cap_queued_jobs", "too many jobs of the user or working group wait", hard=False),
+    Reason("cap_running_cores", "jobs of the user or working group run on too many cores", hard=False),
+    Reason("cap_queued_cores", "jobs of the user or working group wait for too many cores", hard=False),
+    Reason("share_class_C", "the share is nearly used up, and the task is of class C", hard=False),
+    Reason("share_class_B", "the share is nearly used up, and the task is of class B", hard=False),
+    Reason("share_class_A", "the share is used up, and the task is of class A", hard=False),
+    Reason("global_quota", "the user is over the global disk quota", hard=False),
+    Reason("global_quota_near", "the user is near the global disk quota", hard=False),
+    Reason("incomplete_input", "an input dataset is nowhere complete enough and readable", hard=False),
+)
+
+
+class Stop(NamedTuple):
+    """Why a task goes no further, what becomes of it, and the numbers compared."""
+
+    tag: str
+    status: Status
+    details: Details
+
+
+def stop_of(question: Question) -> Stop | None:
+    """Return what stops the task; None: nothing does. The first in the order of `STOPS` is it."""
+    return _over_cap(question) or _over_share(question) or _over_quota(question) or _without_input(question)
+
+
+def _over_cap(question: Question) -> Stop | None:
+    if question.chunk.is_merging:
+        return None
+    task, config = question.task, question.config
+    owner = task.working_group or task.user or ""
+    total = question.world.user_totals.get(owner, UserTotals())
+    kind = "GROUP" if task.working_group else "USER"
+    for unit, run, wait in (
+        ("jobs", total.running_jobs, total.queued_jobs),
+        ("cores", total.running_cores, total.queued_cores),
+    ):
+        cap = config.amount(f"prio_mgr.CAP_RUNNING_{kind}_{unit.upper()}")
+        told: Details = {"owner": owner, f"CAP_RUNNING_{kind}_{unit.upper()}": cap}
+        if cap and run > cap:
+            return Stop(f"cap_running_{unit}", "waiting", told | {"running": run})
+        if cap and wait > QUEUED_FACTOR * cap:
+            return Stop(f"cap_queued_{unit}", "waiting", told | {"queued": wait})
+    return None
+
+
+def _over_share(question: Question) -> Stop | None:
+    task, world = question.task, question.world
+    used, task_class = world.share_usage.get(USER_SHARE), world.task_classes.get(task.task_id)
+    if task.gshare != USER_SHARE or used is None or task_class not in CLASS_LIMITS:
+        return None
+    percent = 100 * min(used, world.share_usage.get(TOP_SHARE, used))
+    limit = CLASS_LIMITS[task_class]
+    told: Details = {"share_usage": percent, "limit": limit}
+    if task_class == CLASS_A:
+        remaining = world.remaining_slots.get(task.user or "")
+        threshold = question.config.amount("analy_eval.USER_USAGE_THRESHOLD_A")
+        part = 0.5 if remaining is None or not threshold else 1 - remaining / threshold
+        percent *= part
+        told |= {"user_slots_used": part}
+    return Stop(_CLASS_TAGS[task_class], "waiting", told) if percent > limit else None
+
+
+def _over_quota(question: Question) -> Stop | None:
+    quota = question.world.quotas.get(question.task.user or "")
+    if quota is None or (quota.ok and (not quota.near or question.chunk.is_merging)):
+        return None
+    return Stop("global_quota_near" if quota.ok else "global_quota", "failed", {"user": question.task.user})
+
+
+def _without_input(question: Question) -> Stop | None:
+    missing = incomplete_input(question)
+    return None if missing is None else Stop("incomplete_input", "failed", missing)

@@ -1,0 +1,199 @@
+"""The weight of a queue for an analysis task (reference panda 5.5, the page's formula)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fairq.engine.brokerage.analysis.input_data import local_data
+from fairq.engine.brokerage.analysis.locality import locality
+from fairq.engine.brokerage.analysis.numbers import counted_running, queued, start_rate
+from fairq.engine.brokerage.analysis.user_queues import user_queues
+from fairq.engine.brokerage.columns import Floats
+from fairq.engine.brokerage.number_of_jobs import number_of_jobs
+from fairq.engine.brokerage.plugin import Details, PlainWeight, Rows, Weight
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.tasks import ANALYSIS
+
+_ANALYSIS = frozenset({ANALYSIS})
+
+CLASSED_SHARES = frozenset({"User Analysis", "Express Analysis"})
+"""Shares whose jobs are divided among classes of queues by the class of the task."""
+
+HIGH, MIDDLE, LOW = 1, 0, -1
+REST = 0.001
+"""What a class of queues gets that a task of that class is not meant for."""
+
+SMALLEST = 2**-20
+DISK_GIB = 10
+"""GiB of input on disk that add 1 to the data factor."""
+
+
+class Balance(PlainWeight):
+    """Running against queued jobs of the share (the page)."""
+
+    name = "analysis jobs"
+    place = 100
+    activities = _ANALYSIS
+
+    def applies(self, question: Question) -> bool:
+        """Count under the page's rules."""
+        return question.rules.analysis_weight == "ratio"
+
+    def factor(self, question: Question, rows: Rows) -> Floats:
+        """Return (running + 1) / (queued + 1)."""
+        result: Floats = (counted_running(question)[rows] + 1) / (queued(question)[rows] + 1)
+        return result
+
+    def details(self, question: Question, row: int) -> Details:
+        """Return both numbers."""
+        return {"nRun": int(counted_running(question)[row]), "nQueued": int(queued(question)[row])}
+
+
+class Classes(PlainWeight):
+    """The jobs of the task, divided among classes of queues and then by the room that the user has left at each.
+
+    This is what today's code does.
+    """
+
+    name = "analysis classes"
+    place = 100
+    activities = _ANALYSIS
+
+    def applies(self, question: Question) -> bool:
+        """Count under the code's rules."""
+        return question.rules.analysis_weight == "classes"
+
+    def factor(self, question: Question, rows: Rows) -> Floats:
+        """Return the part of the jobs for each queue; pseudo queues of one unit have the same."""
+        units = question.columns.unit_of[rows]
+        _, first, unit = np.unique(units, return_index=True, return_inverse=True)
+        ones = rows[first]
+        remaining = user_queues(question).remaining[ones]
+        classes = queue_classes(question)[ones]
+        jobs = number_of_jobs(question.task, question.chunk)
+        weights = _by_class(question, jobs, remaining, classes)
+        result: Floats = weights[unit] + SMALLEST
+        return result
+
+    def details(self, question: Question, row: int) -> Details:
+        """Return class, rate of starting jobs and room of the user."""
+        columns = question.columns
+        everything = columns.job_counts(None, "running")[row]
+        rate = question.world.to_running_rates.get(columns.queues[row].unit, 0.0)
+        counted = counted_running(question)[row]
+        numbers = user_queues(question)
+        return {
+            "class": int(queue_classes(question)[row]),
+            "trr": float(counted * rate / everything) if everything > 0 else 0.0,
+            "share_trr": float(start_rate(question)[row]),
+            "userR": int(numbers.running[row]),
+            "userQ": int(numbers.queued[row]),
+            "userQRem": float(numbers.remaining[row]),
+            "nRun": int(counted),
+        }
+
+
+class _Room(NamedTuple):
+    """Room of the user in all and by class of queues, and the queues of each class."""
+
+    total: float
+    of_class: dict[int, float]
+    queues: dict[int, int]
+
+
+def queue_classes(question: Question) -> Floats:
+    """Return the class of each row; unknown is in the middle."""
+    known = question.world.site_classes
+    return question.columns.unit_numbers_of("class", lambda unit: known.get(unit.name) or MIDDLE)
+
+
+def _by_class(question: Question, jobs: float, remaining: Floats, classes: Floats) -> Floats:
+    kinds = (HIGH, MIDDLE, LOW)
+    room = _Room(
+        float(remaining.sum()),
+        {kind: float(remaining[classes == kind].sum()) for kind in kinds},
+        {kind: int((classes == kind).sum()) for kind in kinds},
+    )
+    merging = question.chunk.is_merging
+    if question.task.gshare not in CLASSED_SHARES:
+        return jobs * _part(remaining, jobs, room.total, len(remaining), merging)
+    task_class = question.world.task_classes.get(question.task.task_id, HIGH)
+    shares = _divided(jobs, room, task_class)
+    weights = np.zeros(len(remaining))
+    for kind in kinds:
+        of_kind = classes == kind
+        if of_kind.any():
+            part = _part(remaining[of_kind], shares[kind], room.of_class[kind], room.queues[kind], merging)
+            weights[of_kind] = shares[kind] * part
+    return weights
+
+
+def _divided(jobs: float, room: _Room, task_class: int) -> dict[int, float]:
+    """Return the jobs for each class of queues: first those of the task's own class, as far as they have room."""
+    left = min(jobs, room.total)
+    shares = {HIGH: REST, MIDDLE: REST, LOW: REST}
+    if task_class == LOW:
+        shares[LOW] = left
+    elif task_class == MIDDLE:
+        shares[MIDDLE] = min(left, room.of_class[MIDDLE])
+        shares[LOW] = left - shares[MIDDLE]
+        if shares[MIDDLE] > 0:
+            shares[MIDDLE] -= 0.1
+            shares[LOW] += 0.1
+    else:
+        shares[HIGH] = min(left, room.of_class[HIGH])
+        left -= shares[HIGH]
+        shares[MIDDLE] = min(left, room.of_class[MIDDLE])
+        shares[LOW] = left - shares[MIDDLE]
+        if shares[HIGH] > 0:
+            shares[HIGH] -= 0.052
+            shares[MIDDLE] += 0.05
+            shares[LOW] += 0.002
+    return shares
+
+
+def _part(remaining: Floats, jobs: float, room: float, queues: int, merging: bool) -> Floats:
+    """Return the part of *jobs* that goes to each of *queues* by the user's remaining room there."""
+    if room - jobs > 0 and not merging:
+        return np.maximum(remaining - jobs / queues, jobs * 0.001) / (room - jobs)
+    if room > 0:
+        return remaining / room
+    return np.full(len(remaining), 1 / queues)
+
+
+class Data(PlainWeight):
+    """Input that is there: in the first pass the datasets that a queue has, otherwise GiB on its disks (the code)."""
+
+    name = "analysis data"
+    place = 200
+    activities = _ANALYSIS
+
+    def applies(self, question: Question) -> bool:
+        """Count where there is input, under the code's rules."""
+        return bool(question.chunk.datasets) and question.rules.analysis_weight == "classes"
+
+    def factor(self, question: Question, rows: Rows) -> Floats:
+        """Return the factor."""
+        return data_factor(question)[rows]
+
+    def details(self, question: Question, row: int) -> Details:
+        """Return the factor by PanDA's name."""
+        return {"dataW": float(data_factor(question)[row])}
+
+
+def data_factor(question: Question) -> Floats:
+    """Return the factor by input for each row."""
+    if question.local and not locality(question).union:
+        weight = locality(question).weight
+        return np.where(weight > 0, weight, 1.0)
+    data = local_data(question)
+    if data.size < 2**30:
+        return np.ones(len(question.columns))
+    result: Floats = 1 + np.floor(data.disk_size / 2**30) / DISK_GIB
+    return result
+
+
+WEIGHTS: tuple[Weight, ...] = (Balance(), Classes(), Data())
+"""fairq's own weights of analysis."""

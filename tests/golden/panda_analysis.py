@@ -1,0 +1,114 @@
+"""Golden cases of PanDA's analysis broker: whole runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.golden.compare import differences
+from tests.golden.panda_scenario import chunk_of, task_of, world_of
+
+from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS, analysis_plan, broker_analysis
+from fairq.engine.brokerage.outcome import Outcome, Verdict
+from fairq.engine.brokerage.production.final import STAGE as FINAL
+from fairq.engine.brokerage.rules import PANDA
+from fairq.engine.brokerage.run import columns_of
+
+PLAN = analysis_plan()
+STATUS = {"assigned": "SC_SUCCEEDED", "failed": "SC_FAILED", "waiting": "SC_WAITING", "fatal": "SC_FATAL"}
+NOT_NUMBERS = {"verdict", "criteria", "text_hint"}
+
+UNTAGGED = {"VP": "avoid_vp", "GPU": "gpu_architecture"}
+"""Reasons that PanDA prints no tag for, by the hint that was recorded."""
+
+UNTOLD = {"no_data", "wrong_type"}
+"""Reasons that PanDA does not tell at all."""
+
+PRINTED_DIGITS = {"weight": 7, "trr": 3, "userQRem": 3}
+"""Digits behind the point in PanDA's messages."""
+
+
+def run_analysis(name: str, given: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
+    """Run one scenario and return what differs."""
+    if wanted["status"] == "EXCEPTION":
+        return []
+    task = task_of(given, analysis=True)
+    outcome = broker_analysis(task, chunk_of(given), columns_of(world_of(given, task)), PLAN, PANDA)
+    found = differences(STATUS[outcome.status], wanted["status"], "status")
+    tie = wanted.get("tie_at_cut", False)
+    found += _candidates(outcome, wanted["candidates"], tie)
+    if not tie:
+        found += _verdicts(outcome, wanted["verdicts"])
+    return found + differences(_stages(outcome), [list(stage) for stage in wanted["stages"]], "stages")
+
+
+def _candidates(outcome: Outcome, wanted: list[Mapping[str, Any]], tie: bool) -> list[str]:
+    found = [
+        {
+            "queue": one.queue,
+            "unified": one.unit,
+            "weight": one.weight,
+            "nRunningJobsCap": None,
+            "nQueuedJobs": None,
+            "nRunningJobs": None,
+            "maxwdir": one.maxwdir,
+            "platforms": one.platform,
+            "n_local_disk": one.local_files,
+            "n_local_tape": one.tape_files,
+        }
+        for one in outcome.candidates
+    ]
+    if tie:
+        weights = [sorted(one["weight"] for one in side) for side in (found, wanted)]
+        return differences(weights[0], weights[1], "candidates' weights")
+    by_name = [{one["queue"]: dict(one) for one in side} for side in (found, wanted)]
+    return differences(by_name[0], by_name[1], "candidates")
+
+
+def _verdicts(outcome: Outcome, wanted: Mapping[str, list[Mapping[str, Any]]]) -> list[str]:
+    found: dict[str, list[Verdict]] = {}
+    if not outcome.stopped_by:
+        for one in outcome.verdicts():
+            found.setdefault(one.queue if one.weight is not None else one.unit, []).append(one)
+    told = {name for name, verdicts in found.items() if any(one.reason not in UNTOLD for one in verdicts)}
+    lines = []
+    for name, entries in wanted.items():
+        if name in told:
+            lines += _verdict(name, found[name], entries[-1])
+        else:
+            lines.append(f"{name} has no verdict, expected {entries[-1]['criteria']}")
+    untold = [name for name in told if name not in wanted]
+    return lines + [f"{name} is {_criteria(found[name][-1])}, expected no verdict" for name in untold]
+
+
+def _verdict(name: str, told: list[Verdict], wanted: Mapping[str, Any]) -> list[str]:
+    expected = wanted["criteria"] or f"-{UNTAGGED[wanted['text_hint']]}"
+    # The pseudo queues of a unified one may go for several reasons; PanDA tells any of them.
+    fitting = [one for one in told if _criteria(one) == expected]
+    if not fitting:
+        return [f"{name} is {_criteria(told[-1])} {told[-1].details}, expected {expected}"]
+    one = fitting[-1]
+    numbers = {**one.details, **one.numbers, "weight": one.weight}
+    printed = {key: value for key, value in wanted.items() if key not in NOT_NUMBERS}
+    return differences({key: _printed(key, numbers.get(key)) for key in printed}, printed, name)
+
+
+def _printed(key: str, number: Any) -> Any:
+    return round(number, PRINTED_DIGITS[key]) if key in PRINTED_DIGITS and number is not None else number
+
+
+def _criteria(one: Verdict) -> str:
+    return f"-{one.reason}" if one.reason else "+use"
+
+
+def _stages(outcome: Outcome) -> list[list[Any]]:
+    lines: list[list[Any]] = []
+    for stage in outcome.stages:
+        count = None if stage.stage in {FIRST_PASS, SECOND_PASS} else stage.units_after
+        if stage.stage == FINAL:
+            count = len({one.unit for one in outcome.candidates})
+        lines.append([stage.stage, count])
+    return lines
+
+
+RUNNERS = {"anal": run_analysis}
