@@ -1,0 +1,78 @@
+"""Filters and weights of others come through the door that fairq's own come through."""
+
+from __future__ import annotations
+
+import pytest
+from tests.engine.brokerage.pools import ask, names, pool, queue, task, verdict
+
+from fairq.engine.brokerage.model import Queue
+from fairq.engine.brokerage.plugin import Filter, Reason, Weight, per_queue, per_queue_weight
+from fairq.engine.brokerage.production.flow import FILTERS, WEIGHTS, production_plan
+from fairq.engine.brokerage.tasks import ANALYSIS, Task
+from fairq.engine.brokerage.world import World
+
+GREEN = Reason("not_green", "the queue runs on coal")
+
+
+def is_brown(task: Task, queue: Queue, world: World) -> dict[str, object] | None:
+    """The site's own word for its power."""
+    power = queue.params.get("power")
+    return {"power": power} if power == "coal" else None
+
+
+def test_a_rule_about_one_queue_becomes_a_filter() -> None:
+    plan = production_plan([*FILTERS, per_queue("green", GREEN, is_brown)])
+    outcome = ask(pool(queue("WIND"), queue("COAL", params={"power": "coal"})), plan=plan)
+    told = verdict(outcome, "COAL")
+    assert (told.reason, told.stage, told.details) == ("not_green", "green", {"power": "coal"})
+    assert "WIND" in names(outcome)
+    line = next(line for line in outcome.stages if line.stage == "green")
+    assert (line.units_before, line.units_after) == (3, 2)
+
+
+def test_a_temporary_reason_is_sorted_out_with_the_others() -> None:
+    """Until then the queue is counted, and a final reason of a later filter is told instead."""
+    soon = per_queue("green", GREEN._replace(hard=False), is_brown, place=150)
+    outcome = ask(pool(queue("COAL", params={"power": "coal"})), plan=production_plan([*FILTERS, soon]))
+    counts = {line.stage: line.units_after for line in outcome.stages}
+    assert (counts["green"], counts["pilot check"], counts["temporary problem check"]) == (2, 2, 1)
+    late = per_queue("late", Reason("late", "last"), lambda *_: True, place=2300)
+    outcome = ask(pool(queue("COAL", params={"power": "coal"})), plan=production_plan([*FILTERS, soon, late]))
+    assert verdict(outcome, "COAL").reason == "late"
+
+
+def test_a_filter_may_look_at_weighed_queues() -> None:
+    odd = per_queue("odd", Reason("odd", "of that name"), lambda task, queue, world: queue.name == "Q",
+                    stage="final check", place=3550, phase="after")  # fmt: skip
+    told = verdict(ask(pool(queue("Q")), plan=production_plan([*FILTERS, odd])), "Q")
+    assert told.reason == "odd"
+    assert told.weight is not None
+
+
+def test_a_weight_of_others_is_one_more_factor() -> None:
+    wind = per_queue_weight("wind", lambda task, queue, world: 3.0 if queue.name == "WIND" else 1.0)
+    plan = production_plan(weights=[*WEIGHTS, wind])
+    world = pool(queue("WIND"), queue("COAL"))
+    told, before = verdict(ask(world, plan=plan), "WIND"), verdict(ask(world), "WIND")
+    assert told.terms["wind"] == 3
+    assert told.weight == pytest.approx(3 * before.weight)
+    assert verdict(ask(world, plan=plan), "COAL").weight == verdict(ask(world), "COAL").weight
+
+
+def test_what_is_for_analysis_takes_no_part_in_production() -> None:
+    other = per_queue("green", GREEN, is_brown, activities=frozenset({ANALYSIS}))
+    outcome = ask(pool(queue("COAL", params={"power": "coal"})), plan=production_plan([*FILTERS, other]))
+    assert "COAL" in names(outcome)
+
+
+def test_fairq_s_own_have_the_shape_that_is_asked_of_others() -> None:
+    assert all(isinstance(one, Filter) for one in FILTERS)
+    assert all(isinstance(one, Weight) for one in WEIGHTS)
+    assert len({one.name for one in FILTERS}) == len(FILTERS)
+    assert all(one.reasons for one in FILTERS)
+
+
+def test_stages_that_do_not_apply_have_no_line() -> None:
+    lines = [line.stage for line in ask(pool(queue("Q")), task()).stages]
+    assert "SW/HW check" not in lines
+    assert lines[-2:] == ["temporary problem check", "final check"]
