@@ -96,6 +96,46 @@ def why(name: str, folder: Path, repeat: int) -> Iterator[Row]:
         yield f"why {cluster}.0", cost, f"{count} slots; {what}"
 
 
+def preempt(name: str, folder: Path, repeat: int) -> Iterator[Row]:
+    """Negotiate with so many slots, half of which worse users have in use: without and with preemption."""
+    count = int(name.removeprefix("preempt-"))
+    drawn = pools.make(f"b{count}-{2 * count}-100")
+    drawn.write(folder)
+    by_priority = sorted(drawn.submitters, key=lambda submitter: submitter.priority)
+    users = [f"{submitter.accounting_group}@test" for submitter in by_priority[len(by_priority) // 2 :]]
+    since = {"State": "Claimed", "Activity": "Busy", "EnteredCurrentState": pools.NOW - 7200}
+    used = [{**since, "RemoteUser": user, "RemoteOwner": user} for user in users]
+    pools.write_ads(
+        folder / "slots.json",
+        ({**ad, **(used[row // 2 % len(used)] if row % 2 else {})} for row, ad in enumerate(drawn.slot_ads())),
+    )
+    fresh, state, at = folder / "imported.db", folder / "state.db", ("--now", pools.NOW)
+    dumps = [word for kind in ("slots", "jobs", "accounting") for word in (f"--{kind}", folder / f"{kind}.json")]
+    fairq(folder, "--state", fresh, "import", *dumps, *at)
+    policy = "RemoteUserPrio > SubmitterUserPrio * 1.2"
+    stable = "preemption_requirements_stable = true"
+    cases = {
+        "no preemption": "negotiator_consider_preemption = false",
+        "no policy": "negotiator_consider_preemption = true",
+        "20 % better priority": f"preemption_requirements = {policy!r}\n{stable}",
+        "20 %, one hour": f"preemption_requirements = '({policy}) && (time() - EnteredCurrentState > 3600)'\n{stable}",
+    }
+    for rules in ("documented", "htcondor"):
+        for what, lines in cases.items():
+            config = folder / "config.toml"
+            config.write_text(f'[negotiator]\nrules = "{rules}"\n{lines}\n[accounting]\npriority_halflife = 1e30\n')
+
+            def negotiated(config: Path = config) -> Cost:
+                shutil.copy(fresh, state)
+                words = ("--state", state, "--config", config, "negotiate", *at, "--json")
+                return fairq(folder, *words, output=folder / "cycle.json")
+
+            cost = _median(negotiated, repeat)
+            cycle = json.loads((folder / "cycle.json").read_text(encoding="utf-8"))
+            preempted = sum(match["preempted"] is not None for match in cycle["matches"])
+            yield f"{what}", cost, f"{rules}: {len(cycle['matches'])} matches, {preempted} preempt somebody"
+
+
 def submit(_: str, folder: Path, repeat: int) -> Iterator[Row]:
     """Submit one job, and a million of them, in one cluster."""
     description = folder / "job.sub"
@@ -137,7 +177,7 @@ def _compared(name: str, output: Path) -> str:
 def _benchmark(name: str) -> Callable[[str, Path, int], Iterator[Row]] | None:
     if name in ("start", "submit"):
         return {"start": start, "submit": submit}[name]
-    for kind, benchmark in (("userprio-", userprio), ("why-", why)):
+    for kind, benchmark in (("userprio-", userprio), ("why-", why), ("preempt-", preempt)):
         if name.startswith(kind) and name.removeprefix(kind).isdecimal():
             return benchmark
     return pool if pools.NAME.fullmatch(name) else None
@@ -151,7 +191,7 @@ def main() -> int:
     options = parser.parse_args()
     for name in options.names:
         if _benchmark(name) is None:
-            parser.error(f"{name} is neither a pool (a1000-1000-10) nor start, submit, userprio-10000 or why-100000")
+            parser.error(f"{name} is neither a pool (a1000-1000-10) nor start, submit, userprio-10000, why-100000 or preempt-10000")
     for name in options.names:
         benchmark = _benchmark(name)
         assert benchmark is not None

@@ -68,7 +68,7 @@ def summaries(state: State, limit: int | None = None) -> list[CycleSummary]:
         "FROM cycle ORDER BY number DESC LIMIT ?",
         (-1 if limit is None else limit,),
     ).fetchall()
-    return [CycleSummary(*plain, bool(kept)) for *plain, kept in reversed(rows)]
+    return [CycleSummary(*row) for row in reversed([(*plain, bool(kept)) for *plain, kept in rows])]
 
 
 def next_number(state: State) -> int:
