@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fairq.engine.accounting.accountant import Accountant, charges_of
 from fairq.engine.accounting.leases import ExpiredLease, expire_leases
 from fairq.engine.classad import AdColumns
+from fairq.engine.negotiation.piece import Carved
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
 from fairq.records import Ad, Claim, JobRange
 from fairq.state import claims, dynamic_slots, job_ads, jobs, meta, slots, submitters
@@ -18,6 +19,7 @@ from fairq.state.connection import State
 from fairq.steps.accounting_policy import accounting_policy
 from fairq.steps.claimed_ads import with_claim
 from fairq.steps.dynamic_slots import carved_rows, lay_out
+from fairq.steps.imported_parts import imported_parts
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -44,7 +46,7 @@ def load_group_names(state: State) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class LoadedPool:
-    """What a cycle loads from the state."""
+    """What a cycle loads from the state; *imported_parts* are dynamic slots that fairq has no record of, by place."""
 
     slots: PoolSlots
     ids: list[int]
@@ -53,6 +55,7 @@ class LoadedPool:
     claims: dict[int, Claim]
     accountant: Accountant
     expired: list[ExpiredLease]
+    imported_parts: dict[int, Carved]
 
 
 def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
@@ -77,9 +80,11 @@ def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
     accountant = Accountant(records, accounting_policy(settings), last_update, charges)
     if load_group_names(state) != accountant.policy.group_names:
         accountant.recount()
-    carved = carved_rows(dynamic, keys)
-    pool = PoolSlots(stored.names, keys, AdColumns(stored.ads, now=now), draining, carved)
-    return LoadedPool(pool, keys, stored.ads, _load_jobs(state, held.values()), held, accountant, expired)
+    carved, parts = carved_rows(dynamic, keys), {}
+    if settings["negotiator.allow_pslot_preemption"]:
+        parts = imported_parts(stored.names, stored.ads, carved)
+    pool = PoolSlots(stored.names, keys, AdColumns(stored.ads, now=now), draining, {**carved, **parts})
+    return LoadedPool(pool, keys, stored.ads, _load_jobs(state, held.values()), held, accountant, expired, parts)
 
 
 def _load_jobs(state: State, held: Iterable[Claim]) -> Jobs:

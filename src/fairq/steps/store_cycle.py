@@ -13,6 +13,7 @@ from fairq.state.connection import State
 from fairq.steps.claimed_ads import without_claim
 from fairq.steps.cycle_document import Cycle
 from fairq.steps.dynamic_slots import add_slots
+from fairq.steps.imported_parts import adopt
 from fairq.steps.load_pool import GROUP_NAMES, ROUND_ROBIN, LoadedPool, load_group_names
 
 
@@ -85,9 +86,11 @@ def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> Non
     uncharged = [claim for key, claim in pool.claims.items() if key not in charges]
     # Of a job of the queue that runs on, it is a suspended one in a pool that discounts those.
     suspended = [claim for claim in uncharged if claim.cluster is not None and claim.slot_id not in ended]
+    taken = (row for match in cycle.decision.matches for row in match.victims)
+    parts = {row: pool.imported_parts[row] for row in taken if row in pool.imported_parts}
     gone = [claim.slot_id for claim in uncharged if claim.cluster is None or claim.slot_id in ended]
     claims.release(state, gone)
-    dynamic_slots.dissolve(state, gone)
+    dynamic_slots.dissolve(state, [*gone, *adopt(state, parts, pool.ids)])
     pilot_slots.dissolve(state, gone)
     numbers = add_slots(state, cycle.carved, addresses) if cycle.carved else {}
     made = {numbers.get(match.key, match.key): match for match in cycle.decision.matches}

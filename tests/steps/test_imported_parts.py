@@ -1,0 +1,96 @@
+"""Dynamic slots of an imported pool are preempted to make room on their machine, as those that fairq carved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.steps.import_cases import NOW, claimed, job, slot, user
+
+from fairq.state import check
+from fairq.state.connection import reading
+
+Run = Callable[..., Any]
+
+FITS = "/Expr(MY.Cpus > 0 && TARGET.RequestCpus <= MY.Cpus && TARGET.RequestMemory <= MY.Memory)/"
+MACHINE = {"Machine": "m1", "Requirements": FITS, "SlotWeight": "/Expr(Cpus)/"}
+
+
+def part(number: int, holder: str = "bob@example.org") -> dict[str, Any]:
+    """A dynamic slot of one core and 1000 MB; its job is cluster 9."""
+    own = {"Cpus": 1, "Memory": 1000, "DynamicSlot": True, "SlotType": "Dynamic", "SlotID": 1, "CurrentRank": 0.0}
+    return {**claimed(f"slot1_{number}@m1", holder, f"9.{number}", **MACHINE), **own}
+
+
+@pytest.fixture
+def fairq(run: Run, state: Path, tmp_path: Path) -> Run:
+    """A machine of 4 cores and 4500 MB, whose parts bob has, and a job of alice's that wants two cores of it."""
+
+    def fairq(*words: object) -> Any:
+        ended = run("--state", state, *words)
+        assert ended.code == 0, ended.err
+        return json.loads(ended.out) if "--json" in words else ended.out
+
+    rest = slot("slot1@m1", **{**MACHINE, "Cpus": 0, "Memory": 500}, PartitionableSlot=True, SlotID=1)
+    ads = {
+        "slots": [rest, *map(part, range(1, 5))],
+        "jobs": [job(1, RequestCpus=2, RequestMemory=1500)],
+        "accounting": [user("bob@example.org", Priority=90.0), user("alice@example.org", Priority=1.0)],
+    }
+    words: list[object] = []
+    for name, found in ads.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(found))
+        words += [f"--{name}", tmp_path / f"{name}.json"]
+    fairq("config", "set", "accounting.uid_domain", "example.org")
+    fairq("config", "set", "negotiator.preemption_requirements", "RemoteUserPrio > SubmitterUserPrio * 1.2")
+    fairq("config", "set", "negotiator.allow_pslot_preemption", "true")
+    fairq("import", *words, "--now", NOW)
+    return fairq
+
+
+def sound(state: Path) -> bool:
+    with reading(state) as opened:
+        return check.findings(opened) == []
+
+
+@pytest.mark.parametrize("cycles_before", [0, 1])
+def test_as_many_go_as_are_needed(cycles_before: int, fairq: Run, state: Path) -> None:
+    """Two parts are gone, what they had is the new part's and the machine's, and the others run on."""
+    if cycles_before:
+        fairq("hold", 1)
+        fairq("negotiate", "--now", NOW)
+        fairq("release", 1)
+    (match,) = fairq("negotiate", "--now", NOW + 60, "--json")["matches"]
+    assert (match["slot"], match["reason"], match["preempted"]["submitter"]) == (
+        "slot1@m1", "priority", "bob@example.org",
+    )  # fmt: skip
+    slots = {ad["Name"]: (ad["Cpus"], ad["Memory"]) for ad in fairq("slots", "--json")}
+    assert slots.pop("slot1@m1") == (0, 1000)
+    assert slots.pop(match["dynamic_slot"]) == (2, 1500)
+    assert list(slots.values()) == [(1, 1000)] * 2
+    assert sound(state)
+    assert fairq("negotiate", "--now", NOW + 120, "--json")["matches"] == []
+    fairq("finish", 1)
+    assert {ad["Name"]: ad["Cpus"] for ad in fairq("slots", "--json")}["slot1@m1"] == 2
+    assert sound(state)
+
+
+def test_it_is_off_unless_allowed(fairq: Run) -> None:
+    fairq("config", "set", "negotiator.allow_pslot_preemption", "false")
+    assert fairq("negotiate", "--now", NOW, "--json")["matches"] == []
+
+
+def test_a_job_of_the_queue_on_such_a_slot_waits_again(fairq: Run, state: Path, tmp_path: Path) -> None:
+    """Its run is kept, and it may get what is left."""
+    running = [job(9, n, JobStatus=2, Owner="bob", User="bob@example.org", RequestMemory=1000) for n in range(1, 5)]
+    wants = job(1, RequestCpus=2, RequestMemory=1500)
+    (tmp_path / "more.json").write_text(json.dumps([wants, *running]))
+    fairq("import", "--jobs", tmp_path / "more.json", "--now", NOW)
+    (match,) = fairq("negotiate", "--now", NOW + 60, "--json")["matches"]
+    evicted = {match["preempted"]["job"], *(one["job"] for one in match["preempted"]["others"])}
+    assert len(evicted) == 2 and all(one.startswith("9.") for one in evicted)
+    idle = fairq("queue", "--idle", "--json")
+    assert {row["ClusterId"] for row in idle} == {9} and sound(state)
