@@ -191,7 +191,8 @@ def main() -> int:
     options = parser.parse_args()
     for name in options.names:
         if _benchmark(name) is None:
-            parser.error(f"{name} is neither a pool (a1000-1000-10) nor start, submit, userprio-10000, why-100000 or preempt-10000")
+            others = "start, submit, userprio-10000, why-100000 or preempt-10000"
+            parser.error(f"{name} is neither a pool (a1000-1000-10) nor {others}")
     for name in options.names:
         benchmark = _benchmark(name)
         assert benchmark is not None

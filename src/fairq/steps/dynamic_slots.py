@@ -15,8 +15,11 @@ from fairq.engine.negotiation.piece import Carved
 from fairq.records import Ad, DynamicSlot, SlotRecord
 from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State
+from fairq.steps.devices import assigned_gpus, available_gpus, without_gpus
 
-_NOT_OF_CHILDREN = frozenset({"partitionableslot", "numdynamicslots", "name", "slottype"})
+_NOT_OF_CHILDREN = frozenset(
+    {"partitionableslot", "numdynamicslots", "name", "slottype", "assignedgpus", "availablegpus"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,8 @@ def lay_out(
             ads[place] = {**inherited, **ads[place]}
             for name, amount in child.carved.items():
                 taken[name.lower()] = taken.get(name.lower(), 0) + amount
-        ads[places[parent_id]] = _rest(parent, taken, len(family))
+        gpus = [name for child in family for name in assigned_gpus(ads[places[child.slot_id]])]
+        ads[places[parent_id]] = _rest(without_gpus(parent, gpus), taken, len(family))
 
 
 def _rest(parent: Ad, taken: Mapping[str, float], count: int) -> Ad:
@@ -108,6 +112,7 @@ def carved_slots(
     used: dict[str, set[int]] | None = None
     found: dict[Hashable, CarvedSlot] = {}
     lowest: dict[str, int] = {}
+    gpus: dict[str, list[str]] = {}
     for match in matches:
         if match.piece is None:
             continue
@@ -122,6 +127,13 @@ def carved_slots(
         name = f"{stem}_{number}{at}{machine}"
         taken = {resource: plain(amount) for resource, amount in match.piece.amounts.items()}
         ad = _own_ad(name, number, taken, match.piece.cost, ads[match.slot])
+        count = int(next((amount for one, amount in taken.items() if one.lower() == "gpus"), 0))
+        if count:
+            free = gpus.setdefault(parent, available_gpus(ads[match.slot]))
+            free += (one for victim in match.piece.victims for one in assigned_gpus(ads[victim]))
+            if len(free) >= count:
+                ad["AssignedGPUs"] = ",".join(free[:count])
+                del free[:count]
         found[match.key] = CarvedSlot(name, ids[match.slot], ad, taken)
     return found
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from fairq.engine.negotiation.piece import Carved
-from fairq.records import Ad, DynamicSlot
+from fairq.records import Ad, DynamicSlot, SlotRecord
 from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State
+from fairq.steps.devices import assigned_gpus, with_gpus
 from fairq.steps.dynamic_slots import plain
 
 _PART = re.compile(r"(.+)_\d+(@.*)?")
@@ -45,13 +47,14 @@ def adopt(state: State, rows: Mapping[int, Carved], ids: Sequence[int]) -> list[
     if not rows:
         return []
     records = slots.load_all(state)
-    changed = {}
-    for part in rows.values():
+    changed: dict[int, SlotRecord] = {}
+    for row, part in rows.items():
         parent = changed.setdefault(part.parent, records[part.parent])
         for name, value in list(parent.ad.items()):
             amount = next((part.taken[one] for one in part.taken if one.lower() == name.lower()), None)
             if amount is not None and type(value) in (int, float):
                 parent.ad[name] = plain(value + amount)
+        parent.ad = with_gpus(parent.ad, assigned_gpus(records[row].ad))
     slots.add(state, changed.values())
     dynamic_slots.add(state, (DynamicSlot(ids[row], ids[one.parent], dict(one.taken)) for row, one in rows.items()))
     return [ids[row] for row in rows]
@@ -64,5 +67,5 @@ def _amounts(ad: Ad, parent: Ad) -> dict[str, float]:
     return {name: value for name, value in found.items() if type(value) in (int, float) and value > 0}
 
 
-def _value(ad: Ad, lower: str) -> object:
+def _value(ad: Ad, lower: str) -> Any:
     return next((value for name, value in ad.items() if name.lower() == lower), None)

@@ -1,0 +1,60 @@
+"""Which devices a dynamic slot gets: the GPUs of its machine by their names, as the machine advertises them.
+
+A partitionable slot has AssignedGPUs, the names of all its GPUs, and AvailableGPUs, those that no dynamic slot has
+(a list; condor_startd writes into it GPUs_GPU_1a2b3c4d for the GPU-1a2b3c4d). A dynamic slot has its own as
+AssignedGPUs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from fairq.records import Ad
+
+_NAME = re.compile(r"[^\s,{}\"]+")
+
+
+def available_gpus(ad: Ad) -> list[str]:
+    """Return the names of the GPUs of a slot that are still to be had; none if it does not name them."""
+    available, assigned = _value(ad, "availablegpus"), assigned_gpus(ad)
+    if available is None:
+        return assigned
+    known = {f"GPUs_{name.replace('-', '_')}": name for name in assigned}
+    return [known.get(name, name) for name in _names(available)]
+
+
+def assigned_gpus(ad: Ad) -> list[str]:
+    """Return the names of the GPUs that a dynamic slot has."""
+    return _names(_value(ad, "assignedgpus"))
+
+
+def with_gpus(ad: Ad, given_back: Iterable[str]) -> Ad:
+    """Return the *ad* of a partitionable slot with these in AvailableGPUs too; the same if it does not name any."""
+    back = list(given_back)
+    if not back or _value(ad, "availablegpus") is None:
+        return ad
+    kept = {name: value for name, value in ad.items() if name.lower() != "availablegpus"}
+    return {**kept, "AvailableGPUs": [*available_gpus(ad), *back]}
+
+
+def without_gpus(ad: Ad, taken: Iterable[str]) -> Ad:
+    """Return the *ad* of a partitionable slot with AvailableGPUs less those *taken*; the same if it names none."""
+    available, gone = available_gpus(ad), set(taken)
+    if not available or not gone:
+        return ad
+    kept = {name: value for name, value in ad.items() if name.lower() != "availablegpus"}
+    return {**kept, "AvailableGPUs": [name for name in available if name not in gone]}
+
+
+def _names(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [name for name in value if isinstance(name, str)]
+    if not isinstance(value, str):
+        return []
+    return _NAME.findall(value.removeprefix("/Expr(").removesuffix(")/"))
+
+
+def _value(ad: Ad, lower: str) -> Any:
+    return next((value for name, value in ad.items() if name.lower() == lower), None)
