@@ -55,6 +55,7 @@ def _candidates(outcome: Outcome, wanted: list[Mapping[str, Any]], tie: bool) ->
             "n_local_tape": one.tape_files,
         }
         for one in outcome.candidates
+        if not one.jumbo
     ]
     if tie:
         weights = [sorted(one["weight"] for one in side) for side in (found, wanted)]
@@ -83,6 +84,8 @@ def _verdicts(outcome: Outcome, wanted: Mapping[str, list[Mapping[str, Any]]]) -
 
 
 def _verdict(name: str, told: list[Verdict], wanted: Mapping[str, Any]) -> list[str]:
+    if wanted["criteria"] == "+usejumbo":
+        wanted = {**wanted, "criteria": "+use"}
     # The pseudo queues of a unified one may go in the same stage for several reasons; PanDA tells any of them.
     fitting = [one for one in told if _criteria(one) == wanted["criteria"]]
     if not fitting:
@@ -128,7 +131,7 @@ def _stages(outcome: Outcome) -> list[list[Any]]:
         lines.append([stage.stage, stage.units_after])
     for line in lines:
         if line[0] == FINAL:
-            line[1] = len({one.unit for one in outcome.candidates})
+            line[1] = len({one.unit for one in outcome.candidates if not one.jumbo})
     return lines
 
 

@@ -9,10 +9,8 @@ from fairq.engine.brokerage.columns import Columns
 from fairq.engine.brokerage.outcome import Outcome
 from fairq.engine.brokerage.plan import Plan
 from fairq.engine.brokerage.production.flow import broker_production, production_plan
-from fairq.engine.brokerage.pseudo_queues import candidates_of
 from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.tasks import PRODUCTION, Chunk, Task
-from fairq.engine.brokerage.world import World
 from fairq.steps.broker_plugins import Plugins
 
 
@@ -30,8 +28,3 @@ class Flow(NamedTuple):
 def flows(plugins: Plugins) -> dict[str, Flow]:
     """Return the brokerages by activity."""
     return {PRODUCTION: Flow(production_plan(plugins.filters, plugins.weights), broker_production)}
-
-
-def columns_of(world: World) -> Columns:
-    """Return the queues that can be candidates, pseudo queues in the place of their unified ones."""
-    return Columns(world, candidates_of(world.queues.values(), world.resource_types))

@@ -15,13 +15,14 @@ from fairq.engine.brokerage.outcome import Outcome
 from fairq.engine.brokerage.pending import is_exhausted
 from fairq.engine.brokerage.plan import Plan
 from fairq.engine.brokerage.rules import Rules
+from fairq.engine.brokerage.run import columns_of
 from fairq.engine.brokerage.sieve import TEMPORARY_STAGE, UNDECIDED, StageCount
 from fairq.records import Actor, Change
 from fairq.state import broker_cycles, broker_data, history
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
 from fairq.state.connection import State, reading, writing
 from fairq.state.cycle_lock import BROKERAGE, cycle_lock
-from fairq.steps.broker_flows import Flow, columns_of, flows
+from fairq.steps.broker_flows import Flow, flows
 from fairq.steps.broker_plugins import load_plugins
 from fairq.steps.broker_tasks import Brokered, load_brokered
 from fairq.steps.broker_verdict import described, keep, pack, pack_names

@@ -9,7 +9,7 @@ import pytest
 from tests.engine.brokerage.pools import NOW, ask, at, chunk, names, pool, queue, reason, task, verdict
 
 from fairq.engine.brokerage.config import Config
-from fairq.engine.brokerage.model import LinkMetric, Pilots, Relation, Slots, Storage
+from fairq.engine.brokerage.model import LinkMetric, Pilots, Relation, ResourceType, Slots, Storage
 from fairq.engine.brokerage.rules import PANDA
 from fairq.engine.brokerage.tasks import Chunk, Dataset, File
 
@@ -356,3 +356,12 @@ def test_merges_go_to_where_their_input_was_made_or_its_storage_is_read() -> Non
     free = ask(world, waiting, merge)
     assert set(names(free)) == {"OTHER", "READS"}, "after 24 hours and failing for 6 it may go anywhere"
     assert reason(free, "GIVEN") == "status"
+
+
+def test_a_unified_queue_that_no_resource_type_fits_is_told_so() -> None:
+    kinds = (ResourceType("MCORE", 2),)
+    world = pool(queue("U", capability="ucore", corecount=1), queue("V", capability="ucore", corecount=4))
+    outcome = ask(replace(world, resource_types=kinds), task(core_count=4))
+    told = verdict(outcome, "U")
+    assert (told.reason, told.details) == ("no_resource_type", {"corecount": 1, "resource_types": ["MCORE"]})
+    assert names(outcome) == ["V/MCORE"]

@@ -23,9 +23,12 @@ def split_queue(queue: Queue, types: Iterable[ResourceType]) -> list[Queue]:
 
 
 def candidates_of(queues: Iterable[Queue], types: Iterable[ResourceType]) -> list[Queue]:
-    """Return what can be a candidate: *queues*, with the pseudo queues in place of each unified one."""
+    """Return what can be a candidate: *queues*, with the pseudo queues in place of each unified one.
+
+    A unified queue without any pseudo queue stays itself, so that it can be told why it takes nothing.
+    """
     kinds = tuple(types)
-    return [each for queue in queues for each in (split_queue(queue, kinds) if queue.is_unified else [queue])]
+    return [each for queue in queues for each in ((split_queue(queue, kinds) if queue.is_unified else []) or [queue])]
 
 
 def _pseudo_queue(queue: Queue, slot_cores: int, kind: ResourceType) -> Queue:

@@ -40,12 +40,14 @@ from fairq.engine.brokerage.plan import Plan
 from fairq.engine.brokerage.plugin import Filter, Rows, Weight
 from fairq.engine.brokerage.production.final import weighing_of
 from fairq.engine.brokerage.production.flow import weigh
+from fairq.engine.brokerage.production.listing import NoPseudoQueue
 from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.rules import DOCUMENTED, Rules
 from fairq.engine.brokerage.sieve import UNDECIDED, Sieve, StageCount
 from fairq.engine.brokerage.tasks import ANALYSIS, Chunk, Task
 
 FILTERS: tuple[Filter, ...] = (
+    NoPseudoQueue(ANALYSIS),
     AnalysisQueues(),
     DataNearby(),
     Status(),

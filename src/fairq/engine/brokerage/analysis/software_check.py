@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from fairq.engine.brokerage.analysis.selection import select
 from fairq.engine.brokerage.architecture import Architecture
 from fairq.engine.brokerage.platforms import is_pattern, resolve_platform
@@ -13,6 +11,7 @@ from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, R
 from fairq.engine.brokerage.production.software_check import architecture_of
 from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.software import ALL, ANY_RELEASES, Judgement, Needs, judge
+from fairq.engine.brokerage.software_kinds import by_software
 from fairq.engine.brokerage.software_needs import analysis_needs
 from fairq.engine.brokerage.tasks import ANALYSIS
 
@@ -41,10 +40,9 @@ class Software(PlainFilter):
         needs = tuple(analysis_needs(question.task, asked))
 
         def make() -> Codes:
-            codes = [_code(question, unit, needs, asked) for unit in range(len(columns.units))]
-            return np.array(codes, dtype=np.uint8)[columns.unit_of]
+            return by_software(columns, lambda unit: _code(question, unit, needs, asked))
 
-        return columns.kept(("analysis software", needs, asked, lists), make)[rows]
+        return columns.refusals(("analysis software", needs, asked, lists), make, rows)
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return what is asked for, and why the queue does not have it."""

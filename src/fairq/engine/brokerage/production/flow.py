@@ -29,12 +29,19 @@ from fairq.engine.brokerage.production.input_data import input_data
 from fairq.engine.brokerage.production.io_check import InputNearby
 from fairq.engine.brokerage.production.job_numbers import by_type, cap, queued, running, type_cap
 from fairq.engine.brokerage.production.links import FullChain, Link, T1Weight, Transferring
-from fairq.engine.brokerage.production.listing import GivenQueues, ProductionQueues, assign_given_queues
+from fairq.engine.brokerage.production.listing import GivenQueues, NoPseudoQueue, ProductionQueues, assign_given_queues
 from fairq.engine.brokerage.production.queue_state import Inactive, NoPilot, Pledge, Status, Urgent, takes_jumbo_jobs
 from fairq.engine.brokerage.production.slots_needed import Cores, Memory, Network, ScratchDisk, scratch_for_jobs
 from fairq.engine.brokerage.production.software_check import PreferredLevel, Software, platform_at
 from fairq.engine.brokerage.production.storage_check import StorageCheck
-from fairq.engine.brokerage.production.task_kind import DiskIO, EventService, Jumbo, MaxIoIntensity, ZeroShare
+from fairq.engine.brokerage.production.task_kind import (
+    DiskIO,
+    EventService,
+    Jumbo,
+    JumboEvents,
+    MaxIoIntensity,
+    ZeroShare,
+)
 from fairq.engine.brokerage.production.walltime import Walltime
 from fairq.engine.brokerage.production.weights import WEIGHTS as FACTORS
 from fairq.engine.brokerage.question import Question, Weighing
@@ -43,6 +50,7 @@ from fairq.engine.brokerage.sieve import Sieve
 from fairq.engine.brokerage.tasks import PRODUCTION, Chunk, Task
 
 FILTERS: tuple[Filter, ...] = (
+    NoPseudoQueue(PRODUCTION),
     GivenQueues(),
     ProductionQueues(),
     Status(),
@@ -51,6 +59,7 @@ FILTERS: tuple[Filter, ...] = (
     Inactive(),
     ZeroShare(),
     Jumbo(),
+    JumboEvents(),
     DiskIO(),
     Cores(),
     Software(),

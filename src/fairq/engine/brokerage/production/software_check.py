@@ -10,6 +10,7 @@ from fairq.engine.brokerage.platforms import is_pattern, resolve_platform
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, PlainWeight, Reason, Rows
 from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.software import ALL, ANY_RELEASES, Judgement, Needs, judge, level_factor
+from fairq.engine.brokerage.software_kinds import by_software
 from fairq.engine.brokerage.software_needs import production_needs
 from fairq.engine.brokerage.tasks import PRODUCTION
 
@@ -46,8 +47,7 @@ class Software(PlainFilter):
         columns, lists = question.columns, question.rules.gpu_lists
 
         def make() -> Codes:
-            codes = [self._code(question, unit, needs, asked) for unit in range(len(columns.units))]
-            return np.array(codes, dtype=np.uint8)[columns.unit_of]
+            return by_software(columns, lambda unit: self._code(question, unit, needs, asked))
 
         return columns.refusals(("software", needs, asked.base_platform, lists), make, rows)
 

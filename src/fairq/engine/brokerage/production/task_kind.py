@@ -77,37 +77,47 @@ def asker_of(question: Question) -> Asker:
 
 
 class Jumbo(PlainFilter):
-    """Jumbo jobs have queues of their own, which want many events."""
+    """Queues for jumbo jobs take no others."""
 
     name = "jumbo"
     stage = "jumbo job check"
     place = 600
     activities = _PRODUCTION
-    reasons = (
-        Reason("jumbo", "the queue is for jumbo jobs only"),
-        Reason("fewevents", "too few events are ready for a jumbo job"),
-    )
+    reasons = (Reason("jumbo", "the queue is for jumbo jobs only"),)
 
     def applies(self, question: Question) -> bool:
-        """Leave a single given queue alone, and jumbo jobs whose events are not known."""
-        if question.preassigned == "single":
-            return False
-        return not question.task.has_rule("NJ") or question.chunk.ready_events is not None
+        """Look at tasks without jumbo jobs; leave a single given queue alone."""
+        return question.preassigned != "single" and not question.task.has_rule("NJ")
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
-        """Refuse by whether the task makes jumbo jobs."""
+        """Refuse queues for jumbo jobs."""
         columns = question.columns
-        if not question.task.has_rule("NJ"):
-            return columns.refusals("jumbo", lambda: takes_jumbo_jobs(columns), rows)
-        jumbo = takes_jumbo_jobs(columns)[rows]
-        ready = question.chunk.ready_events or 0
+        return columns.refusals("jumbo", lambda: takes_jumbo_jobs(columns), rows)
+
+
+class JumboEvents(PlainFilter):
+    """Queues for jumbo jobs may want a number of events to be ready."""
+
+    name = "jumbo events"
+    stage = "jumbo events check"
+    place = 610
+    activities = _PRODUCTION
+    reasons = (Reason("fewevents", "too few events are ready for a jumbo job"),)
+
+    def applies(self, question: Question) -> bool:
+        """Look at tasks with jumbo jobs whose events are known; leave a single given queue alone."""
+        known = question.chunk.ready_events is not None
+        return question.preassigned != "single" and question.task.has_rule("NJ") and known
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse where too few are ready."""
+        columns, ready = question.columns, question.chunk.ready_events or 0
         few = ready < flag_numbers(columns, "min_events_for_jumbo")[rows]
-        return (jumbo & few) * np.uint8(2)
+        codes: Codes = takes_jumbo_jobs(columns)[rows] & few
+        return codes
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return the events ready and those wanted."""
-        if reason.tag == "jumbo":
-            return {}
         wanted = int(flag_numbers(question.columns, "min_events_for_jumbo")[row])
         return {"ready_events": question.chunk.ready_events, "minEventsForJumbo": wanted}
 

@@ -167,7 +167,8 @@ def network_numbers(question: Question) -> NetworkNumbers:
     choice = question.rules.throughput
 
     def make() -> NetworkNumbers:
-        cap = config.amount("jobbroker.NQUEUED_SAT_CAP")
+        # With a cap of 0 every link is overfull.
+        cap = max(config.amount("jobbroker.NQUEUED_SAT_CAP"), 1.0)
         importance = config.amount("jobbroker.NW_QUEUE_IMPORTANCE")
         known = {
             site: network_weight(
