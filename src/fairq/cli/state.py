@@ -216,6 +216,8 @@ def cycle(
     document, matches = stored_cycle(invocation.state_path, number)
     if "submitters" not in document:
         invocation.note(f"what cycle {document['cycle']} decided is kept no more, only its matches")
+    elif not matches and not any(of["idle"] for of in document["submitters"]):
+        invocation.note(f"cycle {document['cycle']} of {_time(document['time'])} had nothing to match")
     emit(cycle_view(document, matches), output)
 
 

@@ -54,9 +54,11 @@ def add(state: State, cycle: CycleRecord) -> None:
 
 def forget_decisions(state: State, keep: int) -> None:
     """Forget what was decided in all cycles but the last *keep*; the last one of all is kept."""
+    newest = next_number(state) - 1 - max(1, keep)
+    # All before one that is forgotten are: the years that a pool has been running cost nothing.
+    forgotten = "SELECT number FROM cycle WHERE number <= ?1 AND decision = '{}' ORDER BY number DESC LIMIT 1"
     state.connection.execute(
-        "UPDATE cycle SET decision = '{}' WHERE number <= ? AND decision != '{}'",
-        (next_number(state) - 1 - max(1, keep),),
+        f"UPDATE cycle SET decision = '{{}}' WHERE number <= ?1 AND number > coalesce(({forgotten}), 0)", (newest,)
     )
 
 

@@ -184,10 +184,3 @@ def test_reading_a_priority_stores_the_factor_so_that_later_settings_do_not_chan
     assert later.effective_priority("ann@d") == 500.0
     later.forget("ann@d")
     assert later.effective_priority("ann@d") == 0.5
-
-
-def test_every_configured_group_gets_a_record():
-    pool = accountant(group_names=("g",), group_prio_factors={"g": 2.0})
-    pool.add_groups()
-    assert {name: record.priority_factor for name, record in pool.records.items()} == {"<none>": 1000.0, "g": 2.0}
-    assert all(record.is_group for record in pool.records.values())

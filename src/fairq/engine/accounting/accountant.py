@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from fairq.engine.accounting.factors import MINIMUM_FACTOR, AccountingPolicy, resolve_factor
 from fairq.engine.accounting.identity import (
-    ROOT_GROUP,
     assigned_group,
     group_and_ancestors,
     is_group_name,
@@ -95,11 +94,6 @@ class Accountant:
             record = AccountingRecord(name, is_group=is_group_name(name))
             self.records[name] = record
         return record
-
-    def add_groups(self) -> None:
-        """Give every configured group, and ``<none>``, its record with its factor."""
-        for name in (ROOT_GROUP, *self.policy.group_names):
-            self.priority_factor(name)
 
     def forget(self, name: str) -> None:
         """Drop the record of *name*; it starts anew as that of a newcomer when next needed."""
