@@ -12,6 +12,7 @@ import pytest
 
 import fairq
 import fairq.broker_errors
+import fairq.share_errors
 from fairq.cli.command import join_autoformat
 from fairq.cli.options import parse_duration, parse_time
 from fairq.cli.tree import REGISTRY
@@ -162,7 +163,7 @@ class TestErrorClasses:
     CLASSES = sorted(
         {
             cls
-            for module in (fairq.errors, fairq.broker_errors)
+            for module in (fairq.errors, fairq.broker_errors, fairq.share_errors)
             for cls in vars(module).values()
             if isinstance(cls, type) and issubclass(cls, FairqError)
         },

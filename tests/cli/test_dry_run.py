@@ -49,6 +49,9 @@ LINES: dict[str, list[str]] = {
     "broker config set": ["broker config set NW_ACTIVE true"],
     "broker config unset": ["broker config unset NW_THRESHOLD"],
     "broker config import": ["broker config import {folder}/config.json"],
+    "taskqueues shares": ["taskqueues shares", "taskqueues shares --json"],
+    "taskqueues match": ["taskqueues match --site S --cputime 100000"],
+    "taskqueues import": ["taskqueues import {queues}"],
     "config set": ["config set priority_halflife 60"],
     "config import": ["config import {condor}"],
 }
@@ -72,6 +75,8 @@ def pool(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     files["slots"].write_text(json.dumps([{"Name": "new", "Cpus": 1}]))
     files["jobs"].write_text(json.dumps([{"ClusterId": 9, "ProcId": 0, "Owner": "z", "JobStatus": 1}]))
     files["condor"].write_text("PRIORITY_HALFLIFE = 60\n")
+    files["queues"] = tmp_path / "queues"
+    files["queues"].write_text("TQId,Owner,OwnerGroup,CPUTime,Jobs\n5,a,g,360,2\n")
     files["stale"] = tmp_path / "stale"
     files["stale"].write_text(json.dumps([{"PandaID": 5, "jobStatus": "sent", "modificationTime": NOW - 9000}]))
     files["folder"] = tmp_path

@@ -172,22 +172,28 @@ def path(invocation: Invocation, output: Output) -> None:
     examples="""
         fairq config import /etc/condor/condor_config.local --dry-run
         condor_config_val -dump | fairq config import -
+        fairq config import dirac.cfg                            # /Operations and /Registry of a DIRAC
     """,
 )
 def import_(
     invocation: Invocation,
     output: Report,
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="HTCondor configuration, in order; - is stdin.")
+        list[str], typer.Argument(metavar="FILE...", help="HTCondor or DIRAC configuration, in order; - is stdin.")
     ],
     dry_run: DryRun = False,
 ) -> None:
-    """Take the settings over from HTCondor's configuration.
+    """Take the settings over from HTCondor's configuration, or from DIRAC's.
 
     The settings file is replaced (see fairq config set for which); the former one is kept with .bak behind its
     name. The rules become htcondor: what today's negotiator does. Macros, continued lines, conditions and
     $ENV are read as HTCondor reads them. Every line that has no place among the settings is told on stderr
     with the reason; includes are not followed, give those files too.
+
+    A file in DIRAC's syntax, with sections in braces, is told by its content. Read are JobScheduling and
+    JobDescription of /Operations (that of a virtual organisation before Defaults), the groups of /Registry, and a
+    section ShareCorrections that stands alone; the table shares is replaced by them, with the rules dirac, and
+    the other settings stay as they are.
     """
     from fairq.steps.config import import_config
 
@@ -252,6 +258,10 @@ def _points(settings: Settings, records: list[dict[str, Any]]) -> list[Table]:
     return tables
 
 
+def _leaves(value: Any) -> int:
+    return sum(map(_leaves, value.values())) if isinstance(value, dict) else 1
+
+
 def _shown(text: str) -> str:
     return text or "unset"
 
@@ -265,7 +275,7 @@ def _summary(imported: ImportedConfig) -> dict[str, Any]:
     return {
         "File": str(imported.file),
         "Former": str(imported.former) if imported.former else None,
-        "Settings": sum(len(table) for name, table in tables.items() if name not in ("groups", "limits")),
+        "Settings": sum(_leaves(table) for name, table in tables.items() if name not in ("groups", "limits")),
         "Groups": len(tables.get("groups", ())),
         "Limits": len(tables.get("limits", ())),
         "Lines": imported.taken,

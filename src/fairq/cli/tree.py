@@ -30,6 +30,7 @@ REGISTRY: dict[str, Entry] = {
     "why": Entry("fairq.cli.why", "Explain why a job waits, or what a submitter or group gets."),
     "userprio": Entry("fairq.cli.userprio", "Show and change priorities and usage."),
     "quotas": Entry("fairq.cli.quotas", "Show the groups' quotas, try others, check a configuration."),
+    "taskqueues": Entry("fairq.cli.taskqueues", "DIRAC's scheme: task queues, shares, pilots that pull work."),
     "broker": Entry("fairq.cli.broker", "PanDA's brokerage: assign tasks to queues, and say why."),
     "config": Entry("fairq.cli.config", "The settings: show, get, set, check, path, import."),
     "import": Entry("fairq.cli.import_", "Bring a pool in: slots, jobs, accounting, or a whole state."),

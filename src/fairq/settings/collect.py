@@ -16,7 +16,7 @@ from fairq.errors import (
     SettingValueError,
     UnknownSettingError,
 )
-from fairq.settings import names
+from fairq.settings import names, share_blocks
 from fairq.settings.key import Key
 from fairq.settings.keys import GROUP_KEYS, LIMIT_KEY, SECTIONS, SINGLE
 from fairq.settings.origin import Origin
@@ -89,6 +89,9 @@ class Collection:
                 self._add_limits(table, origin)
             else:
                 for name, value in table.items():
+                    if section == "shares" and share_blocks.is_table(name):
+                        self._add_block(name, value, file)
+                        continue
                     at = Origin(file=file, path=(section, name))
                     key = SINGLE.get(f"{section}.{name}")
                     if key is None:
@@ -156,6 +159,16 @@ class Collection:
                 self._set(("groups", name, word), GROUP_KEYS[word], value, at)
             elif not isinstance(value, dict):
                 self._report(names.unknown(f"groups.{name}.{word}", str(at)))
+
+    def _add_block(self, name: str, value: Any, file: Path) -> None:
+        """Add the table ``shares.NAME``."""
+        for leaf in share_blocks.leaves(name, value):
+            at = Origin(file=file, path=leaf.path)
+            if leaf.key is None:
+                error = UnknownSettingError(where=at, key=".".join(leaf.path), hint=leaf.hint)
+                self._report(error)
+            else:
+                self._set(leaf.path, leaf.key, leaf.value, at)
 
     def _add_limits(self, table: Mapping[str, Any], origin: Origin) -> None:
         for name, value in table.items():

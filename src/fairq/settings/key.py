@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-Type = Literal["integer", "real", "boolean", "string", "expression", "list", "choice"]
+Type = Literal["integer", "real", "boolean", "string", "expression", "list", "choice", "option"]
 
 DOCUMENTED = "documented"
 """The rules that follow what a scheme's texts promise, whichever scheme it is."""
@@ -36,7 +36,8 @@ class Key(NamedTuple):
     Args:
         section: the table of the TOML file; ``groups`` and ``limits`` hold names of their own.
         name: the macro's name in lower case, or fairq's own.
-        type: what kind of value; ``list`` is a list of strings, ``expression`` a ClassAd expression.
+        type: what kind of value; ``list`` is a list of strings, ``expression`` a ClassAd expression, ``option``
+            any single value, which whoever reads it checks.
         default: the value if nothing is set, under the rules ``documented``; None is *unset*.
         help: one line for people.
         unit: what a number counts, empty if nothing.
@@ -81,7 +82,7 @@ class Key(NamedTuple):
     @property
     def is_pattern(self) -> bool:
         """Whether it describes the entries of a table with names of its own, and so is no single setting."""
-        return self.section in ("groups", "limits")
+        return self.section in ("groups", "limits") or "." in self.section
 
     def default_under(self, rules: str) -> Any:
         """Return the default under *rules*."""
@@ -90,7 +91,7 @@ class Key(NamedTuple):
     @property
     def scheme(self) -> Scheme:
         """The system that the setting belongs to."""
-        return SCHEMES.get(self.section, HTCONDOR)
+        return SCHEMES.get(self.section.partition(".")[0], HTCONDOR)
 
     @property
     def range(self) -> str:
@@ -111,6 +112,7 @@ class Key(NamedTuple):
             "string": "a text" if self.spaces else "a text without white space",
             "expression": "a ClassAd expression",
             "list": "a list of names",
+            "option": "a number, a text or a list of texts",
             "choice": " or ".join(f'"{choice}"' for choice in self.choices),
         }
         words = ", ".join(part for part in (nouns[self.type], self.range) if part)

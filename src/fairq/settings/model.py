@@ -13,6 +13,7 @@ from fairq.settings.key import DOCUMENTED, Key
 from fairq.settings.keys import CONCURRENCY_LIMIT_DEFAULT, LIMIT_KEY, SINGLE
 from fairq.settings.layers import Layer, layers
 from fairq.settings.origin import DEFAULT, Origin
+from fairq.settings.share_blocks import nested
 
 UPLOADS = "schedd.max_concurrent_uploads"
 
@@ -45,6 +46,20 @@ class Settings:
     def limits(self) -> dict[str, float]:
         """Maximum by lower-case limit name; ``default`` is always there, ``default_<prefix>`` may be."""
         return {entry.path[1]: entry.value for entry in self if entry.path[0] == "limits"}
+
+
+    def block(self, name: str) -> dict[str, Any]:
+        """Return DIRAC's block ``shares.NAME`` (ShareCorrections, RunningLimit, MatchingDelay) as nested options."""
+        return nested({entry.path: entry.value for entry in self}, name)
+
+    @property
+    def share_groups(self) -> dict[str, dict[str, Any]]:
+        """What ``[shares.groups]`` says, by group and key."""
+        found: dict[str, dict[str, Any]] = {}
+        for entry in self:
+            if entry.path[:2] == ("shares", "groups"):
+                found.setdefault(entry.path[2], {})[entry.path[3].lower()] = entry.value
+        return found
 
 
 def load(config: Path | None, state: Path | None, environ: Mapping[str, str]) -> Settings:
@@ -93,6 +108,9 @@ def settle(collection: Collection) -> Settings:
         if path[0] in ("groups", "limits"):
             entries[given[path].name] = given[path]
     default = ("limits", "default")
+    for path, entry in given.items():
+        if len(path) > 2 and path[0] == "shares":
+            entries[entry.name] = entry
     entries.setdefault("limits.default", Entry(default, LIMIT_KEY, CONCURRENCY_LIMIT_DEFAULT, DEFAULT))
     return Settings(entries, _groups(collection))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fairq.errors import UnknownSettingError
+from fairq.settings import share_blocks
 from fairq.settings.key import Key
 from fairq.settings.keys import BY_MACRO, GROUP_KEYS, LIMIT_KEY, SECTIONS, SINGLE
 
@@ -14,7 +15,8 @@ def resolve(text: str, where: str) -> tuple[Key, Path]:
     """Return the key that *text* names, and its path.
 
     Accepted: ``negotiator.rules``, the bare name where it is the only one, a macro's name in any case,
-    ``groups.NAME.quota`` and ``limits.NAME``. Raises UnknownSettingError, which begins with *where*.
+    ``groups.NAME.quota``, ``limits.NAME``, and what is below ``shares``. Raises UnknownSettingError, which begins
+    with *where*.
     """
     lower = text.lower()
     section, _, rest = text.partition(".")
@@ -25,6 +27,11 @@ def resolve(text: str, where: str) -> tuple[Key, Path]:
         raise unknown(text, where)
     if section.lower() == "limits" and rest:
         return LIMIT_KEY, ("limits", rest.lower())
+    if (path := share_blocks.resolve(text)) is not None:
+        found, hint = share_blocks.key_of(path)
+        if found is None:
+            raise UnknownSettingError(where=where, key=text, hint=hint)
+        return found, path if path[1] != "groups" else (*path[:-1], path[-1].lower())
     key = SINGLE.get(lower) or BY_MACRO.get(text.upper()) or _bare(lower)
     if key is None:
         raise unknown(text, where)
@@ -55,8 +62,10 @@ def unknown_section(name: str, where: str) -> UnknownSettingError:
     if key := _bare(name.lower()):
         hint = f"did you mean {key.name} under [{key.section}]?"
         return UnknownSettingError(where=where, key=name, hint=hint)
+    if share_blocks.is_table(name):
+        return UnknownSettingError(where=where, key=f"[{name}]", hint=f"write [shares.{name}]")
     close = difflib.get_close_matches(name.lower(), SECTIONS, 1)
-    tables = ", ".join(f"[{section}]" for section in SECTIONS)
+    tables = ", ".join(f"[{section}]" for section in SECTIONS if "." not in section)
     hint = f"did you mean [{close[0]}]?" if close else f"the tables are {tables}"
     return UnknownSettingError(where=where, key=f"[{name}]", hint=hint)
 

@@ -36,10 +36,22 @@ def from_text(key: Key, text: str) -> Any:
             return from_toml(key, read_integer(text))
         case "real" if not key.unset or text.lower() != key.unset:
             return from_toml(key, read_real(text))
+        case "option":
+            return from_toml(key, _as_number(text))
         case "boolean" if text.lower() in ("true", "false"):
             return text.lower() == "true"
         case _:
             return from_toml(key, text)
+
+
+def _as_number(text: str) -> Any:
+    """Return the number that *text* is, else *text*."""
+    for read in (read_integer, read_real):
+        try:
+            return read(text)
+        except BadValueError:
+            continue
+    return text
 
 
 def read_integer(text: str) -> int:
@@ -129,6 +141,16 @@ def _names(key: Key, value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _option(key: Key, value: Any) -> Any:
+    if isinstance(value, list):
+        return _names(key, value)
+    if not isinstance(value, (str, bool, int, float)):
+        raise BadValueError
+    if not isinstance(value, (str, bool)):
+        _number(key._replace(type="real"), value)
+    return value
+
+
 _READERS: dict[str, Callable[[Key, Any], Any]] = {
     "integer": _number,
     "real": _number,
@@ -137,4 +159,5 @@ _READERS: dict[str, Callable[[Key, Any], Any]] = {
     "expression": _expression,
     "list": _names,
     "choice": _choice,
+    "option": _option,
 }

@@ -14,10 +14,10 @@ def load_all(state: State) -> list[PilotSlot]:
     return [PilotSlot(*row) for row in found]
 
 
-def jobs_at(state: State, site: str) -> list[tuple[str, int, int]]:
-    """Return the jobs, (schedd, cluster, proc) each, that pilots at *site* run."""
+def jobs_at(state: State, site: str) -> list[tuple[str, int, int, str | None]]:
+    """Return the jobs, (schedd, cluster, proc, grid CE) each, that pilots at *site* run."""
     return state.connection.execute(
-        "SELECT coalesce(schedd, ''), cluster, proc FROM pilot_slot JOIN claim USING (slot_id) "
+        "SELECT coalesce(schedd, ''), cluster, proc, grid_ce FROM pilot_slot JOIN claim USING (slot_id) "
         "WHERE site = ? AND cluster IS NOT NULL ORDER BY slot_id",
         (site,),
     ).fetchall()

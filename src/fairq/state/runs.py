@@ -44,3 +44,12 @@ def load(state: State, *, cluster: int | None = None, proc: int | None = None) -
             (cluster, proc),
         )
     return [Run(*row) for row in found]
+
+
+def seconds_between(state: State, since: float, until: float) -> list[tuple[str, float]]:
+    """Return for every submitter how many seconds its ended runs lasted, all together, from *since* to *until*."""
+    return state.connection.execute(
+        "SELECT submitter, sum(min(end_time, ?2) - max(start_time, ?1)) FROM run "
+        "WHERE end_time > ?1 AND start_time < ?2 GROUP BY submitter ORDER BY submitter",
+        (since, until),
+    ).fetchall()

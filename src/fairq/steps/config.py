@@ -18,6 +18,7 @@ from fairq.settings.model import Settings, gather, settle
 from fairq.settings.names import resolve
 from fairq.settings.origin import DEFAULT
 from fairq.settings.values import BadValueError, from_text, to_toml
+from fairq.share_errors import DiracConfigError
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ def check(place: Place, file: Path | None) -> list[FairqError]:
     else:
         settings = gather([Layer("file", file, required=True)], {}, problems.append)
     _check_expressions(settings, problems.append)
+    _check_corrections(settings, problems.append)
     return problems
 
 
@@ -108,24 +110,59 @@ class ImportedConfig:
 def import_config(place: Place, files: Sequence[str], *, dry_run: bool = False) -> ImportedConfig:
     """Replace the file for changes by what the HTCondor configuration in *files* says (``-`` is stdin).
 
-    Raises HTCondorConfigError if a file is no such configuration, SettingValueError for a value HTCondor
-    would refuse, SettingsFileError if a file cannot be read or written; nothing is then changed.
+    A file in DIRAC's syntax, told by its content, gives the table ``shares``. If all are such files, the rest
+    of the settings stays.
+
+    Raises HTCondorConfigError or DiracConfigError if a file is no such configuration, SettingValueError for a
+    value HTCondor would refuse, SettingsFileError if a file cannot be read or written; nothing is then changed.
     """
     import tomli_w
 
+    from fairq.settings.dirac.cfg import is_cfg
     from fairq.settings.writing import replace
 
-    imported = translated([(name, configuration(name)) for name in files], place.environ)
+    texts = [(name, configuration(name)) for name in files]
+    of_dirac = [(name, text) for name, text in texts if is_cfg(text)]
+    of_htcondor = [pair for pair in texts if pair not in of_dirac]
     file = place.destination
+    imported = translated(of_htcondor, place.environ) if of_htcondor else Imported(_document(file))
+    if of_dirac:
+        _add_dirac(imported, of_dirac)
     sources = ", ".join(Path(name).name if name != "-" else "stdin" for name in files)
     comment = "".join(letter if letter.isprintable() else "?" for letter in sources)
-    text = f"# From HTCondor's configuration ({comment}) by fairq config import.\n"
+    whose = " and ".join(["HTCondor's"] * bool(of_htcondor) + ["DIRAC's"] * bool(of_dirac))
+    text = f"# From {whose} configuration ({comment}) by fairq config import.\n"
     text += tomli_w.dumps(imported.document)
     _as_if(place, file, text)
     former = None if dry_run else replace(file, text, keep_former=True)
     return ImportedConfig(
         file, text, imported.document, imported.taken, imported.not_taken, former, imported.without_effect
     )
+
+
+def _document(file: Path) -> dict[str, Any]:
+    """Return what is in the settings' *file*; nothing if it is not there."""
+    try:
+        return parse_document(read_text(file), file)
+    except FileNotFoundError:
+        return {}
+
+
+def _add_dirac(imported: Imported, texts: Sequence[tuple[str, str]]) -> None:
+    """Add to *imported* what DIRAC's configuration in *texts* (files' names and contents) says."""
+    from fairq.settings.dirac.cfg import Section, parse_cfg
+    from fairq.settings.dirac.translate import translate as translate_dirac
+
+    root = Section("")
+    for name, text in texts:
+        root.merge(parse_cfg(text, "stdin" if name == "-" else name))
+    found = translate_dirac(root)
+    if not found.known:
+        problem = "holds nothing about task queues and shares; is it DIRAC's configuration?"
+        raise DiracConfigError(where=", ".join(name for name, _ in texts), problem=problem)
+    imported.document["shares"] = found.document["shares"]
+    imported.taken += found.taken
+    imported.not_taken += found.not_taken
 
 
 def translated(texts: Sequence[tuple[str, str]], environ: Mapping[str, str]) -> Imported:
@@ -169,6 +206,21 @@ def _check_expressions(settings: Settings, report: Report) -> None:
                 _check(entry.value)
             except BadValueError:
                 report(settings.refusal(entry.name))
+
+
+def _check_corrections(settings: Settings, report: Report) -> None:
+    """Report what is wrong with the share corrections; groups that only the state knows are not known here."""
+    block = settings.block("ShareCorrections")
+    if not block:
+        return
+    from fairq.steps.share_correctors import start_corrections
+    from fairq.steps.share_policy import read_groups, share_rules
+
+    try:
+        rules = share_rules(settings)
+        start_corrections(rules, read_groups(settings, {}, rules), block, settings.groups, lambda _: {}, 0)
+    except FairqError as error:
+        report(error)
 
 
 def configuration(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fairq import broker_errors, errors
+from fairq import broker_errors, errors, share_errors
 from fairq.cli.app import CLOSED_PIPE, INTERRUPTED
 from fairq.cli.manual.roff import bold, examples, header, italic, listed, options, page, paragraphs, section, text
 from fairq.cli.manual.walk import Documented, global_options
@@ -101,7 +101,7 @@ def exit_codes() -> Iterator[tuple[int, str]]:
     yield 2, "Wrong use of the command line."
     classes = {
         one.exit_code: one
-        for module in (errors, broker_errors)
+        for module in (errors, share_errors, broker_errors)
         for one in vars(module).values()
         if isinstance(one, type) and issubclass(one, errors.FairqError) and one.exit_code > 2
     }

@@ -24,6 +24,15 @@ DESCRIPTION = (
 ABOUT = {
     "groups": "Accounting groups, each a table of its own: [groups.group_physics] or, with its parent's name "
     'before a dot, [groups."group_physics.higgs"]. The parent must be there too.',
+    "shares": "DIRAC's task queues and shares. Points are named as in fairq's rules; the tables below carry DIRAC's "
+    "own names. fairq config import reads them from a DIRAC configuration.",
+    "shares.groups": "The groups that own shares, each a table of its own: [shares.groups.lhcb_user]. A job's group is "
+    "its accounting_group. One that is not named here has the values of an imported dump, else the defaults.",
+    "shares.ShareCorrections": "DIRAC's block of share correctors, its names and nesting as they are: a table for each "
+    "corrector, in it one for each instance, in it one for each time slice, all called as you like. The schema's own "
+    "example stands below, under EXAMPLE.",
+    "shares.RunningLimit": "How much of what a site takes at once.",
+    "shares.MatchingDelay": "How soon the next job of a kind may start at a site.",
     "limits": "Concurrency limits: how many jobs that name a limit may run at once.",
 }
 
@@ -39,6 +48,27 @@ negotiator_pre_job_rank = "-TARGET.Memory"
 [groups.group_physics]
 quota = 20
 prio_factor = 100.0
+
+[shares.groups.lhcb_user]
+job_share = 1000
+[shares.groups.lhcb_prod]
+job_share = 3000
+job_sharing = true
+
+[shares.ShareCorrections]
+ShareCorrectorsToStart = "WMSHistory"
+[shares.ShareCorrections.WMSHistory.GroupsInstance]
+MaxGlobalCorrectionFactor = 3
+WeekSlice = { TimeSpan = 604800, Weight = 80, MaxCorrection = 2 }
+HourSlice = { TimeSpan = 3600, Weight = 20, MaxCorrection = 5 }
+[shares.ShareCorrections.WMSHistory.lhcb_userInstance]
+Group = "lhcb_user"
+MaxGlobalCorrectionFactor = 3
+WeekSlice = { TimeSpan = 604800, Weight = 80, MaxCorrection = 2 }
+HourSlice = { TimeSpan = 3600, Weight = 20, MaxCorrection = 5 }
+
+[shares.RunningLimit."LCG.CERN.cern".JobType]
+MCSimulation = 150
 """.splitlines()
 
 FILES = (

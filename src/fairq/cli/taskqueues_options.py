@@ -1,0 +1,120 @@
+"""The options by which a pilot describes itself, shared by ``taskqueues match`` and ``taskqueues why``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairq.errors import InvalidNumberError
+
+if TYPE_CHECKING:
+    from fairq.steps.pilots import Pilot
+
+
+def number(what: str, least: float, *, whole: bool) -> Callable[[str | float], float]:
+    """Return a parser of numbers of at least *least* for the option *what*, for ``typer.Option(parser=...)``."""
+
+    def parse(text: str | float) -> float:
+        if not isinstance(text, str):  # a default
+            return text
+        from fairq.settings.values import BadValueError, read_integer, read_real
+
+        try:
+            value: float = read_integer(text) if whole else read_real(text)
+        except BadValueError:
+            value = least - 1
+        if value < least:
+            kind = "a whole number" if whole else "a number"
+            raise InvalidNumberError(what=what, value=text, expected=f"give {kind} of at least {least:g}")
+        return value
+
+    return parse
+
+
+Site = Annotated[str, typer.Option("--site", metavar="SITE", help="The site that the pilot runs at.")]
+CpuTime = Annotated[
+    float,
+    typer.Option(
+        "--cputime",
+        metavar="N",
+        parser=number("--cputime", 0, whole=False),
+        help="CPU time that the pilot has left, in HS06 seconds.",
+    ),
+]
+GridCE = Annotated[str | None, typer.Option("--grid-ce", metavar="CE", help="The computing element.")]
+Platform = Annotated[str | None, typer.Option("--platform", metavar="NAME", help="The platform.")]
+JobType = Annotated[str | None, typer.Option("--job-type", metavar="TYPE", help="Only jobs of this type.")]
+Tag = Annotated[
+    list[str] | None,
+    typer.Option("--tag", metavar="TAG", help="A tag that the pilot offers; may be repeated. Untagged jobs need none."),
+]
+RequiredTag = Annotated[
+    list[str] | None,
+    typer.Option("--required-tag", metavar="TAG", help="Only jobs with this tag, offered too; may be repeated."),
+]
+Group = Annotated[
+    list[str] | None, typer.Option("--group", metavar="GROUP", help="Only jobs of this group; may be repeated.")
+]
+Owner = Annotated[
+    str | None, typer.Option("--owner", metavar="USER", help="Only jobs of this user, and of groups with job sharing.")
+]
+Processors = Annotated[
+    float | None,
+    typer.Option(
+        "--processors",
+        metavar="N",
+        parser=number("--processors", 1, whole=True),
+        help="Processors of the pilot; offers the tags 1Processors to NProcessors and MultiProcessor.",
+    ),
+]
+WholeNode = Annotated[bool, typer.Option("--whole-node", help="The pilot has a whole machine.")]
+MaxRAM = Annotated[
+    float | None,
+    typer.Option(
+        "--max-ram",
+        metavar="MB",
+        parser=number("--max-ram", 0, whole=False),
+        help="Memory of the pilot; not given, no job is kept from it for its memory.",
+    ),
+]
+Reference = Annotated[
+    str | None, typer.Option("--pilot", metavar="NAME", help="What the pilot calls itself; kept with its slot.")
+]
+
+
+PILOT = (
+    "site", "cputime", "grid_ce", "platform", "job_type", "tag", "required_tag", "group", "owner", "processors",
+    "whole_node", "max_ram", "pilot",
+)  # fmt: skip
+"""The parameters of a command that `pilot_of` takes."""
+
+
+def pilot_of(
+    *,
+    site: str,
+    cputime: float,
+    tag: list[str] | None,
+    required_tag: list[str] | None,
+    group: list[str] | None,
+    processors: float | None,
+    pilot: str | None = None,
+    **rest: Any,
+) -> Pilot:
+    """Return the pilot that the options describe."""
+    from fairq.steps.pilots import Pilot
+
+    required = tuple(required_tag or ())
+    return Pilot(
+        site=site,
+        cpu_time=cputime,
+        tags=tuple(dict.fromkeys((*(tag or ()), *required))),
+        required_tags=required,
+        groups=tuple(group or ()),
+        processors=None if processors is None else int(processors),
+        reference=pilot,
+        **rest,
+    )
+
+

@@ -1,0 +1,278 @@
+"""Reading a dump of DIRAC's task queues: JSON, or CSV of the queues alone.
+
+JSON is one object with these members, all but ``task_queues`` optional, or just the array of queues:
+
+- ``time``: seconds since 1970, of when it was made.
+- ``groups``: by name an object with the options of DIRAC's registry: ``JobShare``, ``Properties``,
+  ``AllowBackgroundTQs``, ``VO``.
+- ``task_queues``: objects with ``TQId``, ``Owner``, ``OwnerGroup``, ``CPUTime``; what they ask for in ``Sites``,
+  ``BannedSites``, ``GridCEs``, ``Platforms``, ``JobTypes``, ``Tags`` (arrays, or texts with commas), ``MinRAM``,
+  ``MaxRAM``; ``Priority`` as stored; and, unless ``jobs`` has them, ``Jobs`` (how many) and ``AveragePriority``
+  (of their real priorities; 1 if not given).
+- ``jobs``: objects with ``JobId``, ``TQId``, and ``UserPriority`` or ``RealPriority``.
+- ``history``: by group ("" for use by groups) and time span in seconds the average number of jobs of each group
+  or user; the text ERROR in place of them stands for a report that failed.
+- ``share_corrections``: the block ShareCorrections that was in force.
+
+CSV has the same names as its columns. ``TaskQueue`` will do for ``TQId``, so that what fairq lists can be read.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairq.dumps.source import Source
+from fairq.share_errors import TaskQueueDumpError
+
+LISTS = ("Sites", "BannedSites", "GridCEs", "Platforms", "JobTypes", "Tags")
+_MEMBERS = ("time", "groups", "task_queues", "jobs", "history", "share_corrections")
+_QUEUE = frozenset(
+    (*LISTS, "TQId", "TaskQueue", "Owner", "OwnerGroup", "CPUTime", "MinRAM", "MaxRAM", "Priority", "Jobs",
+     "AveragePriority")
+)  # fmt: skip
+_FAILED = "ERROR"
+_LARGEST = 2**53
+
+
+@dataclass(slots=True)
+class DumpedJob:
+    """A waiting job: its number, and its UserPriority or its real priority."""
+
+    number: int
+    user_priority: int = 1
+    real_priority: float | None = None
+
+
+@dataclass(slots=True)
+class DumpedQueue:
+    """A task queue: *fields* by DIRAC's names, the *priority* that is stored, and its jobs.
+
+    Without *members*, *count* and *average* (of real priorities) are all that is known of the jobs.
+    """
+
+    number: int
+    fields: dict[str, Any]
+    priority: float | None = None
+    count: int = 0
+    average: float = 1.0
+    members: list[DumpedJob] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class TaskQueueDump:
+    """What a dump holds; *groups*, *history* and *corrections* are None if it does not speak of them.
+
+    *history* is by group and span; None in the place of the use is a report that failed.
+    """
+
+    queues: list[DumpedQueue]
+    time: int | None = None
+    groups: dict[str, dict[str, Any]] | None = None
+    history: dict[tuple[str, int], dict[str, float] | None] | None = None
+    corrections: dict[str, Any] | None = None
+
+
+def read_task_queues(source: Source) -> TaskQueueDump:
+    """Return what the dump *source* says.
+
+    Raises:
+        TaskQueueDumpError: naming the place of the first thing that is wrong.
+        UnreadableDumpError, InvalidDumpError: it cannot be read, or is no text.
+    """
+    text = "".join(iter(source.read, ""))
+    return _Reader(source.name).read(text)
+
+
+class _Reader:
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def read(self, text: str) -> TaskQueueDump:
+        start = text.lstrip()[:1]
+        if not start:
+            raise self._wrong("line 1", "it is empty", "give the dump of the task queues")
+        if start not in "[{":
+            return TaskQueueDump(self._queues(self._csv(text), "line {}", 2))
+        try:
+            found = json.loads(text, parse_constant=self._no_number)
+        except json.JSONDecodeError as error:
+            where = f"line {error.lineno}, column {error.colno}"
+            raise self._wrong(where, f"not JSON ({error.msg})", "give one JSON object or array, or CSV") from None
+        except (RecursionError, ValueError):
+            raise self._wrong("its values", "nested too deep, or a number too long", "mend the dump") from None
+        if isinstance(found, list):
+            queues = self._queues(found, "queue {}", 1)
+            self._once(queues)
+            return TaskQueueDump(queues)
+        return self._document(found)
+
+    def _document(self, found: dict[str, Any]) -> TaskQueueDump:
+        for member in found:
+            if member not in _MEMBERS:
+                raise self._wrong(f"member {member!r}", "it is not known", f"known are {', '.join(_MEMBERS)}")
+        if "task_queues" not in found:
+            raise self._wrong("the document", "task_queues is missing", "give an array of task queues")
+        queues = self._queues(self._list(found["task_queues"], "task_queues"), "task_queues[{}]", 0)
+        if "jobs" in found:
+            self._jobs(queues, self._list(found["jobs"], "jobs"))
+        self._once(queues)
+        time = found.get("time")
+        return TaskQueueDump(
+            queues,
+            None if time is None else self._integer(time, "time"),
+            self._groups(found["groups"]) if "groups" in found else None,
+            self._history(found["history"]) if "history" in found else None,
+            self._object(found["share_corrections"], "share_corrections") if "share_corrections" in found else None,
+        )
+
+    def _csv(self, text: str) -> Iterable[dict[str, Any]]:
+        reader = csv.DictReader(io.StringIO(text))
+        known = [name for name in reader.fieldnames or () if name in _QUEUE]
+        if "Owner" not in known:
+            raise self._wrong(
+                "line 1", "it is neither JSON nor CSV with the columns of task queues", "name them as TQId,Owner,..."
+            )
+        return ({name: row[name] for name in known if row[name]} for row in reader)
+
+    def _queues(self, found: Iterable[Any], place: str, first: int) -> list[DumpedQueue]:
+        queues = []
+        numbers: dict[int, str] = {}
+        for at, value in enumerate(found, first):
+            where = place.format(at)
+            queue = self._queue(self._object(value, where), where)
+            if queue.number in numbers:
+                problem = f"task queue {queue.number} is there twice, first at {numbers[queue.number]}"
+                raise self._wrong(where, problem, "leave one of them out")
+            numbers[queue.number] = where
+            queues.append(queue)
+        return queues
+
+    def _queue(self, given: dict[str, Any], where: str) -> DumpedQueue:
+        number = given.get("TQId", given.get("TaskQueue"))
+        if number is None:
+            raise self._wrong(where, "TQId is missing", "give the number of every task queue")
+        fields: dict[str, Any] = {}
+        for name in ("Owner", "OwnerGroup"):
+            fields[name] = self._text(given.get(name), f"{where}.{name}")
+        for name in ("CPUTime", "MinRAM", "MaxRAM"):
+            if name in given or name == "CPUTime":
+                fields[name] = self._integer(given.get(name), f"{where}.{name}")
+        for name in LISTS:
+            if items := self._names(given.get(name), f"{where}.{name}"):
+                fields[name] = items
+        queue = DumpedQueue(self._integer(number, f"{where}.TQId"), fields)
+        if given.get("Priority") is not None:
+            queue.priority = self._real(given["Priority"], f"{where}.Priority")
+        if isinstance(given.get("Jobs"), list):
+            queue.members = [self._job(job, f"{where}.Jobs[{at}]") for at, job in enumerate(given["Jobs"])]
+            queue.count = len(queue.members)
+        elif given.get("Jobs") is not None:
+            queue.count = self._integer(given["Jobs"], f"{where}.Jobs")
+        if given.get("AveragePriority") is not None:
+            queue.average = self._real(given["AveragePriority"], f"{where}.AveragePriority")
+        return queue
+
+    def _jobs(self, queues: list[DumpedQueue], found: list[Any]) -> None:
+        by_number = {queue.number: queue for queue in queues}
+        for queue in queues:
+            queue.count = len(queue.members)
+        for at, value in enumerate(found):
+            where = f"jobs[{at}]"
+            given = self._object(value, where)
+            number = self._integer(given.get("TQId", given.get("TaskQueue")), f"{where}.TQId")
+            if number not in by_number:
+                raise self._wrong(where, f"there is no task queue {number}", "add it to task_queues")
+            by_number[number].members.append(self._job(given, where))
+            by_number[number].count += 1
+
+    def _once(self, queues: list[DumpedQueue]) -> None:
+        seen: dict[int, int] = {}
+        for queue in queues:
+            for job in queue.members:
+                if job.number in seen:
+                    problem = f"job {job.number} is in task queue {seen[job.number]}, too"
+                    raise self._wrong(f"task queue {queue.number}", problem, "leave one of them out")
+                seen[job.number] = queue.number
+
+    def _job(self, value: Any, where: str) -> DumpedJob:
+        if isinstance(value, int) and not isinstance(value, bool):
+            return DumpedJob(self._integer(value, where))
+        given = self._object(value, where)
+        job = DumpedJob(self._integer(given.get("JobId"), f"{where}.JobId"))
+        if given.get("UserPriority") is not None:
+            job.user_priority = int(self._real(given["UserPriority"], f"{where}.UserPriority", least=-math.inf))
+        elif given.get("RealPriority") is not None:
+            job.real_priority = self._real(given["RealPriority"], f"{where}.RealPriority")
+        return job
+
+    def _groups(self, value: Any) -> dict[str, dict[str, Any]]:
+        groups = self._object(value, "groups")
+        return {name: self._object(options, f"groups.{name}") for name, options in groups.items()}
+
+    def _history(self, value: Any) -> dict[tuple[str, int], dict[str, float] | None]:
+        found: dict[tuple[str, int], dict[str, float] | None] = {}
+        for group, spans in self._object(value, "history").items():
+            for span, use in self._object(spans, f"history.{group!r}").items():
+                where = f"history.{group!r}.{span}"
+                key = (group, self._integer(span, where))
+                if use == _FAILED:
+                    found[key] = None
+                    continue
+                found[key] = {
+                    entity: self._real(average, f"{where}.{entity}")
+                    for entity, average in self._object(use, where).items()
+                }
+        return found
+
+    def _names(self, value: Any, where: str) -> list[str]:
+        if value is None or isinstance(value, str):
+            return [name.strip() for name in (value or "").split(",") if name.strip()]
+        return [self._text(name, where) for name in self._list(value, where)]
+
+    def _text(self, value: Any, where: str) -> str:
+        if not isinstance(value, str) or not value.strip() or any("\ud800" <= letter <= "\udfff" for letter in value):
+            raise self._wrong(where, f"{_shown(value)} is no name", "give a text")
+        return value.strip()
+
+    def _integer(self, value: Any, where: str) -> int:
+        number = self._real(value, where)
+        if number != int(number):
+            raise self._wrong(where, f"{_shown(value)} is no whole number", "give one of 0 or more")
+        return int(number)
+
+    def _real(self, value: Any, where: str, least: float = 0.0) -> float:
+        try:
+            number = math.nan if isinstance(value, bool) or value is None else float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not (least <= number <= _LARGEST):
+            problem = "it is missing" if value is None else f"{_shown(value)} is no number of 0 or more"
+            raise self._wrong(where, problem, "give a number")
+        return number
+
+    def _object(self, value: Any, where: str) -> dict[str, Any]:
+        if not isinstance(value, Mapping):
+            raise self._wrong(where, f"{_shown(value)} is no object", "give one with names and values")
+        return dict(value)
+
+    def _list(self, value: Any, where: str) -> list[Any]:
+        if not isinstance(value, list):
+            raise self._wrong(where, f"{_shown(value)} is no array", "give one")
+        return value
+
+    def _no_number(self, constant: str) -> Any:
+        raise self._wrong("its numbers", f"{constant} is no number", "leave it out")
+
+    def _wrong(self, where: str, problem: str, cure: str) -> TaskQueueDumpError:
+        return TaskQueueDumpError(source=self._name, where=where, problem=problem, cure=cure)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:60] + "..."

@@ -1,0 +1,1 @@
+"""DIRAC's configuration language, and what of it the settings take over."""

@@ -1,0 +1,143 @@
+"""DIRAC's configuration files: sections in braces, options, comments (DIRAC ``CFG.loadFromBuffer``)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from fairq.share_errors import DiracConfigError
+
+_OPTION = re.compile(r"([^={}]*?)\s*(\+?=)\s*(.*)", re.DOTALL)
+_BRACE = re.compile(r"[{}]")
+
+
+@dataclass(slots=True)
+class Option:
+    """One option: its *value* as written, without quotes around it, and *where* it stands."""
+
+    value: str
+    where: str
+
+    def items(self) -> list[str]:
+        """Return the value as a list, split at commas, blank items dropped."""
+        return [item.strip() for item in self.value.split(",") if item.strip()]
+
+
+@dataclass(slots=True)
+class Section:
+    """One section: its options and inner sections in file order, and *where* it begins."""
+
+    where: str
+    options: dict[str, Option] = field(default_factory=dict)
+    sections: dict[str, Section] = field(default_factory=dict)
+
+    def merge(self, other: Section) -> None:
+        """Take over what *other* says, over what stands here."""
+        self.options.update(other.options)
+        for name, section in other.sections.items():
+            self.sections.setdefault(name, Section(section.where)).merge(section)
+
+
+def is_cfg(text: str) -> bool:
+    """Say whether *text* is a DIRAC configuration: it has sections in braces, which HTCondor's has not."""
+    former = ""
+    for line in text.splitlines():
+        words = line.strip()
+        if not words or words.startswith("#"):
+            continue
+        name, brace, _ = words.partition("{")
+        if brace:
+            named = name.strip() or former
+            return bool(named) and not re.search(r"[=:\[\]]", named)
+        former = words
+    return False
+
+
+def parse_cfg(text: str, file: str) -> Section:
+    """Return the root section of the configuration *text* of *file*; a section that stands there twice is one.
+
+    Raises DiracConfigError naming file and line.
+    """
+    parser = _Parser(file)
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip().startswith("#"):
+            parser.take(line.strip(), f"{file}:{number}")
+    return parser.finish()
+
+
+class _Parser:
+    """Takes in line after line; what is *pending* is a word that must become a section's name."""
+
+    def __init__(self, file: str) -> None:
+        self._root = Section(file)
+        self._open = [self._root]
+        self._pending, self._pending_where = "", file
+
+    def take(self, rest: str, where: str) -> None:
+        """Take in the line *rest*, option by option and brace by brace."""
+        while rest:
+            option = None if self._pending else _OPTION.fullmatch(rest)
+            if option is not None:
+                rest = self._option(option, where)
+                continue
+            brace = _BRACE.search(rest)
+            word = (rest if brace is None else rest[: brace.start()]).strip()
+            if word:
+                self._expect_nothing()
+                self._pending, self._pending_where = word, where
+            if brace is None:
+                return
+            rest = rest[brace.end() :].strip()
+            if brace.group() == "{":
+                self._begin(where)
+            else:
+                self._end(where)
+
+    def finish(self) -> Section:
+        """Return the root; everything must be closed."""
+        self._expect_nothing()
+        if len(self._open) > 1:
+            raise DiracConfigError(where=self._open[-1].where, problem="the } that closes this section is missing")
+        return self._root
+
+    def _begin(self, where: str) -> None:
+        if not self._pending:
+            raise DiracConfigError(where=where, problem="this { has no section's name before it")
+        inner = self._open[-1].sections.setdefault(self._pending, Section(self._pending_where))
+        self._open.append(inner)
+        self._pending = ""
+
+    def _end(self, where: str) -> None:
+        self._expect_nothing()
+        if len(self._open) == 1:
+            raise DiracConfigError(where=where, problem="this } closes no section")
+        self._open.pop()
+
+    def _option(self, option: re.Match[str], where: str) -> str:
+        """Store an option in the innermost section; return what stands behind it on the line."""
+        name, operator, value = option.groups()
+        if not name.strip():
+            raise DiracConfigError(where=where, problem="no option's name stands before the =")
+        value, rest = _value(value)
+        options = self._open[-1].options
+        former = options.get(name)
+        if operator == "+=" and former is not None and former.value:
+            value = f"{former.value}, {value}"
+        options[name] = Option(value, where)
+        return rest
+
+    def _expect_nothing(self) -> None:
+        if self._pending:
+            problem = f"{self._pending[:60]!r} is neither an option, NAME = value, nor a section, which has a {{ next"
+            raise DiracConfigError(where=self._pending_where, problem=problem)
+
+
+def _value(text: str) -> tuple[str, str]:
+    """Return the value that *text* begins with, and what closes sections behind it on the same line."""
+    closing = re.search(r"\s*[}\s]*\}$", text)
+    rest = ""
+    if closing is not None and text.count("{") < text.count("}"):
+        text, rest = text[: closing.start()], closing.group().strip()
+    quoted = re.fullmatch(r"""(["'])(.*)\1""", text, re.DOTALL)
+    return (quoted.group(2) if quoted else text).strip(), rest
+

@@ -1,0 +1,170 @@
+"""From DIRAC's configuration to the table ``[shares]`` of fairq's settings (reference dirac 2.1, 3.4, 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fairq.settings.dirac.cfg import Option, Section
+from fairq.settings.htcondor.reader import NotTaken
+from fairq.settings.htcondor.translate import Imported
+from fairq.settings.share_keys import BLOCK_KEYS
+from fairq.settings.values import BadValueError, read_integer, read_real
+
+_SCHEDULING = {
+    "EnableSharesCorrection": "enable_shares_correction",
+    "taskQueueCPUTimeIntervals": "task_queue_cpu_time_intervals",
+    "CheckJobLimits": "check_job_limits",
+    "CheckMatchingDelay": "check_matching_delay",
+}
+"""Options of JobScheduling, and the settings that they are."""
+
+_DESCRIPTION = {"DefaultPriority": "default_priority", "DefaultCPUTime": "default_cpu_time"}
+_YES = ("y", "yes", "true", "1")
+_DEFAULTS = "Defaults"
+
+
+def translate(root: Section) -> Imported:
+    """Return what the configuration *root* says about task queues and shares, under the rules dirac.
+
+    Read are JobScheduling (with ShareCorrections, RunningLimit and MatchingDelay) and JobDescription of
+    /Operations, whichever virtual organisation and setup they are for, the groups of /Registry, and a
+    ShareCorrections section that stands alone, as the schema of 2009 has it.
+    """
+    return _Translation(root).run()
+
+
+class _Translation:
+    def __init__(self, root: Section) -> None:
+        self._root = root
+        self._shares: dict[str, Any] = {"rules": "dirac"}
+        self._result = Imported({"shares": self._shares})
+        self._used: set[int] = set()
+        self._sources: dict[str, str] = {}
+
+    def run(self) -> Imported:
+        alone = False
+        # What a virtual organisation says goes before what is for everybody.
+        for path, section in sorted(_walk(self._root, ()), key=lambda found: _DEFAULTS in found[0]):
+            name = path[-1]
+            if name == "JobScheduling":
+                self._used.add(id(section))
+                self._scheduling(path, section)
+            elif name == "JobDescription":
+                self._used.add(id(section))
+                self._options(section, _DESCRIPTION)
+            elif name == "Groups" and path[:-1] in ((), ("Registry",)):
+                self._used.add(id(section))
+                for group, properties in section.sections.items():
+                    self._group(group, properties)
+            elif name == "ShareCorrections" and "JobScheduling" not in path:
+                self._block(path, section)
+                alone = True
+        if alone:
+            # Whoever hands over the block alone wants it at work: in DIRAC that option stands elsewhere.
+            self._shares.setdefault("enable_shares_correction", True)
+        self._result.not_taken += self._left((), self._root)
+        return self._result
+
+    def _scheduling(self, path: tuple[str, ...], section: Section) -> None:
+        self._options(section, _SCHEDULING)
+        for name, inner in section.sections.items():
+            if name in BLOCK_KEYS:
+                self._block((*path, name), inner)
+
+    def _options(self, section: Section, known: dict[str, str]) -> None:
+        for name, option in section.options.items():
+            if name not in known:
+                self._refuse(option, name, "it has no place among the settings")
+                continue
+            value: Any = option.value
+            if name.startswith(("Enable", "Check")):
+                value = option.value.strip().lower() in _YES
+            elif name.startswith("Default"):
+                value = _plain(option.value)
+                if not isinstance(value, int):
+                    self._refuse(option, name, f"{option.value!r} is no whole number")
+                    continue
+            self._take(option, known[name], value)
+
+    def _take(self, option: Option, key: str, value: Any) -> None:
+        former = self._sources.get(key)
+        if former is not None:
+            self._refuse(option, key, f"it is taken from {former}")
+            return
+        self._sources[key] = option.where
+        self._shares[key] = value
+        self._result.taken += 1
+        self._result.known += 1
+
+    def _block(self, path: tuple[str, ...], section: Section) -> None:
+        name = path[-1]
+        self._used.add(id(section))
+        if name in self._shares:
+            self._result.not_taken.append(
+                NotTaken(section.where, "/".join(path), f"{name} is taken from {self._sources[name]}")
+            )
+            return
+        self._sources[name] = section.where
+        self._shares[name] = self._nested(section)
+        self._result.known += 1
+
+    def _nested(self, section: Section) -> dict[str, Any]:
+        self._used.add(id(section))
+        self._result.taken += len(section.options)
+        found: dict[str, Any] = {name: _plain(option.value) for name, option in section.options.items()}
+        return found | {name: self._nested(inner) for name, inner in section.sections.items()}
+
+    def _group(self, name: str, section: Section) -> None:
+        self._used.add(id(section))
+        group: dict[str, Any] = {}
+        for word, option in section.options.items():
+            match word:
+                case "JobShare":
+                    share = _plain(option.value)
+                    if isinstance(share, str) or share < 0:
+                        self._refuse(option, f"{name}/JobShare", "it is no number of 0 or more; DIRAC reads 1000")
+                        continue
+                    group["job_share"] = share
+                case "AllowBackgroundTQs":
+                    group["allow_background_tqs"] = option.value.strip().lower() in _YES
+                case "VO" if option.value:
+                    group["vo"] = option.value
+                case "Properties":
+                    group["job_sharing"] = "JobSharing" in option.items()
+                case _:
+                    continue
+            self._result.taken += 1
+        if group:
+            self._result.known += 1
+            self._shares.setdefault("groups", {})[name] = group
+
+    def _refuse(self, option: Option, name: str, why: str) -> None:
+        self._result.not_taken.append(NotTaken(option.where, name, why))
+
+    def _left(self, path: tuple[str, ...], section: Section) -> Iterator[NotTaken]:
+        """Tell the outermost sections of which nothing was read."""
+        for name, inner in section.sections.items():
+            at = (*path, name)
+            if id(inner) in self._used:
+                continue
+            if any(id(below) in self._used for _, below in _walk(inner, at)):
+                yield from self._left(at, inner)
+            else:
+                yield NotTaken(inner.where, "/" + "/".join(at), "no part of task queues and shares")
+
+
+def _walk(section: Section, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Section]]:
+    for name, inner in section.sections.items():
+        yield (*path, name), inner
+        yield from _walk(inner, (*path, name))
+
+
+def _plain(text: str) -> Any:
+    """Return the number that *text* is, else *text*."""
+    for read in (read_integer, read_real):
+        try:
+            return read(text.strip())
+        except BadValueError:
+            continue
+    return text

@@ -1,0 +1,123 @@
+"""The settings of DIRAC's scheme, and the groups that were imported, as the engine wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fairq.engine.shares.cpu_time import read_segments
+from fairq.engine.shares.groups import JOB_SHARING, read_group
+from fairq.engine.shares.model import Group
+from fairq.engine.shares.options import names
+from fairq.engine.shares.rules import Rules, rules_named
+from fairq.settings.origin import DEFAULT
+from fairq.state import share_groups
+from fairq.state.connection import State
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+POINTS = (
+    "selection", "consolidation", "users_counted", "site_families", "families_as_listed", "candidates", "job_pool",
+    "decimals", "absent_weighted", "failed_report", "weight_of_skipped", "zero_use", "in_group_key",
+    "in_group_statuses", "both_bound_names", "checked_settings", "whole_numbers", "all_is_magic", "blank_lists",
+    "owner_escapes", "negative_values", "private_pilots", "ce_limits",
+)  # fmt: skip
+"""The points of the rules that are settings of the same name."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharePolicy:
+    """What decides about task queues.
+
+    Args:
+        rules: what is computed.
+        groups: the configured and imported groups, by name.
+        segments: bounds of the CPU times that share a queue, in HS06 seconds.
+        capacity: how many jobs a queue takes.
+        default_cpu_time, default_priority: of a job that says nothing of them.
+        corrections: the block ShareCorrections; empty if nothing is to be corrected.
+        job_scheduling: DIRAC's options of limits and delays.
+    """
+
+    rules: Rules
+    groups: Mapping[str, Group]
+    segments: tuple[int, ...]
+    capacity: int
+    default_cpu_time: int
+    default_priority: int
+    corrections: Mapping[str, Any] = field(default_factory=dict)
+    job_scheduling: Mapping[str, Any] = field(default_factory=dict)
+
+
+def share_policy(settings: Settings, state: State, rules_name: str | None = None) -> SharePolicy:
+    """Return the policy that *settings* describe, with the groups that were imported into *state*.
+
+    *rules_name* goes before the rules of the settings.
+
+    Raises:
+        SettingValueError: the intervals of CPU time are no rising whole numbers.
+        ShareCorrectionError: a group's share cannot be meant.
+    """
+    rules = share_rules(settings, rules_name)
+    intervals = settings["shares.task_queue_cpu_time_intervals"]
+    segments = read_segments(intervals)
+    if intervals and rules.checked_settings and ",".join(map(str, segments)) != ",".join(names(intervals)):
+        raise settings.refusal("shares.task_queue_cpu_time_intervals")
+    return SharePolicy(
+        rules=rules,
+        groups=read_groups(settings, {one.name: one.properties for one in share_groups.load_all(state)}, rules),
+        segments=segments,
+        capacity=settings["shares.max_jobs_in_task_queue"],
+        default_cpu_time=settings["shares.default_cpu_time"],
+        default_priority=settings["shares.default_priority"],
+        corrections=settings.block("ShareCorrections") if settings["shares.enable_shares_correction"] else {},
+        job_scheduling={
+            "CheckJobLimits": settings["shares.check_job_limits"],
+            "CheckMatchingDelay": settings["shares.check_matching_delay"],
+            "RunningLimit": settings.block("RunningLimit"),
+            "MatchingDelay": settings.block("MatchingDelay"),
+        },
+    )
+
+
+def share_rules(settings: Settings, name: str | None = None) -> Rules:
+    """Return the rules that *settings* choose, or those called *name*; points that somebody set count either way."""
+    chosen = settings["shares.rules"]
+    if name is None or name == chosen:
+        return rules_named(chosen, **{point: settings[f"shares.{point}"] for point in POINTS})
+    given = [
+        point
+        for point in POINTS
+        if (origin := settings.origin(f"shares.{point}")) is not DEFAULT and origin.words != f"rules {chosen}"
+    ]
+    return rules_named(name, **{point: settings[f"shares.{point}"] for point in given})
+
+
+def read_groups(settings: Settings, imported: Mapping[str, Mapping[str, Any]], rules: Rules) -> dict[str, Group]:
+    """Return the groups with the options *imported* of them and what *settings* say laid over.
+
+    Raises ShareCorrectionError: a group's share cannot be meant.
+    """
+    configured = settings.share_groups
+    options = {
+        name: _over(imported.get(name, {}), configured.get(name, {})) for name in (*imported, *configured)
+    }
+    return {name: read_group(name, options[name], rules) for name in options}
+
+
+def _over(imported: Mapping[str, Any], configured: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a group's options by DIRAC's names: as imported, with what is configured laid over it."""
+    options = dict(imported)
+    if "job_share" in configured:
+        share = configured["job_share"]
+        options["JobShare"] = int(share) if float(share).is_integer() else share
+    if "job_sharing" in configured:
+        others = [name for name in names(options.get("Properties")) if name != JOB_SHARING]
+        options["Properties"] = [*others, JOB_SHARING] if configured["job_sharing"] else others
+    if "allow_background_tqs" in configured:
+        options["AllowBackgroundTQs"] = configured["allow_background_tqs"]
+    if configured.get("vo"):
+        options["VO"] = configured["vo"]
+    return options

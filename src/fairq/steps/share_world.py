@@ -1,0 +1,124 @@
+"""Everything that the commands about task queues look at: one snapshot, recalculated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from fairq.engine.shares.corrections import TO_START
+from fairq.engine.shares.model import Group
+from fairq.engine.shares.options import names
+from fairq.engine.shares.recalculation import Recalculation, recalculate
+from fairq.records import JobStatus
+from fairq.share_errors import UnknownShareGroupError
+from fairq.state import jobs
+from fairq.state.connection import State
+from fairq.steps.form_queues import FormedQueues, form_queues
+from fairq.steps.job_requirements import identity_of, relevant
+from fairq.steps.share_correctors import start_corrections
+from fairq.steps.share_history import ShareHistory
+from fairq.steps.share_policy import SharePolicy, share_policy
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+class Told(Protocol):
+    """What people should be told (*notes*), and what only those who want to know more (*details*)."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What people should be told."""
+
+    @property
+    def details(self) -> list[str]:
+        """What the correctors have to say."""
+
+
+@dataclass(slots=True)
+class ShareWorld:
+    """The task queues of one snapshot, their priorities, and what there is to tell of them (see `Told`)."""
+
+    policy: SharePolicy
+    formed: FormedQueues
+    result: Recalculation
+    notes: list[str]
+    details: list[str]
+
+    @property
+    def priorities(self) -> dict[int, float]:
+        """The priority of every queue as it is kept, by the queue's number."""
+        kept = self.result.kept_priorities()
+        return {queue.number: priority for queue, priority in zip(self.formed.queues, kept, strict=True)}
+
+
+def load_world(state: State, settings: Settings, now: int, rules: str | None = None) -> ShareWorld:
+    """Form the task queues of *state* and recalculate all priorities as of *now*, by the settings' *rules* or others.
+
+    Raises:
+        ShareCorrectionError, ShareCorrectorError, DiracStopsError: see `start_corrections`.
+        SettingValueError: see `share_policy`.
+    """
+    policy = share_policy(settings, state, rules)
+    formed = form_queues(state, policy)
+    owning = dict.fromkeys(queue.requirements.group for queue in formed.queues)
+    groups = dict(policy.groups)
+    if policy.rules.checked_settings:
+        # Who owns queues takes part in corrections even if nobody has configured the group; in DIRAC it does not.
+        groups |= {name: Group(name) for name in owning if name not in groups}
+    corrections = None
+    if names(policy.corrections.get(TO_START)):
+        history = ShareHistory(state, {*groups, *owning, *settings.groups, *_running_groups(state)}, now)
+        corrections = start_corrections(policy.rules, policy.groups, policy.corrections, owning, history, now)
+    result = recalculate(formed.records(), groups, policy.rules, corrections)
+    details = [] if corrections is None else corrections.notes
+    return ShareWorld(policy, formed, result, _left_out(formed), [*details, *_inert(policy)])
+
+
+def _running_groups(state: State) -> set[str]:
+    """Return the groups of the running jobs."""
+    running = jobs.select(state, statuses=[JobStatus.RUNNING])
+    shared = jobs.ads(state, {job.ad_id for job in running})
+    return {identity_of(relevant({**shared[job.ad_id], **(job.own or {})}), job.owner)[1] for job in running}
+
+
+def _left_out(formed: FormedQueues) -> list[str]:
+    if not formed.left_out:
+        return []
+    job, reason = formed.left_out[0]
+    count = sum(len(job) for job, _ in formed.left_out)
+    jobs_are = "1 idle job is" if count == 1 else f"{count} idle jobs are"
+    return [f"{jobs_are} in no task queue; the first is job {job.cluster}.{job.first_proc}: {reason}"]
+
+
+def _inert(policy: SharePolicy) -> list[str]:
+    if policy.rules.in_group_key != "dn" or not _corrects_inside(policy):
+        return []
+    return [
+        "corrections inside a group do nothing under the rules dirac, as in DIRAC, which looks for distinguished "
+        'names among names; set shares.in_group_key = "name" to have them work'
+    ]
+
+
+def _corrects_inside(policy: SharePolicy) -> bool:
+    return any(
+        isinstance(instance, dict) and instance.get("Group")
+        for block in policy.corrections.values()
+        if isinstance(block, dict)
+        for instance in block.values()
+    )
+
+
+def check_group(world: ShareWorld, group: str | None, where: str) -> None:
+    """Raise UnknownShareGroupError if *group* is neither configured nor owns a task queue.
+
+    Where no group is configured, one whose jobs all run cannot be told from one that does not exist: none is wrong.
+    """
+    from difflib import get_close_matches
+
+    known = {*world.policy.groups, *(queue.requirements.group for queue in world.formed.queues)}
+    if group is None or group in known or not world.policy.groups:
+        return
+    close = get_close_matches(group, sorted(known), 1)
+    hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(known)) or 'none'}"
+    raise UnknownShareGroupError(where=where, group=group, hint=hint)

@@ -1,0 +1,95 @@
+"""Many pilots at one state: each job is handed out once, none is lost, and a kill leaves the state sound."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairq.state import check, claims, history, jobs, pilot_slots
+from fairq.state.connection import reading
+
+Run = Callable[..., Any]
+
+NOW = 1_795_210_080
+PROCESSES, PILOTS = 20, 25
+JOBS = PROCESSES * PILOTS
+
+PILOT = """
+import contextlib, io, json, sys
+from fairq.cli.app import main
+
+state, site, pilots = sys.argv[1], sys.argv[2], int(sys.argv[3])
+got = []
+for number in range(pilots):
+    words = ["--state", state, "taskqueues", "match", "--site", site, "--cputime", "90000", "--json"]
+    out = io.StringIO()
+    out.reconfigure = lambda **_: None
+    with contextlib.redirect_stdout(out):
+        code = main([*words, "--pilot", f"{site}-{number}"])
+    assert code == 0, code
+    got += [match["job"] for match in json.loads(out.getvalue())["matches"]]
+print(json.dumps(got))
+"""
+
+
+def queue_up(run: Run, state: Path, count: int) -> None:
+    """Queue jobs of four users in two groups, with a slot of the pool among them."""
+    for owner, group in (("anna", "lhcb_user"), ("bert", "lhcb_user"), ("prod", "lhcb_prod"), ("mc", "lhcb_prod")):
+        who = ["--accounting-group", group, "--accounting-group-user", owner]
+        words = ["submit", "--count", count // 4, *who, "--now", NOW, "--", "/bin/true"]
+        assert run("--state", state, *words).code == 0
+    assert run("--state", state, "slots", "add", "node").code == 0
+
+
+def start(state: Path, site: str, pilots: int) -> subprocess.Popen[str]:
+    line = [sys.executable, "-c", PILOT, str(state), site, str(pilots)]
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_500_pilots_from_20_processes_get_500_jobs(run: Run, state: Path) -> None:
+    queue_up(run, state, JOBS)
+    running = [start(state, f"Site{number}.example.org", PILOTS) for number in range(PROCESSES)]
+    handed: list[str] = []
+    for process in running:
+        out, error = process.communicate(timeout=300)
+        assert (process.returncode, error) == (0, "")
+        handed += json.loads(out)
+
+    assert len(handed) == JOBS
+    assert sorted(handed) == sorted(f"{cluster}.{proc}" for cluster in range(1, 5) for proc in range(JOBS // 4))
+    with reading(state) as opened:
+        assert {job.status for job in jobs.select(opened)} == {2}
+        assert len(claims.load_all(opened)) == len(pilot_slots.load_all(opened)) == JOBS
+        assert sum("TaskQueue" in (entry.after or {}) for entry in history.load(opened)) == JOBS
+        assert check.findings(opened) == []
+    assert run("--state", state, "finish", "--all").code == 0
+    with reading(state) as opened:
+        assert (claims.load_all(opened), pilot_slots.load_all(opened)) == ([], [])
+        assert check.findings(opened) == []
+
+
+@pytest.mark.parametrize("seconds", [0.3, 0.45, 0.6, 0.75])
+def test_a_killed_pilot_takes_a_job_along_or_does_not(run: Run, state: Path, seconds: float) -> None:
+    """Whatever moment it is killed at: every job either waits or runs on a slot of its own."""
+    queue_up(run, state, 40)
+    with start(state, "Site.example.org", 40) as process:
+        time.sleep(seconds)
+        process.send_signal(signal.SIGKILL)
+    with reading(state) as opened:
+        counts = jobs.counts_by_submitter(opened).values()
+        waiting, busy = sum(count[0] for count in counts), sum(count[1] for count in counts)
+        assert waiting + busy == 40
+        assert len(pilot_slots.load_all(opened)) == busy
+        assert check.findings(opened) == []
+    ended = run("--state", state, "taskqueues", "match", "--site", "Site.example.org", "--cputime", 90000,
+                "--count", 40, "--json")  # fmt: skip
+    assert len(json.loads(ended.out)["matches"]) == waiting
+    assert run("--state", state, "state", "check").code == 0
