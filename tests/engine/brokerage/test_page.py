@@ -200,3 +200,8 @@ def test_the_ten_best_are_taken_equals_by_name() -> None:
 def test_the_rules_are_named_in_the_result() -> None:
     assert ask(pool()).question.rules is DOCUMENTED
     assert ask(pool(), rules=PANDA).question.rules.name == "panda"
+
+
+def test_urgent_tasks_without_a_nucleus_only_avoid_opportunistic_queues() -> None:
+    outcome = ask(pool(queue("SAT"), queue("FREE", pledgedcpu=-1)), task(current_priority=800, nucleus=None))
+    assert [reason(outcome, name) for name in ("SAT", "FREE")] == ["", "opportunistic"]

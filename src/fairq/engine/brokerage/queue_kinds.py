@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from fairq.engine.brokerage.catchall import Flags, read_flags
 from fairq.engine.brokerage.columns import Booleans, Columns
 from fairq.engine.brokerage.model import Queue
@@ -31,10 +33,13 @@ def flags_of(columns: Columns) -> tuple[Flags, ...]:
 
 def runs(columns: Columns, activity: Activity) -> Booleans:
     """Return for each row whether *activity* runs there; production needs a cloud as well."""
-    return columns.flags(
-        f"runs {activity}",
-        lambda queue: (
-            activity in activities_of(queue, read_flags(queue.catchall, queue.params))
-            and (activity != PRODUCTION or bool(queue.cloud))
-        ),
-    )
+
+    def make() -> Booleans:
+        needs_cloud = activity == PRODUCTION
+        found = [
+            activity in activities_of(queue, flags) and (bool(queue.cloud) or not needs_cloud)
+            for queue, flags in zip(columns.queues, flags_of(columns), strict=True)
+        ]
+        return np.array(found, dtype=np.bool_)
+
+    return columns.kept(("runs", activity), make)

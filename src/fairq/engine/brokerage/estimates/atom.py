@@ -46,6 +46,8 @@ def smallest_job(task: Task, chunk: Chunk) -> Atom:
     master, *secondaries = chunk.datasets
     files_per_job = task.rule("NF") or None
     events_per_job = None if files_per_job else task.rule("NE") or None
+    if master.files and not secondaries and events_per_job is None and (files_per_job or 1) == 1:
+        return _largest_file(master.files)
     total = len(master.files)
     done = 0
     largest = Atom()
@@ -61,6 +63,12 @@ def smallest_job(task: Task, chunk: Chunk) -> Atom:
             max(largest.events, sum(map(effective_events, files))),
         )
     return largest
+
+
+def _largest_file(files: Sequence[File]) -> Atom:
+    # The same for jobs of a single file, which most are.
+    largest = max(file.fsize or 0 for file in files)
+    return Atom(largest, max(map(effective_mib, files)), max(map(effective_events, files)))
 
 
 def _share(secondary: int, taken: int, total: int) -> int:

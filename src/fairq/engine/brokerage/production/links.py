@@ -11,6 +11,7 @@ from fairq.engine.brokerage.production.nucleus import (
     down_nuclei,
     link_numbers,
     nucleus,
+    satellite_of,
     satellites,
 )
 from fairq.engine.brokerage.question import Question
@@ -62,7 +63,7 @@ class Link(PlainFilter):
 
     def _codes(self, question: Question, place: Nucleus, key: str) -> Codes:
         columns, config = question.columns, question.config
-        tested = ~place.at_nucleus & np.array([bool(site) for site in satellites(columns)], dtype=np.bool_)
+        tested = ~place.at_nucleus & ~satellites(columns).are("")
         if place.output is not None and not place.output.is_up("write_wan"):
             return tested.astype(np.uint8)
         if place.totals.get(key, 0) >= config.amount("jobbroker.NQUEUED_NUC_CAP_FOR_JOBS"):
@@ -76,7 +77,7 @@ class Link(PlainFilter):
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return what is queued or blocked, and the cap."""
         place, key, config = nucleus_of(question), queued_key(question), question.config
-        told: Details = {"nucleus": place.name, "satellite": satellites(question.columns)[row]}
+        told: Details = {"nucleus": place.name, "satellite": satellite_of(question.columns, row)}
         if reason.tag == "dest_blacklisted":
             output = place.output
             return told | ({"endpoint": output.rse, "write_wan": output.activities.get("write_wan")} if output else {})
@@ -103,8 +104,7 @@ class Transferring(PlainFilter):
         columns, place = question.columns, nucleus_of(question)
 
         def make() -> Codes:
-            tested = ~place.near & ~place.at_nucleus
-            tested &= np.array([bool(site) for site in satellites(columns)], dtype=np.bool_)
+            tested = ~place.near & ~place.at_nucleus & ~satellites(columns).are("")
             moving, limit = self._numbers(question)
             codes: Codes = tested & (moving > np.maximum(limit, 2 * columns.job_counts(None, "running")))
             return codes

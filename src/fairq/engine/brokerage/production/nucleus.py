@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairq.engine.brokerage.columns import Booleans, Columns, Floats
 from fairq.engine.brokerage.endpoints import Endpoints
@@ -55,22 +56,45 @@ def nucleus(columns: Columns, name: str | None) -> Nucleus:
     return columns.kept(("nucleus", name), partial(_nucleus, columns, name or ""))
 
 
-def satellites(columns: Columns) -> tuple[str, ...]:
-    """Return for each row the site of its default output endpoint; empty if it has none."""
+class Satellites(NamedTuple):
+    """The sites of the queues' default output endpoints, and which of them is each row's; empty is none."""
 
-    def make() -> tuple[str, ...]:
-        sites = [e.default_write.site if e.default_write else "" for e in columns.endpoints()]
-        return tuple(sites[unit] for unit in columns.unit_of)
+    sites: tuple[str, ...]
+    of_rows: NDArray[np.intp]
+
+    def spread(self, of_sites: Sequence[float]) -> Floats:
+        """Return a number of each site for each row."""
+        return np.array(of_sites, dtype=np.float64)[self.of_rows]
+
+    def are(self, name: str) -> Booleans:
+        """Return for each row whether its satellite is the site *name*."""
+        return np.array([site == name for site in self.sites], dtype=np.bool_)[self.of_rows]
+
+
+def satellites(columns: Columns) -> Satellites:
+    """Return the site of each row's default output endpoint."""
+
+    def make() -> Satellites:
+        of_units = [e.default_write.site if e.default_write else "" for e in columns.endpoints()]
+        sites = tuple(sorted(set(of_units)))
+        numbers = {site: number for number, site in enumerate(sites)}
+        return Satellites(sites, np.array([numbers[site] for site in of_units], dtype=np.intp)[columns.unit_of])
 
     return columns.kept("satellites", make)
+
+
+def satellite_of(columns: Columns, row: int) -> str:
+    """Return the site of the default output endpoint of one row."""
+    known = satellites(columns)
+    return known.sites[int(known.of_rows[row])]
 
 
 def link_numbers(columns: Columns, place: Nucleus, key: str) -> Floats:
     """Return a metric of the link from each row's satellite to the nucleus; NaN where it is not known."""
 
     def make() -> Floats:
-        values = [place.metrics.get(site, {}).get(key, np.nan) for site in satellites(columns)]
-        return np.array(values, dtype=np.float64)
+        known = satellites(columns)
+        return known.spread([place.metrics.get(site, {}).get(key, np.nan) for site in known.sites])
 
     return columns.kept(("link", place.name, key), make)
 
@@ -95,17 +119,18 @@ def _nucleus(columns: Columns, name: str) -> Nucleus:
     members = np.array(named, dtype=np.bool_) & runs(columns, PRODUCTION) & bool(name)
     first, bare = _first_queue(columns, members)
     inputs = {storage.rse for storage in first.read}
+    links = _links(columns, name)
     outputs = [e.default_write.rse if e.default_write else None for e in columns.endpoints()]
     return Nucleus(
         name=name,
         members=members,
         sharing=columns.unit_flags(("writes", name), lambda unit: outputs[columns.unit_numbers[unit.name]] in inputs)
         & columns.flags("online", lambda queue: queue.status == "online"),
-        at_nucleus=np.array([bool(name) and site == name for site in satellites(columns)], dtype=np.bool_),
+        at_nucleus=satellites(columns).are(name) & bool(name),
         output=first.default_write,
         bare=bare,
-        metrics=_fresh_metrics(columns.world, name),
-        totals=_totals(columns.world, name),
+        metrics=links.metrics,
+        totals=links.totals,
     )
 
 
@@ -120,23 +145,20 @@ def _first_queue(columns: Columns, members: Booleans) -> tuple[Endpoints, str | 
     return columns.endpoints()[columns.unit_of[in_order[0]]], bare
 
 
-def _by_nucleus(world: World) -> dict[str, list[tuple[str, str, float]]]:
-    found: dict[str, list[tuple[str, str, float]]] = {}
+class _Links(NamedTuple):
+    metrics: dict[str, dict[str, float]]
+    totals: dict[str, float]
+
+
+def _links(columns: Columns, name: str) -> _Links:
+    return columns.kept("links", lambda: _by_nucleus(columns.world)).get(name, _Links({}, {}))
+
+
+def _by_nucleus(world: World) -> dict[str, _Links]:
+    found: dict[str, _Links] = {}
     for link in world.links:
         if link.measured is None or world.now - link.measured <= METRICS_VALID:
-            found.setdefault(link.nucleus, []).append((link.source, link.key, link.value))
+            metrics, totals = found.setdefault(link.nucleus, _Links({}, {}))
+            metrics.setdefault(link.source, {})[link.key] = link.value
+            totals[link.key] = totals.get(link.key, 0.0) + link.value
     return found
-
-
-def _fresh_metrics(world: World, name: str) -> dict[str, dict[str, float]]:
-    metrics: dict[str, dict[str, float]] = {}
-    for source, key, value in _by_nucleus(world).get(name, ()):
-        metrics.setdefault(source, {})[key] = value
-    return metrics
-
-
-def _totals(world: World, name: str) -> dict[str, float]:
-    totals: dict[str, float] = {}
-    for _, key, value in _by_nucleus(world).get(name, ()):
-        totals[key] = totals.get(key, 0.0) + value
-    return totals

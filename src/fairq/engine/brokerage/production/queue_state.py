@@ -83,7 +83,8 @@ class Status(PlainFilter):
 
 
 class Urgent(PlainFilter):
-    """Urgent jobs avoid opportunistic queues; by the page they go to the nucleus only (section 15 row 5)."""
+    """Urgent jobs avoid opportunistic queues; by the page they go to the nucleus only, if there is one (section 15
+    row 5)."""
 
     name = "opportunistic"
     stage = "opportunistic check"
@@ -101,7 +102,7 @@ class Urgent(PlainFilter):
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse by the rules in force."""
         columns = question.columns
-        if question.rules.urgent_needs_nucleus:
+        if question.rules.urgent_needs_nucleus and question.task.nucleus:
             near = nucleus(columns, question.task.nucleus).near[rows]
             return np.where(near, np.uint8(0), np.uint8(2))
         return columns.refusals(

@@ -192,7 +192,7 @@ def scratch_for_jobs(question: Question) -> np.ndarray:
 
     Cores are those of the unified queue: a job of a single core gets that part of its scratch.
     """
-    whole = question.asks_for_cores or question.task.is_event_service
+    whole = question.asks_for_cores or bool(question.task.event_service)
     return question.columns.unit_numbers_of(
         ("scratch", whole), lambda unit: unit.maxwdir if whole else unit.maxwdir / max(1, unit.corecount)
     )

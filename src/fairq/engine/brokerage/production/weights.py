@@ -170,8 +170,9 @@ def network_numbers(question: Question) -> NetworkNumbers:
         # With a cap of 0 every link is overfull.
         cap = max(config.amount("jobbroker.NQUEUED_SAT_CAP"), 1.0)
         importance = config.amount("jobbroker.NW_QUEUE_IMPORTANCE")
-        known = {
-            site: network_weight(
+        sites = satellites(columns)
+        each = [
+            network_weight(
                 place.metrics.get(site, {}),
                 is_nucleus=site == place.name,
                 queued_cap=cap,
@@ -179,14 +180,13 @@ def network_numbers(question: Question) -> NetworkNumbers:
                 choice=choice,
                 queued_key=key,
             )
-            for site in set(satellites(columns))
-        }
-        each = [known[site] for site in satellites(columns)]
+            for site in sites.sites
+        ]
         return NetworkNumbers(
-            np.array([one.weight for one in each], dtype=np.float64),
-            np.array([one.closeness for one in each], dtype=np.float64),
-            np.array([one.queued for one in each], dtype=np.float64),
-            np.array([np.nan if one.mbps is None else one.mbps for one in each], dtype=np.float64),
+            sites.spread([one.weight for one in each]),
+            sites.spread([one.closeness for one in each]),
+            sites.spread([one.queued for one in each]),
+            sites.spread([np.nan if one.mbps is None else one.mbps for one in each]),
         )
 
     return columns.kept(("network weight", place.name, key, choice), make)
