@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from tests.cli.broker_sample import NOW, TASK, fill
@@ -162,3 +162,27 @@ def test_a_second_run_meanwhile_is_refused(broker: Run, state: Path) -> None:
     with cycle_lock(state), cycle_lock(state, BROKERAGE):
         ended = broker("run")
     assert (ended.code, "another brokerage run is under way" in ended.err) == (75, True)
+
+
+class TestAnalysis:
+    USER: ClassVar = TASK | {"prodSourceLabel": "user", "gshare": "User Analysis", "userName": "jane", "nucleus": None}
+    REPLICAS: ClassVar = [{"dataset": "mc.1", "rse": "NUC_DISK"}, {"dataset": "mc.1", "rse": "T2B_DISK"}]
+
+    def test_users_tasks_go_where_their_input_is(self, run: Run, state: Path, tmp_path: Path) -> None:
+        """Of the two queues with the input one is offline; the task without memory anywhere waits 20 minutes."""
+        tasks = [self.USER | {"jediTaskID": 1}, self.USER | {"jediTaskID": 2, "ramCount": 900_000}]
+        fill(run, state, tmp_path, tasks=tasks, replicas=self.REPLICAS)
+        ended = run("--state", state, "broker", "run", "--json", "--now", NOW)
+        assert ended.code == 0, ended.err
+        document = json.loads(ended.out)
+        found = {task["Task"]: task for task in document["tasks"]}
+        assert (found[1]["Activity"], found[1]["Status"], found[1]["Queues"]) == ("analysis", "assigned", ["NUCLEUS_Q"])
+        assert (found[2]["Status"], found[2]["RetryTime"]) == ("pending", NOW + 1200)
+
+    def test_a_user_over_the_cap_waits_without_aging(self, run: Run, state: Path, tmp_path: Path) -> None:
+        users = [{"name": "jane", "nRunJobs": 11}]
+        fill(run, state, tmp_path, tasks=[self.USER | {"jediTaskID": 1}], replicas=self.REPLICAS, users=users)
+        run("--state", state, "broker", "config", "set", "prio_mgr.CAP_RUNNING_USER_JOBS", 10, "--now", NOW)
+        ended = run("--state", state, "broker", "run", "--json", "--now", NOW)
+        task = json.loads(ended.out)["tasks"][0]
+        assert (task["Status"], task["Reason"]) == ("waiting", "cap_running_jobs")

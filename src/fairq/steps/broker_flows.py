@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from fairq.engine.brokerage.analysis.flow import analysis_plan, broker_analysis
 from fairq.engine.brokerage.columns import Columns
 from fairq.engine.brokerage.outcome import Outcome
 from fairq.engine.brokerage.plan import Plan
 from fairq.engine.brokerage.production.flow import broker_production, production_plan
 from fairq.engine.brokerage.rules import Rules
-from fairq.engine.brokerage.tasks import PRODUCTION, Chunk, Task
+from fairq.engine.brokerage.tasks import ANALYSIS, PRODUCTION, Activity, Chunk, Task
 from fairq.steps.broker_plugins import Plugins
 
 
@@ -25,6 +26,10 @@ class Flow(NamedTuple):
         return self.run(task, chunk, columns, self.plan, rules)
 
 
-def flows(plugins: Plugins) -> dict[str, Flow]:
+def flows(plugins: Plugins) -> dict[Activity, Flow]:
     """Return the brokerages by activity."""
-    return {PRODUCTION: Flow(production_plan(plugins.filters, plugins.weights), broker_production)}
+    filters, weights = plugins.filters, plugins.weights
+    return {
+        PRODUCTION: Flow(production_plan(filters, weights), broker_production),
+        ANALYSIS: Flow(analysis_plan(filters, weights), broker_analysis),
+    }

@@ -23,7 +23,9 @@ WEIGHTS = "fairq.broker.weights"
 
 BUILT_IN = (
     EntryPoint("production", "fairq.engine.brokerage.production.flow:FILTERS", FILTERS),
+    EntryPoint("analysis", "fairq.engine.brokerage.analysis.flow:FILTERS", FILTERS),
     EntryPoint("production", "fairq.engine.brokerage.production.flow:WEIGHTS", WEIGHTS),
+    EntryPoint("analysis", "fairq.engine.brokerage.analysis.flow:WEIGHTS", WEIGHTS),
 )
 """fairq's own: what its installation registers, and what stands for it where fairq runs without being installed."""
 

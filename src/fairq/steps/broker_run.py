@@ -10,6 +10,7 @@ from typing import Any
 
 from fairq.broker_errors import UnknownTaskError
 from fairq.brokerdata.work import TASKS
+from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS
 from fairq.engine.brokerage.columns import Columns
 from fairq.engine.brokerage.outcome import Outcome
 from fairq.engine.brokerage.pending import is_exhausted
@@ -17,6 +18,7 @@ from fairq.engine.brokerage.plan import Plan
 from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.run import columns_of
 from fairq.engine.brokerage.sieve import TEMPORARY_STAGE, UNDECIDED, StageCount
+from fairq.engine.brokerage.tasks import Activity
 from fairq.records import Actor, Change
 from fairq.state import broker_cycles, broker_data, history
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
@@ -58,7 +60,6 @@ class Run:
         decided: the tasks in order of number.
         stages: the stage table of all tasks together, by activity; *orders* the stages in order.
         plugins: entry points of filters and weights that are not fairq's own.
-        left: tasks of an activity for which there is no brokerage.
     """
 
     number: int
@@ -68,7 +69,6 @@ class Run:
     stages: dict[str, StageTable] = field(default_factory=dict)
     orders: dict[str, list[str]] = field(default_factory=dict)
     plugins: tuple[str, ...] = ()
-    left: int = 0
 
     @property
     def counts(self) -> dict[str, int]:
@@ -166,13 +166,13 @@ def is_due(status: str, retry: float | None, now: float) -> bool:
 def _decide(
     state: State,
     rules: Rules,
-    by_activity: dict[str, Flow],
+    by_activity: dict[Activity, Flow],
     plugins: tuple[str, ...],
     now: int,
     numbers: Sequence[int],
     every: bool,
 ) -> tuple[Run, Columns | None]:
-    orders = {activity: stage_order(flow.plan) for activity, flow in by_activity.items()}
+    orders: dict[str, list[str]] = {activity: stage_order(flow.plan) for activity, flow in by_activity.items()}
     done = Run(broker_cycles.next_number(state), now, rules, orders=orders, plugins=plugins)
     chosen = due(state, now, numbers, every)
     if not chosen:
@@ -182,11 +182,7 @@ def _decide(
     world = load_world(state, now, datasets)
     columns = columns_of(world)
     for one in tasks:
-        flow = by_activity.get(one.task.activity)
-        if flow is None:
-            done.left += 1
-            continue
-        outcome = flow.broker(one.task, one.chunk, columns, rules)
+        outcome = by_activity[one.task.activity].broker(one.task, one.chunk, columns, rules)
         done.stages.setdefault(one.task.activity, StageTable()).add(outcome.stages)
         done.decided.append(_decided(one, outcome, columns))
     return done, columns
@@ -244,10 +240,10 @@ def reasons_of(plan: Plan) -> list[list[Any]]:
 def stage_order(plan: Plan) -> list[str]:
     """Return the stages of a flow in order."""
     before, after = ([one.stage for one in filters] for filters in (plan.before, plan.after))
-    return list(dict.fromkeys([*before, TEMPORARY_STAGE, *after]))
+    return list(dict.fromkeys([FIRST_PASS, SECOND_PASS, *before, TEMPORARY_STAGE, *after]))
 
 
-def _store(state: State, done: Run, columns: Columns, by_activity: dict[str, Flow], actor: Actor) -> None:
+def _store(state: State, done: Run, columns: Columns, by_activity: dict[Activity, Flow], actor: Actor) -> None:
     document = {
         "counts": done.counts,
         "plugins": list(done.plugins),

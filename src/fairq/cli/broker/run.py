@@ -75,8 +75,6 @@ def run(
         every=every,
         dry_run=dry_run,
     )
-    if done.left:
-        invocation.note(f"{done.left} analysis tasks were left alone: this version has no analysis brokerage")
     emit(_summary(done) if summary else _view(done, dry_run), output)
 
 

@@ -61,10 +61,13 @@ class Overload(PlainFilter):
         over = ((waiting > least) & ((run == 0) | (waiting > run * ratio)))[rows]
         if not over.any():
             return None
-        mark(question, STALLED, rows[over & (run[rows] == 0)])
         real = _has_real_input(question)[rows]
         codes = np.where(over, np.where(real, 1, 2), 0).astype(np.uint8)
-        if question.rules.analysis_queue_ratio or over.all():
+        if question.rules.analysis_queue_ratio:
+            codes[real] = 0
+            return codes
+        mark(question, STALLED, rows[over & (run[rows] == 0)])
+        if over.all():
             codes[real] = 0
         return codes
 

@@ -193,7 +193,7 @@ class Closed(PlainFilter):
         return select(question).single is None and not question.chunk.is_merging
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
-        """Refuse where one was; by the page, failed and closed jobs count together (see `user_problems`)."""
+        """Refuse where one was; by the page, failed and closed jobs count together (see `mark_problems`)."""
         if question.rules.failures_everywhere:
             return None
         closed = failures_of(question)[1]
