@@ -12,6 +12,8 @@ from fairq.engine.brokerage.outcome import Outcome, Verdict
 from fairq.engine.brokerage.production.final import STAGE as FINAL
 from fairq.engine.brokerage.production.flow import broker_production, production_plan
 from fairq.engine.brokerage.production.listing import CANDIDATES_STAGE
+from fairq.engine.brokerage.production.nucleus import satellite_of
+from fairq.engine.brokerage.production.weights import Network
 from fairq.engine.brokerage.rules import PANDA
 from fairq.engine.brokerage.run import columns_of
 
@@ -36,6 +38,7 @@ def run_production(name: str, given: Mapping[str, Any], wanted: Mapping[str, Any
     found += _candidates(outcome, wanted["candidates"], tie)
     if not tie:
         found += _verdicts(outcome, wanted["verdicts"])
+    found += _network(outcome, wanted.get("network", {}))
     found += differences(_stages(outcome), [list(stage) for stage in wanted["stages"]], "stages")
     return found
 
@@ -119,6 +122,18 @@ def _told(outcome: Outcome) -> dict[str, tuple[list[Verdict], bool]]:
                 lost[one.unit] = when, [*known, one] if when == before else [one]
     weighed = {one.unit for (one,), _ in told.values()}
     return told | {unit: (verdicts, False) for unit, (_, verdicts) in lost.items() if unit not in weighed}
+
+
+def _network(outcome: Outcome, wanted: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    names = {"mbps": "throughputMBps", "nqueued": "nFilesQueued"}
+    columns = outcome.question.columns
+    lines = []
+    for satellite, printed in wanted.items():
+        row = next(row for row in range(len(columns)) if satellite_of(columns, row) == satellite)
+        numbers = Network().details(outcome.question, row)
+        found = {key: numbers.get(names.get(key, key)) for key in printed}
+        lines += differences(found, dict(printed), f"network.{satellite}")
+    return lines
 
 
 def _stages(outcome: Outcome) -> list[list[Any]]:

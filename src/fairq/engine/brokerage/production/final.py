@@ -15,6 +15,7 @@ from fairq.engine.brokerage.production.job_numbers import (
     running,
     type_cap,
 )
+from fairq.engine.brokerage.production.links import goes_to_one_queue
 from fairq.engine.brokerage.production.queue_state import takes_jumbo_jobs
 from fairq.engine.brokerage.production.weights import lacks_local_data, network_is_active, network_numbers
 from fairq.engine.brokerage.question import Question, Weighing
@@ -211,7 +212,7 @@ class OneAtNucleus(PlainFilter):
 
     def applies(self, question: Question) -> bool:
         """Look at tasks with a negative weight that do not merge."""
-        return (question.task.rule("TW") or 0) < 0 and not question.chunk.is_merging
+        return goes_to_one_queue(question)
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse all but the one with most running jobs of all shares, the first by name of equals."""

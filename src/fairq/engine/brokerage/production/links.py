@@ -34,6 +34,11 @@ def nucleus_of(question: Question) -> Nucleus:
     return nucleus(question.columns, question.task.nucleus)
 
 
+def goes_to_one_queue(question: Question) -> bool:
+    """Return whether a negative ``t1Weight`` keeps the task's jobs, merges left out, at one queue near the nucleus."""
+    return (question.task.rule("TW") or 0) < 0 and not question.chunk.is_merging
+
+
 class Link(PlainFilter):
     """The link from the queue's storage to the nucleus must be open, and not too much may be queued on it.
 
@@ -141,9 +146,7 @@ class T1Weight(PlainFilter):
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse queues elsewhere."""
-        if (question.task.rule("TW") or 0) >= 0 or question.chunk.is_merging:
-            return None
-        return ~nucleus_of(question).near[rows]
+        return ~nucleus_of(question).near[rows] if goes_to_one_queue(question) else None
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return the nucleus and the queue's own site."""

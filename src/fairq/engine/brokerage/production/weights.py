@@ -11,7 +11,7 @@ from fairq.engine.brokerage.network_weight import network_weight
 from fairq.engine.brokerage.plugin import Details, PlainWeight, Rows, Weight
 from fairq.engine.brokerage.production.input_data import input_data
 from fairq.engine.brokerage.production.job_numbers import by_type, running
-from fairq.engine.brokerage.production.links import nucleus_of, queued_key
+from fairq.engine.brokerage.production.links import goes_to_one_queue, nucleus_of, queued_key
 from fairq.engine.brokerage.production.nucleus import satellites
 from fairq.engine.brokerage.production.queue_state import pilot_counts
 from fairq.engine.brokerage.question import Question
@@ -59,6 +59,8 @@ class Jobs(PlainWeight):
             del numbers["nAss"]
         else:
             numbers["manyAss"] = float(many_assigned(question)[row])
+        if goes_to_one_queue(question):
+            numbers["nRunningAll"] = float(columns.job_counts(None, "running")[row])
         return numbers | {
             "nPilot": float(pilot_counts(columns)[row]) if question.preassigned is None else 0.0,
             "nRun_rt": float(types.running[row]),
@@ -151,6 +153,8 @@ class NetworkNumbers(NamedTuple):
     """The network weight of each row and what it was made of; NaN throughput is not known."""
 
     weight: Floats
+    queued_weight: Floats
+    throughput_weight: Floats
     closeness: Floats
     queued: Floats
     throughput: Floats
@@ -184,6 +188,8 @@ def network_numbers(question: Question) -> NetworkNumbers:
         ]
         return NetworkNumbers(
             sites.spread([one.weight for one in each]),
+            sites.spread([one.queued_weight for one in each]),
+            sites.spread([one.throughput_weight for one in each]),
             sites.spread([one.closeness for one in each]),
             sites.spread([one.queued for one in each]),
             sites.spread([np.nan if one.mbps is None else one.mbps for one in each]),
@@ -211,9 +217,15 @@ class Network(PlainWeight):
         """Return the weight, whether it counts or not, and what it is made of."""
         if not question.task.nucleus:
             return {}
-        weight, closeness, files, throughput = (float(each[row]) for each in network_numbers(question))
-        mbps = None if np.isnan(throughput) else throughput
-        return {"weightNw": weight, "closeness": closeness, "nFilesQueued": files, "throughputMBps": mbps}
+        weight, by_queued, by_throughput, closeness, files, mbps = (float(n[row]) for n in network_numbers(question))
+        return {
+            "weightNw": weight,
+            "weightNwQueued": by_queued,
+            "weightNwThroughput": by_throughput,
+            "closeness": closeness,
+            "nFilesQueued": files,
+            "throughputMBps": None if np.isnan(mbps) else mbps,
+        }
 
 
 WEIGHTS: tuple[Weight, ...] = (Jobs(), Data(), Near(), Network())
