@@ -63,6 +63,14 @@ def test_its_stage_is_in_the_table(plugin: Run) -> None:
     assert "night check" in ended.out
 
 
+def test_why_tells_its_reason_with_the_numbers_compared(plugin: Run) -> None:
+    ended = plugin(NIGHT, "why", 1, "--queue", "U8/SCORE", "--json", "--now", NOW, filters="sample_plugin:night")
+    (queue,) = json.loads(ended.out)["queues"]
+    assert (queue["Stage"], queue["Reason"], queue["Meaning"]) == ("night check", "asleep", "the site sleeps")
+    assert queue["Compared"] == {"site": "T2A"}
+    assert queue["Change"] == "this no longer held: the site sleeps"
+
+
 def test_a_weight_changes_the_order(plugin: Run) -> None:
     line = ("run", 1, "--dry-run", "--json", "--now", NOW)
     assert brokered(plugin(TRIPLE, *line, weights="sample_plugin:triple")) == (["U8/SCORE", "NUCLEUS_Q"], ["mine"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 
 def two_places(value: float) -> str:
     """A weight or a priority; what no pool can have is no limit at all."""
@@ -18,3 +20,8 @@ def duration(seconds: float) -> str:
     minutes, second = divmod(int(seconds), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours // 24}+{hours % 24:02}:{minute:02}:{second:02}"
+
+
+def moment(seconds: float) -> str:
+    """A time, local, to the minute."""
+    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")

@@ -81,24 +81,28 @@ class Run:
 
 
 class StageTable:
-    """How many queues there were before and after each stage, over all tasks."""
+    """How many queues there were before and after each stage, over all tasks; each pass of analysis for itself."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, list[int]] = {}
+        self._rows: dict[tuple[int, str], list[int]] = {}
 
     def add(self, stages: Iterable[StageCount]) -> None:
         """Count the stages of a task."""
+        turn = 0
         for stage, rows_before, rows_after, units_before, units_after in stages:
-            row = self._rows.setdefault(stage, [0] * 5)
+            turn += stage == SECOND_PASS
+            row = self._rows.setdefault((turn, stage), [0] * 5)
             for place, number in enumerate((1, rows_before, rows_after, units_before, units_after)):
                 row[place] += number
 
     def records(self, order: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the table in the *order* of the stages of the flow; those that it does not name come last."""
-        places = {stage: place for place, stage in enumerate(order)}
+        """Return the table in the *order* of the stages of the flow."""
+        places = {stage: place for place, stage in enumerate((FIRST_PASS, SECOND_PASS, *order))}
         return [
-            stage_record(StageCount(stage, *self._rows[stage][1:])) | {"Tasks": self._rows[stage][0]}
-            for stage in sorted(self._rows, key=lambda stage: places.get(stage, len(places)))
+            stage_record(StageCount(stage, *row[1:])) | {"Tasks": row[0]}
+            for (_, stage), row in sorted(
+                self._rows.items(), key=lambda one: (one[0][0], places.get(one[0][1], len(places)))
+            )
         ]
 
 
@@ -224,12 +228,17 @@ def reason_of(outcome: Outcome) -> str:
     """Return why a task has no queue: the stage that took the last one, and the most frequent reasons."""
     if outcome.stopped_by:
         return outcome.stopped_by
-    refused = outcome.decided[outcome.decided != UNDECIDED]
-    if not len(refused):
+    refused = outcome.decided[outcome.decided != UNDECIDED].tolist()
+    return nothing_left([outcome.plan.reasons[number].reason.tag for number in refused], outcome.stages)
+
+
+def nothing_left(tags: Sequence[str], stages: Sequence[StageCount]) -> str:
+    """Return why there is no queue, from the reason of each and the stage table."""
+    if not tags:
         return "there are no queues"
-    found = Counter(outcome.plan.reasons[number].reason.tag for number in refused.tolist())
-    most = ", ".join(f"{tag} {number}" for tag, number in sorted(found.items(), key=lambda one: (-one[1], one[0]))[:3])
-    return f"none left after the {outcome.stages[-1].stage}: {most}" if outcome.stages else most
+    found = sorted(Counter(tags).items(), key=lambda one: (-one[1], one[0]))
+    most = ", ".join(f"{tag} {number}" for tag, number in found[:3])
+    return f"none left after the {stages[-1].stage}: {most}" if stages else most
 
 
 def reasons_of(plan: Plan) -> list[list[Any]]:

@@ -16,6 +16,7 @@ _DATA = "fairq.cli.broker.data"
 
 COMMANDS: dict[str, Entry] = {
     "run": Entry("fairq.cli.broker.run", "Assign the tasks that wait to queues."),
+    "why": Entry("fairq.cli.broker.why", "Explain why a task goes to its queues, or has none."),
     "timeouts": Entry("fairq.cli.broker.timeouts", "Find the jobs whose time is over, and end or rebroker them."),
     "lint": Entry("fairq.cli.broker.lint", "Tell what about the queues does not mean what it seems."),
     "config": Entry("fairq.cli.broker.config", "PanDA's own settings (gdpconfig): list, set, unset, import."),

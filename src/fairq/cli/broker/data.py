@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
-from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +13,7 @@ from fairq.brokerdata.places import QUEUES
 from fairq.brokerdata.work import INPUTS
 from fairq.cli.broker.importing import run_import
 from fairq.cli.command import App
+from fairq.cli.figures import moment
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column as Shown
@@ -79,11 +79,7 @@ def _view(kind: Kind, records: list[dict[str, Any]]) -> View:
 def _form(column: Column) -> Callable[[Any], str] | None:
     if column.type in NESTED:
         return _joined
-    return _moment if column.type == "time" else None
-
-
-def _moment(time: float) -> str:
-    return datetime.fromtimestamp(time).strftime("%Y-%m-%d %H:%M")
+    return moment if column.type == "time" else None
 
 
 def _joined(value: Any) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.command import App
+from fairq.cli.figures import moment
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column, Output, Table, View, emit
@@ -86,7 +86,7 @@ def _view(done: Run, dry_run: bool) -> View:
         Column("Best queues", "Queues", _few),
         Column("Weight", "Weight", lambda weight: f"{weight:.4g}", "right"),
         Column("Why", "Reason"),
-        Column("Again", "RetryTime", _when),
+        Column("Again", "RetryTime", moment),
     ]
     fields = ["Task", "Status", "Activity", "Queues", "Weight", "Reason", "RetryTime"]
     return View(
@@ -126,7 +126,3 @@ def _headline(done: Run, dry_run: bool) -> str:
 def _few(queues: list[str]) -> str:
     more = f" +{len(queues) - _SHOWN}" if len(queues) > _SHOWN else ""
     return " ".join(queues[:_SHOWN]) + more
-
-
-def _when(time: float) -> str:
-    return datetime.fromtimestamp(time).strftime("%m/%d %H:%M")

@@ -1,0 +1,155 @@
+"""``fairq broker why``: what the brokerage says about a task, and what would have to change."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairq.cli.broker.rules import RulesOption
+from fairq.cli.broker.run import STAGE_COLUMNS
+from fairq.cli.command import App
+from fairq.cli.figures import moment
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import Now
+from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.errors import UsageError
+
+if TYPE_CHECKING:
+    from fairq.steps.broker_why import Why
+
+app = App()
+
+_FIELDS = ("Queue", "Unit", "Verdict", "Stage", "Reason", "Meaning", "Temporary", "Weight", "Compared", "Terms",
+           "Numbers", "Change")  # fmt: skip
+
+
+@app.command(
+    "why",
+    examples="""
+        fairq broker why 4711                                  # why the task has the queues that it has, or none
+        fairq broker why 4711 --queue CERN                     # every check that this queue does not pass
+        fairq broker why 4711 --af Queue Change --constraint 'Reason == "lowmemory"'
+        fairq broker why 4711 --last                           # as the last run left it, whatever changed since
+    """,
+)
+def why(
+    invocation: Invocation,
+    output: Output,
+    task: Annotated[int, typer.Argument(metavar="TASK", min=0, help="The task.")],
+    queue: Annotated[
+        str | None, typer.Option("--queue", metavar="QUEUE", help="Of this queue alone, with all that is in its way.")
+    ] = None,
+    cycle: Annotated[
+        int | None, typer.Option("--cycle", metavar="N", min=1, help="What run N decided, as it was kept.")
+    ] = None,
+    last: Annotated[bool, typer.Option("--last", help="What the last run that brokered it decided.")] = False,
+    rules: RulesOption = None,
+    now: Now = None,
+) -> None:
+    """Explain why a task goes to its queues, or has none.
+
+    The task is brokered as if now, and nothing is stored. The stage table shows the queues before and after each
+    check. Of every queue there is the one reason that decided, with the numbers compared, and what would have to
+    change for it to pass that check; of those that were weighed, the weight term by term. Where no queue is left, each
+    single check was left out in turn, and those are told without which the task would find queues.
+
+    With --cycle or --last, it is what that run decided: reasons, weights and the stage table are kept, the numbers
+    compared are not.
+
+    CSV, TSV and --af have a record for each queue: Queue, Unit (as CRIC knows it), Verdict, Stage, Reason (PanDA's
+    tag), Meaning, Temporary, Weight, Compared, Terms (factors of the weight), Numbers (what these came from) and
+    Change. JSON has task, time, cycle, rules, activity, status, reason, stored (what the task's record says), stages,
+    reasons, candidates, changes, queues and, with --queue, obstacles.
+    """
+    from fairq.steps import broker_why as step
+    from fairq.steps.broker_rules import rules_in_force
+
+    if cycle is not None and last:
+        raise UsageError(message="--cycle and --last exclude each other; give one of them")
+    if cycle is not None or last:
+        if rules is not None:
+            raise UsageError(message="--rules is for a new decision; a past run had the rules that it had")
+        found = step.why_then(invocation.state_path, task, cycle, queue)
+    else:
+        chosen = rules_in_force(invocation.settings, rules)
+        found = step.why(invocation.state_path, chosen, task, invocation.now(now), queue)
+    emit(_view(found, one=queue is not None), output)
+
+
+def _view(found: Why, *, one: bool) -> View:
+    queues = Table(_queue_columns(found, one), found.queues, title="Queues", key="queues")
+    tables = [queues]
+    if one:
+        tables.append(Table(_OBSTACLES, found.obstacles, title="All that stands in its way", key="obstacles"))
+    else:
+        stages = Table(STAGE_COLUMNS, found.stages, title="Stages", key="stages", constrained=True)
+        reasons = Table(_REASONS, found.reasons, title="Reasons", key="reasons", constrained=True)
+        tables = [stages, reasons]
+        if found.changes:
+            tables.append(Table(_CHANGES, found.changes, title="It would find", key="changes", constrained=True))
+        tables.append(queues)
+    document = {name: value for name, value in asdict(found).items() if name not in {table.key for table in tables}}
+    return View(tables=tables, document=document, text=_headline(found), main=tables.index(queues), fields=_FIELDS)
+
+
+def _headline(found: Why) -> str:
+    when = f"In cycle {found.cycle}" if found.cycle is not None else "Now"
+    if found.status == "assigned":
+        from fairq.steps.broker_why import some
+
+        names = [candidate["queue"] for candidate in found.candidates]
+        outcome = f"goes to {len(names)} queue{'' if len(names) == 1 else 's'}: {some(names)}"
+    else:
+        outcome = f"goes nowhere: {found.reason or found.status}"
+    lines = [f"{when} task {found.task} {outcome} ({found.activity}, rules {found.rules})."]
+    stored = found.stored
+    again = f", brokered again at {moment(stored['retryTime'])}" if stored["retryTime"] is not None else ""
+    since = f", failing since {moment(stored['frozenTime'])}" if stored["frozenTime"] is not None else ""
+    by = f" by cycle {stored['cycle']}" if stored["cycle"] is not None else ""
+    return "\n".join([*lines, f"It is {stored['status']}{by}{again}{since}."])
+
+
+def _queue_columns(found: Why, one: bool) -> list[Column]:
+    columns = [Column("Queue", "Queue"), Column("Stage", "Stage"), Column("Reason", "Reason"),
+               Column("Weight", "Weight", _figure, "right")]  # fmt: skip
+    if found.cycle is None:
+        columns += [
+            Column("Compared", "Compared", _compared),
+            Column("Terms of the weight", "Terms", _terms),
+            *([Column("From", "Numbers", _compared)] if one else []),
+            Column("It would pass if", "Change"),
+        ]
+    return columns
+
+
+_REASONS = [Column("Reason", "Reason"), Column("Stage", "Stage"), Column("Queues", "Queues"),
+            Column("Pseudo queues", "Pseudo"), Column("Meaning", "Meaning")]  # fmt: skip
+
+
+def _names(queues: list[str]) -> str:
+    from fairq.steps.broker_why import some
+
+    return some(queues)
+
+
+_CHANGES = [Column("Without the", "Check"), Column("Queues", "Queues", _names), Column("The best needs that", "Change")]
+
+
+def _compared(details: dict[str, Any]) -> str:
+    from fairq.steps.broker_why import compared
+
+    return compared(details)
+
+
+_OBSTACLES = [Column("Queue", "Queue"), Column("Stage", "Stage"), Column("Reason", "Reason"),
+              Column("Compared", "Compared", _compared), Column("It would pass if", "Change")]  # fmt: skip
+
+
+def _terms(terms: dict[str, float]) -> str:
+    return " x ".join(f"{name} {_figure(value)}" for name, value in terms.items())
+
+
+def _figure(value: float) -> str:
+    return f"{value:.4g}"

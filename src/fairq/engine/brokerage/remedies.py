@@ -1,0 +1,132 @@
+"""What would have to change for a queue to pass: a sentence per reason, with the numbers that were compared."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping
+from typing import Any
+
+from fairq.engine.brokerage.plugin import Details, Reason
+
+_OVERLOADED = "at most {OVERLOAD_MIN_QUEUE} jobs wait, or {ratio} for each running (now {nQueue} and {nRunning})"
+
+_TEXTS: dict[str, tuple[str, ...]] = {
+    "status": ("the queue goes online (status is {status})",),
+    "wrong_type": (
+        "the queue's type allows it and it has a cloud (type is {type}, cloud is {cloud})",
+        "the queue's type allows it (type is {type})",
+    ),
+    "test_queue": ("broker.exclude_test_queues is false, or the task names the queue as its site",),
+    "nonpreassigned": ("the task's site is this queue (site is {site})",),
+    "dest_blacklisted": ("{endpoint} of the nucleus can be written to (write_wan is {write_wan})",),
+    "links_full": ("fewer than {NQUEUED_NUC_CAP_FOR_JOBS} files are queued for {nucleus} (now {queued})",),
+    "link_unusable": (
+        "fewer than {NQUEUED_SAT_CAP} files are queued from {satellite} to {nucleus} (now {queued})",
+        "the link from {satellite} to {nucleus} is opened (closeness is {closeness})",
+    ),
+    "opportunistic": (
+        "pledgedcpu is not -1, or the priority is below 800 (it is {currentPriority}) and it is no scout",
+    ),
+    "not_in_nucleus": (
+        "the task's nucleus is {site} (it is {nucleus}), or the priority is below 800 (it is {currentPriority}) and it "
+        "is no scout",
+    ),
+    "inactive": ("one of the {activated} activated and {starting} starting jobs starts",),
+    "zeroshare": ("{decided_by} in the queue's fairsharepolicy does not give 0",),
+    "jumbo": ("the task has jumbo jobs (rule NJ)",),
+    "fewevents": ("at least {minEventsForJumbo} events are ready (now {ready_events})",),
+    "diskIO": ("the task's diskIO is at most {limit} (it is {diskIO}), or the queue's average is (now {usage})",),
+    "cpucore": ("corecount of the queue suits coreCount of the task (they are {corecount} and {coreCount})",),
+    "max_cpucore": ("the queue has at most {maxCoreCount} cores (it has {corecount})",),
+    "cache": ("the queue publishes what the task needs: {why}", "the queue publishes what the task needs"),
+    "regexpcmtconfig": ("one of the queue's cmtconfigs fits {architecture}",),
+    "lowmemory": ("a job needs at most {maxrss} MiB (it needs {memory_need_mb})",),
+    "highmemory": ("a job needs at least {minrss} MiB (it needs {memory_need_mb})",),
+    "remoteio": ("the queue has direct_access_lan, or the task may copy its input (rule IL)",),
+    "disk": (
+        "a job needs at most {scratch_have_mb} MiB of scratch (it needs {scratch_need_mb})",
+        "{endpoint} has {STORAGE_MIN_FREE_SIZE} GB of usable space (now {space_usable})",
+        "{endpoint} has {limit} GB of usable space (now {space_usable})",
+        "the queue has storage for output",
+    ),
+    "source_blacklist": ("an endpoint with the input can be read from afar",),
+    "blacklist": ("storage of the queue is in service again ({blacklist})",),
+    "local_quota": ("{user} frees space at {endpoint}",),
+    "shortwalltime": ("a job needs at most {work_in_maxtime} of work (it needs {work}), as maxtime is {maxtime} s",),
+    "longwalltime": ("a job needs at least {work_in_mintime} of work (it needs {work}), as mintime is {mintime} s",),
+    "scout_walltime": ("maxtime allows {work_in_a_day} of work (it allows {work_in_maxtime})",),
+    "min_walltime": ("maxtime allows {work_in_a_day} of work (it allows {work_in_maxtime}), or walltimes are known",),
+    "network": ("wnconnectivity of the queue offers it (it is {wnconnectivity})",),
+    "es": ("jobseed of the queue allows event service (it is {jobseed})",),
+    "eshigh": ("the priority is 900 or more",),
+    "nones": ("jobseed of the queue is not es",),
+    "transferring": (
+        "at most {transferringlimit} jobs transfer, or as many as twice those running (now {transferring})",
+    ),
+    "non_pledged": ("WORK_SHORTAGE is false, or the queue has a pledge",),
+    "over_pledged": ("fewer than {pledgedcpu} cores are in use (now {cores})",),
+    "t1weight": ("t1Weight is not negative (rule TW), or the nucleus is {site}",),
+    "max_io_intensity": ("ioIntensity is at most {max_io_intensity} (it is {ioIntensity})",),
+    "full_chain": ("the task is no full chain (rule FU)",),
+    "not_full_chain": ("the task is a full chain (rule FU)",),
+    "nopilot": ("a pilot asks for work there",),
+    "io": (
+        "at most {SIZE_CUTOFF_TO_MOVE_INPUT} GiB and {NUM_CUTOFF_TO_MOVE_INPUT} files have to be moved (they are "
+        "{fileSizeToMoveMB} MiB and {nFilesToMove})",
+    ),
+    "lock": ("the other brokerage lets go of the queue",),
+    "non_local": ("all of the input is there ({nFilesToMove} files are missing)",),
+    "cap": (
+        "at most {cap} jobs wait there (now {nQueued}); the cap is twice those running (now {nRun})",
+        "fewer jobs of the share wait there (now {nQueue}, with {nRunning} running)",
+    ),
+    "cap_rt": ("at most {cap_rt} jobs of the resource type wait there (now {nQueued_rt})",),
+    "lowNetworkWeight": ("the network weight is at least {threshold} (it is {weightNw})",),
+    "below_min_weight": ("the weight is at least {MIN_WEIGHT} (it is {weight})",),
+    "low_weight": ("it weighs more than one of the ten best (it weighs {weight})",),
+    "no_data": ("the input is nearby",),
+    "closed": ("none of the task's jobs was closed there lately (now {closed})",),
+    "excluded": ("excludedSite does not name it",),
+    "notincluded": ("includedSite names it",),
+    "cloudmismatch": ("the task's cloud is {cloud} (it is {task_cloud})",),
+    "overloaded": (_OVERLOADED,),
+    "overloaded_vp": (_OVERLOADED,),
+    "badsite": (
+        "at most {userQ_max} jobs of the user wait there (now {userQ})",
+        "fewer of the task's jobs fail there (now {nFailed} failed, {nClosed} closed, {nFinished} finished)",
+    ),
+}  # fmt: skip
+"""The first text of a reason whose numbers are all known is used."""
+
+
+def remedy(reason: Reason, details: Details) -> str:
+    """Return what would have to change, as the end of a sentence that begins with *it would pass if*."""
+    for text in _TEXTS.get(reason.tag, ()):
+        filled = _filled(text, details)
+        if filled is not None:
+            return filled
+    if reason.tag.endswith("_blacklist") and isinstance(details.get("endpoints"), Mapping):
+        return f"one of its endpoints allows {details.get('activity')} ({said(details['endpoints'])})"
+    return f"this no longer held: {reason.meaning}"
+
+
+def said(value: Any) -> str:
+    """Return a number or text that was compared as people read it."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.6g}" if abs(value) < 1e15 else f"{value:g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {said(item)}" for name, item in value.items()) or "none"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(said, value)) or "none"
+    return str(value) if value != "" else "empty"
+
+
+def _filled(text: str, details: Details) -> str | None:
+    names = [name for _, name, _, _ in string.Formatter().parse(text) if name]
+    if any(name not in details for name in names):
+        return None
+    return text.format(**{name: said(details[name]) for name in names})

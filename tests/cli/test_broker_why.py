@@ -1,0 +1,163 @@
+"""``fairq broker why``: the deciding reason of every queue, what was compared, and what would have to change."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.broker_sample import NOW, POOL, TASK, fill
+
+Run = Callable[..., Any]
+
+ANALYSIS = {"jediTaskID": 3, "prodSourceLabel": "user", "userName": "anna", "gshare": "User Analysis", "coreCount": 1}
+
+
+@pytest.fixture
+def broker(run: Run, state: Path, tmp_path: Path) -> Run:
+    """Run a broker command on the sample pool, at NOW unless told otherwise."""
+    fill(run, state, tmp_path)
+
+    def broker(*words: object) -> Any:
+        return run("--state", state, "broker", *words, "--now", NOW)
+
+    return broker
+
+
+def told(broker: Run, *words: object) -> Any:
+    ended = broker("why", *words, "--json")
+    assert ended.code == 0, ended.err
+    return json.loads(ended.out)
+
+
+def of(found: Any, queue: str) -> Any:
+    return next(one for one in found["queues"] if one["Queue"] == queue)
+
+
+class TestATaskWithoutQueues:
+    def test_every_queue_has_one_reason_with_the_numbers_compared(self, broker: Run) -> None:
+        found = told(broker, 2)
+        assert all(one["Reason"] for one in found["queues"])
+        small = of(found, "SMALL")
+        assert (small["Stage"], small["Reason"]) == ("memory check", "lowmemory")
+        assert small["Compared"] == {"memory_need_mb": 810_000, "maxrss": 1000, "corecount": 1}
+        assert small["Change"] == "a job needs at most 1000 MiB (it needs 810000)"
+
+    def test_the_stages_go_from_all_to_none(self, broker: Run) -> None:
+        found = told(broker, 2)
+        assert found["stages"][0]["Before"] == 5
+        assert (found["stages"][-1]["Stage"], found["stages"][-1]["After"]) == ("memory check", 0)
+        for before, after in zip(found["stages"], found["stages"][1:], strict=False):
+            assert before["After"] == after["Before"]
+
+    def test_reasons_are_counted(self, broker: Run) -> None:
+        found = {one["Reason"]: one["Pseudo"] for one in told(broker, 2)["reasons"]}
+        assert sum(found.values()) == len(told(broker, 2)["queues"])
+
+    def test_the_single_check_that_is_in_the_way_is_tried_and_told(self, broker: Run) -> None:
+        (change,) = told(broker, 2)["changes"]
+        assert change["Check"] == "memory check"
+        assert change["Best"] == change["Queues"][0] == "U8/SCORE"
+        assert change["Change"] == "a job needs at most 2000 MiB (it needs 810000)"
+
+    def test_the_change_that_is_told_helps(self, broker: Run, run: Run, state: Path, tmp_path: Path) -> None:
+        fill(run, state, tmp_path, tasks=[TASK | {"jediTaskID": 2, "ramCount": 4000 / 0.9}])
+        assert told(broker, 2)["status"] == "assigned"
+
+    def test_the_text_says_where_it_ends_and_when_it_is_tried_again(self, broker: Run) -> None:
+        broker("run")
+        out = broker("why", 2).out
+        assert out.startswith("Now task 2 goes nowhere: none left after the memory check: lowmemory 5, cpucore 2, status 1 (")
+        assert "It is pending by cycle 1, brokered again at " in out
+        assert "Without the" in out
+
+
+class TestATaskWithQueues:
+    def test_the_weight_is_the_product_of_its_terms(self, broker: Run) -> None:
+        found = told(broker, 1)
+        assert [one["queue"] for one in found["candidates"]] == ["NUCLEUS_Q", "U8/SCORE"]
+        for candidate in found["candidates"]:
+            queue = of(found, candidate["queue"])
+            product = 1.0
+            for factor in queue["Terms"].values():
+                product *= factor
+            assert queue["Weight"] == pytest.approx(product) == pytest.approx(candidate["weight"])
+            assert {"nRun", "nAct", "nFilesToMove"} <= queue["Numbers"].keys()
+
+    def test_nothing_is_stored(self, broker: Run, state: Path) -> None:
+        before = state.read_bytes()
+        broker("why", 1)
+        assert state.read_bytes() == before
+
+
+class TestOneQueue:
+    def test_all_that_is_in_its_way_is_told_not_only_the_first(
+        self, broker: Run, run: Run, state: Path, tmp_path: Path
+    ) -> None:
+        queues = [queue | ({"fairsharepolicy": "type=any:0%"} if queue["name"] == "SMALL" else {})
+                  for queue in POOL["queues"]]  # fmt: skip
+        fill(run, state, tmp_path, queues=queues)
+        found = told(broker, 1, "--queue", "SMALL")
+        assert [one["Reason"] for one in found["queues"]] == ["zeroshare"]
+        assert [one["Reason"] for one in found["obstacles"]] == ["zeroshare", "lowmemory"]
+
+    def test_a_unified_queue_stands_for_its_pseudo_queues(self, broker: Run) -> None:
+        found = told(broker, 1, "--queue", "U8")
+        assert [one["Queue"] for one in found["queues"]] == [
+            "U8/MCORE", "U8/MCORE_HIMEM", "U8/SCORE", "U8/SCORE_HIMEM",
+        ]  # fmt: skip
+        assert [one["Queue"] for one in told(broker, 1, "--queue", "U8/SCORE")["queues"]] == ["U8/SCORE"]
+
+    def test_a_temporary_reason_is_marked(self, broker: Run) -> None:
+        (idle,) = told(broker, 1, "--queue", "IDLE")["queues"]
+        assert (idle["Reason"], idle["Temporary"], idle["Change"]) == ("nopilot", True, "a pilot asks for work there")
+
+
+class TestAPastRun:
+    def test_what_it_decided_stays_when_the_pool_changes(
+        self, broker: Run, run: Run, state: Path, tmp_path: Path
+    ) -> None:
+        broker("run")
+        fill(run, state, tmp_path, queues=[queue | {"status": "offline"} for queue in POOL["queues"]])
+        assert told(broker, 1)["status"] == "failed"
+        for words in (("--last",), ("--cycle", 1)):
+            found = told(broker, 1, *words)
+            assert (found["cycle"], found["status"]) == (1, "assigned")
+            assert [one["queue"] for one in found["candidates"]] == ["NUCLEUS_Q", "U8/SCORE"]
+            assert of(found, "SMALL")["Reason"] == "lowmemory"
+            assert of(found, "NUCLEUS_Q")["Weight"] == found["candidates"][0]["weight"]
+
+    def test_it_gives_the_same_reasons_and_stages_as_the_explanation_at_that_time(self, broker: Run) -> None:
+        broker("run")
+        now, then = told(broker, 2), told(broker, 2, "--last")
+        assert now["stages"] == then["stages"]
+        assert now["reasons"] == then["reasons"]
+        assert now["reason"] == then["reason"]
+
+
+class TestAnalysis:
+    def test_a_throttled_user_is_told_the_cap(self, broker: Run, run: Run, state: Path, tmp_path: Path) -> None:
+        users = [{"name": "anna", "nRunJobs": 50}]
+        fill(run, state, tmp_path, tasks=[ANALYSIS], users=users)
+        broker("config", "set", "CAP_RUNNING_USER_JOBS", "10")
+        broker("run", 3)
+        (task,) = json.loads(run("--state", state, "broker", "tasks", "list", "3", "--json").out)
+        assert (task["status"], task["frozenTime"], task["reason"]) == ("waiting", None, "cap_running_jobs")
+        assert "CAP_RUNNING_USER_JOBS 10, running 50" in broker("why", 3).out
+
+    def test_a_user_task_is_tried_again_after_twenty_minutes(
+        self, broker: Run, run: Run, state: Path, tmp_path: Path
+    ) -> None:
+        fill(run, state, tmp_path, tasks=[ANALYSIS | {"ramCount": 900_000}])
+        broker("run", 3)
+        (task,) = json.loads(run("--state", state, "broker", "tasks", "list", "3", "--json").out)
+        assert (task["status"], task["retryTime"]) == ("pending", NOW + 1200)
+
+
+def test_csv_has_a_line_for_each_queue(broker: Run) -> None:
+    lines = broker("why", 1, "--csv").out.splitlines()
+    assert lines[0].startswith("Queue,Unit,Verdict,Stage,Reason")
+    assert len(lines) == 1 + 8
+    assert broker("why", 1, "--af", "Queue", "--constraint", 'Reason == "nopilot"').out == "IDLE\n"
