@@ -15,7 +15,6 @@ from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.tasks import ANALYSIS, PRODUCTION, Activity, Chunk, Task
 from fairq.steps.broker_plugins import Plugins
 
-
 _Run = Callable[[Task, Chunk, Columns, Plan, Rules], Outcome]
 _Make = Callable[[Iterable[Filter], Iterable[Weight]], Plan]
 _Made = tuple[_Run, _Make]

@@ -97,7 +97,7 @@ class StageTable:
 
     def records(self, order: Sequence[str]) -> list[dict[str, Any]]:
         """Return the table in the *order* of the stages of the flow."""
-        places = {stage: place for place, stage in enumerate((FIRST_PASS, SECOND_PASS, *order))}
+        places = {stage: place for place, stage in enumerate(order)}
         return [
             stage_record(StageCount(stage, *row[1:])) | {"Tasks": row[0]}
             for (_, stage), row in sorted(
