@@ -155,6 +155,57 @@ def test_a_group_is_told_its_quota_use_and_surplus(state: Path, why: Run, run: R
     assert first_line(ended).startswith("Group physics has a quota of 1, asks for 0, has 0 in use")
 
 
+def test_a_removed_job_is_told_by_whom(state: Path, why: Run, run: Run) -> None:
+    """Of a job that never ran the history tells."""
+    run("--state", state, "remove", "4.2", "--now", NOW)
+    ended = first_line(why("4.2"))
+    assert ended.startswith("Job 4.2 is not in the queue any more: ")
+    assert " removed it at 2023-11-14 22:13:20 UTC (fairq remove 4.2" in ended
+
+
+@pytest.mark.parametrize(
+    ("requirements", "cause", "change"),
+    [
+        ({"Requirements": "/Expr(NoSuch > 3)/"}, "requirement NoSuch > 3; no slot has NoSuch", "without NoSuch > 3"),
+        ({"Requirements": "/Expr(undefined)/"}, "undefined; it is undefined with all of them", "without undefined"),
+        ({"Requirements": '/Expr(1 + "x")/'}, '1 + "x"; it is an error with all of them', 'without 1 + "x"'),
+        ({}, "it has no Requirements, and without them no slot is given", "with Requirements = true"),
+    ],
+)
+def test_requirements_without_a_value_are_told_as_such(
+    state: Path, run: Run, tmp_path: Path, requirements: Ad, cause: str, change: str
+) -> None:
+    (ad,) = job(1, "bob")
+    del ad["Requirements"]
+    why = imported(state, run, tmp_path, [{**SLOT, "Name": "slot1@n"}], [{**ad, **requirements}])
+    sentence = first_line(why("1.0"))
+    assert cause in sentence
+    assert sentence.endswith(f"It would run {change}.")
+
+
+def test_a_time_budget_that_ran_out_is_the_reason(state: Path, run: Run, tmp_path: Path) -> None:
+    imported(state, run, tmp_path, [{**SLOT, "Name": "slot1@n"}], job(1, "bob"))
+    config = tmp_path / "fairq.toml"
+    config.write_text("[negotiator]\nnegotiator_max_time_per_submitter = 0\n")
+    ended = run("--state", state, "--config", config, "why", "1.0", "--now", NOW)
+    assert first_line(ended) == (
+        "Job 1.0 waits because negotiator_max_time_per_submitter (0 s) was used up before it was offered. "
+        "It would run with negotiator_max_time_per_submitter = 60."
+    )
+
+
+def test_a_job_that_no_cycle_offers_is_told_so(state: Path, run: Run, tmp_path: Path) -> None:
+    imported(state, run, tmp_path, [{**SLOT, "Name": "slot1@n"}], job(1, "bob"))
+    config = tmp_path / "fairq.toml"
+    config.write_text("""[negotiator]\nnegotiator_submitter_constraint = 'Name != "bob@x"'\n""")
+    ended = run("--state", state, "--config", config, "why", "1.0", "--now", NOW)
+    assert first_line(ended) == (
+        "Job 1.0 waits because bob@x is kept out by negotiator_submitter_constraint. "
+        "It would run without negotiator_submitter_constraint."
+    )
+    assert "No cycle offers it as things stand" in ended.out
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [

@@ -32,24 +32,50 @@ CLAUSES = [
 ]
 STARTS = ["true", "TARGET.RequestMemory < MY.Memory", 'TARGET.Owner != "bob"', "TARGET.WantBig"]
 
+MORE = {
+    "negotiator_slot_constraint": "'Memory > 600'",
+    "negotiator_submitter_constraint": """'Name != "ann@x"'""",
+    "negotiator_job_constraint": "'RequestMemory < 3000'",
+    "negotiator_max_time_per_cycle": 0,
+    "negotiator_max_time_per_submitter": 0,
+    "negotiator_max_time_per_schedd": 0,
+    "negotiator_max_time_per_piespin": 0,
+    "negotiator_ignore_user_priorities": "true",
+    "negotiator_depth_first": "true",
+    "negotiator_consider_early_preemption": "true",
+}
+"""Settings that some of the pools have."""
+
 slot_ads = st.builds(
-    lambda memory, cpus, start, arch, user, **more: (
-        {"Memory": memory, "Cpus": cpus, "Start": f"/Expr({start})/", "Arch": arch, **more},
-        user,
+    lambda memory, cpus, start, arch, user, whole, using, retiring, **more: (
+        {
+            "Memory": memory, "Cpus": cpus, "Start": f"/Expr({start})/", "Arch": arch, **more,
+            **({"PartitionableSlot": True, "SlotType": "Partitionable", "Cpus": 4} if whole else {}),
+            **({"ConcurrencyLimits": using} if using and user else {}),
+            **({"RetirementTimeRemaining": retiring} if user else {}),
+        },
+        None if whole else user,
     ),
     memory=st.sampled_from([512, 1024, 2048, 4096]),
     cpus=st.sampled_from([1, 1, 2, 4]),
     start=st.sampled_from(STARTS),
     arch=st.sampled_from(["X86_64", "X86_64", "ARM64"]),
     user=st.sampled_from([None, None, "busy@x", "ann@x"]),
+    whole=st.sampled_from([False, False, True]),
+    using=st.sampled_from([None, None, "db", "db:2,lic"]),
+    Rank=st.sampled_from([0.0, 0.0, "/Expr(TARGET.RequestMemory > 300)/"]),
+    CurrentRank=st.sampled_from([0.0, 0.5, 2.0]),
+    retiring=st.sampled_from([0, 0, 600]),
     HasDocker=st.booleans(),
 )
 job_ads_drawn = st.builds(
-    lambda clauses, memory, cpus, priority: (clauses, memory, cpus, priority),
+    lambda clauses, memory, cpus, priority, **more: (clauses, memory, cpus, priority, more),
     clauses=st.lists(st.sampled_from(CLAUSES), max_size=3, unique=True),
     memory=st.sampled_from([256, 1024, 3000]),
     cpus=st.sampled_from([1, 1, 1, 2]),
     priority=st.sampled_from([0, 0, 5]),
+    limits=st.sampled_from([None, None, "db", "lic:2", "db, other"]),
+    schedd=st.sampled_from(["", "", "second"]),
 )
 records = st.builds(
     lambda priority, factor, ceiling, floor: (priority, factor, ceiling, floor),
@@ -65,9 +91,14 @@ pools = st.fixed_dictionaries(
         "records": st.lists(records, min_size=4, max_size=4),
         "draining": st.integers(0, 2),
         "preemption": st.booleans(),
-        "policy": st.sampled_from(["false", "true", "MY.Cpus > 1"]),
+        "policy": st.sampled_from(["false", "true", "MY.Cpus > 1", "RemoteUserPrio > 1.2 * SubmitterUserPrio"]),
         "quotas": st.sampled_from([None, (1, 1), (3, 1), (2, 0)]),
         "weights": st.booleans(),
+        "rules": st.sampled_from(["documented", "documented", "htcondor"]),
+        "surplus": st.booleans(),
+        "autoregroup": st.booleans(),
+        "limits": st.sampled_from([{}, {}, {"db": 1}, {"db": 0, "lic": 2}, {"default": 1}]),
+        "settings": st.dictionaries(st.sampled_from(sorted(MORE)), st.just(True), max_size=2),
     }
 )
 
@@ -81,13 +112,15 @@ def fill(path: Path, pool: dict[str, Any]) -> None:
             ads.append(ad if user is None else claimed(ad, user))
         slots.add(state, [SlotRecord(0, ad["Name"], ad) for ad in ads])
         slots.set_draining(state, [ad["Name"] for ad in ads[: pool["draining"]]], True)
-        for cluster, (name, (clauses, memory, cpus, priority), count) in enumerate(pool["jobs"], 1):
+        for cluster, (name, (clauses, memory, cpus, priority, more), count) in enumerate(pool["jobs"], 1):
             text = " && ".join(f"({clause})" for clause in clauses) or "true"
             ad = {**JOB, "Requirements": f"/Expr({text})/", "RequestMemory": memory, "RequestCpus": cpus}
+            if more["limits"]:
+                ad["ConcurrencyLimits"] = more["limits"]
             owner = name.partition("@")[0].rpartition(".")[2]
             ad_id = job_ads.ad_id(state, ad)
             idle = JobRange(cluster, 0, count - 1, ad_id, name, owner, JobStatus.IDLE, NOW, NOW, priority)
-            jobs.add(state, [idle])
+            jobs.add(state, [replace(idle, schedd=more["schedd"])])
         submitters.store(
             state,
             [
@@ -101,10 +134,13 @@ def fill(path: Path, pool: dict[str, Any]) -> None:
 def rules(path: Path, pool: dict[str, Any], quotas: dict[str, dict[str, Any]]) -> Settings:
     lines = [
         "[negotiator]",
+        f'rules = "{pool["rules"]}"',
+        *(f"{key} = {MORE[key] if value is True else value}" for key, value in pool["settings"].items()),
         f"negotiator_consider_preemption = {str(pool['preemption']).lower()}",
         f"preemption_requirements = '{pool['policy']}'",
         f"negotiator_use_slot_weights = {str(pool['weights']).lower()}",
     ]
+    lines += ["[limits]", *(f"{name} = {most}" for name, most in pool["limits"].items())]
     for name, members in quotas.items():
         lines.append(f"[groups.{name}]")
         lines += [f"{key} = {str(value).lower()}" for key, value in members.items()]
@@ -134,12 +170,17 @@ def without_clause(text: str, clause: str, to: str | None) -> str:
     return text.replace(clause, to or "true", 1)
 
 
-def apply(
-    path: Path, configured: Settings, change: dict[str, Any], quotas: dict[str, dict[str, Any]]
-) -> None:
-    """Do to the state what a change says, by other means than those by which `why` tried it."""
+def apply(path: Path, configured: Settings, change: dict[str, Any], made: dict[str, Any]) -> None:
+    """Do to the state, and to the settings *made*, what a change says, by other means than `why` tried it."""
     what, of, to = change["change"], change["of"], change["to"]
-    if what in ("factor", "priority", "ceiling", "floor"):
+    quotas = made["groups"]
+    if what == "setting":
+        del made["settings"][of]
+    elif what == "time budget":
+        made["settings"][of] = to
+    elif what == "concurrency limit":
+        made["limits"][of] = to
+    elif what in ("factor", "priority", "ceiling", "floor"):
         with writing(path) as state:
             record = submitters.load(state, of) or AccountingRecord(of)
             setattr(record, {"factor": "priority_factor"}.get(what, what), to)
@@ -188,8 +229,9 @@ def apply(
 
 
 def _freed(ad: Ad) -> Ad:
-    freed = {name: value for name, value in ad.items() if name not in ("RemoteUser", "RemoteOwner")}
-    return {**freed, "State": "Unclaimed", "Activity": "Idle"}
+    of_claim = ("RemoteUser", "RemoteOwner", "ConcurrencyLimits", "RetirementTimeRemaining")
+    freed = {name: value for name, value in ad.items() if name not in of_claim}
+    return {**freed, "State": "Unclaimed", "Activity": "Idle", "CurrentRank": 0.0}
 
 
 def _running(state: State) -> list[tuple[str, str]]:
@@ -204,7 +246,7 @@ def _running(state: State) -> list[tuple[str, str]]:
 
 
 @given(pools)
-@settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_the_change_that_why_names_lets_the_job_run(pool: dict[str, Any]) -> None:
     """For every job that a cycle left idle: with the changes made, the next cycle matches it."""
     with tempfile.TemporaryDirectory() as folder:
@@ -213,7 +255,8 @@ def test_the_change_that_why_names_lets_the_job_run(pool: dict[str, Any]) -> Non
         quotas: dict[str, dict[str, Any]] = {}
         if pool["quotas"] is not None:
             outer, inner = pool["quotas"]
-            quotas = {"physics": {"quota": outer}, '"physics.hep"': {"quota": inner}}
+            surplus = {"accept_surplus": pool["surplus"], "autoregroup": pool["autoregroup"]}
+            quotas = {"physics": {"quota": outer, **surplus}, '"physics.hep"': {"quota": inner, **surplus}}
         configured = rules(original, pool, quotas)
         actor = Actor("root", "fairq negotiate", NOW)
         negotiate(original, configured, actor)
@@ -226,10 +269,11 @@ def test_the_change_that_why_names_lets_the_job_run(pool: dict[str, Any]) -> Non
             path = Path(folder) / f"changed{number}.db"
             path.write_bytes(original.read_bytes())
             assert found["verified"], found["summary"]
-            made = {name.strip('"'): dict(members) for name, members in quotas.items()}
+            groups = {name.strip('"'): dict(members) for name, members in quotas.items()}
+            made = {"groups": groups, "settings": dict(pool["settings"]), "limits": dict(pool["limits"])}
             for change in found["changes"]:
                 apply(path, configured, change, made)
-            changed = rules(path, pool, {f'"{name}"': members for name, members in made.items()})
+            changed = rules(path, {**pool, **made}, {f'"{name}"': members for name, members in groups.items()})
             decision = negotiate(path, changed, actor, dry_run=True).decision
             matched = {(match.cluster, match.proc) for match in decision.matches}
             assert (cluster, proc) in matched, found["summary"]

@@ -53,11 +53,11 @@ def why(
     test (as negotiate --explain counts them); who has the slots that suit, and at what effective priority; the
     submitter's share, limit, floor and ceiling; the quotas from its group upwards.
 
-    The JSON document has the members kind, subject, status, reason, summary, and for an idle job changes,
-    verified (whether they were tried), requirements, slot_requirements, slots, users, submitter_state, groups,
-    queue (jobs of the submitter ahead of this one), rejected (in the negotiator's words) and skipped_for (the
-    other job of the same kind that was rejected in its place). A change has the members change (what kind it
-    is), of, to, and where they apply attribute, clause and now.
+    The JSON document has the members kind, subject, status, reason, summary, and for an idle job changes, verified
+    (whether they were tried), requirements, slot_requirements, slots, users, submitter_state, groups, queue (jobs
+    of the submitter ahead of this one, and whether a cycle offers it), rejected (in the negotiator's words) and
+    skipped_for (the other job of the same kind that was rejected in its place). A change has the members change
+    (what kind it is), of, to, and where they apply attribute, clause and now.
     """
     from fairq.steps.why import why as step
 
@@ -81,9 +81,11 @@ def _details(document: dict[str, Any]) -> list[str]:
         lines.append(f"It was skipped: job {document['skipped_for']}, which is alike, was rejected before it.")
     if "queue" in document:
         queue = document["queue"]
+        place = f"after {queue['ahead']} of the {queue['idle']} idle jobs of its submitter"
         lines.append(
-            f"It is offered in every cycle, after {queue['ahead']} of the {queue['idle']} idle jobs of its "
-            f"submitter; the next cycle matches {queue['matched']} of them."
+            f"It is offered in every cycle, {place}; the next cycle matches {queue['matched']} of them."
+            if queue["offered"]
+            else f"No cycle offers it as things stand; its place is {place}."
         )
     if document["kind"] == "pair" and document["place"] is not None:
         lines.append(f"Among the slots that suit the job this one has place {document['place']}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,10 @@ from fairq.engine.explain import report, sentences
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.explain.pair import explain_pair
 from fairq.engine.explain.pieces import rows_called
-from fairq.engine.explain.remedies import Search
+from fairq.engine.explain.search import Search
 from fairq.errors import AmbiguousSlotError, NothingToExplainError, UnknownJobError, UnknownSlotError
 from fairq.records import Ad, JobRange, JobStatus
-from fairq.state import job_ads, jobs, runs
+from fairq.state import history, job_ads, jobs, runs
 from fairq.state.connection import State, reading
 from fairq.steps.jobs_overlay import Overlay
 from fairq.steps.jobs_selection import Target, parse_targets
@@ -238,7 +239,7 @@ class _Study:
         assert target.cluster is not None
         ended = runs.load(self._state, cluster=target.cluster, proc=target.first_proc)
         if not ended:
-            raise UnknownJobError(job=target.text)
+            return self._removed(target)
         last = ended[-1]
         name = f"{last.cluster}.{last.proc}"
         code = "" if last.exit_code is None else f" with exit code {last.exit_code}"
@@ -251,6 +252,21 @@ class _Study:
             "reason": last.how,
             "summary": summary,
         }
+
+    def _removed(self, target: Target) -> Document:
+        """What the history tells of a job that never ran and is not in the queue any more."""
+        entries = history.load(self._state, subject=f"job {target.text}")
+        removed = next((entry for entry in reversed(entries) if _gone(entry.after)), None)
+        if removed is None:
+            raise UnknownJobError(job=target.text)
+        when = f"{datetime.fromtimestamp(removed.time, UTC):%Y-%m-%d %H:%M:%S} UTC"
+        summary = f"job {target.text} is not in the queue any more: {removed.user} removed it at {when} "
+        summary += f"({removed.command})."
+        return {"kind": "job", "subject": target.text, "status": "removed", "reason": "removed", "summary": summary}
+
+
+def _gone(after: Any) -> bool:
+    return isinstance(after, dict) and after.get("JobStatus") == JobStatus.REMOVED
 
 
 def _owner(submitter: str) -> str:

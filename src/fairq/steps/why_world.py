@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from fairq.ad_table import EditedAds
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad.library import expression_text
-from fairq.engine.explain.changes import Change, ChangeKind
+from fairq.engine.explain.changes import TIME_BUDGETS, Change, ChangeKind
 from fairq.engine.explain.clauses import without
 from fairq.engine.explain.diagnosis import CycleInput, Outcome
 from fairq.engine.explain.pieces import given_back, pieces_of, rows_called
@@ -45,10 +46,10 @@ class ImaginedPool:
     def hold(self) -> Outcome:
         """Hold a cycle on a copy of the accounting."""
         accountant = self._accountant(lambda record: None)
-        times = self.round_robin_times
+        times, clock = self.round_robin_times, time.monotonic
         # A cycle gives the slots attributes of its own: the next one on the same slots must not see them.
         slots = replace(self.slots, ads=self.slots.ads.at(self.now))
-        return Outcome(CycleInput(slots, self.jobs, accountant, self.policy, self.now, times, self.ads))
+        return Outcome(CycleInput(slots, self.jobs, accountant, self.policy, self.now, times, self.ads, clock))
 
     def about(self, job: JobRange) -> Self:
         """The same pool, with the first job of a range being asked about."""
@@ -86,6 +87,11 @@ class ImaginedPool:
             case ChangeKind.SETTING:
                 without: dict[str, Any] = {change.of.removeprefix("negotiator_"): None}
                 return replace(self, policy=replace(self.policy, **without))
+            case ChangeKind.TIME_BUDGET:
+                assert self.policy.budgets is not None
+                budget = next(name for name, setting in TIME_BUDGETS.items() if setting == change.of)
+                budgets = replace(self.policy.budgets, **{budget: float(change.to)})
+                return replace(self, policy=replace(self.policy, budgets=budgets))
             case ChangeKind.QUOTA | ChangeKind.ACCEPT_SURPLUS:
                 return self._with_group(change)
             case _:
@@ -119,7 +125,7 @@ class ImaginedPool:
         """The slots of these *rows* in their order, in the places *changed* with other ads."""
         old = self.slots
         left = rows.tolist()
-        places = {row: place for place, row in enumerate(left)} if len(left) != len(old.keys) else None
+        places = {row: place for place, row in reversed(list(enumerate(left)))} if len(left) != len(old.keys) else None
         draining, carved = old.draining, old.carved
         if places is not None:
             draining = frozenset(places[row] for row in draining if row in places)

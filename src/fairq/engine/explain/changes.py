@@ -22,6 +22,7 @@ class ChangeKind(StrEnum):
     ACCEPT_SURPLUS = "accept surplus"
     CONCURRENCY_LIMIT = "concurrency limit"
     SETTING = "setting"
+    TIME_BUDGET = "time budget"
     FREE_SLOT = "free slot"
     UNDRAIN = "undrain slot"
     ADD_SLOT = "add slot"
@@ -36,13 +37,23 @@ REQUESTS = {
 """Job attributes that a submit description sets by a command of its own; the kind of such a change is that."""
 
 
+TIME_BUDGETS: dict[str, str] = {
+    "cycle": "negotiator_max_time_per_cycle",
+    "submitter": "negotiator_max_time_per_submitter",
+    "schedd": "negotiator_max_time_per_schedd",
+    "spin": "negotiator_max_time_per_piespin",
+}
+"""The setting of each time budget."""
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One change.
 
     Args:
         kind: what is changed.
-        of: whose it is: a job, a slot, a submitter, a group, a limit or a setting; for a slot to be added the
+        of: whose it is: a job, a slot, a submitter, a group, a limit or a setting (those that are without a value
+            are left out); for a slot to be added the
             slot it is like (*to* is then its name).
         to: the new value; None for a clause that is left out.
         attribute: of a job or slot: the attribute, in lower case for a clause.
@@ -81,6 +92,8 @@ class Change:
                 return f"on one more slot like {self.of}"
             case ChangeKind.SETTING:
                 return f"without {self.of}"
+            case ChangeKind.TIME_BUDGET:
+                return f"with {self.of} = {_shown(self.to)}"
             case ChangeKind.ACCEPT_SURPLUS:
                 return f"if {self.of} accepted surplus"
             case _:
@@ -89,4 +102,6 @@ class Change:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)

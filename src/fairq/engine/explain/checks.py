@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.classad import (
+    ERROR_KIND,
+    UNDEFINED_KIND,
     AdColumns,
     evaluate_in_ad,
     evaluate_in_columns,
@@ -27,12 +29,17 @@ MOST_SLOT_EXPRESSIONS = 200
 
 @dataclass(frozen=True, slots=True)
 class JobCheck:
-    """A clause of the job's: *passes* tells the slots that it allows; *wanted* is what it compares them with."""
+    """A clause of the job's: *passes* tells the slots that it allows; *wanted* is what it compares them with.
+
+    On so many slots it is *undefined*, or an *error*.
+    """
 
     clause: Clause
     passes: NDArray[np.bool_]
     comparison: Comparison | None
     wanted: Any = None
+    undefined: int = 0
+    error: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +69,13 @@ class PoolChecks:
         """The job's clauses in the order written."""
         checks = []
         for clause in clauses_of(self.job):
-            passes = evaluate_in_ad(clause.expression, self.job, self.slots).is_true()
+            values = evaluate_in_ad(clause.expression, self.job, self.slots)
+            undefined, error = (int(np.count_nonzero(values.kind == kind)) for kind in (UNDEFINED_KIND, ERROR_KIND))
             compared = comparison(clause.text, self.job)
             wanted = None if compared is None else evaluate_scalar(compared.value, self.job, None, self.slots.now)
             is_value = isinstance(wanted, bool | int | float | str)
-            checks.append(JobCheck(clause, passes, compared if is_value else None, wanted if is_value else None))
+            found = (compared, wanted) if is_value else (None, None)
+            checks.append(JobCheck(clause, values.is_true(), *found, undefined, error))
         return checks
 
     @cached_property

@@ -14,9 +14,11 @@ from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.explain.checks import PoolChecks
 from fairq.engine.explain.losses import Losses, LostTo, Observer
 from fairq.engine.explain.pieces import labels, undivided
+from fairq.engine.negotiation.budgets import Clock
 from fairq.engine.negotiation.cycle import NegotiationCycle
 from fairq.engine.negotiation.decision import (
     CycleDecision,
+    LimitFigures,
     Match,
     Rejection,
     RejectReason,
@@ -42,6 +44,7 @@ class Reason(StrEnum):
     QUOTA = "group quota"
     CEILING = "ceiling"
     CONCURRENCY_LIMIT = "concurrency limit"
+    TIME = "time budget"
     SUBMITTER_CONSTRAINT = "negotiator_submitter_constraint"
     JOB_CONSTRAINT = "negotiator_job_constraint"
     SLOT_CONSTRAINT = "negotiator_slot_constraint"
@@ -56,7 +59,12 @@ class Reason(StrEnum):
     DRAINING = "slots draining"
 
 
-_LIMITS = {StopReason.LIMIT: Reason.LIMIT, StopReason.QUOTA: Reason.QUOTA, StopReason.CEILING: Reason.CEILING}
+_LIMITS = {
+    StopReason.LIMIT: Reason.LIMIT,
+    StopReason.QUOTA: Reason.QUOTA,
+    StopReason.CEILING: Reason.CEILING,
+    StopReason.TIME: Reason.TIME,
+}
 
 _BY_TEST = {
     LostTo.TAKEN: Reason.TAKEN,
@@ -75,7 +83,10 @@ _BY_TEST = {
 
 @dataclass(frozen=True, slots=True)
 class CycleInput:
-    """All that a cycle is held on; holding it changes *accountant*. *ads* are those of the slots."""
+    """All that a cycle is held on; holding it changes *accountant*.
+
+    *ads* are those of the slots; *clock* is what the time budgets are measured by, None: there are none.
+    """
 
     pool: PoolSlots
     jobs: Jobs
@@ -84,6 +95,7 @@ class CycleInput:
     now: int
     round_robin_times: Mapping[str, int]
     ads: Sequence[Ad]
+    clock: Clock | None = None
 
 
 class Outcome:
@@ -92,7 +104,13 @@ class Outcome:
     def __init__(self, given: CycleInput) -> None:
         self.given = given
         self.cycle = NegotiationCycle(
-            given.pool, given.jobs, given.accountant, given.policy, given.now, given.round_robin_times
+            given.pool,
+            given.jobs,
+            given.accountant,
+            given.policy,
+            given.now,
+            given.round_robin_times,
+            clock=given.clock,
         )
         self.decision: CycleDecision = self.cycle.run()
 
@@ -129,6 +147,11 @@ class Diagnosis:
         limited = self.concurrency_limit is not None
         self.losses: Losses = outcome.observer.losses(self.asker, outcome.cycle.candidates, limited)
         self.lost = self.losses.counts()
+
+    @cached_property
+    def concurrency_figures(self) -> dict[str, LimitFigures]:
+        """What is in use at the end of the cycle of every concurrency limit that was asked for, by name."""
+        return {figures.name: figures for figures in self.outcome.cycle.concurrency.figures()}
 
     @cached_property
     def checks(self) -> PoolChecks:
@@ -184,6 +207,12 @@ class Diagnosis:
         reason = self._limit() or next(reason for test, reason in _BY_TEST.items() if self.lost[test])
         misfit = reason in (Reason.JOB_REQUIREMENTS, Reason.SLOT_REQUIREMENTS)
         return Reason.PIECES if misfit and self.carved_up else reason
+
+    @property
+    def fits_nowhere(self) -> bool:
+        """Whether there are slots, and both sides' Requirements are true with none of them."""
+        misfits = self.lost[LostTo.JOB_REQUIREMENTS] + self.lost[LostTo.SLOT_REQUIREMENTS]
+        return 0 < len(self.losses.codes) == misfits
 
     @cached_property
     def carved_up(self) -> Sequence[int]:

@@ -34,6 +34,8 @@ def nearest_slots(checks: PoolChecks, free: NDArray[np.bool_], count: int) -> li
 def changes_for(row: int, checks: PoolChecks, job: str, slot: str) -> list[Change]:
     """The changes after which the job named *job* fits the slot of that row, named *slot*."""
     found: dict[tuple[ChangeKind, str], tuple[Change, bool]] = {}
+    if "requirements" not in checks.job:
+        _add(found, Change(ChangeKind.JOB_ATTRIBUTE, job, True, "Requirements"), False)
     for check in checks.of_job:
         if not check.passes[row]:
             _add(found, *_job_change(check, checks, row, job))

@@ -1,16 +1,14 @@
-"""What would let a job run: the changes worth trying, the least first, and the search for one that does."""
+"""What would let a job run: the changes worth trying, the least first."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Protocol, Self
+from collections.abc import Iterator
 
 import numpy as np
 
-from fairq.engine.explain.changes import Change, ChangeKind
-from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
+from fairq.engine.explain.changes import TIME_BUDGETS, Change, ChangeKind
+from fairq.engine.explain.diagnosis import Diagnosis, Reason
 from fairq.engine.explain.fitting import changes_for, nearest_slots
 from fairq.engine.explain.losses import LostTo
 from fairq.engine.explain.pieces import pieces_of
@@ -21,11 +19,8 @@ from fairq.records import JobRange
 
 BEST_FACTOR, BEST_PRIORITY = 1.0, 0.5
 _NEAREST = 3
-_DEEPEST = 8
-"""So many remedies, at most, are combined."""
-
-_FOR_EVERYTHING = 20
-"""Cycles kept for leaving out what is needless of everything."""
+_USUAL_SECONDS = {"cycle": 1200, "submitter": 60, "schedd": 120, "spin": 120}
+"""HTCondor's own time budgets."""
 
 _HELD = (
     LostTo.CLAIMED_OTHERS,
@@ -40,90 +35,6 @@ Remedy = tuple[Change, ...]
 """Changes made together."""
 
 
-class World(Protocol):
-    """The pool as it is or might be: a cycle can be held on it, and things changed."""
-
-    def hold(self) -> Outcome:
-        """Hold a cycle; the world itself stays as it is."""
-
-    def changed(self, changes: Sequence[Change]) -> Self:
-        """The world after *changes*."""
-
-    def job(self) -> JobRange:
-        """The job asked about, as it is in this world."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The changes found; *verified*: a cycle was held with them, and it matched the job."""
-
-    changes: Remedy
-    verified: bool
-
-
-class Search:
-    """Looks for the least changes after which a job is matched, holding at most *cycles* cycles."""
-
-    def __init__(self, cycles: int) -> None:
-        self._left = cycles
-
-    def run(self, world: World, diagnosis: Diagnosis) -> Found:
-        """Search from *world*, whose cycle left the job as *diagnosis* tells."""
-        if self._left > 0:
-            found = self._search(world, diagnosis, _DEEPEST) or self._everything(world, diagnosis)
-        else:
-            found = None
-        if found:
-            return Found(self._without_needless(world, found), True)
-        return Found(next(remedies(diagnosis), ()), False)
-
-    def _everything(self, world: World, diagnosis: Diagnosis) -> Remedy | None:
-        """All levers at once, for a job that so much stands in the way of that the search gets lost."""
-        self._left = max(self._left, _FOR_EVERYTHING)
-        fits: Remedy = ()
-        if diagnosis.reason in (Reason.JOB_REQUIREMENTS, Reason.SLOT_REQUIREMENTS):
-            fits = next(_fits(diagnosis))
-            fitting = world.changed(fits)
-            diagnosis = Diagnosis(fitting.hold(), fitting.job())
-        remedy = (*fits, *_levers(diagnosis))
-        after = world.changed(remedy)
-        return remedy if after.hold().match_of(after.job()) is not None else None
-
-    def _without_needless(self, world: World, remedy: Remedy) -> Remedy:
-        """Leave out every change without which the job is matched as well."""
-        for change in remedy if len(remedy) > 1 else ():
-            fewer = tuple(each for each in remedy if each != change)
-            needed = change.kind is ChangeKind.ADD_SLOT and any(each.of == change.to for each in fewer)
-            if self._left > 0 and fewer and not needed:
-                self._left -= 1
-                after = world.changed(fewer)
-                if after.hold().match_of(after.job()) is not None:
-                    remedy = fewer
-        return remedy
-
-    def _search(self, world: World, diagnosis: Diagnosis, depth: int) -> Remedy | None:
-        """One remedy that is enough, else the first one that gets further and what that needs besides."""
-        partial: list[tuple[Remedy, World, Diagnosis]] = []
-        for remedy in remedies(diagnosis):
-            if self._left <= 0:
-                break
-            self._left -= 1
-            after = world.changed(remedy)
-            outcome = after.hold()
-            job = after.job()
-            if outcome.match_of(job) is not None:
-                return remedy
-            partial.append((remedy, after, Diagnosis(outcome, job)))
-        if depth <= 1:
-            return None
-        partial.sort(key=lambda tried: tried[2].reason is diagnosis.reason)
-        for remedy, after, left in partial:
-            more = self._search(after, left, depth - 1)
-            if more is not None:
-                return (*remedy, *more)
-        return None
-
-
 def remedies(of: Diagnosis) -> Iterator[Remedy]:
     """Yield what may let the job run, the least change first; none of it is sure."""
     seen: set[Remedy] = set()
@@ -133,12 +44,12 @@ def remedies(of: Diagnosis) -> Iterator[Remedy]:
             yield remedy
 
 
-def _candidates(of: Diagnosis) -> Iterator[Remedy]:
+def _candidates(of: Diagnosis) -> Iterator[Remedy]:  # noqa: PLR0911 - one per reason
     match of.reason:
         case Reason.EMPTY_POOL:
             return
         case Reason.JOB_REQUIREMENTS | Reason.SLOT_REQUIREMENTS:
-            yield from _fits(of)
+            yield from fits(of)
             return
         case Reason.PIECES:
             yield from _pieces(of)
@@ -150,6 +61,9 @@ def _candidates(of: Diagnosis) -> Iterator[Remedy]:
             yield from _ahead_of_own(of)
             yield from _concurrency_limit(of)
             yield from _free(of)
+            return
+        case Reason.TIME:
+            yield _time_budget(of)
             return
         case Reason.DRAINING:
             yield from _each(of, LostTo.DRAINING, ChangeKind.UNDRAIN, 1)
@@ -175,7 +89,8 @@ def _candidates(of: Diagnosis) -> Iterator[Remedy]:
     yield from _more(of)
 
 
-def _fits(of: Diagnosis) -> Iterator[Remedy]:
+def fits(of: Diagnosis) -> Iterator[Remedy]:
+    """The changes of the job, or of slots, after which it fits one of the nearest slots."""
     names, checks = of.outcome.labels, of.checks
     free = of.outcome.cycle.candidates.tests(of.asker).free & ~_held(of)
     for row in nearest_slots(checks, free, _NEAREST):
@@ -252,11 +167,12 @@ def _weight(of: Diagnosis) -> float:
     return 1.0
 
 
-def _levers(of: Diagnosis) -> Iterator[Change]:
+def levers(of: Diagnosis) -> Iterator[Change]:
     """Whatever may speak for the job: a slot more, the first place, and room under every limit."""
     for remedy in (*_more(of), *(_free_of_group(of) if of.outcome.decision.quotas else ())):
         yield from remedy
     name, record = of.job.submitter, of.outcome.given.accountant.records[of.job.submitter]
+    yield from _settings(of)
     used = of.outcome.cycle.weighted_used(name)
     room = math.ceil(used + _weight(of) * (_left_idle_ahead(of) + 1))
     yield Change(ChangeKind.JOB_PRIORITY, job_name(of.job), _highest_priority(of) + 1, now=of.job.priority)
@@ -271,6 +187,29 @@ def _levers(of: Diagnosis) -> Iterator[Change]:
     yield Change(ChangeKind.FLOOR, name, room, now=of.submitter.floor)
     yield Change(ChangeKind.PRIORITY, name, BEST_PRIORITY, now=record.priority)
     yield Change(ChangeKind.FACTOR, name, BEST_FACTOR, now=record.priority_factor)
+
+
+def _settings(of: Diagnosis) -> Iterator[Change]:
+    """Without the negotiator's constraints, with time for everybody, and room under every limit of the job."""
+    policy = of.outcome.given.policy
+    for constraint in ("submitter_constraint", "job_constraint", "slot_constraint"):
+        if getattr(policy, constraint) is not None:
+            yield Change(ChangeKind.SETTING, f"negotiator_{constraint}")
+    for budget, setting in TIME_BUDGETS.items():
+        now = getattr(policy.budgets, budget, math.inf)
+        if now < _USUAL_SECONDS[budget]:
+            yield Change(ChangeKind.TIME_BUDGET, setting, _USUAL_SECONDS[budget], now=now)
+    for name, amount in _amounts(of).items():
+        figures = of.concurrency_figures.get(name)
+        if figures is not None and figures.maximum < math.inf:
+            to = math.ceil(figures.in_use + amount * (_left_idle_ahead(of) + 1))
+            yield Change(ChangeKind.CONCURRENCY_LIMIT, name, to, now=figures.maximum)
+
+
+def _amounts(of: Diagnosis) -> dict[str, float]:
+    """How much of which concurrency limit the job uses."""
+    text = of.asker.job.get("concurrencylimits")
+    return dict(parse_limits(text)) if isinstance(text, str) else {}
 
 
 def _figures(of: Diagnosis, group: str | None) -> GroupFigures | None:
@@ -289,13 +228,21 @@ def _highest_priority(of: Diagnosis) -> int:
 
 def _concurrency_limit(of: Diagnosis) -> Iterator[Remedy]:
     name = of.concurrency_limit or next(iter(of.rejection.limits if of.rejection else ()), None)
-    figures = next((limit for limit in of.outcome.decision.limits if limit.name == name), None)
+    figures = of.concurrency_figures.get(name or "")
     if figures is None:
         return
-    text = of.asker.job.get("concurrencylimits")
-    amount = dict(parse_limits(text)).get(figures.name, 1.0) if isinstance(text, str) else 1.0
-    to = math.ceil(figures.in_use + amount)
+    to = math.ceil(figures.in_use + _amounts(of).get(figures.name, 1.0))
     yield (Change(ChangeKind.CONCURRENCY_LIMIT, figures.name, to, now=figures.maximum),)
+
+
+def _time_budget(of: Diagnosis) -> Remedy:
+    """More time for what ran out of it: its usual value, or twice what it has."""
+    budget, budgets = of.submitter.time_budget, of.outcome.given.policy.budgets
+    if budget is None or budgets is None:
+        return ()
+    now = getattr(budgets, budget)
+    to = max(_USUAL_SECONDS[budget], 2 * math.ceil(now))
+    return (Change(ChangeKind.TIME_BUDGET, TIME_BUDGETS[budget], to, now=now),)
 
 
 def _left_idle_ahead(of: Diagnosis) -> int:

@@ -10,17 +10,20 @@ from numpy.typing import NDArray
 
 from fairq.engine.explain.checks import JobCheck, PoolChecks, SlotCheck
 from fairq.engine.explain.comparisons import plain
-from fairq.engine.explain.diagnosis import Diagnosis, Outcome
+from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.negotiation.requests import job_order
 from fairq.engine.quotas.record import GroupFigures
 
 Document = dict[str, Any]
 
+_NEVER_OFFERED = (Reason.EMPTY_POOL, Reason.SUBMITTER_CONSTRAINT, Reason.JOB_CONSTRAINT)
+
 
 def requirement_rows(checks: PoolChecks) -> list[Document]:
     """The job's clauses in order: slots each alone allows, slots left after it, and the nearest value there is.
 
-    ``nearest`` is given where a clause leaves no slot: of the slots left before it, else of all.
+    ``nearest`` is given where a clause leaves no slot: of the slots left before it, else of all. ``undefined``
+    and ``error`` count the slots on which it is that.
     """
     left = np.ones(len(checks.slots), np.bool_)
     rows = []
@@ -32,6 +35,7 @@ def requirement_rows(checks: PoolChecks) -> list[Document]:
             "slots": int(np.count_nonzero(check.passes)),
             "left": int(np.count_nonzero(after)),
         }
+        row |= {kind: count for kind, count in (("undefined", check.undefined), ("error", check.error)) if count}
         if not after.any() and left.any():
             row |= _nearest(check, checks, left if check.passes.any() else np.ones_like(left))
         rows.append(row)
@@ -161,7 +165,7 @@ def group_row(of: GroupFigures) -> Document:
 
 
 def place_in_queue(of: Diagnosis) -> Document:
-    """How many idle jobs of the same submitter come before the job, and how many there are."""
+    """How many idle jobs of the same submitter come before the job, how many there are, and whether it gets a turn."""
     key = job_order(of.outcome.given.jobs.ads)
     own = key(of.job)
     ahead = total = 0
@@ -174,4 +178,4 @@ def place_in_queue(of: Diagnosis) -> Document:
                 ahead += of.job.first_proc - jobs.first_proc
             elif key(jobs) < own:
                 ahead += len(jobs)
-    return {"ahead": ahead, "idle": total, "matched": of.submitter.matched}
+    return {"ahead": ahead, "idle": total, "matched": of.submitter.matched, "offered": of.reason not in _NEVER_OFFERED}

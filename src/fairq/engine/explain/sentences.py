@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from fairq.engine.explain.changes import ChangeKind
+from fairq.engine.explain.changes import TIME_BUDGETS, ChangeKind
 from fairq.engine.explain.diagnosis import Diagnosis, Reason
 from fairq.engine.explain.losses import LostTo
-from fairq.engine.explain.remedies import Found, job_name
+from fairq.engine.explain.remedies import job_name
+from fairq.engine.explain.search import Found
 
 _MOST = {">=": "largest", ">": "largest", "<=": "smallest", "<": "smallest"}
 
@@ -34,7 +35,7 @@ def _joined(found: Found) -> str:
     words = [change.words() for change in found.changes if change.kind is not ChangeKind.FREE_SLOT]
     text = " and ".join(words)
     if freed:
-        text += f"{', ' if text else ''}as soon as {' and '.join(freed)} {'is' if len(freed) == 1 else 'are'} free"
+        text += f"{' and ' if text else ''}as soon as {' and '.join(freed)} {'is' if len(freed) == 1 else 'are'} free"
     return text
 
 
@@ -63,6 +64,8 @@ def _cause(  # noqa: PLR0911, PLR0912 - one per reason
             return f"the turn of {submitter.submitter} ended before it was offered ({submitter.stopped})"
         case Reason.CONCURRENCY_LIMIT:
             return _limited(of)
+        case Reason.TIME:
+            return _out_of_time(of)
         case Reason.SUBMITTER_CONSTRAINT:
             return f"{submitter.submitter} is kept out by negotiator_submitter_constraint"
         case Reason.JOB_CONSTRAINT:
@@ -93,9 +96,16 @@ def _used_up(of: Diagnosis) -> str:
     return f"group {group} is allocated {entitled} and has {used:g} in use{surplus}"
 
 
+def _out_of_time(of: Diagnosis) -> str:
+    budget, budgets = of.submitter.time_budget, of.outcome.given.policy.budgets
+    if budget is None or budgets is None:
+        return "the time of the cycle was used up before it was offered"
+    return f"{TIME_BUDGETS[budget]} ({getattr(budgets, budget):g} s) was used up before it was offered"
+
+
 def _limited(of: Diagnosis) -> str:
     name = of.concurrency_limit or ", ".join(of.rejection.limits if of.rejection else ())
-    figures = next((limit for limit in of.outcome.decision.limits if limit.name == name), None)
+    figures = of.concurrency_figures.get(name)
     if figures is None:
         return f"the concurrency limit {name} is reached"
     return f"the concurrency limit {name} is reached: {figures.in_use:g} of {figures.maximum:g} in use"
@@ -108,20 +118,29 @@ def _in_use(of: Diagnosis) -> str:
         Reason.OUTRANKED: ", and their machines prefer the jobs they run",
     }.get(of.reason, "")
     count = of.used_by.total()
+    if not count:
+        return f"the {of.lost[LostTo.CLAIMED_OTHERS]} slots that suit are not given to jobs now, though nobody has them"
     which = "the only slot that suits is" if count == 1 else f"all {count} slots that suit are"
     return f"{which} in use by {_people(of.used_by)}{rest}"
 
 
 def _unmet(requirements: Sequence[dict[str, Any]], slots: int) -> str:
     if not requirements:
-        return "it has no Requirements"
+        return "it has no Requirements, and without them no slot is given"
     hopeless = [row for row in requirements if not row["slots"]]
     row = next(iter(hopeless), None) or next(row for row in requirements if not row["left"])
-    found = "" if "nearest" not in row else f"; {_nearest(row)}"
+    found = _no_value(row, slots) if "nearest" not in row else f"; {_nearest(row)}"
     if hopeless:
         more = f" (nor {', '.join(other['clause'] for other in hopeless[1:])})" if hopeless[1:] else ""
         return f"none of the {slots} slots meets its requirement {row['clause']}{more}{found}"
     return f"no slot meets all its Requirements at once: {row['clause']} leaves none of those left{found}"
+
+
+def _no_value(row: dict[str, Any], slots: int) -> str:
+    """Why a clause has no value to compare."""
+    if row.get("undefined") == slots:
+        return f"; no slot has {row['compares']}" if "compares" in row else "; it is undefined with all of them"
+    return "; it is an error with all of them" if row.get("error") == slots else ""
 
 
 def _nearest(row: dict[str, Any]) -> str:
