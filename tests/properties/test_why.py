@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.engine.negotiation.pools import JOB, NOW, SLOT, claimed
 
@@ -15,6 +15,7 @@ from fairq.records import AccountingRecord, Actor, Ad, JobRange, JobStatus, Slot
 from fairq.settings import Settings, load
 from fairq.state import job_ads, job_changes, jobs, meta, slots, submitters
 from fairq.state.connection import State, reading, writing
+from fairq.steps.dynamic_slots import load_slots
 from fairq.steps.finish import finish
 from fairq.steps.jobs_selection import Selection, parse_targets
 from fairq.steps.negotiate import negotiate
@@ -208,7 +209,7 @@ def apply(path: Path, configured: Settings, change: dict[str, Any], made: dict[s
         edited(path, of, own={**(former.own or {}), "Requirements": text})
     elif what == "add slot":
         with writing(path) as state:
-            (slot,) = slots.load(state, of)
+            slot = next(slot for slot in load_slots(state) if slot.name == of)
             slots.add(state, [SlotRecord(0, to, {**_freed(slot.ad), "Name": to})])
     elif what == "free slot":
         with reading(path) as state:
@@ -246,7 +247,13 @@ def _running(state: State) -> list[tuple[str, str]]:
 
 
 @given(pools)
-@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],  # to shrink a whole pool takes minutes
+    suppress_health_check=list(HealthCheck),
+)
 def test_the_change_that_why_names_lets_the_job_run(pool: dict[str, Any]) -> None:
     """For every job that a cycle left idle: with the changes made, the next cycle matches it."""
     with tempfile.TemporaryDirectory() as folder:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fairq.engine.classad import evaluate_in_columns
 from fairq.engine.explain.changes import TIME_BUDGETS, Change, ChangeKind
 from fairq.engine.explain.diagnosis import Diagnosis, Reason
 from fairq.engine.explain.fitting import changes_for, nearest_slots
@@ -142,10 +143,12 @@ def _free_of_group(of: Diagnosis) -> Iterator[Remedy]:
 
 
 def _more(of: Diagnosis) -> Iterator[Remedy]:
-    """One slot more, like the best that suits."""
+    """One slot more, like the best that suits; rather like a machine's slot than like a piece of one."""
     names, place = of.outcome.labels, of.outcome.cycle.candidates.place(of.asker)
     suitable = np.flatnonzero(of.outcome.cycle.candidates.tests(of.asker).suitable)
     if len(suitable):
+        dynamic = evaluate_in_columns("DynamicSlot", of.outcome.given.pool.ads, {}, suitable).is_true()
+        suitable = suitable if dynamic.all() else suitable[~dynamic]
         like = names[int(suitable[np.argmin(place[suitable])])]
         yield (Change(ChangeKind.ADD_SLOT, like, f"new{len(names)}_{like}"),)
 
