@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from fairq.engine.brokerage.model import Storage
+
+Name = TypeVar("Name", str, int)
 
 VP_SUFFIX = "_VP_DISK"
 """End of the names of endpoints where input is placed virtually."""
@@ -94,18 +96,19 @@ class ReplicaState(NamedTuple):
 
 
 def queues_with_data(
-    states: Mapping[str, Iterable[ReplicaState]], *, include_tape: bool, use_vp: bool, use_incomplete: bool
-) -> set[str]:
+    states: Mapping[Name, Iterable[ReplicaState]], *, include_tape: bool, use_vp: bool, use_incomplete: bool
+) -> set[Name]:
     """Return the queues that have a dataset nearby (PanDA getAnalSitesWithDataDisk).
 
     Args:
-        states: the replicas that each queue reads.
+        states: the replicas that each queue reads; queues by names or numbers.
         include_tape: replicas on tape count.
         use_vp: virtual replicas count, as long as no queue has a complete one on a normal disk.
         use_incomplete: queues with incomplete replicas are welcome beside those with complete ones, as long as none of
             these is on a normal disk. Where no complete replica is, they are taken anyway.
     """
-    complete, incomplete, on_disk, virtual = set(), set(), False, set()
+    complete, incomplete, virtual = set[Name](), set[Name](), set[Name]()
+    on_disk = False
     for queue, replicas in states.items():
         for replica in replicas:
             if replica.vp:

@@ -7,6 +7,7 @@ import re
 from fairq.engine.brokerage.hardware import ANY, cpu_architectures
 from fairq.engine.brokerage.software import Entry
 
+_WILD = re.compile(r"[*+?|()\[\]{}\\^$]")
 _ALTERNATION = re.compile(r"^\(([^()|]+(?:\|[^()|]+)+)\)(.*)$")
 
 
@@ -18,6 +19,11 @@ def is_pattern(platform: str | None) -> bool:
         return re.match(platform, platform) is None
     except re.error:
         return True
+
+
+def may_resolve(platform: str | None) -> bool:
+    """Return whether a platform may stand for another one: it has a character that means more than itself."""
+    return bool(platform) and _WILD.search(platform or "") is not None
 
 
 def resolve_platform(platform: str | None, base_platform: str | None, entry: Entry | None) -> str | None:

@@ -11,7 +11,7 @@ import numpy as np
 from fairq.engine.brokerage.analysis.selection import rows_called, select
 from fairq.engine.brokerage.analysis.sources import sources_of
 from fairq.engine.brokerage.availability import VP_SUFFIX, ReplicaState, queues_with_data
-from fairq.engine.brokerage.columns import Booleans, Floats
+from fairq.engine.brokerage.columns import Booleans, Columns, Floats
 from fairq.engine.brokerage.endpoints import USER
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.question import Question
@@ -41,9 +41,11 @@ class Locality(NamedTuple):
 
 
 class _Lists(NamedTuple):
-    any: set[str]
-    disk: set[str]
-    real: set[str]
+    """Units that have one dataset anywhere, on disk, and not virtually only."""
+
+    any: set[int]
+    disk: set[int]
+    real: set[int]
 
 
 def may_use_vp(question: Question) -> bool:
@@ -68,13 +70,12 @@ def locality(question: Question) -> Locality:
 def _locality(question: Question) -> Locality:
     columns, chosen = question.columns, select(question)
     lists = [_lists(question, dataset) for dataset in question.chunk.datasets]
-    candidates = {columns.queues[row].unit for row in np.flatnonzero(chosen.candidates)}
     everywhere, on_disk = _common(each.any for each in lists), _common(each.disk for each in lists)
     somewhere = set().union(*(each.any for each in lists))
     somewhere_on_disk = set().union(*(each.disk for each in lists))
     union = False
     if chosen.single is not None:
-        units = {columns.queues[row].unit for row in np.flatnonzero(rows_called(columns, chosen.single))}
+        units = set(columns.unit_of[rows_called(columns, chosen.single)].tolist())
         taken = everywhere if units & everywhere else somewhere if units & somewhere else set()
     elif on_disk:
         taken = on_disk
@@ -83,37 +84,34 @@ def _locality(question: Question) -> Locality:
     else:
         taken, union = somewhere_on_disk or somewhere, True
     real = set().union(*(each.real for each in lists)) if union else _common(each.real for each in lists)
-    weights = {
-        name: sum(1 if name in each.disk else TAPE_WEIGHT for each in lists if name in each.any) for name in somewhere
-    }
-    return Locality(
-        chosen.candidates & _mask(question, taken & candidates),
-        columns.spread([weights.get(name, 0.0) for name in columns.unit_names]),
-        _mask(question, real),
-        union,
-    )
+    weights = np.zeros(len(columns.unit_names))
+    for each in lists:
+        weights[list(each.disk & each.any)] += 1
+        weights[list(each.any - each.disk)] += TAPE_WEIGHT
+    return Locality(chosen.candidates & _mask(columns, taken), weights[columns.unit_of], _mask(columns, real), union)
 
 
-def _common(sets: Iterable[set[str]]) -> set[str]:
+def _common(sets: Iterable[set[int]]) -> set[int]:
     each = list(sets)
     return reduce(set.intersection, each) if each else set()
 
 
-def _mask(question: Question, names: set[str]) -> Booleans:
-    columns = question.columns
-    return np.array([name in names for name in columns.unit_names], dtype=np.bool_)[columns.unit_of]
+def _mask(columns: Columns, units: set[int]) -> Booleans:
+    mask = np.zeros(len(columns.unit_names), dtype=np.bool_)
+    mask[list(units)] = True
+    return mask[columns.unit_of]
 
 
 def _lists(question: Question, dataset: Dataset) -> _Lists:
     columns, storages = question.columns, question.world.storages
-    candidates = {int(unit) for unit in columns.unit_of[select(question).candidates]}
-    readers, states = columns.units_reading(USER), dict[str, list[ReplicaState]]()
+    is_candidate = select(question).units
+    readers, states = columns.units_reading(USER), dict[int, list[ReplicaState]]()
     for rse, held in question.world.replicas.get(dataset.name, {}).items():
         complete = held is None or dataset.lfns <= held
         for unit in readers.get(rse, ()):
-            if int(unit) in candidates:
+            if is_candidate[unit]:
                 state = ReplicaState(storages[rse].is_tape, complete, rse.endswith(VP_SUFFIX))
-                states.setdefault(columns.unit_names[unit], []).append(state)
+                states.setdefault(int(unit), []).append(state)
     welcome = dataset.distributed or not sources_of(question).available[dataset.name].complete_disk
     return _Lists(
         queues_with_data(states, include_tape=True, use_vp=True, use_incomplete=welcome),
@@ -161,5 +159,10 @@ class AvoidVp(PlainFilter):
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse queues that read from such an endpoint."""
-        virtual = [endpoints.is_virtual for endpoints in question.columns.endpoints(USER)]
-        return np.array(virtual, dtype=np.bool_)[question.columns.unit_of[rows]]
+        columns = question.columns
+
+        def make() -> Booleans:
+            virtual = [endpoints.is_virtual for endpoints in columns.endpoints(USER)]
+            return np.array(virtual, dtype=np.bool_)[columns.unit_of]
+
+        return columns.refusals("virtual placement", make, rows)

@@ -31,13 +31,14 @@ class Selection(NamedTuple):
     """What the task says of queues.
 
     Args:
-        candidates: rows to begin with.
+        candidates: rows to begin with; *units* says it of units.
         single: the one queue that it is pre-assigned to; None if there is no such.
         included, excluded: patterns of names; None includes all.
         opens: a list of included queues is given, which opens those that are not brokered to otherwise.
     """
 
     candidates: Booleans
+    units: Booleans
     single: str | None = None
     included: tuple[str, ...] | None = None
     excluded: tuple[str, ...] = ()
@@ -58,6 +59,7 @@ def select(question: Question) -> Selection:
 def _select(question: Question) -> Selection:
     task, columns = question.task, question.columns
     candidates = runs(columns, ANALYSIS)
+    units = columns.kept("analysis units", lambda: _units(columns, candidates))
     included: tuple[str, ...] | None = None
     excluded: tuple[str, ...] = ()
     opens = False
@@ -66,13 +68,20 @@ def _select(question: Question) -> Selection:
         included = _words(task.parameters.get("includedSite"))
         opens = included is not None
     if not task.site:
-        return Selection(candidates, None, included, excluded, opens)
+        return Selection(candidates, units, None, included, excluded, opens)
     if task.site in columns.rows or task.site in columns.unit_numbers:
-        return Selection(candidates | rows_called(columns, task.site), task.site, included, excluded, opens)
+        candidates = candidates | rows_called(columns, task.site)
+        return Selection(candidates, _units(columns, candidates), task.site, included, excluded, opens)
     # Not a queue: the queues that read from storage of that name; a name of nothing is ignored, the list with it.
     readers = columns.units_reading(USER).get(task.site, ())
     names = tuple(columns.unit_names[unit] for unit in readers)
-    return Selection(candidates, None, names or None, excluded, opens)
+    return Selection(candidates, units, None, names or None, excluded, opens)
+
+
+def _units(columns: Columns, candidates: Booleans) -> Booleans:
+    units = np.zeros(len(columns.unit_names), dtype=np.bool_)
+    units[columns.unit_of[candidates]] = True
+    return units
 
 
 def rows_called(columns: Columns, name: str) -> Booleans:

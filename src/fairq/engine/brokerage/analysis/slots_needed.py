@@ -170,14 +170,14 @@ def _work(question: Question) -> float:
 
 
 def _within(question: Question, limit: str) -> Floats:
-    task, columns = question.task, question.columns
-    key = ("work within", limit, task.cpu_time_unit, task.base_walltime, task.cpu_efficiency)
-    return columns.kept(
-        key,
-        lambda: np.array(
-            [work_within(getattr(q, limit), task, q.corecount, q.corepower) for q in columns.queues], dtype=np.float64
-        ),
+    columns = question.columns
+    result: Floats = work_within(
+        columns.numbers(limit, lambda queue: float(getattr(queue, limit))),
+        question.task,
+        columns.numbers("corecount", lambda queue: queue.corecount),
+        columns.numbers("corepower", lambda queue: queue.corepower),
     )
+    return result
 
 
 class MinimumWalltime(PlainFilter):
@@ -203,15 +203,9 @@ class MinimumWalltime(PlainFilter):
         return codes
 
     def _day(self, question: Question) -> Floats:
-        task, plain = question.task, question.rules.plain_minimum_walltime
-        key = ("a day", task.cpu_time_unit, plain)
-        return question.columns.kept(
-            key,
-            lambda: np.array(
-                [minimum_work(task, queue.corecount, plain_day=plain) for queue in question.columns.queues],
-                dtype=np.float64,
-            ),
-        )
+        cores = question.columns.numbers("corecount", lambda queue: queue.corecount)
+        result: Floats = minimum_work(question.task, cores, plain_day=question.rules.plain_minimum_walltime)
+        return result
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return what fits into the limit and what a day is."""

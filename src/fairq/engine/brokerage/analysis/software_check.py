@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fairq.engine.brokerage.analysis.selection import select
 from fairq.engine.brokerage.architecture import Architecture
-from fairq.engine.brokerage.platforms import is_pattern, resolve_platform
+from fairq.engine.brokerage.platforms import is_pattern, may_resolve, resolve_platform
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.production.software_check import architecture_of
 from fairq.engine.brokerage.question import Question
@@ -88,6 +88,7 @@ def _platform(question: Question, unit: int, asked: Architecture) -> str | None:
 
 def platform_at(question: Question, row: int) -> str | None:
     """Return what the task's platform comes out as at a queue; None: nothing was to be resolved."""
-    if not question.task.architecture or select(question).single is not None:
+    asked = architecture_of(question)
+    if select(question).single is not None or not may_resolve(asked.sw_platform):
         return None
-    return _platform(question, int(question.columns.unit_of[row]), architecture_of(question))
+    return _platform(question, int(question.columns.unit_of[row]), asked)

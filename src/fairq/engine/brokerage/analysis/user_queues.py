@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from fairq.engine.brokerage.analysis.numbers import running, start_rate
-from fairq.engine.brokerage.columns import Booleans, Floats
+from fairq.engine.brokerage.columns import Booleans, Columns, Floats
 from fairq.engine.brokerage.names import user_of
 from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.world import UserJobs
 
 TOTAL = "_total"
 """The row of all users in a queue's table."""
@@ -40,32 +41,44 @@ class UserQueues(NamedTuple):
 def user_queues(question: Question) -> UserQueues:
     """Return the jobs of the task's user, also for tasks of a working group."""
     if _KEY not in question.notes:
-        key = (_KEY, question.task.gshare, question.task.user)
-        question.notes[_KEY] = question.columns.kept(key, lambda: _user_queues(question))
+        question.notes[_KEY] = _user_queues(question)
     found = question.notes[_KEY]
     assert isinstance(found, UserQueues)
     return found
 
 
-def _user_queues(question: Question) -> UserQueues:
-    columns, share, user = question.columns, question.task.gshare or "", user_of(question.task.user or "")
-    table = np.zeros((5, len(columns.unit_names)))
-    table[3] = 1
-    table[4] = np.nan
-    for name, shares in question.world.user_stats.items():
-        users = shares.get(share)
-        unit = columns.unit_numbers.get(name)
-        if users is None or unit is None:
+class _Table(NamedTuple):
+    """The tables of a share: by unit the rows there and all running jobs (NaN: not told), by user what they have."""
+
+    rows: Floats
+    running: Floats
+    users: dict[str, list[tuple[int, UserJobs]]]
+
+
+def _table(columns: Columns, share: str) -> _Table:
+    rows, running = np.ones(len(columns.unit_names)), np.full(len(columns.unit_names), np.nan)
+    users: dict[str, list[tuple[int, UserJobs]]] = {}
+    for name, shares in columns.world.user_stats.items():
+        there, unit = shares.get(share), columns.unit_numbers.get(name)
+        if there is None or unit is None:
             continue
         # PanDA counts the row of all users as one more.
-        table[3, unit] = max(1, len(users))
-        if TOTAL in users:
-            table[4, unit] = users[TOTAL].running
-        if user in users:
-            table[:3, unit] = 1, users[user].queued, users[user].running
-    known, own_queued, own_running, users_there, total = table[:, columns.unit_of]
-    run = np.where(np.isnan(total), running(question), total)
-    config = question.config
+        rows[unit] = max(1, len(there))
+        if TOTAL in there:
+            running[unit] = there[TOTAL].running
+        for user, jobs in there.items():
+            users.setdefault(user, []).append((unit, jobs))
+    return _Table(rows[columns.unit_of], running[columns.unit_of], users)
+
+
+def _user_queues(question: Question) -> UserQueues:
+    columns, share, config = question.columns, question.task.gshare or "", question.config
+    table = columns.kept(("users", share), lambda: _table(columns, share))
+    own = np.zeros((3, len(columns.unit_names)))
+    for unit, jobs in table.users.get(user_of(question.task.user or ""), ()):
+        own[:, unit] = 1, jobs.queued, jobs.running
+    known, own_queued, own_running = own[:, columns.unit_of]
+    run = np.where(np.isnan(table.running), running(question), table.running)
 
     def setting(name: str) -> float:
         return config.amount(f"anal_jobbroker.{name}")
@@ -77,6 +90,6 @@ def _user_queues(question: Question) -> UserQueues:
     part = np.divide(own_running, run, out=np.zeros(len(run)), where=run > 0)
     limit = np.maximum(
         np.maximum(setting("BASE_DEFAULT_QUEUE_LENGTH_PER_PQ_USER"), setting("BASE_QUEUE_RATIO_ON_PQ") * run),
-        most * np.maximum(1 / users_there, part),
+        most * np.maximum(1 / table.rows, part),
     )
     return UserQueues(known > 0, own_queued, own_running, limit)

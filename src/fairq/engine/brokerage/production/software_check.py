@@ -6,7 +6,7 @@ import numpy as np
 
 from fairq.engine.brokerage.architecture import Architecture, read_architecture
 from fairq.engine.brokerage.columns import Floats
-from fairq.engine.brokerage.platforms import is_pattern, resolve_platform
+from fairq.engine.brokerage.platforms import is_pattern, may_resolve, resolve_platform
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, PlainWeight, Reason, Rows
 from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.software import ALL, ANY_RELEASES, Judgement, Needs, judge, level_factor
@@ -95,7 +95,7 @@ def platform_at(question: Question, row: int) -> str | None:
     if question.task.trans_home is None or not question.task.architecture:
         return None
     asked = architecture_of(question)
-    return _platform(question, int(question.columns.unit_of[row]), asked) if is_pattern(asked.sw_platform) else None
+    return _platform(question, int(question.columns.unit_of[row]), asked) if may_resolve(asked.sw_platform) else None
 
 
 class PreferredLevel(PlainWeight):
