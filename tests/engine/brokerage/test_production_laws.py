@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.engine.brokerage.plain_production import plain_production
 from tests.engine.brokerage.pools import NOW, PLAN, ask, chunk, pool, queue, task
 
 from fairq.engine.brokerage.model import LinkMetric, Pilots, Queue, Relation, Slots, Storage
@@ -170,3 +171,20 @@ def test_stages_count_down(world: World, asked: Task, data: Chunk, rules: Rules)
         rows, units = line.rows_after, line.units_after
     if outcome.stages:
         assert rows == len(outcome.candidates) == int((outcome.decided == UNDECIDED).sum())
+
+
+@settings(max_examples=200)
+@given(worlds(), tasks, chunks, rule_sets)
+def test_columns_say_what_queue_by_queue_rules_say(world: World, asked: Task, data: Chunk, rules: Rules) -> None:
+    """Reasons before the weight, and weights, are those of a plain program that looks at one queue at a time."""
+    asked = replace(asked, disk_io=None, io_intensity=150)
+    outcome = ask(world, asked, data, rules)
+    if outcome.stopped_by:
+        return
+    out, weights = plain_production(world, asked, data, rules)
+    for one in outcome.verdicts():
+        if one.weight is None:
+            assert out.get(one.queue) == one.reason, one
+        else:
+            assert np.isclose(weights[one.queue], one.weight, rtol=1e-12), one
+    assert len(out) + len(weights) == len(outcome.decided)
