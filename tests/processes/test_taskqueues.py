@@ -19,17 +19,17 @@ from fairq.state.connection import reading
 Run = Callable[..., Any]
 
 NOW = 1_795_210_080
-PROCESSES, PILOTS = 20, 25
-JOBS = PROCESSES * PILOTS
+PROCESSES, PILOTS = 20, [1, 4, 1, 4, 1, 4, 1, 4, 1, 4]
+JOBS = PROCESSES * sum(PILOTS)
 
 PILOT = """
 import contextlib, io, json, sys
 from fairq.cli.app import main
 
-state, site, pilots = sys.argv[1], sys.argv[2], int(sys.argv[3])
+state, site = sys.argv[1:3]
 got = []
-for number in range(pilots):
-    words = ["--state", state, "taskqueues", "match", "--site", site, "--cputime", "90000", "--json"]
+for number, count in enumerate(sys.argv[3:]):
+    words = ["--state", state, "taskqueues", "match", "--site", site, "--cputime", "90000", "--count", count, "--json"]
     out = io.StringIO()
     out.reconfigure = lambda **_: None
     with contextlib.redirect_stdout(out):
@@ -49,8 +49,9 @@ def queue_up(run: Run, state: Path, count: int) -> None:
     assert run("--state", state, "slots", "add", "node").code == 0
 
 
-def start(state: Path, site: str, pilots: int) -> subprocess.Popen[str]:
-    line = [sys.executable, "-c", PILOT, str(state), site, str(pilots)]
+def start(state: Path, site: str, pilots: list[int]) -> subprocess.Popen[str]:
+    """Start a process whose *pilots* ask for work one call after the other, so many at once in each."""
+    line = [sys.executable, "-c", PILOT, str(state), site, *map(str, pilots)]
     return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -80,7 +81,7 @@ def test_500_pilots_from_20_processes_get_500_jobs(run: Run, state: Path) -> Non
 def test_a_killed_pilot_takes_a_job_along_or_does_not(run: Run, state: Path, seconds: float) -> None:
     """Whatever moment it is killed at: every job either waits or runs on a slot of its own."""
     queue_up(run, state, 40)
-    with start(state, "Site.example.org", 40) as process:
+    with start(state, "Site.example.org", [1] * 40) as process:
         time.sleep(seconds)
         process.send_signal(signal.SIGKILL)
     with reading(state) as opened:

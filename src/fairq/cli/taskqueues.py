@@ -65,12 +65,13 @@ def list_(invocation: Invocation, output: Output, now: Now = None) -> None:
     or with fairq submit --attribute: CPUTime (HS06 seconds; else shares.default_cpu_time), Site or Sites,
     BannedSites, Platform or Platforms, GridCE or GridCEs, JobType or JobTypes, Tag or Tags (texts with commas, or
     lists), MinRAM and MaxRAM (MB), and UserPriority (0 to 10). Without UserPriority a job's own priority counts:
-    above 0 it is the UserPriority, below 0 background work. From what is requested follow the tags nProcessors
+    above 0 it is the UserPriority, below 0 background work. (RealPriority goes before both; jobs have it that come
+    from a dump which knows no more than their average.) From what is requested follow the tags nProcessors
     and MultiProcessor (request_cpus above 1), WholeNode (+WholeNode = true), GPU (request_gpus), and MinRAM
     (request_memory).
 
     Records have these names, and TaskQueue (its number), Jobs, AveragePriority (of the jobs' real priorities:
-    1 to 9 as they are, 1e-5 for 0, 1e6 for 10), Priority, and StoredPriority and LastUpdate of the last fairq
+    1 to 9 as they are, 1e-5 for 0, 1e6 for 10), Priority, Rules, and StoredPriority and LastUpdate of the last fairq
     taskqueues shares, or of the dump that the queue came with.
     """
     from fairq.cli import taskqueues_views as views

@@ -58,7 +58,8 @@ Group = Annotated[
     list[str] | None, typer.Option("--group", metavar="GROUP", help="Only jobs of this group; may be repeated.")
 ]
 Owner = Annotated[
-    str | None, typer.Option("--owner", metavar="USER", help="Only jobs of this user, and of groups with job sharing.")
+    str | None,
+    typer.Option("--owner", metavar="USER", help="Only jobs of this user; of a --group with job sharing, of anybody."),
 ]
 Processors = Annotated[
     float | None,

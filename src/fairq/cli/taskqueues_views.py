@@ -20,6 +20,9 @@ FIELDS = (
 )  # fmt: skip
 """What CSV and TSV show of every queue."""
 
+_DRAWN = {"dirac": "in DIRAC's way", "proportional": "in proportion to the priorities", "strict": "by the priorities"}
+"""How each selection is told."""
+
 _ASKED = (
     ("Sites", "in"), ("BannedSites", "not in"), ("GridCEs", "CE"), ("Platforms", "platform"), ("JobTypes", "type"),
     ("Tags", "tags"), ("MinRAM", "RAM from"), ("MaxRAM", "RAM to"),
@@ -33,7 +36,9 @@ def list_view(listed: QueueList) -> View:
         records=[{**queue, "Requires": _asks(queue)} for queue in listed.queues],
         empty="no job waits; there are no task queues",
     )
-    return View(tables=[table], fields=FIELDS)
+    jobs = sum(queue["Jobs"] for queue in listed.queues)
+    text = f"{_counted(len(listed.queues), 'task queue')} of {_counted(jobs, 'job')}, rules {listed.rules}"
+    return View(text=text if listed.queues else None, tables=[table], fields=(*FIELDS, "Rules"))
 
 
 def shares_view(report: ShareReport) -> View:
@@ -187,7 +192,10 @@ def match_view(matched: Matched) -> View:
         "matching": matched.matching,
         "limited": matched.negative,
     }
-    return View(tables=[Table(columns=columns, records=records, key="matches")], document=document)
+    told = f"{_counted(len(records), 'job')} for {_counted(matched.asked, 'pilot')} at {matched.pilot.site}"
+    text = f"{told}, rules {matched.rules}, drawn {_DRAWN[matched.selection]}"
+    table = Table(columns=columns, records=records, key="matches")
+    return View(text=text if records else None, tables=[table], document=document)
 
 
 def shortage(matched: Matched) -> str:
@@ -250,11 +258,12 @@ def _sentence(found: WhyNot) -> str:
     if found.failures:
         count = len(found.failures)
         held = "one condition fails" if count == 1 else f"{count} conditions fail"
-        return f"{job} is not offered to this pilot at {site}: {held}."
+        return f"{job} is not offered to this pilot at {site}, by the rules {found.rules}: {held}."
     told = f"{job} is offered to this pilot at {site}"
     chance = "" if found.chance is None else f", and comes first with a chance of {found.chance:.1%}"
     others = f"{found.matching} of {found.queues} task queues suit the pilot"
-    return f"{told}: {others}; it has priority {found.priority:.4f} and {found.jobs} jobs{chance}."
+    has = f"it has priority {found.priority:.4f} and {_counted(found.jobs, 'job')}"
+    return f"{told}: {others}; {has}{chance} (rules {found.rules})."
 
 
 def import_view(imported: ImportedQueues, dry_run: bool) -> View:
@@ -287,6 +296,10 @@ def _queue_columns() -> list[Column]:
 def _asks(queue: Mapping[str, Any]) -> str:
     """Return in words what a queue asks for beyond owner, group and CPU time."""
     return "; ".join(f"{word} {queue[name]}" for name, word in _ASKED if queue.get(name))
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _short(value: float) -> str:

@@ -16,7 +16,7 @@ from fairq.errors import JobRequirementError
 from fairq.records import Ad, JobRange, JobStatus, QueueNumber
 from fairq.state import jobs, meta, task_queues
 from fairq.state.connection import State
-from fairq.steps.job_requirements import ATTRIBUTES, Needs, needs_of, relevant
+from fairq.steps.job_requirements import ATTRIBUTES, IDENTITY, Needs, identity_of, needs_of, relevant
 from fairq.steps.share_policy import SharePolicy
 
 NEXT = "next_task_queue"
@@ -115,9 +115,10 @@ def form_queues(state: State, policy: SharePolicy) -> FormedQueues:
                 last[needs.requirements] = queue
                 formed.append(queue)
             taken = min(len(rest), policy.capacity - queue.jobs)
-            _add(queue, replace(rest, last_proc=rest.first_proc + taken - 1), needs, policy)
             if taken == len(rest):
+                _add(queue, rest, needs, policy)
                 break
+            _add(queue, replace(rest, last_proc=rest.first_proc + taken - 1), needs, policy)
             rest = replace(rest, first_proc=rest.first_proc + taken)
     formed.sort(key=lambda queue: queue.number)
     return FormedQueues(formed, left_out, number, [one.number for one in stored.values()])
@@ -137,19 +138,34 @@ def _needs(
     idle = jobs.select(state, statuses=[JobStatus.IDLE])
     shared = {number: relevant(ad) for number, ad in jobs.ads(state, {job.ad_id for job in idle}).items()}
     known: dict[Any, Needs] = {}
+    alike: dict[Any, Needs | str] = {}
     for job in idle:
         for part in _alike(job):
             own = relevant(part.peculiar(part.first_proc)) if part.own or part.template else {}
             key = (part.ad_id, part.owner, part.priority, repr(own) if own else None)
             needs = known.get(key)
             if needs is None:
-                try:
-                    needs = needs_of({**shared[part.ad_id], **own}, part.owner, part.priority, policy)
-                except JobRequirementError as error:
-                    left_out.append((part, str(error)))
+                ad = {**shared[part.ad_id], **own}
+                asked = _asked(ad, part.priority, policy, alike)
+                if isinstance(asked, str):
+                    left_out.append((part, asked))
                     continue
-                known[key] = needs
+                owner, group = identity_of(ad, part.owner)
+                needs = known[key] = asked._replace(requirements=asked.requirements._replace(owner=owner, group=group))
             yield part, needs
+
+
+def _asked(ad: Ad, priority: int, policy: SharePolicy, alike: dict[Any, Needs | str]) -> Needs | str:
+    """Return what a job asks for, or why it is in no queue; many users' jobs ask for the same, found in *alike*."""
+    key = (priority, repr([item for item in ad.items() if item[0] not in IDENTITY]))
+    found = alike.get(key)
+    if found is None:
+        try:
+            found = needs_of(ad, priority, policy)
+        except JobRequirementError as error:
+            found = str(error)
+        alike[key] = found
+    return found
 
 
 def _alike(job: JobRange) -> Iterable[JobRange]:

@@ -35,11 +35,15 @@ _LABELS = {
 _ANYWHERE = ("sites", "platforms", "grid_ces")
 """Lists in which ANY is no requirement."""
 
+IDENTITY = ("acctgroup", "acctgroupuser", "accountinggroup")
+"""The attributes, in lower case, that say who the job is for."""
+
 ATTRIBUTES = frozenset(
     (
         *(name for spellings in _LISTS.values() for name in spellings),
-        *("acctgroup", "acctgroupuser", "accountinggroup", "cputime", "minram", "maxram", "userpriority"),
-        *("realpriority", "wholenode", "requestcpus", "requestmemory", "requestgpus"),
+        *IDENTITY,
+        *("cputime", "minram", "maxram", "userpriority", "realpriority", "wholenode"),
+        *("requestcpus", "requestmemory", "requestgpus"),
     )
 )
 """Lower-case names of all attributes that are read."""
@@ -49,7 +53,10 @@ GPU = "GPU"
 
 
 class Needs(NamedTuple):
-    """What a job asks for, its UserPriority, and its real priority if it has one of its own."""
+    """What a job asks for, its UserPriority, and its real priority if it has one of its own.
+
+    It says nothing of who the job is for: owner and group are empty.
+    """
 
     requirements: Requirements
     user_priority: int
@@ -71,17 +78,16 @@ def identity_of(ad: Mapping[str, Any], owner: str) -> tuple[str, str]:
     return user or owner, group or ROOT_GROUP
 
 
-def needs_of(ad: Mapping[str, Any], owner: str, job_priority: int, policy: SharePolicy) -> Needs:
-    """Return what a job asks for; *ad* as `relevant` returns it.
+def needs_of(ad: Mapping[str, Any], job_priority: int, policy: SharePolicy) -> Needs:
+    """Return what a job asks for, whoever it is for; *ad* as `relevant` returns it.
 
     Raises JobRequirementError for an attribute that cannot be meant.
     """
-    user, group = identity_of(ad, owner)
     lists = {name: _list(ad, name) for name in _LISTS}
     lists["tags"] = [*lists["tags"], *_derived(ad)]
     needed = requirements(
-        user,
-        group,
+        "",
+        "",
         _whole(ad, "cputime", "CPUTime", policy.default_cpu_time),
         policy.rules,
         segments=policy.segments,
@@ -145,7 +151,7 @@ def _whole(ad: Mapping[str, Any], name: str, label: str, default: int) -> int:
 
 def _list(ad: Mapping[str, Any], name: str) -> list[str]:
     given = next((value for word in _LISTS[name] if (value := _value(ad.get(word))) is not None), None)
-    if given is None:
+    if given is None or given == "":
         return []
     if isinstance(given, str):
         items = [item.strip().strip("'\"") for item in given.strip().strip("{}[]").split(",")]

@@ -22,7 +22,7 @@ POINTS = (
     "selection", "consolidation", "users_counted", "site_families", "families_as_listed", "candidates", "job_pool",
     "decimals", "absent_weighted", "failed_report", "weight_of_skipped", "zero_use", "in_group_key",
     "in_group_statuses", "both_bound_names", "checked_settings", "whole_numbers", "all_is_magic", "blank_lists",
-    "owner_escapes", "negative_values", "private_pilots", "ce_limits",
+    "owner_escapes", "negative_values", "ce_limits",
 )  # fmt: skip
 """The points of the rules that are settings of the same name."""
 

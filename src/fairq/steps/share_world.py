@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from fairq.engine.shares.corrections import TO_START
+from fairq.engine.shares.history_settings import DEFAULT_PERIOD
 from fairq.engine.shares.model import Group
 from fairq.engine.shares.options import names
 from fairq.engine.shares.recalculation import Recalculation, recalculate
 from fairq.records import JobStatus
 from fairq.share_errors import UnknownShareGroupError
-from fairq.state import jobs
+from fairq.state import jobs, share_groups
 from fairq.state.connection import State
 from fairq.steps.form_queues import FormedQueues, form_queues
 from fairq.steps.job_requirements import identity_of, relevant
@@ -71,8 +72,8 @@ def load_world(state: State, settings: Settings, now: int, rules: str | None = N
         history = ShareHistory(state, {*groups, *owning, *settings.groups, *_running_groups(state)}, now)
         corrections = start_corrections(policy.rules, policy.groups, policy.corrections, owning, history, now)
     result = recalculate(formed.records(), groups, policy.rules, corrections)
-    details = [] if corrections is None else corrections.notes
-    return ShareWorld(policy, formed, result, _left_out(formed), [*details, *_inert(policy)])
+    details = [] if corrections is None else [*corrections.notes, *_inert(policy), *_stale(state, now)]
+    return ShareWorld(policy, formed, result, _left_out(formed), details)
 
 
 def _running_groups(state: State) -> set[str]:
@@ -98,6 +99,14 @@ def _inert(policy: SharePolicy) -> list[str]:
         "corrections inside a group do nothing under the rules dirac, as in DIRAC, which looks for distinguished "
         'names among names; set shares.in_group_key = "name" to have them work'
     ]
+
+
+def _stale(state: State, now: int) -> list[str]:
+    """Tell of imported reports that are older than what they are compared with is good for."""
+    oldest = min((report.time for report in share_groups.load_reports(state)), default=now)
+    if now - oldest <= DEFAULT_PERIOD:
+        return []
+    return [f"the imported reports of what ran are {now - oldest} seconds old; import a newer dump"]
 
 
 def _corrects_inside(policy: SharePolicy) -> bool:

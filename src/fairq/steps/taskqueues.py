@@ -44,7 +44,8 @@ def list_queues(path: Path, settings: Settings, now: int) -> QueueList:
     with reading(path) as state:
         world = load_world(state, settings, now)
     priorities = world.priorities
-    queues = [_queue_ad(queue, priorities[queue.number]) for queue in world.formed.queues]
+    rules = {"Rules": world.policy.rules.name}
+    queues = [{**_queue_ad(queue, priorities[queue.number]), **rules} for queue in world.formed.queues]
     return QueueList(world.policy.rules.name, queues, world.notes, world.details)
 
 

@@ -30,7 +30,10 @@ ABOUT = {
     "its accounting_group. One that is not named here has the values of an imported dump, else the defaults.",
     "shares.ShareCorrections": "DIRAC's block of share correctors, its names and nesting as they are: a table for each "
     "corrector, in it one for each instance, in it one for each time slice, all called as you like. The schema's own "
-    "example stands below, under EXAMPLE.",
+    "example stands below, under EXAMPLE. A plugin brings a corrector along as an entry point of the group "
+    "fairq.share_correctors, under the corrector's name: what is called with that name, the instance's name, its "
+    "options and the rules, and returns an object with group, notes, update and correct, as fairq's module "
+    "fairq.engine.shares.corrector describes them.",
     "shares.RunningLimit": "How much of what a site takes at once.",
     "shares.MatchingDelay": "How soon the next job of a kind may start at a site.",
     "limits": "Concurrency limits: how many jobs that name a limit may run at once.",
