@@ -166,3 +166,10 @@ class TestImport:
         assert [row["state"] for row in rows] == ["activated", "running"]
         assert broker("statistics", "--af", "queue", "n * 2", "--constraint", 'state == "running"').out == "A 10\n"
         assert broker("statistics").out.splitlines()[0].split() == ["queue", "gshare", "resource_type", "state", "n"]
+
+
+def test_the_shell_completes_queues_and_tasks(broker: Run, run: Run, state: Path) -> None:
+    broker("queues", "import", "FILE", content=[{"name": name} for name in ("CERN", "CERN-T0", "LYON")])
+    broker("tasks", "import", "FILE", content=[{"jediTaskID": task} for task in (12, 120, 3)])
+    assert run("_complete", "queue", "CE", "--state", state).out.split() == ["CERN", "CERN-T0"]
+    assert run("_complete", "task", "12", "--state", state).out.split() == ["12", "120"]

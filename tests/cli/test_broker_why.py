@@ -127,7 +127,7 @@ class TestAPastRun:
             assert (found["cycle"], found["status"]) == (1, "assigned")
             assert [one["queue"] for one in found["candidates"]] == ["NUCLEUS_Q", "U8/SCORE"]
             assert of(found, "SMALL")["Reason"] == "lowmemory"
-            assert of(found, "NUCLEUS_Q")["Weight"] == found["candidates"][0]["weight"]
+            assert of(found, "NUCLEUS_Q")["Weight"] == pytest.approx(found["candidates"][0]["weight"])
 
     def test_it_gives_the_same_reasons_and_stages_as_the_explanation_at_that_time(self, broker: Run) -> None:
         broker("run")

@@ -42,6 +42,12 @@ def _names_of_state(invocation: Invocation, kind: str, prefix: str) -> list[str]
     from fairq.state.connection import reading
 
     with reading(invocation.state_path, wait=0.5) as state:
+        if kind in ("queue", "task"):
+            from fairq.brokerdata.places import QUEUES
+            from fairq.brokerdata.work import TASKS
+            from fairq.state import broker_data
+
+            return broker_data.starting(state, QUEUES if kind == "queue" else TASKS, prefix)
         if kind == "slot":
             from fairq.state import slots
 

@@ -82,10 +82,14 @@ def load_verdict(state: State, task: int, cycle: int | None = None) -> TaskVerdi
 
 
 def prune(state: State, before: int) -> None:
-    """Forget the verdicts of runs with numbers below *before*, but for the latest of each task; and runs without any.
+    """Forget the verdicts of runs with numbers below *before*, but for the latest of each task, and those on tasks that
+    are no more; and runs without any verdict.
 
     What these decided in all is in the history.
     """
+    state.connection.execute(
+        'DELETE FROM broker_verdict WHERE task NOT IN (SELECT "jediTaskID" FROM broker_tasks)'
+    )
     state.connection.execute(
         "DELETE FROM broker_verdict WHERE cycle < ?1 AND EXISTS (SELECT 1 FROM broker_verdict AS later "
         "WHERE later.task = broker_verdict.task AND later.cycle > broker_verdict.cycle)",

@@ -36,6 +36,16 @@ def keys(state: State, kind: Kind) -> set[Row]:
     return set(state.connection.execute(f"SELECT {_names(kind.keys)} FROM {kind.table}"))
 
 
+def starting(state: State, kind: Kind, prefix: str, limit: int = 50) -> list[str]:
+    """Return the first *limit* values of a kind's first column that start with *prefix*, in order."""
+    name = _quoted(kind.columns[0].name)
+    found = state.connection.execute(
+        f"SELECT DISTINCT {name} FROM {kind.table} WHERE substr({name}, 1, ?) = ? ORDER BY {name} LIMIT ?",
+        (len(prefix), prefix, limit),
+    )
+    return [str(value) for (value,) in found]
+
+
 def count(state: State, kind: Kind) -> int:
     """Return how many records there are."""
     return int(state.connection.execute(f"SELECT count(*) FROM {kind.table}").fetchone()[0])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from fairq.broker_errors import UnknownTaskError
 from fairq.brokerdata.work import TASKS
@@ -228,15 +230,18 @@ def reason_of(outcome: Outcome) -> str:
     """Return why a task has no queue: the stage that took the last one, and the most frequent reasons."""
     if outcome.stopped_by:
         return outcome.stopped_by
-    refused = outcome.decided[outcome.decided != UNDECIDED].tolist()
-    return nothing_left([outcome.plan.reasons[number].reason.tag for number in refused], outcome.stages)
+    counts: Counter[str] = Counter()
+    for number, count in enumerate(np.bincount(outcome.decided - UNDECIDED)[1:].tolist()):
+        if count:
+            counts[outcome.plan.reasons[number].reason.tag] += count
+    return nothing_left(counts, outcome.stages)
 
 
-def nothing_left(tags: Sequence[str], stages: Sequence[StageCount]) -> str:
-    """Return why there is no queue, from the reason of each and the stage table."""
-    if not tags:
+def nothing_left(counts: Mapping[str, int], stages: Sequence[StageCount]) -> str:
+    """Return why there is no queue, from how many queues each reason refused and the stage table."""
+    if not counts:
         return "there are no queues"
-    found = sorted(Counter(tags).items(), key=lambda one: (-one[1], one[0]))
+    found = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
     most = ", ".join(f"{tag} {number}" for tag, number in found[:3])
     return f"none left after the {stages[-1].stage}: {most}" if stages else most
 

@@ -1,7 +1,8 @@
 """What is kept of a task's outcome: the deciding reason of every queue, the weights and the stage table, packed.
 
-Packed are, behind a JSON line (see `_Head`), the numbers of the reasons as 16-bit integers, one for each queue of the
-cycle, and the weights of the queues that were weighed as 64-bit reals; all compressed.
+Packed are, behind a line of JSON, the numbers of the reasons, a byte for each queue of the run (two where a flow has
+more than 255 reasons), and the weights of the queues that were weighed as 32-bit reals; all compressed. The weights of
+the candidates stand in the JSON, exact.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.brokerage.outcome import Candidate, Outcome
-from fairq.engine.brokerage.sieve import StageCount
+from fairq.engine.brokerage.sieve import UNDECIDED, StageCount
 
 _LEVEL = 1
-_REASON = np.dtype("<i2")
-_WEIGHT = np.dtype("<f8")
+_REASONS: dict[int, np.dtype[Any]] = {1: np.dtype("u1"), 2: np.dtype("<u2")}
+_PLACE = np.dtype("<u4")
+_WEIGHT = np.dtype("<f4")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class Kept:
     Args:
         activity: production or analysis: to whose list of reasons the numbers belong.
         decided: for every queue of the cycle the number of its reason, or `UNDECIDED` for a candidate.
-        weights: the weight of each queue that was weighed, not-a-number for the others.
+        weights: the weight of each queue that was weighed (to seven digits), not-a-number for the others.
         stages: the stage table.
         candidates: the queues in the order in which they are taken, and their weights.
         stopped_by: the reason that stopped the task before any queue.
@@ -64,12 +66,13 @@ def keep(outcome: Outcome) -> Kept:
 
 def pack(kept: Kept) -> bytes:
     """Return *kept* as bytes."""
-    head = [kept.activity, len(kept.decided), kept.stages, kept.candidates, kept.stopped_by]
+    size = 1 if kept.decided.max(initial=0) < 255 else 2
+    head = [kept.activity, size, len(kept.decided), kept.stages, kept.candidates, kept.stopped_by]
     weighed = np.flatnonzero(~np.isnan(kept.weights))
     parts = (
         json.dumps(head, separators=(",", ":")).encode() + b"\n",
-        kept.decided.astype(_REASON).tobytes(),
-        weighed.astype("<u4").tobytes(),
+        (kept.decided - UNDECIDED).astype(_REASONS[size]).tobytes(),
+        weighed.astype(_PLACE).tobytes(),
         kept.weights[weighed].astype(_WEIGHT).tobytes(),
     )
     return zlib.compress(b"".join(parts), _LEVEL)
@@ -78,12 +81,13 @@ def pack(kept: Kept) -> bytes:
 def unpack(data: bytes) -> Kept:
     """Return what `pack` was given."""
     text, _, rest = zlib.decompress(data).partition(b"\n")
-    activity, size, stages, candidates, stopped_by = json.loads(text)
-    decided = np.frombuffer(rest, _REASON, size).astype(np.int16)
-    rest = rest[size * _REASON.itemsize :]
-    count = len(rest) // (4 + _WEIGHT.itemsize)
-    weights = np.full(size, np.nan)
-    weights[np.frombuffer(rest, "<u4", count)] = np.frombuffer(rest[4 * count :], _WEIGHT, count)
+    activity, size, length, stages, candidates, stopped_by = json.loads(text)
+    decided = np.frombuffer(rest, _REASONS[size], length).astype(np.int16) + np.int16(UNDECIDED)
+    rest = rest[length * size :]
+    count = len(rest) // (_PLACE.itemsize + _WEIGHT.itemsize)
+    weights = np.full(length, np.nan)
+    places = np.frombuffer(rest, _PLACE, count)
+    weights[places] = np.frombuffer(rest[_PLACE.itemsize * count :], _WEIGHT, count)
     return Kept(
         activity,
         decided,

@@ -145,7 +145,7 @@ def _reason_now(outcome: Outcome) -> str:
 
 
 def _reason_then(kept: Kept, tags: list[str]) -> str:
-    return kept.stopped_by or nothing_left(tags, kept.stages)
+    return kept.stopped_by or nothing_left(Counter(tags), kept.stages)
 
 
 def _stored(state: State, task: int) -> Record:

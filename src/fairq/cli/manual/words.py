@@ -15,6 +15,8 @@ KINDS = {
     "OWNER": "owner",
     "USER": "owner",
     "SLOT": "slot",
+    "QUEUE": "queue",
+    "TASK": "task",
     "KEY": "setting",
     "FILE": "file",
     "DOCUMENT": "file",
