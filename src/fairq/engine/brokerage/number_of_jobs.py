@@ -55,7 +55,7 @@ def number_of_jobs(task: Task, chunk: Chunk) -> int:
     files = chunk.datasets[0].files if chunk.datasets else ()
     if not files:
         return 1
-    group = task.rule("NF") or 1
+    group = max(1, task.rule("NF") or 1)
     secondary = sum(file.fsize or 0 for dataset in chunk.datasets[1:] for file in dataset.files) / len(files)
     loads = [_load(task, files[start : start + group], secondary) for start in range(0, len(files), group)]
     base = _Load(size=work_bytes(task.work_disk_count, task.work_disk_unit), seconds=_base_seconds(task))

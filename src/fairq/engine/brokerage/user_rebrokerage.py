@@ -68,7 +68,7 @@ def _waited(members: list[Job], queue: JobQueue, policy: TimeoutPolicy, now: flo
     is_down = queue.status in ("offline", "test")
     limit = _SHORT
     if not is_down:
-        group = members[0].working_group
+        group = min(members, key=lambda job: job.id).working_group
         limit = max(_SHORT, policy.rebroker_sets_of.get(group, policy.rebroker_sets) if group else policy.rebroker_sets)
     if now - start <= limit:
         return None

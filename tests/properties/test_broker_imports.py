@@ -1,0 +1,82 @@
+"""Whatever CRIC publishes of one queue, the others are taken, and everything that reads them goes on working."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairq.brokerdata.column import Kind
+from fairq.brokerdata.figures import PILOTS
+from fairq.brokerdata.places import QUEUES, STORAGES
+from fairq.brokerdata.work import TASKS
+from fairq.engine.brokerage.rules import RULES
+from fairq.records import Actor
+from fairq.settings import load
+from fairq.state.connection import reading
+from fairq.steps.broker_import import import_records
+from fairq.steps.broker_lint import find_oddities
+from fairq.steps.broker_queues import check_queue, store_relations
+from fairq.steps.broker_run import run
+from fairq.steps.broker_timeouts import clean
+from fairq.steps.broker_world import load_queues
+
+ACTOR = Actor("somebody", "a test", 1_800_000_000)
+
+SOUND: dict[str, Any] = {
+    "status": "online", "type": "unified", "cloud": "WORLD", "atlas_site": "S", "capability": "ucore", "corecount": 8,
+    "maxrss": 16000, "minrss": 0, "maxwdir": 160000, "maxtime": 345600, "corepower": 10, "releases": ["ANY"],
+    "catchall": "", "params": {}, "wnconnectivity": "full#IPv4", "fairsharepolicy": "type=any:100%",
+    "jobseed": "all", "direct_access_lan": True, "pledgedcpu": 0, "transferringlimit": None, "workflow": "pull_ups",
+    "astorages": {"read_lan": ["DISK"], "write_lan": ["DISK"]}, "maxinputsize": -1, "mintime": 0, "maxdiskio": None,
+}  # fmt: skip
+"""A queue with everything that is read."""
+
+POOL: list[tuple[Kind, list[dict[str, Any]]]] = [
+    (STORAGES, [{"rse": "DISK", "site": "S", "space_free": 1000}]),
+    (PILOTS, [{"queue": name, "getJob": 5} for name in ("A_GOOD", "ODD", "Z_GOOD")]),
+    (TASKS, [
+        {"jediTaskID": 1, "gshare": "MC", "walltime": 1, "coreCount": 1},
+        {"jediTaskID": 2, "gshare": "MC", "prodSourceLabel": "user", "userName": "jane", "coreCount": 1, "walltime": 1},
+    ]),
+]  # fmt: skip
+
+JUNK = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=8),
+    st.sampled_from(["", " ", "0", "-1", "8.0", "1e400", "NaN", "ONLINE", "ucore", "full#", "##", ":", ",", "0%", "(",
+                     "type=(:0%", "priority>>1:0", "gpu= ,useJumboJobs=x", "[]", "{}", "null"]),
+    st.lists(st.none() | st.integers() | st.text(max_size=4), max_size=3),
+    st.dictionaries(st.sampled_from(["gpu", "nSimEvents", "read_lan", "x"]), st.none() | st.integers() | st.text()),
+)  # fmt: skip
+MUTATIONS = st.dictionaries(st.sampled_from(sorted(SOUND)), JUNK, min_size=1, max_size=6)
+
+
+@settings(max_examples=40)
+@given(MUTATIONS | JUNK, st.sampled_from(["documented", "panda"]))
+def test_a_bad_queue_is_handled_or_refused_by_name_and_breaks_nothing(odd: Any, rules: str) -> None:
+    queue = {**SOUND, **odd} if isinstance(odd, dict) else odd
+    with TemporaryDirectory() as folder:
+        state, file = Path(folder) / "state.db", Path(folder) / "records.json"
+        for kind, records in POOL:
+            file.write_text(json.dumps(records))
+            import_records(state, kind, str(file), ACTOR)
+        file.write_text(json.dumps({"A_GOOD": SOUND, "ODD": queue, "Z_GOOD": SOUND}))
+        imported = import_records(state, QUEUES, str(file), ACTOR, check=check_queue, then=store_relations)
+        with reading(state) as opened:
+            queues = load_queues(opened)
+        assert {"A_GOOD", "Z_GOOD"} <= set(queues), "no other queue is dropped"
+        assert ("ODD" in queues) != any("ODD" in refused for refused in imported.refused)
+        oddities, number = find_oddities(state, [], ACTOR.time)
+        assert number == len(queues)
+        assert all(one.meaning and one.cure for one in oddities)
+        clean(state, load(None, None, {}), ACTOR, rules=rules, apply=True)
+        done = run(state, RULES[rules], ACTOR, [], every=True)
+        assert [one.status for one in done.decided] == ["assigned", "assigned"]

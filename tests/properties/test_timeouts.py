@@ -1,0 +1,178 @@
+"""What holds for every set of jobs whose timeouts are looked at."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairq.engine.brokerage.fairshare_policy import Asker, has_zero_share
+from fairq.engine.brokerage.job import ENDED, STATES, Job, JobQueue
+from fairq.engine.brokerage.lint.policies import policy_findings
+from fairq.engine.brokerage.model import Queue
+from fairq.engine.brokerage.rules import RULES
+from fairq.engine.brokerage.timeout_policy import TimeoutPolicy
+from fairq.engine.brokerage.timeout_table import ORDER
+from fairq.engine.brokerage.timeouts import Timeout, timeouts
+
+NOW = 1_800_000_000.0
+HOUR = 3600.0
+SEEDS = st.integers(0, 2**32)
+EXAMPLES = settings(max_examples=80)
+
+every_rules = pytest.mark.parametrize("rules", RULES)
+
+
+def pool(seed: int) -> tuple[list[Job], dict[str, JobQueue], dict[str, Any]]:
+    """Return the jobs, queues and settings of the case number *seed*."""
+    source = random.Random(seed)
+    pick = source.choice
+    queues = {
+        name: JobQueue(
+            name,
+            pick(["online", "online", "online", "test", "offline", "paused", "brokeroff"]),
+            pick(["pull_ups", "push", ""]),
+            disable_reassign=source.random() < 0.1,
+            last_start=pick([None, NOW - HOUR, NOW - 9 * HOUR]),
+            has_slots=source.random() < 0.1,
+        )
+        for name in ("A", "B", "C", "D")
+    }
+
+    def ago() -> float | None:
+        return pick([None, NOW - source.uniform(0, 4) * HOUR, NOW - source.uniform(0, 700) * HOUR, NOW, NOW + HOUR])
+
+    states = sorted(STATES)
+    jobs = [
+        Job(
+            number,
+            pick(states),
+            pick([*queues, "A", "A", "nowhere", ""]),
+            pick(["MC", "MC", "Express", ""]),
+            pick(["managed", "managed", "user", "panda", "test"]),
+            pick([0, 500, 799, 800, 801, 900]),
+            working_group=pick(["", "", "AP_Top"]),
+            task=pick([None, 1, 2]),
+            job_set=pick([None, 1, 2]),
+            from_jedi=source.random() < 0.8,
+            build=source.random() < 0.2,
+            relocation_flag=pick([0, 0, 2]),
+            event_service=pick([None, None, 1, 2, 5]),
+            sub_status=pick([None, None, "x"]),
+            special=source.random() < 0.1,
+            has_report=source.random() < 0.2,
+            output_complete=source.random() < 0.2,
+            created=ago(), modified=ago(), changed=ago(), activated=ago(), started=ago(), ended=ago(),
+        )
+        for number in range(source.randrange(80))
+    ]  # fmt: skip
+    config = {
+        "rebroker.FAST_REBRO_THRESHOLD_NQUEUE_MC": pick([0, 1, 3, 10]),
+        "watcher.HEARTBEAT_TIMEOUT_push": pick([None, 1, 24]),
+        "job_timeout.TIMEOUT_holding": pick([0, 1, 100]),
+        "rebroker.ANALY_TIMEOUT": pick([None, 0, 6]),
+        "rebroker.ANALY_TIMEOUT_AP_Top": pick([None, 100]),
+    }
+    return jobs, queues, config
+
+
+def decided(
+    jobs: list[Job], queues: dict[str, JobQueue], config: dict[str, Any], rules: str, now: float
+) -> list[Timeout]:
+    return timeouts(jobs, queues, TimeoutPolicy.of(config, RULES[rules]), now)
+
+
+@every_rules
+@EXAMPLES
+@given(seed=SEEDS)
+def test_a_job_is_told_at_most_once_and_older_than_the_limit(rules: str, seed: int) -> None:
+    jobs, queues, config = pool(seed)
+    found = decided(jobs, queues, config, rules, NOW)
+    numbers = [one.job.id for one in found]
+    assert numbers == sorted(set(numbers))
+    for one in found:
+        assert one.job.status not in ENDED
+        assert one.row in ORDER
+        if one.age is not None:
+            assert one.limit is not None
+            assert one.age > one.limit
+
+
+@every_rules
+@EXAMPLES
+@given(seed=SEEDS)
+def test_the_order_of_jobs_and_queues_does_not_matter(rules: str, seed: int) -> None:
+    jobs, queues, config = pool(seed)
+    first = decided(jobs, queues, config, rules, NOW)
+    again = decided(jobs[::-1], dict(reversed(list(queues.items()))), config, rules, NOW)
+    assert again == first
+
+
+@every_rules
+@EXAMPLES
+@given(seed=SEEDS, later=st.floats(0, 1000))
+def test_a_job_whose_time_is_over_stays_so(rules: str, seed: int, later: float) -> None:
+    jobs, queues, config = pool(seed)
+    before = {one.job.id for one in decided(jobs, queues, config, rules, NOW)}
+    assert before <= {one.job.id for one in decided(jobs, queues, config, rules, NOW + later * HOUR)}
+
+
+@EXAMPLES
+@given(seed=SEEDS)
+def test_nothing_happens_to_jobs_at_queues_that_the_page_exempts(seed: int) -> None:
+    jobs, queues, config = pool(seed)
+    for one in decided(jobs, queues, config, "documented", NOW):
+        queue = queues.get(one.job.queue)
+        is_exempt = queue is not None and (queue.status == "paused" or queue.disable_reassign)
+        assert bool(one.exempt) == is_exempt
+
+
+@every_rules
+@EXAMPLES
+@given(seed=SEEDS)
+def test_a_job_of_another_share_queue_and_set_changes_nothing_for_the_others(rules: str, seed: int) -> None:
+    jobs, queues, config = pool(seed)
+    other = Job(1000, "running", "ELSEWHERE", "OTHER", "user", task=9, job_set=9, modified=NOW, changed=NOW)
+    more = {**queues, "ELSEWHERE": JobQueue("ELSEWHERE", "online")}
+    first = decided(jobs, queues, config, rules, NOW)
+    assert decided([*jobs, other], more, config, rules, NOW) == first
+
+
+@EXAMPLES
+@given(seed=SEEDS)
+def test_fast_rebrokerage_leaves_every_queue_at_its_mildest_limit(seed: int) -> None:
+    """When the excess is gone, one of the three limits holds again; with one job more it would not."""
+    jobs, queues, config = pool(seed)
+    policy = TimeoutPolicy.of(config, RULES["documented"])
+    fast = [one for one in timeouts(jobs, queues, policy, NOW) if one.row == "fast_rebrokerage"]
+    for one in fast:
+        queued, running, total, threshold, excess = one.numbers.values()
+        left = queued - excess
+        assert left <= max(policy.fast_ratio * running, threshold, policy.fast_fraction * total)
+        assert left + 1 > max(policy.fast_ratio * running, threshold, policy.fast_fraction * total)
+
+
+@given(jobs=st.just([]), rules=st.sampled_from(sorted(RULES)))
+def test_no_jobs_no_timeouts(jobs: list[Job], rules: str) -> None:
+    assert decided(jobs, {}, {}, rules, NOW) == []
+
+
+PARTS = st.sampled_from(
+    ["type=evgen", "type=simul", "type=any", "type=evgensimul", "group=AP_Higgs", "group=any", "gshare=Express*",
+     "gshare=any", "type=evgen:group=AP_*", "priority>400", " type=any", "TYPE=any", "typ=simul", "type=any:gshare=any"]
+)  # fmt: skip
+VALUES = st.sampled_from(["0%", "0", "100%", "50%", "00%", "0 %", ""])
+
+
+@settings(max_examples=400)
+@given(st.lists(st.tuples(PARTS, VALUES), min_size=1, max_size=4))
+def test_a_policy_that_names_who_is_welcome_and_is_not_told_refuses_all_others(parts: list[tuple[str, str]]) -> None:
+    text = ",".join(f"{conditions}:{value}" for conditions, value in parts)
+    stranger = Asker("others", "nobody", "nothing", 0)
+    names_someone = any(value not in ("0", "0%") for _, value in parts)
+    if names_someone and not list(policy_findings(replace(Queue("Q"), fairsharepolicy=text))):
+        assert has_zero_share(text, stranger)
