@@ -116,6 +116,8 @@ def test_more_cores_than_the_task_may_use() -> None:
     outcome = ask(world, task(core_count=8, rules={"CC": "4"}))
     assert verdict(outcome, "Q").details == {"corecount": 8, "maxCoreCount": 4}
     assert names(outcome) == ["FEW"]
+    assert names(ask(world, task(core_count=8, max_core_count=4))) == ["FEW"]
+    assert "Q" in names(ask(world, task(core_count=8, max_core_count=4, rules={"CC": "8"}))), "the rule goes first"
 
 
 def test_any_cores_means_several_for_scouts() -> None:

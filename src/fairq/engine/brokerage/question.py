@@ -87,11 +87,6 @@ class Question:
         return self.columns.world.config
 
     @property
-    def priority(self) -> int:
-        """The priority that production goes by, the current one; analysis goes by the task's."""
-        return self.task.current_priority if self.activity == "production" else self.task.task_priority
-
-    @property
     def is_urgent(self) -> bool:
         """Whether opportunistic and inactive queues are to be avoided: priority 800 and above, and scouts."""
         return self.task.current_priority >= 800 or self.chunk.is_scout

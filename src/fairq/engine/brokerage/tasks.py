@@ -168,6 +168,11 @@ class Task:
             return default
 
     @property
+    def most_cores(self) -> int | None:
+        """The most cores that its jobs may use: rule *CC*, else ``maxCoreCount``; None or 0 is no limit."""
+        return self.rule("CC", self.max_core_count)
+
+    @property
     def activity(self) -> Activity:
         """Which brokerage the task goes to."""
         return ANALYSIS if self.label in USER_LABELS else PRODUCTION

@@ -119,7 +119,7 @@ class Cores(PlainFilter):
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Compare the cores of slots with those of the task; 0 is any number."""
-        columns, asked, most = question.columns, question.task.core_count, question.task.rule("CC")
+        columns, asked, most = question.columns, question.task.core_count, question.task.most_cores
         mode = "any" if asked == 0 else "multi" if asked is not None and asked > 1 else "single"
 
         def make() -> Codes:
@@ -137,7 +137,7 @@ class Cores(PlainFilter):
         """Return the cores of both."""
         told: Details = {"corecount": question.columns.queues[row].corecount}
         if reason.tag == "max_cpucore":
-            return told | {"maxCoreCount": question.task.rule("CC")}
+            return told | {"maxCoreCount": question.task.most_cores}
         return told | {"coreCount": question.task.core_count}
 
 

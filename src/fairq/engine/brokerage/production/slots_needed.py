@@ -60,7 +60,7 @@ class Cores(PlainFilter):
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Compare the cores of slots with those of the task."""
-        columns, mode, most = question.columns, core_mode(question), question.task.rule("CC")
+        columns, mode, most = question.columns, core_mode(question), question.task.most_cores
 
         def make() -> Codes:
             cores = columns.numbers("corecount", lambda queue: queue.corecount)
@@ -77,7 +77,7 @@ class Cores(PlainFilter):
         """Return the cores of both."""
         told: Details = {"corecount": question.columns.queues[row].corecount}
         if reason.tag == "max_cpucore":
-            return told | {"maxCoreCount": question.task.rule("CC")}
+            return told | {"maxCoreCount": question.task.most_cores}
         return told | {"coreCount": task_cores(question), "wants": core_mode(question)}
 
 
