@@ -287,3 +287,14 @@ def test_a_group_that_nobody_knows_is_refused_once_groups_are_configured(
     refused = pool("taskqueues", "match", *PILOT, "--group", "lhcb_usr", code=68)
     assert refused.err == "fairq: --group: no group is called 'lhcb_usr'; did you mean 'lhcb_user'?\n"
     assert pool("taskqueues", "shares", "--group", "nobody", code=68).err.endswith("known are lhcb_user, u\n")
+
+
+def test_why_counts_the_older_jobs_that_go_first(run: Run, pool: Callable[..., Any]) -> None:
+    submit(run, "anna", "u", 3)
+    submit(run, "anna", "u", 2, UserPriority="5")
+    submit(run, "anna", "u", 3)
+    ahead = [pool("taskqueues", "why", job, *PILOT, "--json")["ahead"] for job in ("1.0", "1.2", "2.1", "3.1")]
+    assert ahead == [0, 2, 1, 4]
+    matched = pool("taskqueues", "match", *PILOT, "--count", 8, "--json")["matches"]
+    order = [one["job"] for one in matched if one["userpriority"] == 1]
+    assert order == ["1.0", "1.1", "1.2", "3.0", "3.1", "3.2"]

@@ -45,7 +45,7 @@ CpuTime = Annotated[
 ]
 GridCE = Annotated[str | None, typer.Option("--grid-ce", metavar="CE", help="The computing element.")]
 Platform = Annotated[str | None, typer.Option("--platform", metavar="NAME", help="The platform.")]
-JobType = Annotated[str | None, typer.Option("--job-type", metavar="TYPE", help="Only jobs of this type.")]
+JobType = Annotated[str | None, typer.Option("--job-type", metavar="TYPE", help="Only jobs of this type, or of none.")]
 Tag = Annotated[
     list[str] | None,
     typer.Option("--tag", metavar="TAG", help="A tag that the pilot offers; may be repeated. Untagged jobs need none."),

@@ -244,6 +244,7 @@ def why_view(found: WhyNot) -> View:
         "reason": found.reason or None,
         "priority": found.priority,
         "chance": found.chance,
+        "ahead": found.ahead,
         "matching": found.matching,
         "queues": found.queues,
     }
@@ -263,7 +264,8 @@ def _sentence(found: WhyNot) -> str:
     chance = "" if found.chance is None else f", and comes first with a chance of {found.chance:.1%}"
     others = f"{found.matching} of {found.queues} task queues suit the pilot"
     has = f"it has priority {found.priority:.4f} and {_counted(found.jobs, 'job')}"
-    return f"{told}: {others}; {has}{chance} (rules {found.rules})."
+    ahead = f" Ahead of the job are {_counted(found.ahead, 'older job')} of its UserPriority." if found.ahead else ""
+    return f"{told}: {others}; {has}{chance} (rules {found.rules}).{ahead}"
 
 
 def import_view(imported: ImportedQueues, dry_run: bool) -> View:

@@ -48,7 +48,8 @@ class WhyNot:
     """What there is to tell of a queue (or the job *job* of it) and a pilot.
 
     Without a *queue* the job is in none, for the *reason*. No *failures*: it is offered, and *chance* is that
-    with which it comes first (None: not told) among *matching* queues.
+    with which it comes first (None: not told) among *matching* queues. *ahead* are the older jobs of the queue that
+    have the same UserPriority as the job.
     """
 
     rules: str
@@ -63,6 +64,7 @@ class WhyNot:
     matching: int
     queues: int
     chance: float | None
+    ahead: int | None
     notes: list[str]
     details: list[str]
 
@@ -107,6 +109,7 @@ def why_not(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[in
         len(places),
         len(world.formed.queues),
         chance,
+        None if queue is None or isinstance(target, int) else _ahead(queue, *target),
         [*world.notes, *load.notes],
         world.details,
     )
@@ -121,6 +124,17 @@ def _queue_of_number(world: ShareWorld, number: int) -> FormedQueue:
 
 def _queue_of_job(world: ShareWorld, cluster: int, proc: int) -> FormedQueue | None:
     return next((queue for queue in world.formed.queues for one in queue.members if _has(one.job, cluster, proc)), None)
+
+
+def _ahead(queue: FormedQueue, cluster: int, proc: int) -> int:
+    """Return how many older jobs of *queue* have the UserPriority of the job."""
+    own = next(one for one in queue.members if _has(one.job, cluster, proc))
+    older = 0
+    for one in queue.members:
+        if one is own:
+            return older + proc - own.job.first_proc
+        older += len(one.job) if one.user_priority == own.user_priority else 0
+    return older
 
 
 def _has(job: JobRange, cluster: int, proc: int) -> bool:
