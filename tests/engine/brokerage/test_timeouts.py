@@ -175,3 +175,8 @@ def test_of_two_rows_the_first_decides_and_a_job_is_told_once():
 def test_jobs_come_by_number():
     found = decided(*(job("pending", number=number, age=2) for number in (3, 1, 2)))
     assert [one.job.id for one in found] == [1, 2, 3]
+
+
+def test_a_pseudo_queue_stands_for_its_queue():
+    (one,) = decided(job("running", queue="PAUSED/SCORE", modified=3))
+    assert one.exempt == "paused"

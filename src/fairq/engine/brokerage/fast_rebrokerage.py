@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil
 
-from fairq.engine.brokerage.job import QUEUED, Job, JobQueue
+from fairq.engine.brokerage.job import QUEUED, Job, JobQueue, queue_of
 from fairq.engine.brokerage.timeout_policy import TimeoutPolicy
 
 CODE = 10
@@ -55,7 +55,7 @@ def overshoots(jobs: Iterable[Job], queues: Mapping[str, JobQueue], policy: Time
     found = []
     for (queue, share), waiting in sorted(queued.items()):
         threshold = policy.fast_queued.get(share)
-        if threshold is None or _is_exempt(queues.get(queue), policy):
+        if threshold is None or _is_exempt(queue_of(queues, queue), policy):
             continue
         beyond = min(
             waiting - policy.fast_ratio * running[queue, share],
@@ -88,7 +88,7 @@ def fast_rebrokerage(
 
 
 def _counts(job: Job, queues: Mapping[str, JobQueue]) -> bool:
-    queue = queues.get(job.queue)
+    queue = queue_of(queues, job.queue)
     return not job.special and bool(job.queue) and (queue is None or not queue.has_slots)
 
 

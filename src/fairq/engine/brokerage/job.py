@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 IN_DEFINED_TABLE = frozenset({"pending", "waiting", "defined", "assigned"})
@@ -116,3 +117,8 @@ class JobQueue:
     def known(self) -> bool:
         """Whether it is a queue of the state."""
         return self.status != ""
+
+
+def queue_of(queues: Mapping[str, JobQueue], name: str) -> JobQueue | None:
+    """Return the queue *name*, that of a pseudo queue ``QUEUE/TYPE`` too; None if it is not known."""
+    return queues.get(name) or queues.get(name.partition("/")[0])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from fairq.engine.brokerage.fast_rebrokerage import CODE, Overshoot, fast_rebrokerage
-from fairq.engine.brokerage.job import QUEUED, Job, JobQueue
+from fairq.engine.brokerage.job import QUEUED, Job, JobQueue, queue_of
 from fairq.engine.brokerage.timeout_policy import TimeoutPolicy
 from fairq.engine.brokerage.timeout_table import FAST, ORDER, SETS, TABLE, Action, Row, Situation
 from fairq.engine.brokerage.user_rebrokerage import Waited, user_rebrokerage
@@ -58,13 +57,13 @@ def timeouts(
     jobs = list(jobs)
     fast = fast_rebrokerage(jobs, queues, policy)
     sets = user_rebrokerage(jobs, queues, policy, now)
-    unknown: defaultdict[str, JobQueue] = defaultdict(lambda: JobQueue(""))
+    unknown = JobQueue("")
     found = []
     for job in sorted(jobs, key=lambda job: job.id):
         names = _ROWS_OF.get(job.status)
         if names is None:
             continue
-        of = Situation(job, queues.get(job.queue) or unknown[job.queue], policy, now)
+        of = Situation(job, queue_of(queues, job.queue) or unknown, policy, now)
         spared = None
         for name in names:
             one = _decide(name, of, fast, sets)

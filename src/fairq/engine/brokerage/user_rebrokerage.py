@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from fairq.engine.brokerage.job import QUEUED, Job, JobQueue
+from fairq.engine.brokerage.job import QUEUED, Job, JobQueue, queue_of
 from fairq.engine.brokerage.timeout_policy import HOUR, TimeoutPolicy
 
 _SHORT = 3 * HOUR
@@ -47,7 +47,7 @@ def user_rebrokerage(
             sets[_Key(job.task, job.job_set, job.user, job.queue)].append(job)
     chosen: dict[int, Waited] = {}
     for key, members in sets.items():
-        queue = queues.get(key.queue)
+        queue = queue_of(queues, key.queue)
         waited = None if queue is None or not queue.known else _waited(members, queue, policy, now)
         if waited is not None:
             chosen |= {job.id: waited for job in members if job.status in QUEUED}
