@@ -11,7 +11,12 @@ from typing import Any
 
 from fairq.brokerdata.column import WORDS, Column, Type
 
-_LARGEST = 2**63 - 1
+_LARGEST = 2**53
+"""The largest whole number: all up to it are exact as reals, too."""
+
+LARGEST_REAL = 1e18
+"""The largest number of a quantity; what is computed from several of them stays finite."""
+
 _TRUTH = {"true": True, "false": False, "yes": True, "no": False, "y": True, "n": False, "1": True, "0": False}
 
 
@@ -91,6 +96,8 @@ def _real(value: Any) -> float:
         number = math.inf
     if not math.isfinite(number):
         raise _unfit("real", value)
+    if abs(number) > LARGEST_REAL:
+        raise UnfitError(f"is too large a number: {shown(value)}")
     return number
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from difflib import get_close_matches
@@ -11,7 +10,7 @@ from typing import Any
 
 from fairq.broker_errors import BrokerSettingValueError, UnknownBrokerSettingError
 from fairq.brokerdata.column import Kind
-from fairq.brokerdata.values import UnfitError
+from fairq.brokerdata.values import LARGEST_REAL, UnfitError
 from fairq.brokerdata.work import CONFIG
 from fairq.engine.brokerage.config import KEYS, Config, ConfigKey, key_of
 from fairq.records import Actor, Change
@@ -155,6 +154,6 @@ def _read(text: str) -> Value:
         number = float(text)
     except ValueError:
         return text
-    if not math.isfinite(number) or "_" in text:
+    if not abs(number) <= LARGEST_REAL or "_" in text:
         return text
     return int(number) if number.is_integer() and abs(number) < 2**53 else number

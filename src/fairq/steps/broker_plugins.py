@@ -15,7 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.broker_errors import BrokerPluginError
-from fairq.engine.brokerage.plugin import Codes, Details, Filter, PlainFilter, PlainWeight, Reason, Rows, Weight
+from fairq.engine.brokerage.plugin import (
+    SWITCHED_OFF,
+    Codes,
+    Details,
+    Filter,
+    PlainFilter,
+    PlainWeight,
+    Reason,
+    Rows,
+    Weight,
+)
 from fairq.engine.brokerage.question import Question
 
 FILTERS = "fairq.broker.filters"
@@ -125,8 +135,8 @@ class _Watched(PlainFilter):
             answer = self._one.judge(question, rows)
         except Exception as error:
             raise _unusable(self._point, _words(error)) from error
-        if answer is None:
-            return None
+        if answer is None or answer is SWITCHED_OFF:
+            return answer
         codes = np.asarray(answer)
         if codes.shape != rows.shape or codes.dtype.kind not in "bui" or codes.min(initial=0) < 0:
             raise _unusable(self._point, f"the filter {self.name} gave no code for each of the {len(rows)} queues")

@@ -15,6 +15,7 @@ from fairq.broker_errors import NoVerdictError, UnknownQueueError, UnknownTaskEr
 from fairq.brokerdata.work import TASKS
 from fairq.engine.brokerage.columns import Columns
 from fairq.engine.brokerage.outcome import Outcome, Verdict
+from fairq.engine.brokerage.plugin import SWITCHED_OFF
 from fairq.engine.brokerage.remedies import remedy, said
 from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.run import columns_of
@@ -98,7 +99,7 @@ def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None)
     )
     found.reasons = _reasons(found.queues if queue is None else [_queue(outcome, row) for row in range(len(columns))])
     if queue is not None:
-        found.obstacles = [one for row in rows for one in _obstacles(outcome, row)]
+        found.obstacles = [] if outcome.stopped_by else [one for row in rows for one in _obstacles(outcome, row)]
     elif outcome.status != "assigned" and not outcome.stopped_by:
         found.changes = list(_changes(flow, brokered, columns, rules, outcome))
     return found
@@ -237,7 +238,7 @@ def _obstacles(outcome: Outcome, row: int) -> Iterable[Record]:
     every = np.arange(len(question.columns), dtype=np.intp)
     for one in outcome.plan.before:
         codes = one.judge(question, every) if one.applies(question) else None
-        if codes is not None and codes[row]:
+        if codes is not None and codes is not SWITCHED_OFF and codes[row]:
             reason = one.reasons[int(codes[row]) - 1]
             details = one.details(question, row, reason)
             yield {

@@ -83,7 +83,7 @@ class ScratchDisk(PlainFilter):
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Compare what is needed with what there is."""
         need, have = _scratch(question), scratch_for_jobs(question)[rows]
-        wanted = np.where(_direct(question)[rows], need.direct, need.copied)
+        wanted = np.where(_direct(question)[rows], float(need.direct), float(need.copied))
         codes = np.zeros(len(rows), dtype=np.uint8)
         codes[(wanted > have) & (have != 0)] = 2
         if question.task.rule("IL") == 2 and not question.chunk.is_merging:

@@ -69,7 +69,7 @@ def minimum_work(task: Task, cores: Numbers, *, plain_day: bool) -> Numbers:
     (section 15 row 17).
     """
     power = 1 if plain_day and not is_hs06(task.cpu_time_unit) else HS06_OF_CORE
-    return DAY * power * np.maximum(1, cores)
+    return DAY * power * np.maximum(1.0, cores)
 
 
 def job_seconds(task: Task, events: int, queue: Queue) -> int | float | None:

@@ -152,7 +152,7 @@ class ScratchDisk(PlainFilter):
         need = _scratch_of(question)
         direct = _reads_directly(question)[rows]
         have = scratch_for_jobs(question)[rows]
-        codes: Codes = ((np.where(direct, need.direct, need.copied) > have) & (have != 0)) * np.uint8(2)
+        codes: Codes = ((np.where(direct, float(need.direct), float(need.copied)) > have) & (have != 0)) * np.uint8(2)
         if question.task.rule("IL") == 2 and not question.chunk.is_merging:
             no_direct = columns.flags("no direct input", lambda q: not q.direct_access_lan and q.maxinputsize != -1)
             codes[no_direct[rows]] = 1

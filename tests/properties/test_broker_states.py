@@ -1,0 +1,57 @@
+"""Laws of the brokerage over any state: it answers, the same each time, with one verdict for every queue."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.properties.broker_states import NOW, TASKS, fill
+
+from fairq.state.connection import writing
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture(params=range(40))
+def broker(request: pytest.FixtureRequest, run: Run, state: Path) -> Run:
+    """Run a broker command on a state that was drawn from a seed."""
+    with writing(state) as opened:
+        fill(opened, random.Random(request.param))
+
+    def broker(*words: object) -> Any:
+        ended = run("--state", state, "broker", *words, "--now", NOW, "--json")
+        assert ended.code == 0, ended.err
+        assert "NaN" not in ended.out and "Infinity" not in ended.out
+        return json.loads(ended.out)
+
+    return broker
+
+
+@pytest.mark.parametrize("rules", ["documented", "panda"])
+def test_every_queue_is_a_candidate_or_has_one_reason_now_and_as_it_is_kept(broker: Run, rules: str) -> None:
+    decided = {task["Task"]: task for task in broker("run", "--all", "--rules", rules)["tasks"]}
+    assert set(decided) == set(TASKS)
+    for task in TASKS:
+        found, kept = broker("why", task, "--rules", rules), broker("why", task, "--last")
+        candidates = {one["queue"] for one in found["candidates"]}
+        assert {one["Queue"] for one in found["queues"] if not one["Reason"]} == candidates
+        assert [one["queue"] for one in found["candidates"]] == decided[task]["Queues"]
+        for now, then in zip(found["queues"], kept["queues"], strict=True):
+            assert [now[name] for name in ("Queue", "Stage", "Reason")] == [
+                then[name] for name in ("Queue", "Stage", "Reason")
+            ]
+            assert (now["Weight"] is None) == (then["Weight"] is None)
+            if now["Weight"] is not None:
+                assert now["Weight"] >= 0
+                assert then["Weight"] == pytest.approx(now["Weight"], rel=1e-6)
+
+
+def test_a_run_is_the_same_each_time_and_every_refused_queue_is_told_a_change(broker: Run) -> None:
+    assert broker("run", "--all", "--dry-run") == broker("run", "--all", "--dry-run")
+    for task in TASKS:
+        for queue in broker("why", task)["queues"]:
+            assert bool(queue["Change"]) == (bool(queue["Reason"]) and queue["Stage"] != "task")
