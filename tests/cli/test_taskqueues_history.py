@@ -260,3 +260,53 @@ By = {1}
     assert "ValueError" in pool("taskqueues", "shares", code=76).err
     settings(state, block.format("Doubling", 4))
     assert "known are: " in pool("taskqueues", "shares", code=64).err
+
+
+TOML = """
+[shares.ShareCorrections]
+ShareCorrectorsToStart = "WMSHistory"
+
+[shares.ShareCorrections.WMSHistory.GroupsInstance]
+MaxGlobalCorrectionFactor = 3
+
+[shares.ShareCorrections.WMSHistory.GroupsInstance.WeekSlice]
+TimeSpan = 604800
+Weight = 80
+MaxCorrection = 2
+
+[shares.ShareCorrections.WMSHistory.lhcb_userInstance]
+Group = "lhcb_user"
+MaxGlobalCorrectionFactor = 3
+
+[shares.ShareCorrections.WMSHistory.lhcb_userInstance.WeekSlice]
+TimeSpan = 604800
+Weight = 80
+MaxCorrection = 2
+"""
+
+
+@pytest.mark.parametrize("rules", ["", '[shares]\nrules = "dirac"\nenable_shares_correction = true\n'])
+def test_the_schemas_example_in_toml_works_before_anybody_has_configured_groups(
+    rules: str, run: Any, pool: Any, state: Path
+) -> None:
+    settings(state, rules + TOML)
+    assert run("config", "check").code == 0
+    assert pool("taskqueues", "shares", "--json")["Groups"] == []
+    submit(run, "anna", "lhcb_user")
+    assert [one["OwnerGroup"] for one in pool("taskqueues", "shares", "--json")["Groups"]] == ["lhcb_user"]
+
+
+def test_corrections_that_can_do_nothing_are_told(run: Any, pool: Any, state: Path) -> None:
+    settings(state, TOML + "[shares.groups.lhcb_user]\njob_sharing = true\n")
+    submit(run, "anna", "lhcb_user")
+    assert "a corrector is for the users of lhcb_user, which has job sharing" in pool("taskqueues", "shares").err
+    settings(state, '[shares]\nrules = "dirac"\nenable_shares_correction = true\n' + TOML)
+    assert 'set shares.in_group_key = "name" to have them work' in pool("taskqueues", "shares").err
+
+
+def test_an_accounting_group_is_known_without_shares_of_its_own(run: Any, pool: Any, state: Path) -> None:
+    settings(state, TOML + "[groups.lhcb_user]\nquota = 5\n[shares.groups.lhcb_prod]\njob_share = 5\n")
+    assert pool("taskqueues", "shares", "--json")["rules"] == "documented"
+    assert pool("taskqueues", "match", *PILOT, "--group", "lhcb_user", "--json")["matches"] == []
+    settings(state, TOML + "[shares.groups.lhcb_prod]\njob_share = 5\n")
+    assert "lhcb_user is no configured group" in pool("taskqueues", "shares", code=64).err

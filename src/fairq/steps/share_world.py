@@ -14,6 +14,7 @@ from fairq.records import JobStatus
 from fairq.share_errors import UnknownShareGroupError
 from fairq.state import jobs, share_groups
 from fairq.state.connection import State
+from fairq.state.rows import without_collection
 from fairq.steps.form_queues import FormedQueues, form_queues
 from fairq.steps.job_requirements import identity_of, relevant
 from fairq.steps.share_correctors import start_corrections
@@ -38,13 +39,17 @@ class Told(Protocol):
 
 @dataclass(slots=True)
 class ShareWorld:
-    """The task queues of one snapshot, their priorities, and what there is to tell of them (see `Told`)."""
+    """The task queues of one snapshot, their priorities, and what there is to tell of them (see `Told`).
+
+    *configured* are the groups that settings or an import name.
+    """
 
     policy: SharePolicy
     formed: FormedQueues
     result: Recalculation
     notes: list[str]
     details: list[str]
+    configured: list[str]
 
     @property
     def priorities(self) -> dict[int, float]:
@@ -60,6 +65,11 @@ def load_world(state: State, settings: Settings, now: int, rules: str | None = N
         ShareCorrectionError, ShareCorrectorError, DiracStopsError: see `start_corrections`.
         SettingValueError: see `share_policy`.
     """
+    with without_collection():
+        return _load(state, settings, now, rules)
+
+
+def _load(state: State, settings: Settings, now: int, rules: str | None) -> ShareWorld:
     policy = share_policy(settings, state, rules)
     formed = form_queues(state, policy)
     owning = dict.fromkeys(queue.requirements.group for queue in formed.queues)
@@ -67,13 +77,14 @@ def load_world(state: State, settings: Settings, now: int, rules: str | None = N
     if policy.rules.checked_settings:
         # Who owns queues takes part in corrections even if nobody has configured the group; in DIRAC it does not.
         groups |= {name: Group(name) for name in owning if name not in groups}
+    known = dict.fromkeys((*policy.groups, *settings.groups))
     corrections = None
     if names(policy.corrections.get(TO_START)):
-        history = ShareHistory(state, {*groups, *owning, *settings.groups, *_running_groups(state)}, now)
-        corrections = start_corrections(policy.rules, policy.groups, policy.corrections, owning, history, now)
+        history = ShareHistory(state, {*groups, *owning, *known, *_running_groups(state)}, now)
+        corrections = start_corrections(policy.rules, known, policy.corrections, owning, history, now)
     result = recalculate(formed.records(), groups, policy.rules, corrections)
     details = [] if corrections is None else [*corrections.notes, *_inert(policy), *_stale(state, now)]
-    return ShareWorld(policy, formed, result, _left_out(formed), details)
+    return ShareWorld(policy, formed, result, _left_out(formed), details, list(known))
 
 
 def _running_groups(state: State) -> set[str]:
@@ -93,12 +104,19 @@ def _left_out(formed: FormedQueues) -> list[str]:
 
 
 def _inert(policy: SharePolicy) -> list[str]:
-    if policy.rules.in_group_key != "dn" or not _corrects_inside(policy):
-        return []
-    return [
-        "corrections inside a group do nothing under the rules dirac, as in DIRAC, which looks for distinguished "
-        'names among names; set shares.in_group_key = "name" to have them work'
+    """Tell of corrections that never do anything."""
+    corrected = _corrected_groups(policy)
+    told = [
+        f"a corrector is for the users of {name}, which has job sharing: its share is not divided among users"
+        for name in corrected
+        if name in policy.groups and policy.groups[name].job_sharing
     ]
+    if policy.rules.in_group_key == "dn" and corrected:
+        told.append(
+            "corrections inside a group do nothing under the rules dirac, as in DIRAC, which looks for distinguished "
+            'names among names; set shares.in_group_key = "name" to have them work'
+        )
+    return told
 
 
 def _stale(state: State, now: int) -> list[str]:
@@ -109,13 +127,12 @@ def _stale(state: State, now: int) -> list[str]:
     return [f"the imported reports of what ran are {now - oldest} seconds old; import a newer dump"]
 
 
-def _corrects_inside(policy: SharePolicy) -> bool:
-    return any(
-        isinstance(instance, dict) and instance.get("Group")
-        for block in policy.corrections.values()
-        if isinstance(block, dict)
-        for instance in block.values()
-    )
+def _corrected_groups(policy: SharePolicy) -> list[str]:
+    """Return the groups whose users correctors are for."""
+    instances = [
+        instance for block in policy.corrections.values() if isinstance(block, dict) for instance in block.values()
+    ]
+    return [str(one["Group"]) for one in instances if isinstance(one, dict) and one.get("Group")]
 
 
 def check_group(world: ShareWorld, group: str | None, where: str) -> None:
@@ -125,8 +142,8 @@ def check_group(world: ShareWorld, group: str | None, where: str) -> None:
     """
     from difflib import get_close_matches
 
-    known = {*world.policy.groups, *(queue.requirements.group for queue in world.formed.queues)}
-    if group is None or group in known or not world.policy.groups:
+    known = {*world.configured, *(queue.requirements.group for queue in world.formed.queues)}
+    if group is None or group in known or not world.configured:
         return
     close = get_close_matches(group, sorted(known), 1)
     hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(known)) or 'none'}"
