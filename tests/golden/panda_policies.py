@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.golden.compare import differences
 
-from fairq.engine.brokerage.architecture import is_json_form, read_architecture
+from fairq.engine.brokerage.architecture import read_architecture, reformatted
 from fairq.engine.brokerage.config import Config
 from fairq.engine.brokerage.fairshare_policy import Asker, has_zero_share, process_group
 from fairq.engine.brokerage.network_weight import (
@@ -86,7 +86,6 @@ def architecture(_: str, given: Any, wanted: Any) -> list[str]:
     text = given["architecture"]
     asked = read_architecture(text, infer_cpu=PANDA.infer_cpu)
     level = asked.preferred_level
-    kept = text if text is None or is_json_form(text) else asked.to_json()
     found = {
         "sw_platform": asked.sw_platform,
         "base_platform": asked.base_platform,
@@ -94,7 +93,7 @@ def architecture(_: str, given: Any, wanted: Any) -> list[str]:
         "host_gpu_spec": None if asked.gpu is None else asked.gpu.as_dict(),
         "host_cpu_preference": None if level is None else {"preferred_architecture_level": level},
         "platforms": asked.platforms,
-        "reformatted": kept,
+        "reformatted": None if text is None else reformatted(text, infer_cpu=PANDA.infer_cpu),
     }
     return differences(found, wanted)
 

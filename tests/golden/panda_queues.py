@@ -79,7 +79,7 @@ def cric_to_queue(_: str, given: Any, wanted: Any) -> list[str]:
 
 
 def unified_split(_: str, given: Any, wanted: Any) -> list[str]:
-    types = [ResourceType(*row) for row in given["types"]]
+    types = [ResourceType(row[0], row[1] or 0, *row[2:]) for row in given["types"]]
     queue = Queue(
         given["queue"],
         capability=given["capability"],
@@ -94,7 +94,7 @@ def unified_split(_: str, given: Any, wanted: Any) -> list[str]:
 
 
 def resource_type(_: str, given: Any, wanted: Any) -> list[str]:
-    types = [ResourceType(*row) for row in given["types"]]
+    types = [ResourceType(row[0], row[1] or 0, *row[2:]) for row in given["types"]]
     task = (given.get(name) for name in ("coreCount", "ramCount", "baseRamCount", "ramUnit"))
     return differences(matching_resource_types(*task, types), wanted)
 

@@ -160,7 +160,15 @@ def software_world(path: Path) -> SoftwareWorld:
     if entry is None:
         return PUT_TOGETHER
     given = {**_mapping(entry.get("output")), **_mapping(entry.get("input"))}
-    return SoftwareWorld(given.get("sw_map", given), given.get("gpus", {}), given.get("arch_levels", {}))
+    return SoftwareWorld(
+        _first(given, "sw_map", "software", "queues") or given,
+        _first(given, "gpus", "wn_gpu_map", "wn_gpus", "gpu_map"),
+        _first(given, "levels", "arch_levels", "architecture_level_map", "cpu_levels"),
+    )
+
+
+def _first(given: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    return next((_mapping(given[name]) for name in names if name in given), {})
 
 
 def _mapping(value: Any) -> dict[str, Any]:

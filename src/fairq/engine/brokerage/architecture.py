@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -57,7 +57,7 @@ class GpuSpec:
     vendor: str = ANYTHING
     model: str = ANYTHING
     model_excluded: bool = False
-    others: tuple[tuple[str, str | tuple[str, ...]], ...] = ()
+    others: tuple[tuple[str, Any], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return it in PanDA's own form."""
@@ -121,9 +121,20 @@ def read_architecture(text: str | None, *, infer_cpu: bool = True) -> Architectu
     return Architecture(platform, _after("@", text, "#&"), _cpus(text, infer_cpu), _gpu(_after("&", text, "^@#")))
 
 
-def is_json_form(text: str | None) -> bool:
-    """Return whether *text* is the JSON form, which is kept as it is."""
-    return text is not None and _json_object(text) is not None
+def reformatted(text: str, *, infer_cpu: bool = True) -> str:
+    """Return *text* in the JSON form; what is in it already stays as it is.
+
+    A JSON form may name an ``encoded_platform`` in the old form, which fills what is missing.
+    """
+    described = _json_object(text)
+    asked = read_architecture(text, infer_cpu=infer_cpu)
+    if described is not None:
+        if "encoded_platform" not in described:
+            return text
+        encoded = read_architecture(str(described["encoded_platform"]), infer_cpu=infer_cpu)
+        base = asked.base_platform if asked.base_platform is not None else encoded.base_platform
+        asked = replace(asked, base_platform=base, cpus=asked.cpus or encoded.cpus)
+    return asked.to_json()
 
 
 def _after(marker: str, text: str, ends: str) -> str | None:
@@ -153,7 +164,7 @@ def _gpu(text: str | None) -> GpuSpec | None:
     name, *parts = text.split(":")
     vendor, model, *_ = [*name.split("-"), ANYTHING]
     excluded = False
-    others: dict[str, str | tuple[str, ...]] = {}
+    others: dict[str, Any] = {}
     for part in parts:
         found = _GPU_PART.match(part)
         key = _GPU_KEYS.get(found[1]) if found else None
@@ -202,7 +213,7 @@ def _gpu_of_json(spec: object) -> GpuSpec | None:
     excluded = isinstance(model, dict) and bool(model.get("excl", False))
     pattern = model.get("pattern", ANYTHING) if isinstance(model, dict) else model
     others = {
-        key: tuple(map(str, value)) if isinstance(value, list) else str(value)
+        key: tuple(map(str, value)) if isinstance(value, list) else value
         for key, value in spec.items()
         if key not in {"vendor", "model"}
     }

@@ -37,6 +37,7 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
+_NOT_UNDERSTOOD = ("==", None)
 _PRIORITY = re.compile(r"priority\s*(>=|<=|==|!=|>|<)\s*(.*)")
 
 
@@ -124,11 +125,11 @@ def _sub_policy(text: str) -> SubPolicy:
     unknown = []
     for field in fields:
         name, equals, _ = field.partition("=")
-        compared = _PRIORITY.match(field)
         if equals and name in _PATTERNS:
             patterns[name] = field.rpartition("=")[2]
-        elif compared:
-            priority = (compared[1], _number(compared[2]))
+        elif field.startswith("priority"):
+            compared = _PRIORITY.match(field)
+            priority = (compared[1], _number(compared[2])) if compared else _NOT_UNDERSTOOD
         elif field is not fields[-1]:
             unknown.append(field)
     return SubPolicy(

@@ -16,6 +16,9 @@ _DROPPED = (
 )
 """Parts of a certificate's name that say nothing about whose it is."""
 
+_PAIR = re.compile(r".*/CN=[^/]+/CN=([^/]+)")
+"""Of two common names one behind the other the second is the user's."""
+
 
 def matches_any(name: str, patterns: Iterable[str]) -> bool:
     """Return whether *name* equals a pattern, or contains what one with ``*`` stands for (PanDA isMatched)."""
@@ -36,8 +39,8 @@ def user_of(distinguished_name: str) -> str:
     name = distinguished_name
     for part in _DROPPED:
         name = re.sub(part, "", name)
-    *_, last = name.split("/CN=")
-    name = last if name.count("/CN=") > 1 else name.replace("/CN=", "")
+    pair = _PAIR.match(name)
+    name = pair[1] if pair else name.replace("/CN=", "")
     mail = name.lower().find("/email")
     if mail > 0:
         name = name[:mail]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
-from fairq.engine.brokerage.estimates.atom import DEFAULT_MAX_FILES, effective_events, effective_mib
+from fairq.engine.brokerage.estimates.atom import DEFAULT_MAX_FILES, effective_events, effective_mib, follows, share_of
 from fairq.engine.brokerage.estimates.units import (
     MIB,
     cpu_time_per_event,
@@ -56,18 +57,39 @@ def number_of_jobs(task: Task, chunk: Chunk) -> int:
     if not files:
         return 1
     group = max(1, task.rule("NF") or 1)
-    secondary = sum(file.fsize or 0 for dataset in chunk.datasets[1:] for file in dataset.files) / len(files)
-    loads = [_load(task, files[start : start + group], secondary) for start in range(0, len(files), group)]
+    others = _Secondaries(chunk)
     base = _Load(size=work_bytes(task.work_disk_count, task.work_disk_unit), seconds=_base_seconds(task))
-    holds = _Limits(task).holds
-    jobs, job = 1, base.plus(loads[0])
-    for number, load in enumerate(loads[1:], start=1):
+    holds, counts_events = _Limits(task).holds, bool(task.rule("NE"))
+    jobs, first, job = 1, 0, base.plus(_load(task, files[:group]))
+    for start in range(group, len(files), group):
+        load = _load(task, files[start : start + group])
         more = job.plus(load)
-        if holds(more) and _continues(task, files[number * group - 1], files[number * group]):
+        beside = others.size(first, min(start + group, len(files)))
+        if holds(more, beside) and (not counts_events or follows(files[start - 1], files[start])):
             job = more
         else:
-            jobs, job = jobs + 1, base.plus(load)
+            jobs, first, job = jobs + 1, start, base.plus(load)
     return jobs
+
+
+class _Secondaries:
+    """The secondary datasets of a chunk, as sums of their sizes up to each file."""
+
+    def __init__(self, chunk: Chunk) -> None:
+        self._total = len(chunk.datasets[0].files)
+        self._sums = [
+            list(accumulate((file.fsize or 0 for file in dataset.files), initial=0.0))
+            for dataset in chunk.datasets[1:]
+            if dataset.files
+        ]
+
+    def size(self, first: int, end: int) -> float:
+        """Return the bytes that a job reads of them with the master's files from *first* to *end*."""
+        size = 0.0
+        for sums in self._sums:
+            share = share_of(len(sums) - 1, first, end, self._total)
+            size += sums[min(share.stop, len(sums) - 1)] - sums[share.start]
+        return size
 
 
 class _Limits:
@@ -79,25 +101,26 @@ class _Limits:
         self._seconds = hours * 3600 if hours else DEFAULT_SECONDS
         self._events = task.rule("NE")
 
-    def holds(self, job: _Load) -> bool:
-        size = job.size + job.output
+    def holds(self, job: _Load, beside: float) -> bool:
+        read = job.size + beside
+        size = read + job.output
         return (
             job.files <= self._files
             and size <= self._size
-            and (job.output >= EXPECTED_OUTPUT or job.size <= self._size - EXPECTED_OUTPUT)
+            and (job.output >= EXPECTED_OUTPUT or read <= self._size - EXPECTED_OUTPUT)
             and job.seconds <= self._seconds
             and (not self._events or job.events <= self._events)
         )
 
 
-def _load(task: Task, files: Sequence[File], secondary: float) -> _Load:
+def _load(task: Task, files: Sequence[File]) -> _Load:
     per_event = is_per_event(task.out_disk_unit)
     rate = output_bytes(task.out_disk_count, task.out_disk_unit)
     amounts = [effective_events(file) if per_event else effective_mib(file) for file in files]
     ranges = [f.end_event - f.start_event + 1 for f in files if f.start_event is not None and f.end_event is not None]
     return _Load(
         len(files),
-        sum(int(file.fsize or 0) for file in files) + secondary * len(files),
+        sum(int(file.fsize or 0) for file in files),
         sum(int(rate * amount) for amount in amounts),
         sum(_seconds(task, file) for file in files),
         sum(ranges),
@@ -114,10 +137,3 @@ def _seconds(task: Task, file: File) -> int:
 
 def _base_seconds(task: Task) -> float:
     return task.base_walltime or 0 if is_hs06(task.cpu_time_unit) else 0
-
-
-def _continues(task: Task, before: File, after: File) -> bool:
-    # Only where events are counted must ranges follow one another.
-    if not task.rule("NE") or before.end_event is None or after.start_event is None:
-        return True
-    return after.start_event == before.end_event + 1

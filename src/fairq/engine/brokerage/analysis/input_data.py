@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairq.engine.brokerage.analysis.locality import may_use_vp
 from fairq.engine.brokerage.analysis.sources import sources_of
 from fairq.engine.brokerage.availability import VP_SUFFIX
 from fairq.engine.brokerage.columns import Booleans, Floats
@@ -35,7 +36,8 @@ class LocalData(NamedTuple):
 def local_data(question: Question) -> LocalData:
     """Return what the queues hold, found once.
 
-    Of other datasets than the master an incomplete replica is no help.
+    Of other datasets than the master an incomplete replica is no help. Virtually placed files count as on disk where
+    they can be used.
     """
     if _KEY not in question.notes:
         question.notes[_KEY] = _local_data(question)
@@ -48,13 +50,13 @@ def _local_data(question: Question) -> LocalData:
     columns, chunk, storages = question.columns, question.chunk, question.world.storages
     readers, count = columns.units_reading(USER), len(columns.unit_names)
     disk_size, disk_files, tape_files = np.zeros((3, count))
-    whole = np.ones(count, dtype=np.bool_)
+    whole, with_vp = np.ones(count, dtype=np.bool_), may_use_vp(question)
     for number, dataset in enumerate(chunk.datasets):
         disk: dict[int, set[str]] = {}
         tape: dict[int, set[str]] = {}
         for rse, held in question.world.replicas.get(dataset.name, {}).items():
             files = dataset.lfns if held is None else held & dataset.lfns
-            if (number and len(files) < len(dataset.lfns)) or rse.endswith(VP_SUFFIX):
+            if (number and len(files) < len(dataset.lfns)) or (rse.endswith(VP_SUFFIX) and not with_vp):
                 continue
             for unit in readers.get(rse, ()):
                 (tape if storages[rse].is_tape else disk).setdefault(int(unit), set()).update(files)

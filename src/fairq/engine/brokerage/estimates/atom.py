@@ -52,11 +52,11 @@ def smallest_job(task: Task, chunk: Chunk) -> Atom:
     done = 0
     largest = Atom()
     for files in _jobs(master.files, files_per_job, events_per_job, task.rule("MF") or DEFAULT_MAX_FILES):
-        done += len(files)
         sizes = {file.lfn: file.fsize or 0 for file in files}
         for secondary in secondaries:
-            for file in secondary.files[: _share(len(secondary.files), len(files), total)]:
+            for file in secondary.files[share_of(len(secondary.files), done, done + len(files), total)]:
                 sizes[file.lfn] = file.fsize or 0
+        done += len(files)
         largest = Atom(
             max(largest.input_bytes, sum(sizes.values())),
             max(largest.effective_mib, sum(map(effective_mib, files))),
@@ -71,9 +71,13 @@ def _largest_file(files: Sequence[File]) -> Atom:
     return Atom(largest, max(map(effective_mib, files)), max(map(effective_events, files)))
 
 
-def _share(secondary: int, taken: int, total: int) -> int:
-    # A job of part of the master reads the same part of each secondary, at least one file of it.
-    return min(secondary, max(1, -(-secondary * taken // total)))
+def share_of(secondary: int, first: int, end: int, total: int) -> slice:
+    """Return which of the files of a *secondary* dataset a job reads with the master's files from *first* to *end*.
+
+    It is the same part of them as of the master's *total*, at least one file.
+    """
+    begin = secondary * first // total
+    return slice(begin, max(begin + 1, -(-secondary * end // total)))
 
 
 def _jobs(
@@ -86,7 +90,7 @@ def _jobs(
     start = 0
     while start < len(files):
         end, events = start + 1, _range_events(files[start])
-        while end < len(files) and end - start < most_files and _continues(files[end - 1], files[end]):
+        while end < len(files) and end - start < most_files and follows(files[end - 1], files[end]):
             events += _range_events(files[end])
             if events > events_per_job:
                 break
@@ -100,7 +104,8 @@ def _range_events(file: File) -> int:
     return 0 if file.start_event is None or file.end_event is None else file.end_event - file.start_event + 1
 
 
-def _continues(before: File, after: File) -> bool:
+def follows(before: File, after: File) -> bool:
+    """Return whether the events of one file are followed by those of another; files without ranges always are."""
     if before.end_event is None or after.start_event is None:
         return True
     first = before.end_event + 1

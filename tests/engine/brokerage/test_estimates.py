@@ -1,0 +1,77 @@
+"""What a job is expected to need: the smallest job of a chunk, its memory, disk and time."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairq.engine.brokerage.estimates.atom import Atom, smallest_job
+from fairq.engine.brokerage.estimates.memory import job_memory
+from fairq.engine.brokerage.estimates.scratch import analysis_scratch, production_scratch
+from fairq.engine.brokerage.estimates.walltime import job_work, minimum_work, work_within
+from fairq.engine.brokerage.number_of_jobs import number_of_jobs
+from fairq.engine.brokerage.tasks import Chunk, Dataset, File, Task
+
+MIB = 2**20
+
+
+def chunk(*sizes: int, secondary: tuple[int, ...] = ()) -> Chunk:
+    master = Dataset("in", tuple(File(f"f{n}", size * MIB, 10) for n, size in enumerate(sizes)))
+    others = (Dataset("mc", tuple(File(f"s{n}", size * MIB) for n, size in enumerate(secondary))),) if secondary else ()
+    return Chunk((master, *others))
+
+
+def test_the_smallest_job_is_the_largest_of_the_smallest_that_are_possible() -> None:
+    """Two files a job: 300 + 200 MiB in one job, 400 in the other."""
+    assert smallest_job(Task(rules={"NF": "2"}), chunk(300, 200, 400)) == Atom(500 * MIB, 500, 20)
+
+
+def test_secondary_files_go_with_the_master_files_in_order() -> None:
+    """One for each: the job of the second file reads 10 and 7 MiB; a single one goes with every job."""
+    one_each = smallest_job(Task(rules={"NF": "1"}), chunk(1, 10, 2, secondary=(1, 7, 9)))
+    assert one_each.input_bytes == 17 * MIB
+    assert smallest_job(Task(rules={"NF": "1"}), chunk(1, 10, 2, secondary=(100,))).input_bytes == 110 * MIB
+    assert number_of_jobs(Task(rules={"NG": "1"}), chunk(400, 400, 400, 400, secondary=(200,))) == 2
+    assert number_of_jobs(Task(rules={"NG": "1"}), chunk(400, 400, 400, 400, secondary=(200, 200, 200, 200))) == 4
+
+
+def test_events_are_counted_in_ranges_that_follow_each_other() -> None:
+    """Three ranges of ten events with a gap behind the second, twenty events a job."""
+    ranges = tuple(File("f", 100 * MIB, 100, start, start + 9) for start in (0, 10, 30))
+    ranges_chunk = Chunk((Dataset("in", ranges),))
+    assert smallest_job(Task(rules={"NE": "20"}), ranges_chunk).events == 20
+    assert number_of_jobs(Task(rules={"NE": "30"}), ranges_chunk) == 2
+
+
+@pytest.mark.parametrize(
+    ("unit", "base_always", "production", "memory"),
+    [
+        ("MBPerCore", True, True, (500 + 2000 * 8) * 0.9),
+        ("MB", True, True, (500 + 2000) * 0.9),
+        ("MBPerCore", False, True, 14850),
+        ("MBPerCore", False, False, 14400),
+        ("MB", False, True, 1800),
+    ],
+)
+def test_memory_has_a_base_by_the_page_for_every_unit(
+    unit: str, base_always: bool, production: bool, memory: float
+) -> None:
+    """(base + ram * cores) * 0.9; the code adds the base per core in production alone, and rounds down."""
+    need = job_memory(2000, 8, unit, 500, merging=False, base_always=base_always, production=production)
+    assert need == pytest.approx(memory)
+
+
+def test_scratch_holds_input_output_and_working_space() -> None:
+    """Production expects 1500 MiB of output at least; 300 MiB are added to working space."""
+    task, data = Task(rules={"NF": "1"}, work_disk_count=100, work_disk_unit="MB"), chunk(1000)
+    assert production_scratch(task, smallest_job(task, data)) == (2900, 1900)
+    assert analysis_scratch(task, data, smallest_job(task, data)) == (1400, 400)
+
+
+def test_time_is_compared_as_work() -> None:
+    """cpuTime * nEvents / (cores * power * efficiency) + base: 8 cores of 10 HS06 at 90 % do 72 a second."""
+    task = Task(cpu_time=100, cpu_time_unit="HS06sPerEvent", cpu_efficiency=90, base_walltime=600)
+    assert job_work(task, Atom(events=1000)) == 100_000
+    assert work_within(1600, task, 8, 10) == 72_000
+    assert minimum_work(task, 8, plain_day=True) == 8 * 10 * 86400
+    assert minimum_work(Task(), 8, plain_day=True) == 8 * 86400
+    assert minimum_work(Task(), 8, plain_day=False) == 8 * 10 * 86400
