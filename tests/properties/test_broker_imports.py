@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from fairq.brokerdata.column import Kind
 from fairq.brokerdata.figures import PILOTS
+from fairq.brokerdata.machines import SOFTWARE
 from fairq.brokerdata.places import QUEUES, STORAGES
 from fairq.brokerdata.work import TASKS
 from fairq.engine.brokerage.rules import RULES
@@ -80,3 +81,39 @@ def test_a_bad_queue_is_handled_or_refused_by_name_and_breaks_nothing(odd: Any, 
         clean(state, load(None, None, {}), ACTOR, rules=rules, apply=True)
         done = run(state, RULES[rules], ACTOR, [], every=True)
         assert [one.status for one in done.decided] == ["assigned", "assigned"]
+
+
+LISTS = st.one_of(JUNK, st.lists(st.sampled_from(["any", "excl", "", "x86_64", "nvidia", "("]), max_size=2))
+ARCHITECTURES = st.dictionaries(
+    st.sampled_from(["arch", "vendor", "instr", "model", "version"]), LISTS, max_size=3
+).flatmap(lambda listed: st.sampled_from(["cpu", "gpu", "CPU", None, 5]).map(lambda kind: {**listed, "type": kind}))
+MAPS = st.fixed_dictionaries(
+    {},
+    optional={
+        "cmtconfigs": LISTS,
+        "containers": LISTS,
+        "cvmfs": LISTS,
+        "architectures": st.lists(ARCHITECTURES, max_size=2) | JUNK,
+        "tags": st.lists(st.dictionaries(st.sampled_from(["cmtconfig", "project", "release", "sources"]), JUNK)) | JUNK,
+    },
+)
+
+
+@settings(max_examples=40)
+@given(MAPS, st.sampled_from(["x86_64-el9-gcc13-opt", "#x86_64", "&nvidia-a100", "(a|b)-el9#aarch64"]))
+def test_a_bad_software_map_is_handled_or_refused_by_name_and_breaks_nothing(odd: Any, architecture: str) -> None:
+    asked = {"architecture": architecture, "transHome": "Athena-24.0.1", "container_name": None}
+    with TemporaryDirectory() as folder:
+        state, file = Path(folder) / "state.db", Path(folder) / "records.json"
+        queues = {name: {**SOUND, "releases": ["AUTO"]} for name in ("GOOD", "ODD", "LISTED")}
+        file.write_text(json.dumps(queues))
+        import_records(state, QUEUES, str(file), ACTOR, check=check_queue, then=store_relations)
+        for kind, records in POOL:
+            file.write_text(json.dumps([{**record, **(asked if kind is TASKS else {})} for record in records]))
+            import_records(state, kind, str(file), ACTOR)
+        sound = {"cmtconfigs": ["x86_64-el9-gcc13-opt"], "containers": ["any"], "cvmfs": ["any"]}
+        file.write_text(json.dumps({"GOOD": sound, "ODD": odd}))
+        imported = import_records(state, SOFTWARE, str(file), ACTOR)
+        assert imported.number == 2 or any("ODD" in refused for refused in imported.refused)
+        find_oddities(state, [], ACTOR.time)
+        assert len(run(state, RULES["documented"], ACTOR, [], every=True).decided) == 2

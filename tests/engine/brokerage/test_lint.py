@@ -192,6 +192,8 @@ ODD_SOFTWARE: list[tuple[dict[str, Any], list[str]]] = [
     ({"architectures": [{"type": "CPU"}]}, ["architectures[0]: architecture type"]),
     ({"architectures": [{"type": "gpu", "vendors": ["nvidia"]}]}, ["architectures[0].vendors: misspelt"]),
     ({"architectures": [{"type": "gpu"}, {"type": "gpu"}]}, ["architectures[1]: architecture twice"]),
+    ({"architectures": [{"type": "cpu", "arch": ["x86_64", None]}]}, ["architectures[0].arch: no text"]),
+    ({"architectures": [{"type": "cpu", "arch": 5}]}, ["architectures[0].arch: no list"]),
     ({"containers": ["any "]}, ["containers: blank"]),
     ({"cvmfs": "atlas"}, ["cvmfs: no list"]),
     ({"cmtconfigs": [], "containers": [], "cvmfs": []}, ["software: no software"]),

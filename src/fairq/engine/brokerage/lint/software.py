@@ -86,8 +86,8 @@ def _of_hardware(name: str, place: str, kind: str, listed: Mapping[str, Any]) ->
                 "nothing looks at it",
                 f"call it {meant}" if meant else f"write {', '.join(_PARTS[kind])}",
             )
-        elif isinstance(values, str):
-            yield found(f"{place}.{field}", "no list", values, "a text is read letter by letter", f'write ["{values}"]')
+        elif not isinstance(values, (list, tuple)):
+            yield from _of_list(name, f"{place}.{field}", values)
         elif not values:
             yield found(
                 f"{place}.{field}",
@@ -98,7 +98,7 @@ def _of_hardware(name: str, place: str, kind: str, listed: Mapping[str, Any]) ->
             )
         else:
             yield from _of_list(name, f"{place}.{field}", values)
-            if set(values) == {"excl"}:
+            if list(values) == ["excl"]:
                 yield found(
                     f"{place}.{field}",
                     "excl alone",
@@ -114,11 +114,14 @@ def _of_hardware(name: str, place: str, kind: str, listed: Mapping[str, Any]) ->
 
 def _of_list(name: str, field: str, values: Any) -> Iterator[Finding]:
     found = partial(Finding, name)
-    if isinstance(values, str):
-        yield found(field, "no list", values, "a text is read letter by letter", f'write ["{values}"]')
+    if not isinstance(values, (list, tuple)):
+        what = "a text is read letter by letter" if isinstance(values, str) else "no task can ask for it"
+        yield found(field, "no list", str(values), what, f'write ["{values}"]')
         return
     for value in values:
-        if isinstance(value, str) and value != value.strip():
+        if not isinstance(value, str):
+            yield found(field, "no text", str(value), "no task can ask for it", "write texts alone")
+        elif value != value.strip():
             yield found(
                 field, "blank", repr(value), "no task asks for it, for the blank", f"write {value.strip() or 'any'}"
             )
