@@ -107,3 +107,33 @@ def test_no_field_whatever_it_holds_breaks_the_import(record: dict[str, Any]) ->
     else:
         assert len(row) == len(QUEUES.columns)
         assert all(value is None or not isinstance(value, int) or abs(value) < 2**63 for value in row)
+
+
+class TestWhatFollows:
+    def test_a_unified_queue_is_split_by_the_types_that_fit(self, run: Run, state: Path) -> None:
+        run("--state", state, "broker", "queues", "import", CERN)
+        found = json.loads(run("--state", state, "broker", "pseudoqueues", "--json").out)
+        assert [(one["queue"], one["corecount"], one["minrss"], one["maxrss"]) for one in found] == [
+            ("CERN/MCORE", 8, 0, 16000),
+            ("CERN/MCORE_HIMEM", 8, 16001, 32000),
+            ("CERN/SCORE", 1, 0, 2000),
+            ("CERN/SCORE_HIMEM", 1, 2001, 4000),
+        ]
+
+    def test_types_of_the_pool_take_the_place_of_those_of_atlas(self, run: Run, state: Path, tmp_path: Path) -> None:
+        (tmp_path / "types.csv").write_text("name,mincore,maxcore\nONE,1,1\nWIDE,16,\n")
+        run("--state", state, "broker", "queues", "import", CERN)
+        assert run("--state", state, "broker", "types", "import", tmp_path / "types.csv").code == 0
+        assert run("--state", state, "broker", "pseudoqueues", "--af", "queue").out == "CERN/ONE\n"
+
+    def test_nuclei_are_sites_of_that_role_with_their_queues_and_storage(
+        self, run: Run, state: Path, tmp_path: Path
+    ) -> None:
+        (tmp_path / "sites.csv").write_text("name,role\nCERN-PROD,nucleus\n")
+        (tmp_path / "storages.csv").write_text("rse,site\nCERN-PROD_DATADISK,CERN-PROD\n")
+        assert "there is no nucleus" in run("--state", state, "broker", "nuclei").err
+        run("--state", state, "broker", "queues", "import", CERN)
+        for kind in ("sites", "storages"):
+            assert run("--state", state, "broker", kind, "import", tmp_path / f"{kind}.csv").code == 0
+        (found,) = json.loads(run("--state", state, "broker", "nuclei", "--json").out)
+        assert (found["nucleus"], found["queues"], found["output"]) == ("CERN-PROD", ["CERN"], "CERN-PROD_DATADISK")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,15 @@ FAILED, EXHAUSTED = "failed", "exhausted"
 
 KEPT_RUNS = 10
 """Of so many of the last runs every verdict is kept; of older ones the last on each task."""
+
+
+Watch = Callable[[int], AbstractContextManager[Callable[[int], None]]]
+"""Begins to show the progress of so many tasks, and is told how many more are done."""
+
+
+@contextmanager
+def _unwatched(total: int) -> Iterator[Callable[[int], None]]:
+    yield lambda steps: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,24 +139,25 @@ def run(
     *,
     every: bool = False,
     dry_run: bool = False,
+    watch: Watch = _unwatched,
 ) -> Run:
     """Broker tasks at the actor's time: those with these *numbers*, or *every* one, or those whose turn it is.
 
     It is the turn of tasks that are ready or waiting, and of pending ones whose time to be tried again has come.
-    Everything is stored in one transaction, or nothing with *dry_run*.
+    Everything is stored in one transaction, or nothing with *dry_run*; *watch* shows the progress.
 
     Raises:
         CycleUnderWayError: another run works on this state.
         UnknownTaskError: there is no task of a number.
         BrokerPluginError: a plugin cannot be used.
     """
-    plugins = load_plugins()
+    plugins, chosen = load_plugins(), (actor.time, numbers, every)
     by_activity = flows(plugins)
     if dry_run:
         with reading(path) as state:
-            return _decide(state, rules, by_activity, plugins.names, actor.time, numbers, every)[0]
+            return _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch)[0]
     with cycle_lock(path, BROKERAGE), writing(path) as state:
-        done, columns = _decide(state, rules, by_activity, plugins.names, actor.time, numbers, every)
+        done, columns = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch)
         if done.decided and columns is not None:
             _store(state, done, columns, by_activity, actor)
         return done
@@ -175,30 +186,30 @@ def _decide(
     by_activity: dict[Activity, Flow],
     plugins: tuple[str, ...],
     now: int,
-    numbers: Sequence[int],
-    every: bool,
+    chosen: Sequence[int],
+    watch: Watch,
 ) -> tuple[Run, Columns | None]:
     orders: dict[str, list[str]] = {activity: stage_order(flow.plan) for activity, flow in by_activity.items()}
     done = Run(broker_cycles.next_number(state), now, rules, orders=orders, plugins=plugins)
-    chosen = due(state, now, numbers, every)
     if not chosen:
         return done, None
     tasks = load_brokered(state, load_types(state), chosen)
     datasets = (dataset.name for one in tasks for dataset in one.chunk.datasets)
     world = load_world(state, now, datasets)
     columns = columns_of(world)
-    for one in tasks:
-        outcome = by_activity[one.task.activity].broker(one.task, one.chunk, columns, rules)
-        done.stages.setdefault(one.task.activity, StageTable()).add(outcome.stages)
-        done.decided.append(_decided(one, outcome, columns))
+    with watch(len(tasks)) as advance:
+        for one in tasks:
+            outcome = by_activity[one.task.activity].broker(one.task, one.chunk, columns, rules)
+            done.stages.setdefault(one.task.activity, StageTable()).add(outcome.stages)
+            done.decided.append(_decided(one, outcome, columns))
+            advance(1)
     return done, columns
 
 
 def _decided(one: Brokered, outcome: Outcome, columns: Columns) -> Decided:
     task, now = one.task, columns.world.now
     status, frozen = _status(one, outcome, columns)
-    is_tried_again = outcome.retry_after is not None and status not in (ASSIGNED, FAILED, EXHAUSTED)
-    retry = now + (outcome.retry_after or 0) if is_tried_again else None
+    retry = now + (outcome.retry_after or 0) if status == PENDING else None
     best = outcome.candidates[0].weight if outcome.candidates else None
     document = {
         "Task": task.task_id,

@@ -19,6 +19,8 @@ COMMANDS: dict[str, Entry] = {
     "why": Entry("fairq.cli.broker.why", "Explain why a task goes to its queues, or has none."),
     "timeouts": Entry("fairq.cli.broker.timeouts", "Find the jobs whose time is over, and end or rebroker them."),
     "lint": Entry("fairq.cli.broker.lint", "Tell what about the queues does not mean what it seems."),
+    "pseudoqueues": Entry("fairq.cli.broker.pseudoqueues", "What the unified queues are brokered as."),
+    "nuclei": Entry("fairq.cli.broker.nuclei", "The nuclei, their queues and storage."),
     "config": Entry("fairq.cli.broker.config", "PanDA's own settings (gdpconfig): list, set, unset, import."),
     **{name: Entry(_DATA, kind.summary) for name, kind in KINDS.items()},
 }
@@ -31,6 +33,18 @@ def _load(name: str) -> Any:
     return app.build(name)
 
 
+_HELP = (
+    "PanDA's brokerage: assign tasks to queues, and say why.",
+    "The data of the pool are imported from JSON or CSV, a kind at a time; broker run decides about the tasks that wait, "
+    "broker why explains it.",
+    "In a file to be imported, a record takes the place of the one with the same keys, but columns that it does not "
+    "name stay as they are; with --replace, what is not in the file is removed. Texts for numbers are taken; null and "
+    "an empty cell stand for the default. A list is JSON, or texts between commas. A time is in seconds since 1970 or "
+    "ISO 8601, UTC without a zone. A record that cannot be used is refused by name, and the others are taken: then the "
+    "exit code is 80. If none can be used, nothing is changed.",
+)
+
+
 class _Broker:
     """Builds the command."""
 
@@ -40,8 +54,7 @@ class _Broker:
             COMMANDS,
             _load,
             name=name,
-            help="PanDA's brokerage: assign tasks to queues, and say why.\n\nThe data of the pool are imported from "
-            "JSON or CSV, a kind at a time; broker run decides about the tasks that wait, broker why explains it.",
+            help="\n\n".join(_HELP),
             epilog="Run 'fairq broker COMMAND --help' for more.",
         )
 

@@ -89,16 +89,10 @@ def _joined(value: Any) -> str:
 
 
 def _import_help(kind: Kind) -> str:
-    """Return the help of the import: what a file may be, and every column."""
-    rest = (
-        f"Import {kind.name} from JSON or CSV.",
-        "JSON is a list of objects, or an object of objects by name; CSV begins with a line of headings. A record "
-        "takes the place of the one with the same keys, but columns that it does not name stay as they are. Texts for "
-        "numbers are taken; null and an empty cell stand for the default. A record that cannot be used is refused by "
-        "name, and the others are taken. A list is JSON, or texts between commas. A time is in seconds since 1970 or "
-        "ISO 8601, UTC without a zone.",
-    )
-    return "\n\n".join([*rest, "\b\nColumns:\n" + "\n".join(line for one in kind.columns for line in _described(one))])
+    """Return the help of the import: every column; what holds for all kinds stands with ``fairq broker``."""
+    columns = "\b\nColumns:\n" + "\n".join(line for one in kind.columns for line in _described(one))
+    about = "From JSON (a list of objects, or an object of objects by name) or CSV (a line of headings first)."
+    return f"Import {kind.name}.\n\n{about}\n\n{columns}"
 
 
 def _described(column: Column) -> list[str]:

@@ -11,7 +11,7 @@ from fairq.cli.command import App
 from fairq.cli.figures import moment
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
-from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.output import Column, Output, Table, View, emit, progress
 from fairq.errors import UsageError
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def run(
         tasks or [],
         every=every,
         dry_run=dry_run,
+        watch=lambda total: progress("Brokering", total, invocation.quiet),
     )
     emit(_summary(done) if summary else _view(done, dry_run), output)
 

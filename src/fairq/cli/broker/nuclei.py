@@ -1,0 +1,29 @@
+"""``fairq broker nuclei``: where the output of tasks is gathered."""
+
+from __future__ import annotations
+
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.output import Column, Output, Table, View, emit
+
+app = App()
+
+
+@app.command("nuclei", examples="fairq broker nuclei --json")
+def nuclei(invocation: Invocation, output: Output) -> None:
+    """Show the nuclei: sites with that role, their queues, and the endpoint where output is gathered.
+
+    Sharing are online queues of other sites whose default output lies on storage that the nucleus reads.
+    """
+    from fairq.steps.broker_derived import nuclei as step
+
+    columns = [
+        Column("nucleus", "nucleus"),
+        Column("queues", "queues", ",".join),
+        Column("output", "output"),
+        Column("write_wan", "write_wan"),
+        Column("bareNucleus", "bareNucleus"),
+        Column("sharing", "sharing", ",".join),
+    ]
+    empty = "there is no nucleus: no queue and no site (fairq broker sites) has that role"
+    emit(View(tables=[Table(columns, step(invocation.state_path), empty=empty)]), output)
