@@ -35,8 +35,8 @@ def _load(name: str) -> Any:
 
 _HELP = (
     "PanDA's brokerage: assign tasks to queues, and say why.",
-    "The data of the pool are imported from JSON or CSV, a kind at a time; broker run decides about the tasks that wait, "
-    "broker why explains it.",
+    "The data of the pool are imported from JSON or CSV, a kind at a time; broker run decides about the tasks that "
+    "wait, broker why explains it.",
     "In a file to be imported, a record takes the place of the one with the same keys, but columns that it does not "
     "name stay as they are; with --replace, what is not in the file is removed. Texts for numbers are taken; null and "
     "an empty cell stand for the default. A list is JSON, or texts between commas. A time is in seconds since 1970 or "
