@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairq.engine.brokerage.fairshare_policy import Asker, has_zero_share
 from fairq.engine.brokerage.job import ENDED, STATES, Job, JobQueue
-from fairq.engine.brokerage.lint.policies import policy_findings
-from fairq.engine.brokerage.model import Queue
 from fairq.engine.brokerage.rules import RULES
 from fairq.engine.brokerage.timeout_policy import TimeoutPolicy
 from fairq.engine.brokerage.timeout_table import ORDER
@@ -159,20 +155,3 @@ def test_fast_rebrokerage_leaves_every_queue_at_its_mildest_limit(seed: int) -> 
 @given(jobs=st.just([]), rules=st.sampled_from(sorted(RULES)))
 def test_no_jobs_no_timeouts(jobs: list[Job], rules: str) -> None:
     assert decided(jobs, {}, {}, rules, NOW) == []
-
-
-PARTS = st.sampled_from(
-    ["type=evgen", "type=simul", "type=any", "type=evgensimul", "group=AP_Higgs", "group=any", "gshare=Express*",
-     "gshare=any", "type=evgen:group=AP_*", "priority>400", " type=any", "TYPE=any", "typ=simul", "type=any:gshare=any"]
-)  # fmt: skip
-VALUES = st.sampled_from(["0%", "0", "100%", "50%", "00%", "0 %", ""])
-
-
-@settings(max_examples=400)
-@given(st.lists(st.tuples(PARTS, VALUES), min_size=1, max_size=4))
-def test_a_policy_that_names_who_is_welcome_and_is_not_told_refuses_all_others(parts: list[tuple[str, str]]) -> None:
-    text = ",".join(f"{conditions}:{value}" for conditions, value in parts)
-    stranger = Asker("others", "nobody", "nothing", 0)
-    names_someone = any(value not in ("0", "0%") for _, value in parts)
-    if names_someone and not list(policy_findings(replace(Queue("Q"), fairsharepolicy=text))):
-        assert has_zero_share(text, stranger)

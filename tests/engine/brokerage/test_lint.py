@@ -57,6 +57,9 @@ GOOD_POLICIES = [
     "type=evgen:0%",
     "gshare=User Analysis:100%,type=any:0%",
     "type=merge:100%,type=simul:group=AP_*:100%,type=any:0",
+    "type=any:100%",
+    "type=evgen:0%,type=any:100%",
+    "group=(AP_Higgs|AP_Susy|AP_Exotics|Higgs):0%",
 ]
 
 
@@ -89,6 +92,11 @@ ODD_POLICIES = {
     "type=prod_test:0%": ["unknown type"],
     "group=(:0%": ["pattern"],
     "priority>400:0": ["merge"],
+    "priority>500:0,type=simul:100%,type=any:0%": ["merge"],
+    "type=evgen:100%,type=simul:100%,type=any:0%,priority>500:0%": ["never reached"],
+    "type=evgen:100%,type=any:0%,gshare=Express:100%,gshare=any:100%": ["never reached", "never reached"],
+    "type=evgen:100%,gshare=Express:100%,type=any:0%,gshare=any:100%": ["never reached"],
+    "gshare=Express*:100%,gshare=any:100%": ["no end"],
     "priority>high:0": ["priority"],
 }
 
@@ -107,6 +115,8 @@ def test_a_finding_names_the_queue_what_it_means_and_what_to_write():
     assert one.cure == "write type=evgen"
     (one,) = policy("type=evgen:100%")
     assert one.cure == "end it with an any:0, as type=evgen:100%,type=any:0%"
+    (one,) = policy("gshare=Express*:100%,gshare=any:100%")
+    assert one.cure == "write gshare=any:0%, or leave the policy empty"
 
 
 def test_a_sound_queue_is_not_told():

@@ -30,18 +30,35 @@ def policy_findings(queue: Queue) -> Iterator[Finding]:
         yield _finding(queue, "blank", text, "a blank is a part that accepts everybody", "leave it empty")
         return
     parts = read_policy(text)
-    for part in parts:
+    reached = parts[: next((place for place, part in enumerate(parts, 1) if _is_for_all(part)), len(parts))]
+    for part in reached:
         yield from _of_part(queue, part)
     yield from _never_reached(queue, parts)
     # Parts that were not understood are told already: mending them comes first.
-    if any(not part.is_zero for part in parts) and not _has_end(parts) and all(map(_is_understood, parts)):
-        accepting = next(part.text for part in parts if not part.is_zero)
+    if all(map(_is_understood, reached)):
+        yield from _without_end(queue, reached)
+
+
+def _without_end(queue: Queue, parts: tuple[SubPolicy, ...]) -> Iterator[Finding]:
+    accepting = [part.text for part in parts if not part.is_zero]
+    if not accepting:
+        return
+    last = parts[-1]
+    if not _is_for_all(last):
         yield _finding(
             queue,
             "no end",
-            text,
-            f"whoever no part is about is accepted, so {accepting!r} excludes nobody",
-            f"end it with an any:0, as {text},type=any:0%",
+            queue.fairsharepolicy,
+            f"whoever no part is about is accepted, so {accepting[0]!r} excludes nobody",
+            f"end it with an any:0, as {queue.fairsharepolicy},type=any:0%",
+        )
+    elif not last.is_zero and 1 < len(parts) == len(accepting):
+        yield _finding(
+            queue,
+            "no end",
+            queue.fairsharepolicy,
+            f"{last.text!r} accepts all others, so nobody is excluded",
+            f"write {last.text.rpartition(':')[0]}:0%, or leave the policy empty",
         )
 
 
@@ -149,10 +166,6 @@ def _never_reached(queue: Queue, parts: tuple[SubPolicy, ...]) -> Iterator[Findi
         seen[conditions] = part.text
         if _is_for_all(part):
             decided = part
-
-
-def _has_end(parts: tuple[SubPolicy, ...]) -> bool:
-    return any(part.is_zero and _is_for_all(part) for part in parts)
 
 
 def _is_for_all(part: SubPolicy) -> bool:
