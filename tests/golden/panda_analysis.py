@@ -66,19 +66,39 @@ def _candidates(outcome: Outcome, wanted: list[Mapping[str, Any]], tie: bool) ->
 
 
 def _verdicts(outcome: Outcome, wanted: Mapping[str, list[Mapping[str, Any]]]) -> list[str]:
-    found: dict[str, list[Verdict]] = {}
-    if not outcome.stopped_by:
-        for one in outcome.verdicts():
-            found.setdefault(one.queue if one.weight is not None else one.unit, []).append(one)
-    told = {name for name, verdicts in found.items() if any(one.reason not in UNTOLD for one in verdicts)}
-    lines = []
+    found = _told(outcome)
+    expected: dict[str, Mapping[str, Any]] = {}
     for name, entries in wanted.items():
-        if name in told:
-            lines += _verdict(name, found[name], entries[-1])
+        # The last word holds; what goes before it has a weight stands under the unified name or a pseudo queue's.
+        expected[name if name in found else name.partition("/")[0]] = entries[-1]
+    lines = []
+    for name, entry in expected.items():
+        if name in found:
+            lines += _verdict(name, found[name], entry)
         else:
-            lines.append(f"{name} has no verdict, expected {entries[-1]['criteria']}")
-    untold = [name for name in told if name not in wanted]
+            lines.append(f"{name} has no verdict, expected {entry['criteria']}")
+    untold = [name for name in found if name not in expected]
     return lines + [f"{name} is {_criteria(found[name][-1])}, expected no verdict" for name in untold]
+
+
+def _told(outcome: Outcome) -> dict[str, list[Verdict]]:
+    # As PanDA tells it: a weighed queue by its own name, another once per unified queue, when the last one goes.
+    if outcome.stopped_by:
+        return {}
+    verdicts = list(outcome.verdicts())
+    told = {one.queue: [one] for one in verdicts if one.weight is not None}
+    weighed = {one.unit for one in verdicts if one.weight is not None}
+    when = {stage.stage: number for number, stage in enumerate(outcome.stages)}
+    lost: dict[str, list[Verdict]] = {}
+    for one in verdicts:
+        if one.unit not in weighed:
+            lost.setdefault(one.unit, []).append(one)
+    for unit, ones in lost.items():
+        last = max(when.get(one.stage, -1) for one in ones)
+        at_last = [one for one in ones if when.get(one.stage, -1) == last]
+        if not {one.reason for one in at_last} <= UNTOLD:
+            told[unit] = at_last
+    return told
 
 
 def _verdict(name: str, told: list[Verdict], wanted: Mapping[str, Any]) -> list[str]:

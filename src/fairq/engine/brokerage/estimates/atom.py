@@ -84,7 +84,7 @@ def _jobs(
     files: Sequence[File], per_job: int | None, events_per_job: int | None, most_files: int
 ) -> Iterator[Sequence[File]]:
     if events_per_job is None:
-        count = per_job or 1
+        count = max(1, per_job or 1)
         yield from (files[start : start + count] for start in range(0, len(files), count))
         return
     start = 0
