@@ -306,3 +306,9 @@ def test_a_task_failing_for_long_may_leave_its_input() -> None:
     )
     assert ask(world, frozen_time=NOW - 47 * 3600).status == "failed"
     assert ask(world, frozen_time=NOW - 49 * 3600).status == "assigned"
+
+
+def test_a_dataset_without_files_is_no_input() -> None:
+    """Nothing of it need be nearby, or anywhere."""
+    empty = Chunk((*chunk(1).datasets, Dataset("nothing")))
+    assert names(ask(users_pool(replicas={"ds": {"A": None}}), chunk_=empty)) == ["A"]

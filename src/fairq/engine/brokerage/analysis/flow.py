@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from fairq.engine.brokerage.analysis.final import LeastWeight, LocalDataOnly, Problems, TenBest, ranking
 from fairq.engine.brokerage.analysis.input_data import local_data
@@ -94,9 +95,9 @@ def analysis_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weight]
 def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules = DOCUMENTED) -> Outcome:
     """Return where jobs of *task* for *chunk* may go, and why not to the other queues.
 
-    What is said of a queue is what the last pass found.
+    What is said of a queue is what the last pass found. Datasets without files are no input.
     """
-    question = Question(task, chunk, columns, rules, ANALYSIS, local=True)
+    question = Question(task, _with_files(chunk), columns, rules, ANALYSIS, local=True)
     select(question)
     sieve = Sieve(question, plan)
     outcome = Outcome(question, plan, "failed", sieve.decided, [])
@@ -117,6 +118,12 @@ def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rule
     if outcome.status != "assigned":
         outcome.retry_after = retry_after(task, ANALYSIS, rules)
     return outcome
+
+
+def _with_files(chunk: Chunk) -> Chunk:
+    if all(dataset.files for dataset in chunk.datasets):
+        return chunk
+    return replace(chunk, datasets=tuple(dataset for dataset in chunk.datasets if dataset.files))
 
 
 def _second(first: Question) -> Question:

@@ -189,13 +189,12 @@ class Closed(PlainFilter):
     reasons = (Reason("closed", "jobs of the task were closed there in the last hours"),)
 
     def applies(self, question: Question) -> bool:
-        """Look unless one queue is given or the chunk merges."""
-        return select(question).single is None and not question.chunk.is_merging
+        """Look unless one queue is given or the chunk merges; the page counts failed and closed jobs together."""
+        by_code = not question.rules.failures_everywhere
+        return by_code and select(question).single is None and not question.chunk.is_merging
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
-        """Refuse where one was; by the page, failed and closed jobs count together (see `mark_problems`)."""
-        if question.rules.failures_everywhere:
-            return None
+        """Refuse where one was."""
         closed = failures_of(question)[1]
         return closed[rows] > 0
 

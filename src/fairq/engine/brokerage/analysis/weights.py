@@ -48,6 +48,8 @@ class Balance(PlainWeight):
 
     def details(self, question: Question, row: int) -> Details:
         """Return both numbers."""
+        if not self.applies(question):
+            return {}
         return {"nRun": int(counted_running(question)[row]), "nQueued": int(queued(question)[row])}
 
 
@@ -79,6 +81,8 @@ class Classes(PlainWeight):
 
     def details(self, question: Question, row: int) -> Details:
         """Return class, rate of starting jobs and room of the user."""
+        if not self.applies(question):
+            return {}
         columns = question.columns
         everything = columns.job_counts(None, "running")[row]
         rate = question.world.to_running_rates.get(columns.queues[row].unit, 0.0)
@@ -180,7 +184,7 @@ class Data(PlainWeight):
 
     def details(self, question: Question, row: int) -> Details:
         """Return the factor by PanDA's name."""
-        return {"dataW": float(data_factor(question)[row])}
+        return {"dataW": float(data_factor(question)[row])} if self.applies(question) else {}
 
 
 def data_factor(question: Question) -> Floats:
