@@ -43,6 +43,7 @@ FILES: dict[str, bytes] = {
     "lost_job.json": b'{"task_queues": [], "jobs": [{"JobId": 1, "TQId": 9}]}',
     "bad_history.json": b'{"task_queues": [], "history": {"": {"3600": {"g": -1}}}}',
     "bad_member.json": b'{"task_queues": [], "history_": {}}',
+    "share.json": b'{"task_queues": [], "groups": {"g": {"JobShare": "many"}}}',
     "columns.csv": b"a,b\n1,2\n",
     "bad_cpu.csv": b"TQId,Owner,OwnerGroup,CPUTime\n1,a,g,long\n",
 }
@@ -86,6 +87,7 @@ CASES: list[tuple[str, int, str]] = [
     ("taskqueues import lost_job.json", 78, "jobs[0]: there is no task queue 9; add it to task_queues"),
     ("taskqueues import bad_history.json", 78, "history.''.3600.g: -1 is no number of 0 or more"),
     ("taskqueues import bad_member.json", 78, "member 'history_': it is not known"),
+    ("taskqueues import share.json", 64, "group g: JobShare = 'many' is no number of 0 or more"),
     ("taskqueues import columns.csv", 78, "line 1: it is neither JSON nor CSV with the columns of task queues"),
     ("taskqueues import bad_cpu.csv", 78, "line 2.CPUTime: 'long' is no number of 0 or more"),
     ("taskqueues shares --check text.json", 78, "text.json, line 1"),

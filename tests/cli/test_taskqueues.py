@@ -271,6 +271,18 @@ def test_a_job_that_asks_for_nonsense_is_in_no_queue_and_why_says_so(run: Run, p
     assert len(pool("taskqueues", "match", *PILOT, "--count", 5, "--json")["matches"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("RequestMemory", "1e400"), ("RequestCpus", "-1"), ("MinRAM", "undefined"), ("Sites", "{ }"), ("Tag", "1.5"),
+     ("WholeNode", '"x"'), ("RealPriority", "1e400"), ("AccountingGroup", "time()"), ("CPUTime", "2 * 30")],
+)  # fmt: skip
+def test_odd_values_of_a_job_are_no_trouble(name: str, value: str, run: Run, pool: Callable[..., Any]) -> None:
+    submit(run, "anna", "u", 1, **{name: value})
+    assert pool("taskqueues", "shares", "--json")["rules"] == "documented"
+    assert len(pool("taskqueues", "match", *PILOT, "--tag", "any", "--json")["matches"]) == 1
+    assert run("state", "check").code == 0
+
+
 def test_a_state_that_does_not_exist_has_no_queues_and_is_not_made(pool: Callable[..., Any], state: Path) -> None:
     assert queues(pool) == []
     assert pool("taskqueues", "match", *PILOT, "--json")["matches"] == []

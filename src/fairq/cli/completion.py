@@ -34,7 +34,8 @@ def _names(words: list[str]) -> list[str]:
 
         return [name for name in SINGLE if name.startswith(prefix)]
     if kind == "group":
-        return [name for name in invocation.settings.groups if name.startswith(prefix)]
+        known = dict.fromkeys((*invocation.settings.groups, *invocation.settings.share_groups))
+        return [name for name in known if name.startswith(prefix)]
     return _names_of_state(invocation, kind, prefix)
 
 

@@ -6,6 +6,7 @@ descriptions, or follow from what is requested (reference dirac 1.1 and 1.3; DIR
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -128,9 +129,9 @@ def _ram(ad: Mapping[str, Any]) -> int:
     if "minram" in ad:
         return _whole(ad, "minram", "MinRAM", 0)
     requested = _value(ad.get("requestmemory"))
-    is_number = isinstance(requested, int | float) and not isinstance(requested, bool)
+    is_number = isinstance(requested, int | float) and not isinstance(requested, bool) and 0 < requested < math.inf
     most = _whole(ad, "maxram", "MaxRAM", 0)
-    least = int(requested) if is_number and requested else 0
+    least = int(requested) if is_number else 0
     return min(least, most) if most else least
 
 

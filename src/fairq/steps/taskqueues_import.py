@@ -15,6 +15,7 @@ from fairq.records import Actor, Ad, Change, JobRange, JobStatus, QueueNumber, S
 from fairq.state import history, jobs, share_groups, task_queues
 from fairq.state.connection import State, reading, writing
 from fairq.steps.form_queues import fields_of, requirements_of
+from fairq.steps.share_policy import read_groups, share_rules
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -48,9 +49,11 @@ def import_task_queues(
     Raises:
         TaskQueueDumpError, UnreadableDumpError, InvalidDumpError: the dump cannot be used.
         InvalidNameError: a name cannot be that of a submitter.
+        ShareCorrectionError: a group's share cannot be meant.
     """
     with opened(name) as source:
         dump = read_task_queues(source)
+    read_groups(settings, dump.groups or {}, share_rules(settings))
     domain = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"] or host
     with reading(path) if dry_run else writing(path) as state:
         running = _running(state)

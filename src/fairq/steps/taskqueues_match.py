@@ -6,6 +6,7 @@ use is charged like that of any other slot.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -288,7 +289,9 @@ def _slot_ad(one: HandedOut, pilot: Pilot, now: int) -> Ad:
 
 def _requested(ad: Ad, name: str, default: int) -> int:
     value = next((value for word, value in ad.items() if word.lower() == name), None)
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else default
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return default
+    return int(value) if 0 < value < math.inf else default
 
 
 def _limits(ad: Ad) -> str | None:

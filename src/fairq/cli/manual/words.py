@@ -16,6 +16,8 @@ KINDS = {
     "USER": "owner",
     "SLOT": "slot",
     "QUEUE": "queue",
+    "QUEUE|JOB": "job",
+    "DUMP": "file",
     "TASK": "task",
     "KEY": "setting",
     "FILE": "file",

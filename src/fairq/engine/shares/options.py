@@ -12,7 +12,11 @@ from fairq.errors import ShareCorrectionError
 
 def names(value: Any) -> tuple[str, ...]:
     """Return the items of a comma list or of a list, without blanks."""
-    items = value.split(",") if isinstance(value, str) else value or ()
+    items: Any = [] if value is None else [value]
+    if isinstance(value, str):
+        items = value.split(",")
+    elif isinstance(value, list | tuple):
+        items = value
     return tuple(item for item in (str(item).strip() for item in items) if item)
 
 
