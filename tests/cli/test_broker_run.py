@@ -147,6 +147,15 @@ class TestWhatIsKept:
             assert kept == [(2, 1), *((1, cycle) for cycle in range(3, 13))]
             assert [one.number for one in broker_cycles.load_all(opened)] == [1, *range(3, 13)]
 
+    def test_how_many_runs_are_kept_is_a_setting(
+        self, broker: Run, state: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FAIRQ_BROKER_VERDICTS_KEPT", "2")
+        for _ in range(4):
+            decided(broker, 1)
+        with reading(state) as opened:
+            assert [one.number for one in broker_cycles.load_all(opened)] == [3, 4]
+
     def test_it_goes_with_the_exported_state(self, broker: Run, run: Run, state: Path, tmp_path: Path) -> None:
         decided(broker)
         file, other = tmp_path / "all.json", tmp_path / "other.db"

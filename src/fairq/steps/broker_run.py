@@ -36,9 +36,6 @@ from fairq.steps.broker_world import load_types, load_world
 READY, PENDING, ASSIGNED, WAITING = "ready", "pending", "assigned", "waiting"
 FAILED, EXHAUSTED = "failed", "exhausted"
 
-KEPT_RUNS = 10
-"""Of so many of the last runs every verdict is kept; of older ones the last on each task."""
-
 
 Watch = Callable[[int], AbstractContextManager[Callable[[int], None]]]
 """Begins to show the progress of so many tasks, and is told how many more are done."""
@@ -139,12 +136,14 @@ def run(
     *,
     every: bool = False,
     dry_run: bool = False,
+    kept: int = 10,
     watch: Watch = _unwatched,
 ) -> Run:
     """Broker tasks at the actor's time: those with these *numbers*, or *every* one, or those whose turn it is.
 
     It is the turn of tasks that are ready or waiting, and of pending ones whose time to be tried again has come.
-    Everything is stored in one transaction, or nothing with *dry_run*; *watch* shows the progress.
+    Everything is stored in one transaction, or nothing with *dry_run*. The verdicts of the last *kept* runs are kept,
+    and of older ones the last on each task. *watch* shows the progress.
 
     Raises:
         CycleUnderWayError: another run works on this state.
@@ -160,6 +159,7 @@ def run(
         done, columns = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch)
         if done.decided and columns is not None:
             _store(state, done, columns, by_activity, actor)
+            broker_cycles.prune(state, done.number - kept + 1)
         return done
 
 
@@ -297,6 +297,5 @@ def _store(state: State, done: Run, columns: Columns, by_activity: dict[Activity
             for one in done.decided
         ),
     )
-    broker_cycles.prune(state, done.number - KEPT_RUNS + 1)
     summary = {**done.counts, "rules": done.rules.name}
     history.record(state, actor, [Change(f"broker cycle {done.number}", None, summary)])

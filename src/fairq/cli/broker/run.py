@@ -74,6 +74,7 @@ def run(
         tasks or [],
         every=every,
         dry_run=dry_run,
+        kept=invocation.settings["broker.verdicts_kept"],
         watch=lambda total: progress("Brokering", total, invocation.quiet),
     )
     emit(_summary(done) if summary else _view(done, dry_run), output)
