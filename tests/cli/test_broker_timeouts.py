@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.broker_sample import fill
 
 Run = Callable[..., Any]
 
@@ -170,9 +171,27 @@ def test_fast_rebrokerage_takes_the_oldest_of_the_excess(broker: Run, tmp_path: 
     assert rows(document) == {100: "fast_rebrokerage", 101: "fast_rebrokerage"}
     assert document["jobs"][0]["Numbers"] == {"queued": 12, "running": 0, "total": 12, "threshold": 10, "excess": 2}
     assert rows(cleaned(broker, "--rules", "panda")) == {100: "fast_rebrokerage"}
+    line = broker("timeouts", "--now", str(NOW)).out.splitlines()[2]
+    assert line.endswith("12 queued, 0 running, 12 queued in the share, threshold 10, 2 too many")
 
 
 def test_an_empty_state_says_so_and_stays_away(run: Run, tmp_path: Path) -> None:
     ended = run("--state", tmp_path / "none.db", "broker", "timeouts")
     assert (ended.code, ended.out, ended.err) == (0, "", "no job's time is over\n")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_task_that_is_sent_back_is_brokered_by_the_next_run(run: Run, tmp_path: Path) -> None:
+    state = tmp_path / "pool.db"
+    job = {"PandaID": 1, "jobStatus": "defined", "computingSite": "NUCLEUS_Q", "jediTaskID": 1, "modified": NOW}
+    fill(run, state, tmp_path, jobs=[job])
+
+    def broker(*words: object) -> Any:
+        ended = run("--state", state, "broker", *words, "--json")
+        assert ended.code == 0, ended.err
+        return json.loads(ended.out)
+
+    assert [task["Task"] for task in broker("run", "--now", NOW)["tasks"]] == [1, 2]
+    assert broker("run", "--now", NOW + 60)["tasks"] == []
+    assert broker("timeouts", "--apply", "--now", NOW + 5 * HOUR)["tasks"] == [1]
+    assert 1 in [task["Task"] for task in broker("run", "--now", NOW + 5 * HOUR)["tasks"]]

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairq.engine.brokerage.fast_rebrokerage import fast_rebrokerage
 from fairq.engine.brokerage.job import Job, JobQueue
-from fairq.engine.brokerage.rules import PANDA
+from fairq.engine.brokerage.rules import PANDA, Rules
 from fairq.engine.brokerage.timeout_policy import TimeoutPolicy
 from fairq.engine.brokerage.timeout_table import FAST
 from fairq.engine.brokerage.timeouts import Timeout, timeouts
@@ -37,11 +37,11 @@ _FIELDS = {
 }
 
 
-def run_timeouts(name: str, given: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
+def run_timeouts(name: str, given: Mapping[str, Any], wanted: Mapping[str, Any], rules: Rules = PANDA) -> list[str]:
     """Run one scenario and return what differs, per tag."""
     jobs, tags = _jobs(given)
     queues = _queues(given)
-    policy = TimeoutPolicy.of(given.get("config", {}), PANDA)
+    policy = TimeoutPolicy.of(given.get("config", {}), rules)
     is_fast = name.startswith("fast_rebrokerage/")
     if is_fast:
         chosen = fast_rebrokerage(jobs, queues, policy)

@@ -86,6 +86,14 @@ def _why(record: dict[str, Any]) -> str:
     return "paused" if record["Exempt"] == "paused" else f"marked {record['Exempt']}"
 
 
+def _compared(numbers: dict[str, Any]) -> str:
+    if not numbers:
+        return ""
+    told = ("{queued} queued", "{running} running", "{total} queued in the share", "threshold {threshold:g}",
+            "{excess} too many")  # fmt: skip
+    return ", ".join(told).format(**numbers)
+
+
 def _view(cleaned: Cleaned) -> View:
     count = len(cleaned.found)
     found = Table(
@@ -101,6 +109,7 @@ def _view(cleaned: Cleaned) -> View:
             Column("Limit", "Limit", duration, "right"),
             Column("Action", "Action"),
             Column("Code", "Code"),
+            *([Column("Compared", "Numbers", _compared)] if any(one["Numbers"] for one in cleaned.found) else []),
         ],
         records=cleaned.found,
         key="jobs",

@@ -1,0 +1,32 @@
+"""Where the page's timeouts differ from what PanDA's cleaner was recorded to do: at these jobs, and at no others."""
+
+from __future__ import annotations
+
+import pytest
+from tests.golden.cases import cases_in
+from tests.golden.panda import DATA
+from tests.golden.panda_timeouts import run_timeouts
+
+from fairq.engine.brokerage.rules import DOCUMENTED
+
+CASES = {case.name: case.record for case in cases_in(DATA)}
+
+DIFFERENT = {
+    "timeouts": {
+        # paused queues and disableReassign are exempt from everything
+        "defined_4.1h_noreassign", "defined_4.1h_paused", "assigned_12.1h_noreassign", "activated_48.1h_PAUSED",
+        "starting_48.1h_PAUSED",
+        # transferring jobs are watched that have a jobSubStatus, not those of users
+        "transferring_heartbeat_2.1h_substatus", "transferring_heartbeat_2.1h_user",
+        # priority 800 has the short limit
+        "holding_3.1h_prio800",
+    },
+    "timeouts_configured": set(),
+    "user_rebrokerage": {"user_activated_12.1h_PAUSED"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_the_page_differs_from_the_code_where_it_says_something_else(name: str) -> None:
+    found = run_timeouts(name, CASES[name]["input"], CASES[name]["output"], DOCUMENTED)
+    assert {line.partition(":")[0] for line in found} == DIFFERENT[name]
