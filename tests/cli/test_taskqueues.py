@@ -310,3 +310,19 @@ def test_why_counts_the_older_jobs_that_go_first(run: Run, pool: Callable[..., A
     matched = pool("taskqueues", "match", *PILOT, "--count", 8, "--json")["matches"]
     order = [one["job"] for one in matched if one["userpriority"] == 1]
     assert order == ["1.0", "1.1", "1.2", "3.0", "3.1", "3.2"]
+
+
+def test_background_work_gets_the_floor_and_site_variants_the_sum_of_theirs(
+    run: Run, pool: Callable[..., Any], state: Path
+) -> None:
+    group = "[shares.groups.u]\njob_share = 900\nallow_background_tqs = true\n"
+    settings(state, group)
+    submit(run, "anna", "u", Sites='"A"')
+    submit(run, "anna", "u", Sites='"B"')
+    submit(run, "anna", "u", CPUTime="300")
+    submit(run, "anna", "u", CPUTime="300", UserPriority="0", JobType='"Later"')
+    assert [one["Priority"] for one in queues(pool)] == [600, 600, 300, 0.001]
+    settings(state, group + "[shares]\nsite_families = false\n")
+    assert [one["Priority"] for one in queues(pool)] == [300, 300, 300, 0.001]
+    report = pool("taskqueues", "shares", "--json")["TaskQueues"]
+    assert [(one["Background"], one["Family"]) for one in report] == [(False, 1)] * 3 + [(True, 1)]
