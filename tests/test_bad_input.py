@@ -58,6 +58,7 @@ FILES: dict[str, bytes] = {
     "document.json": b'{"format": "something else"}',
     # the brokerage's data
     "task.csv": b"jediTaskID,ramCount\n1,much\n",
+    "status.csv": b"jediTaskID,status\n1,pendng\n",
     "wide.csv": b"jediTaskID,gshare\n1,a,b\n",
     "twice.csv": b"name,name\na,b\n",
     "state.csv": b"PandaID,jobStatus\n1,runing\n",
@@ -271,6 +272,7 @@ CASES: list[tuple[str, int, str]] = [
     ("broker timeouts --apply --constraint '1 +'", 21, "not a ClassAd expression"),
     ("broker tasks list x", 81, "no record of the tasks has the jediTaskID 'x'"),
     ("broker inputs import files.json", 80, "record 1 (input '1'): files, number 2: fsize must be a whole number, not"),
+    ("broker tasks import status.csv", 80, "line 2 (task '1'): status cannot be 'pendng'; did you mean pending?"),
     ("broker run 4711", 85, "there is no task 4711; 'fairq broker tasks' lists them"),
     ("broker why 4711", 85, "there is no task 4711; 'fairq broker tasks' lists them"),
     ("broker why 4711 --last", 85, "there is no task 4711"),

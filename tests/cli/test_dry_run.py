@@ -81,7 +81,8 @@ def pool(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     files["stale"].write_text(json.dumps([{"PandaID": 5, "jobStatus": "sent", "modificationTime": NOW - 9000}]))
     files["folder"] = tmp_path
     for kind in STORED:
-        (tmp_path / f"{kind.name}.json").write_text(json.dumps([{column.name: "1" for column in kind.keys}]))
+        record = {column.name: (*column.words, "1")[0] for column in kind.keys}
+        (tmp_path / f"{kind.name}.json").write_text(json.dumps([record]))
     assert run("--state", tmp_path / "none.db", "export", "--output", files["document"]).code == 0
     for words in (
         ("slots", "add", "node"),

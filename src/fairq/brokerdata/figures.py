@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fairq.brokerdata.column import Column, Kind
+from fairq.brokerdata.jobs import STATES
 
 _QUEUE = Column("queue", "text", "the queue", key=True, aliases=("computingsite", "panda_queue"), shown=True)
 
@@ -12,8 +13,7 @@ STATISTICS = Kind(
         _QUEUE,
         Column("gshare", "text", "the share of the jobs", key=True, default="", aliases=("share",), shown=True),
         Column("resource_type", "text", "their resource type; empty is not known", key=True, default="", shown=True),
-        Column("state", "text", "pending, defined, assigned, activated, starting, running, transferring, throttled",
-               key=True, aliases=("jobstatus",), shown=True),
+        Column("state", "text", "their state", key=True, words=STATES, aliases=("jobstatus",), shown=True),
         Column("n", "integer", "how many", default=0, minimum=0, aliases=("njobs", "num"), shown=True),
     ),
     "What is not there is 0, so a fresh set of counts is imported with --replace.",

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from fairq.brokerdata.column import Column, Kind
 
+STATES = ("ready", "pending", "assigned", "waiting", "failed", "exhausted")
+"""Of a task: to be brokered, to be tried again, with queues, throttled, refused for good, given up."""
+
 TASKS = Kind(
     "tasks", "task", "The tasks, and what the brokerage decided about them.",
     (
         Column("jediTaskID", "integer", "the task's number", key=True, minimum=0, aliases=("task", "taskid"),
                shown=True),
-        Column("status", "text", "ready, pending, assigned, waiting, failed or exhausted", default="ready",
-               shown=True),
+        Column("status", "text", "what the brokerage made of it", default="ready", words=STATES, shown=True),
         Column("retryTime", "time", "when a pending task is brokered again", shown=True),
         Column("frozenTime", "time", "the first of the failed cycles; null: the last one did not fail"),
         Column("assigned", "list", "the queues it is assigned to, best first", default=(), shown=True),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fairq.brokerdata.column import Kind
@@ -97,7 +97,8 @@ def _row(kind: Kind, record: Any, place: str) -> broker_data.Row:
     if unknown := values.keys() - kind.positions.keys():
         raise InvalidDocumentError(place=place, problem=f"{min(unknown)!r} is not known here")
     made = []
-    for column in kind.columns:
+    for today in kind.columns:
+        column = replace(today, words=())  # the fairq that wrote the document may have known other ones
         value = values.get(column.name)
         try:
             made.append(value_of(column, value))

@@ -96,7 +96,7 @@ def _import_help(kind: Kind) -> str:
 
 
 def _described(column: Column) -> list[str]:
-    facts = [WORDS[column.type]]
+    facts = [f"one of {', '.join(column.words)}" if column.words else WORDS[column.type]]
     if column.unit:
         facts.append(column.unit)
     if column.key:
