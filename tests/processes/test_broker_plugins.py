@@ -71,6 +71,15 @@ def test_why_tells_its_reason_with_the_numbers_compared(plugin: Run) -> None:
     assert queue["Change"] == "this no longer held: the site sleeps"
 
 
+def test_it_is_listed_in_its_place_with_where_it_came_from(plugin: Run) -> None:
+    ended = plugin(NIGHT, "filters", "--json", filters="sample_plugin:night")
+    listed = [one for one in json.loads(ended.out) if one["Activity"] == "production" and one["Kind"] == "filter"]
+    (night,) = (one for one in listed if one["Origin"] == "mine")
+    assert (night["Name"], night["Stage"], night["Reasons"]) == ("night", "night check", ["asleep"])
+    before = [one["Name"] for one in listed[: listed.index(night)]]
+    assert {"status", "memory", "pilots"} <= set(before)
+
+
 def test_a_weight_changes_the_order(plugin: Run) -> None:
     line = ("run", 1, "--dry-run", "--json", "--now", NOW)
     assert brokered(plugin(TRIPLE, *line, weights="sample_plugin:triple")) == (["U8/SCORE", "NUCLEUS_Q"], ["mine"])

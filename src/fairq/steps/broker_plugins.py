@@ -67,6 +67,11 @@ def load_plugins() -> Plugins:
     return Plugins(tuple(filters), tuple(weights), tuple(sorted(set(foreign))))
 
 
+def origin(one: Filter | Weight) -> str:
+    """Return the entry point that a filter or weight came from; ``fairq`` for its own."""
+    return one.point.name if isinstance(one, (_Watched, _WatchedWeight)) else "fairq"
+
+
 def _points() -> list[EntryPoint]:
     installed = [*entry_points(group=FILTERS), *entry_points(group=WEIGHTS)]
     own = {(point.group, point.value) for point in BUILT_IN}
@@ -120,7 +125,7 @@ class _Watched(PlainFilter):
     """A filter of others."""
 
     def __init__(self, point: EntryPoint, one: Filter) -> None:
-        self._point, self._one = point, one
+        self.point, self._one = point, one
         self.name, self.stage, self.place = one.name, one.stage, one.place
         self.phase, self.activities, self.reasons = one.phase, one.activities, one.reasons
 
@@ -128,53 +133,53 @@ class _Watched(PlainFilter):
         try:
             return bool(self._one.applies(question))
         except Exception as error:
-            raise _unusable(self._point, _words(error)) from error
+            raise _unusable(self.point, _words(error)) from error
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         try:
             answer = self._one.judge(question, rows)
         except Exception as error:
-            raise _unusable(self._point, _words(error)) from error
+            raise _unusable(self.point, _words(error)) from error
         if answer is None or answer is SWITCHED_OFF:
             return answer
         codes = np.asarray(answer)
         if codes.shape != rows.shape or codes.dtype.kind not in "bui" or codes.min(initial=0) < 0:
-            raise _unusable(self._point, f"the filter {self.name} gave no code for each of the {len(rows)} queues")
+            raise _unusable(self.point, f"the filter {self.name} gave no code for each of the {len(rows)} queues")
         if codes.max(initial=0) > len(self.reasons):
-            raise _unusable(self._point, f"the filter {self.name} gave a reason that it does not have")
+            raise _unusable(self.point, f"the filter {self.name} gave a reason that it does not have")
         return codes.astype(np.uint8)
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         try:
             return dict(self._one.details(question, row, reason))
         except Exception as error:
-            raise _unusable(self._point, _words(error)) from error
+            raise _unusable(self.point, _words(error)) from error
 
 
 class _WatchedWeight(PlainWeight):
     """A weight of others."""
 
     def __init__(self, point: EntryPoint, one: Weight) -> None:
-        self._point, self._one = point, one
+        self.point, self._one = point, one
         self.name, self.place, self.activities = one.name, one.place, one.activities
 
     def applies(self, question: Question) -> bool:
         try:
             return bool(self._one.applies(question))
         except Exception as error:
-            raise _unusable(self._point, _words(error)) from error
+            raise _unusable(self.point, _words(error)) from error
 
     def factor(self, question: Question, rows: Rows) -> NDArray[np.float64]:
         try:
             factors = np.asarray(self._one.factor(question, rows), dtype=np.float64)
         except Exception as error:
-            raise _unusable(self._point, _words(error)) from error
+            raise _unusable(self.point, _words(error)) from error
         if factors.shape != rows.shape or not np.isfinite(factors).all() or factors.min(initial=0) < 0:
-            raise _unusable(self._point, f"the weight {self.name} gave something else than finite factors, 0 or more")
+            raise _unusable(self.point, f"the weight {self.name} gave something else than finite factors, 0 or more")
         return factors
 
     def details(self, question: Question, row: int) -> Details:
         try:
             return dict(self._one.details(question, row))
         except Exception as error:
-            raise _unusable(self._point, _words(error)) from error
+            raise _unusable(self.point, _words(error)) from error

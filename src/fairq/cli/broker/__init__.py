@@ -19,6 +19,7 @@ COMMANDS: dict[str, Entry] = {
     "why": Entry("fairq.cli.broker.why", "Explain why a task goes to its queues, or has none."),
     "timeouts": Entry("fairq.cli.broker.timeouts", "Find the jobs whose time is over, and end or rebroker them."),
     "lint": Entry("fairq.cli.broker.lint", "Tell what about the queues does not mean what it seems."),
+    "filters": Entry("fairq.cli.broker.filters", "The filters and weights that tasks go through."),
     "pseudoqueues": Entry("fairq.cli.broker.pseudoqueues", "What the unified queues are brokered as."),
     "nuclei": Entry("fairq.cli.broker.nuclei", "The nuclei, their queues and storage."),
     "config": Entry("fairq.cli.broker.config", "PanDA's own settings (gdpconfig): list, set, unset, import."),

@@ -16,6 +16,7 @@ _TEXTS: dict[str, tuple[str, ...]] = {
         "the queue's type allows it and it has a cloud (type is {type}, cloud is {cloud})",
         "the queue's type allows it (type is {type})",
     ),
+    "no_resource_type": ("a resource type fits its slots (fairq broker types)",),
     "test_queue": ("broker.exclude_test_queues is false, or the task names the queue as its site",),
     "nonpreassigned": ("the task's site is this queue (site is {site})",),
     "dest_blacklisted": ("{endpoint} of the nucleus can be written to (write_wan is {write_wan})",),
