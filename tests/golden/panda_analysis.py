@@ -86,6 +86,8 @@ def _told(outcome: Outcome) -> dict[str, list[Verdict]]:
     if outcome.stopped_by:
         return {}
     verdicts = list(outcome.verdicts())
+    # Where the one queue that the task is given is out, nothing is said of the others.
+    untold = UNTOLD | {"nonpreassigned"} if outcome.status == "fatal" else UNTOLD
     told = {one.queue: [one] for one in verdicts if one.weight is not None}
     weighed = {one.unit for one in verdicts if one.weight is not None}
     when = {stage.stage: number for number, stage in enumerate(outcome.stages)}
@@ -96,7 +98,7 @@ def _told(outcome: Outcome) -> dict[str, list[Verdict]]:
     for unit, ones in lost.items():
         last = max(when.get(one.stage, -1) for one in ones)
         at_last = [one for one in ones if when.get(one.stage, -1) == last]
-        if not {one.reason for one in at_last} <= UNTOLD:
+        if not {one.reason for one in at_last} <= untold:
             told[unit] = at_last
     return told
 

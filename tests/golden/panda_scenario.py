@@ -165,7 +165,7 @@ def world_of(given: Mapping[str, Any], task: Task) -> World:
         user_totals={
             owner: UserTotals(totals["nQueuedJobs"], totals["nQueuedCores"], totals["nRunJobs"], totals["nRunCores"])
         },
-        quotas={task.user or "": Quota(quota["ok"], quota["near"], frozenset(quota["endpoints_over"]))},
+        quotas={owner: Quota(quota["ok"], quota["near"], frozenset(quota["endpoints_over"]))},
         remaining_slots={} if remaining is None else {task.user or "": remaining},
         task_classes={} if task_class is None else {task.task_id: task_class},
         failures={

@@ -291,8 +291,8 @@ class TestNumberOfJobs:
         """Four files of 4 GiB in jobs of 10 GiB: two each."""
         assert number_of_jobs(replace(user_task(), rules={"NG": "10"}), chunk(4, 2**32)) == 2
 
-    def test_no_input_is_one_job(self) -> None:
-        assert number_of_jobs(user_task(), Chunk()) == 1
+    def test_no_input_is_not_split(self) -> None:
+        assert number_of_jobs(user_task(), Chunk()) == 0
 
 
 def test_a_task_failing_for_long_may_leave_its_input() -> None:
@@ -312,3 +312,21 @@ def test_a_dataset_without_files_is_no_input() -> None:
     """Nothing of it need be nearby, or anywhere."""
     empty = Chunk((*chunk(1).datasets, Dataset("nothing")))
     assert names(ask(users_pool(replicas={"ds": {"A": None}}), chunk_=empty)) == ["A"]
+
+
+def test_users_jobs_read_by_default_where_only_their_output_goes_elsewhere() -> None:
+    """As at CERN: storage of its own is given for what users' jobs write, none for what they read."""
+    mixed = (Relation("A"), Relation("S", roles=frozenset({"write_lan"}), scope="analysis"))
+    known = {"replicas": {"ds": {"A": None}}, "storages": {"S": Storage("S", "A", space_free=199)}}
+    assert reasons(ask(users_pool(relations={"A": mixed}, **known)))["A"] == "disk"
+    plenty = {**known, "storages": {"S": Storage("S", "A", space_free=200)}}
+    assert reasons(ask(users_pool(relations={"A": mixed}, **plenty)))["A"] == ""
+
+
+def test_the_parts_of_a_container_may_lie_apart() -> None:
+    """Its name ends with a slash: every queue with a part is taken, and no part need be complete anywhere."""
+    files = tuple(File(f"f{number}", 2**30) for number in range(30))
+    parts = {f"Q{n:02}": frozenset({f"f{n}"}) for n in range(12)}
+    world = users_pool(*map(queue, parts), replicas={"user.jane/": parts})
+    outcome = ask(world, chunk_=Chunk((Dataset("user.jane/", files),)))
+    assert sorted(names(outcome)) == sorted(parts)

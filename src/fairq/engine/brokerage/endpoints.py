@@ -28,23 +28,25 @@ class Endpoints:
 
 
 def endpoints(relations: Iterable[Relation], storages: Mapping[str, Storage], scope: str = DEFAULT) -> Endpoints:
-    """Return the endpoints that *relations* give a queue in *scope*; user jobs fall back to the default scope.
+    """Return the endpoints that *relations* give a queue in *scope*; user jobs fall back to the default scope,
+    for reading and for writing each where there is none of their own.
 
     An endpoint is read if the relation has the role ``read_lan`` and the endpoint is not blacklisted for reading, and
     written to with the role ``write_lan``; relations to endpoints that are not known are left out.
     """
     known = [relation for relation in relations if relation.rse in storages]
-    own = [relation for relation in known if relation.scope == scope]
-    if not own and scope != DEFAULT:
-        own = [relation for relation in known if relation.scope == DEFAULT]
-    readers = sorted(
-        (r for r in own if "read_lan" in r.roles and not storages[r.rse].blacklisted_read),
-        key=lambda relation: relation.order_read,
-    )
-    writers = sorted((r for r in own if "write_lan" in r.roles), key=lambda relation: relation.order_write)
+    reading = [r for r in known if "read_lan" in r.roles and not storages[r.rse].blacklisted_read]
+    writing = [r for r in known if "write_lan" in r.roles]
+    readers = sorted(_in_scope(reading, scope), key=lambda relation: relation.order_read)
+    writers = sorted(_in_scope(writing, scope), key=lambda relation: relation.order_write)
     return Endpoints(
         read=tuple(storages[r.rse] for r in readers),
         write=tuple(storages[r.rse] for r in writers),
         default_read=next((storages[r.rse] for r in readers if r.default_read), None),
         default_write=next((storages[r.rse] for r in writers if r.default_write), None),
     )
+
+
+def _in_scope(relations: list[Relation], scope: str) -> list[Relation]:
+    own = [relation for relation in relations if relation.scope == scope]
+    return own or [relation for relation in relations if relation.scope == DEFAULT]

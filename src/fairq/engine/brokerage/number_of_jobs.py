@@ -51,11 +51,11 @@ class _Load(NamedTuple):
 def number_of_jobs(task: Task, chunk: Chunk) -> int:
     """Return the jobs that *chunk* is split into: files are taken group by group while a job holds them.
 
-    A group is as many files as rule *NF* says, or one file. A chunk without input is one job.
+    A group is as many files as rule *NF* says, or one file. A chunk without input is not split: 0.
     """
     files = chunk.datasets[0].files if chunk.datasets else ()
     if not files:
-        return 1
+        return 0
     group = max(1, task.rule("NF") or 1)
     others = _Secondaries(chunk)
     base = _Load(size=work_bytes(task.work_disk_count, task.work_disk_unit), seconds=_base_seconds(task))

@@ -83,7 +83,7 @@ class World:
         site_classes: 1, 0, -1 by queue.
         share_usage: used part of each share, 1 is all of its target.
         user_totals: by user or working group.
-        quotas: by user.
+        quotas: by user or working group.
         remaining_slots: slots of class A left, by user.
         task_classes: by task.
         failures: by task and queue.

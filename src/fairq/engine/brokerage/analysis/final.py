@@ -7,6 +7,7 @@ import numpy as np
 from fairq.engine.brokerage.analysis.input_data import local_data
 from fairq.engine.brokerage.analysis.problems import LONG, has_problem, problem_details, problems
 from fairq.engine.brokerage.analysis.selection import rows_called, select
+from fairq.engine.brokerage.analysis.sources import sources_of
 from fairq.engine.brokerage.columns import Booleans
 from fairq.engine.brokerage.plugin import Codes, Details, Phase, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.production.final import MOST_CANDIDATES, STAGE, weighing_of
@@ -73,7 +74,7 @@ class TenBest(PlainFilter):
 
     def applies(self, question: Question) -> bool:
         """Cut off unless input is distributed."""
-        return not (question.local and any(dataset.distributed for dataset in question.chunk.datasets))
+        return not (question.local and sources_of(question).distributed)
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse all but the ten best, and never the queue that the task is given."""

@@ -83,7 +83,7 @@ FIRST_PASS = "LOOP with data locality"
 SECOND_PASS = "LOOP without data locality"
 """Lines of the stage table that say which pass begins."""
 
-_OF_ONE_PASS = frozenset({"fatal", "locality"})
+_OF_ONE_PASS = frozenset({"fatal", "locality", "local data"})
 """Notes that do not go from the first pass to the second."""
 
 

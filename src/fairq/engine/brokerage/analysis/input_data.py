@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.analysis.locality import may_use_vp
+from fairq.engine.brokerage.analysis.locality import locality, may_use_vp
 from fairq.engine.brokerage.analysis.sources import sources_of
 from fairq.engine.brokerage.availability import VP_SUFFIX
 from fairq.engine.brokerage.columns import Booleans, Floats
@@ -22,7 +22,8 @@ class LocalData(NamedTuple):
     Args:
         size: bytes of all input.
         disk_size: bytes on the disks of a queue.
-        disk_files, tape_files: files on its disks, and on its tapes.
+        disk_files, tape_files: files on its disks, and on its tapes, that jobs there will use: where no input is moved,
+            only of datasets that the queue has as far as they are anywhere.
         whole: every dataset is there as far as it is anywhere.
     """
 
@@ -51,6 +52,7 @@ def _local_data(question: Question) -> LocalData:
     readers, count = columns.units_reading(USER), len(columns.unit_names)
     disk_size, disk_files, tape_files = np.zeros((3, count))
     whole, with_vp = np.ones(count, dtype=np.bool_), may_use_vp(question)
+    moves = not question.local or (bool(chunk.datasets) and locality(question).union)
     for number, dataset in enumerate(chunk.datasets):
         disk: dict[int, set[str]] = {}
         tape: dict[int, set[str]] = {}
@@ -60,16 +62,17 @@ def _local_data(question: Question) -> LocalData:
                 continue
             for unit in readers.get(rse, ()):
                 (tape if storages[rse].is_tape else disk).setdefault(int(unit), set()).update(files)
-        sizes = {file.lfn: file.fsize for file in dataset.files}
-        for unit, names in disk.items():
-            disk_size[unit] += sum(sizes[name] for name in names)
-            disk_files[unit] += len(names)
-        for unit, names in tape.items():
-            tape_files[unit] += len(names)
-        if not dataset.distributed and sources_of(question).available[dataset.name].complete_disk:
+        sources = sources_of(question)
+        if dataset.name not in sources.distributed and sources.available[dataset.name].complete_disk:
             total = len(dataset.lfns)
             complete = {unit for held_there in (disk, tape) for unit, n in held_there.items() if len(n) == total}
             whole &= np.isin(np.arange(count), list(complete))
+        sizes = {file.lfn: file.fsize for file in dataset.files}
+        for unit, names in disk.items():
+            disk_size[unit] += sum(sizes[name] for name in names)
+            disk_files[unit] += len(names) if whole[unit] or moves else 0
+        for unit, names in tape.items():
+            tape_files[unit] += len(names) if whole[unit] or moves else 0
     size = float(sum(file.fsize or 0 for dataset in chunk.datasets for file in dataset.files))
     of = columns.unit_of
     return LocalData(size, disk_size[of], disk_files[of], tape_files[of], whole[of])

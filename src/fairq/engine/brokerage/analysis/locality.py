@@ -55,7 +55,7 @@ def may_use_vp(question: Question) -> bool:
 
 
 def _avoids_vp(question: Question) -> bool:
-    return question.task.has_rule("AV") or any(dataset.distributed for dataset in question.chunk.datasets)
+    return question.task.has_rule("AV") or bool(sources_of(question).distributed)
 
 
 def locality(question: Question) -> Locality:
@@ -112,7 +112,8 @@ def _lists(question: Question, dataset: Dataset) -> _Lists:
             if is_candidate[unit]:
                 state = ReplicaState(storages[rse].is_tape, complete, rse.endswith(VP_SUFFIX))
                 states.setdefault(int(unit), []).append(state)
-    welcome = dataset.distributed or not sources_of(question).available[dataset.name].complete_disk
+    sources = sources_of(question)
+    welcome = dataset.name in sources.distributed or not sources.available[dataset.name].complete_disk
     return _Lists(
         queues_with_data(states, include_tape=True, use_vp=True, use_incomplete=welcome),
         queues_with_data(states, include_tape=False, use_vp=may_use_vp(question), use_incomplete=welcome),
@@ -158,11 +159,11 @@ class AvoidVp(PlainFilter):
         return bool(question.chunk.datasets) and locality(question).union
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
-        """Refuse queues that read from such an endpoint."""
+        """Refuse queues that read from such an endpoint, whatever users' jobs read from."""
         columns = question.columns
 
         def make() -> Booleans:
-            virtual = [endpoints.is_virtual for endpoints in columns.endpoints(USER)]
+            virtual = [endpoints.is_virtual for endpoints in columns.endpoints()]
             return np.array(virtual, dtype=np.bool_)[columns.unit_of]
 
         return columns.refusals("virtual placement", make, rows)

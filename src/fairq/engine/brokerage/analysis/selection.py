@@ -74,7 +74,7 @@ def _select(question: Question) -> Selection:
         return Selection(candidates, _units(columns, candidates), task.site, included, excluded, opens)
     # Not a queue: the queues that read from storage of that name; a name of nothing is ignored, the list with it.
     readers = columns.units_reading(USER).get(task.site, ())
-    names = tuple(columns.unit_names[unit] for unit in readers)
+    names = tuple(columns.unit_names[unit] for unit in readers if units[unit])
     return Selection(candidates, units, None, names or None, excluded, opens)
 
 

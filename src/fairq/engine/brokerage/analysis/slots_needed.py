@@ -43,7 +43,7 @@ class Memory(PlainFilter):
         kinds, kind_of = np.unique(cores, return_inverse=True)
         need = np.array([memory_on(question, int(kind)) for kind in kinds])[kind_of]
         codes = np.zeros(len(rows), dtype=np.uint8)
-        codes[(least > 0) & (need < least)] = 2
+        codes[(least > 0) & (need < least) & (need != 0)] = 2
         codes[(most > 0) & (need > most)] = 1
         return codes
 

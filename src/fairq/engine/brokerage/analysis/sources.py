@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from fairq.engine.brokerage.analysis.selection import select
 from fairq.engine.brokerage.availability import VP_SUFFIX, Availability, Replica, availability
+from fairq.engine.brokerage.endpoints import USER
 from fairq.engine.brokerage.plugin import Details
 from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.tasks import Dataset
 
 HIGH_PRIORITY = 2000
 """Task priority from which input need not be nearby."""
+
+CONTAINER = "/"
+"""End of the names of containers of datasets."""
 
 _KEY = "analysis sources"
 
@@ -20,10 +25,12 @@ class Sources(NamedTuple):
 
     Args:
         available: of each dataset, by name.
+        distributed: names of datasets whose files lie at many places by intention.
         remote: all of them can be read over WAN from somewhere, those that are distributed apart.
     """
 
     available: dict[str, Availability]
+    distributed: frozenset[str]
     remote: bool
 
 
@@ -38,8 +45,21 @@ def sources_of(question: Question) -> Sources:
 
 def _sources(question: Question) -> Sources:
     available = {dataset.name: _available(question, dataset) for dataset in question.chunk.datasets}
-    whole = (dataset for dataset in question.chunk.datasets if not dataset.distributed)
-    return Sources(available, all(available[dataset.name].remote_source for dataset in whole))
+    distributed = frozenset(each.name for each in question.chunk.datasets if _is_distributed(question, each))
+    remote = all(one.remote_source for name, one in available.items() if name not in distributed)
+    return Sources(available, distributed, remote)
+
+
+def _is_distributed(question: Question, dataset: Dataset) -> bool:
+    # A container is taken for distributed wherever a candidate has some of it; another dataset if it says so and no
+    # candidate has all of it (PanDA AtlasAnalJobBroker).
+    readers, is_candidate = question.columns.units_reading(USER), select(question).units
+    held = [
+        files is None or dataset.lfns <= files
+        for rse, files in question.world.replicas.get(dataset.name, {}).items()
+        if rse in readers and is_candidate[readers[rse]].any()
+    ]
+    return bool(held) and (dataset.name.endswith(CONTAINER) or (dataset.distributed and not any(held)))
 
 
 def _available(question: Question, dataset: Dataset) -> Availability:
@@ -64,7 +84,7 @@ def incomplete_input(question: Question) -> Details | None:
     sources = sources_of(question)
     for dataset in question.chunk.datasets:
         available = sources.available[dataset.name]
-        if not dataset.distributed and not (available.disk or available.tape):
+        if dataset.name not in sources.distributed and not (available.disk or available.tape):
             return {"dataset": dataset.name, "files": len(dataset.lfns), "complete_at": list(available.locations)}
     return None
 

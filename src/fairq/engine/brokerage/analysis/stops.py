@@ -31,8 +31,8 @@ STOPS = (
     Reason("share_class_C", "the share is nearly used up, and the task is of class C", hard=False),
     Reason("share_class_B", "the share is nearly used up, and the task is of class B", hard=False),
     Reason("share_class_A", "the share is used up, and the task is of class A", hard=False),
-    Reason("global_quota", "the user is over the global disk quota", hard=False),
-    Reason("global_quota_near", "the user is near the global disk quota", hard=False),
+    Reason("global_quota", "the user or working group is over the global disk quota", hard=False),
+    Reason("global_quota_near", "the user or working group is near the global disk quota", hard=False),
     Reason("incomplete_input", "an input dataset is nowhere complete enough and readable", hard=False),
 )
 
@@ -88,10 +88,11 @@ def _over_share(question: Question) -> Stop | None:
 
 
 def _over_quota(question: Question) -> Stop | None:
-    quota = question.world.quotas.get(question.task.user or "")
+    owner = question.task.working_group or question.task.user or ""
+    quota = question.world.quotas.get(owner)
     if quota is None or (quota.ok and (not quota.near or question.chunk.is_merging)):
         return None
-    return Stop("global_quota_near" if quota.ok else "global_quota", "failed", {"user": question.task.user})
+    return Stop("global_quota_near" if quota.ok else "global_quota", "failed", {"owner": owner})
 
 
 def _without_input(question: Question) -> Stop | None:

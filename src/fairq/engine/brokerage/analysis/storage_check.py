@@ -35,7 +35,7 @@ class Storage(PlainFilter):
         """Look at the endpoints of each queue."""
         units, near = question.columns.unit_of, _with_data(question)
         least = _least(question)
-        over = question.world.quotas.get(question.task.user or "", Quota()).endpoints_over
+        over = _quota(question).endpoints_over
         remote = sources_of(question).remote
         key = ("analysis storage", question.local, least, remote, over)
         far = question.columns.kept(key, lambda: self._codes(question, False))
@@ -60,8 +60,7 @@ class Storage(PlainFilter):
         )
         if reason is not None:
             return BLACKLIST, {"blacklist": reason, "endpoint": output.rse if output else None}
-        over = question.world.quotas.get(question.task.user or "", Quota()).endpoints_over
-        if output is not None and output.rse in over:
+        if output is not None and output.rse in _quota(question).endpoints_over:
             return QUOTA, {"endpoint": output.rse, "user": question.task.user}
         return 0, {}
 
@@ -92,6 +91,11 @@ def _least(question: Question) -> tuple[float, float]:
     config = question.config
     least_out = config.amount("anal_jobbroker.STORAGE_MIN_FREE_SIZE_OUTPUT")
     return least_out, config.amount("jobbroker.STORAGE_MIN_FREE_SIZE")
+
+
+def _quota(question: Question) -> Quota:
+    task = question.task
+    return question.world.quotas.get(task.working_group or task.user or "", Quota())
 
 
 def _with_data(question: Question) -> Booleans:
