@@ -58,6 +58,12 @@ def test_a_filter_takes_queues_out(plugin: Run) -> None:
     assert brokered(plugin(NIGHT, *line, filters="sample_plugin:night")) == (["NUCLEUS_Q"], ["mine"])
 
 
+def test_an_installation_that_registers_fairqs_own_changes_nothing(plugin: Run) -> None:
+    line = ("run", 1, "--dry-run", "--json", "--now", NOW)
+    own = "fairq.engine.brokerage.production.flow:FILTERS"
+    assert brokered(plugin("", *line, filters=own)) == (["NUCLEUS_Q", "U8/SCORE"], [])
+
+
 def test_its_stage_is_in_the_table(plugin: Run) -> None:
     ended = plugin(NIGHT, "run", 1, "--dry-run", "--summary", "--now", NOW, filters="sample_plugin:night")
     assert "night check" in ended.out
