@@ -63,7 +63,8 @@ def _local_data(question: Question) -> LocalData:
             for unit in readers.get(rse, ()):
                 (tape if storages[rse].is_tape else disk).setdefault(int(unit), set()).update(files)
         sources = sources_of(question)
-        if dataset.name not in sources.distributed and sources.available[dataset.name].complete_disk:
+        apart = question.local and dataset.name in sources.distributed
+        if not apart and sources.available[dataset.name].complete_disk:
             total = len(dataset.lfns)
             complete = {unit for held_there in (disk, tape) for unit, n in held_there.items() if len(n) == total}
             whole &= np.isin(np.arange(count), list(complete))
