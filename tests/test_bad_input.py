@@ -260,7 +260,7 @@ CASES: list[tuple[str, int, str]] = [
     ("broker queues import open.json", 47, "open.json, line 1: not JSON"),
     ("broker queues import numbers.json", 80, "numbers.json, record 1: not an object and 1 more; nothing was changed"),
     ("broker links import text.json", 47, "text.json, line 1: neither JSON nor CSV of this kind: no heading is known"),
-    ("broker tasks import latin.json", 47, "latin.json"),
+    ("broker tasks import latin.json", 47, "not UTF-8 text; give JSON or CSV in UTF-8"),
     ("broker tasks import task.csv", 80, "task.csv, line 2 (task '1'): ramCount must be a number, not 'much'; nothing"),
     ("broker tasks import wide.csv", 47, "wide.csv, line 2: 3 values under 2 headings; put values that hold a comma"),
     ("broker sites import twice.csv", 47, "line 1: the heading 'name' stands there twice"),

@@ -23,7 +23,10 @@ def read_table(source: Source, known: Container[str]) -> Numbered:
 
     Raises InvalidDumpError if it is neither, UnreadableDumpError.
     """
-    text = "".join(iter(source.read, ""))
+    try:
+        text = "".join(iter(source.read, ""))
+    except InvalidDumpError as error:
+        raise InvalidDumpError(**{**error.fields, "cure": "give JSON or CSV in UTF-8"}) from None
     if not text.strip():
         raise InvalidDumpError(source=source.name, where="line 1", problem="it is empty", cure="give JSON or CSV")
     if text.lstrip()[0] in "[{":
