@@ -90,6 +90,6 @@ class Root(Branch):
             REGISTRY,
             load,
             name="fairq",
-            help="Fair share for shared computers: HTCondor's negotiation and priorities in one state file.",
+            help="Fair share for shared computers: the rules of HTCondor, DIRAC and PanDA over one state file.",
             epilog="Run 'fairq COMMAND --help' for a command's options, 'man fairq' for the manual.",
         )

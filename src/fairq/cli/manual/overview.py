@@ -13,8 +13,9 @@ from fairq.cli.manual.walk import Documented, global_options
 DESCRIPTION = (
     "fairq decides whose jobs run next on shared machines. It takes HTCondor's rules for it: real and effective "
     "user priorities that decay with time, priority factors, ceilings and floors, and the negotiation cycle "
-    "that deals the slots of a pool out. Jobs, slots and accounts are kept in one state file; nothing runs "
-    "between the commands.",
+    "that deals the slots of a pool out. fairq taskqueues takes DIRAC's rules instead, by which pilots pull the "
+    "work of groups with shares, and fairq broker those of PanDA, by which tasks are brokered among sites. All "
+    "that they know is kept in one state file; nothing runs between the commands.",
     "A command reads one consistent snapshot of the state, decides, and stores what it decided in one "
     "transaction: killed at any moment, it leaves the state as before or as after. Cron runs fairq negotiate "
     "every minute or so.",
