@@ -109,8 +109,11 @@ def _verdict(name: str, told: list[Verdict], wanted: Mapping[str, Any]) -> list[
     fitting = [one for one in told if _criteria(one) == expected]
     if not fitting:
         return [f"{name} is {_criteria(told[-1])} {told[-1].details}, expected {expected}"]
-    one = fitting[-1]
-    numbers = {**one.details, **one.numbers, "weight": one.weight}
+    return min((_numbers(name, one, wanted) for one in reversed(fitting)), key=len)
+
+
+def _numbers(name: str, found: Verdict, wanted: Mapping[str, Any]) -> list[str]:
+    numbers = {**found.details, **found.numbers, "weight": found.weight}
     printed = {key: value for key, value in wanted.items() if key not in NOT_NUMBERS}
     return differences({key: _printed(key, numbers.get(key)) for key in printed}, printed, name)
 

@@ -93,7 +93,10 @@ def _verdict(name: str, told: list[Verdict], wanted: Mapping[str, Any]) -> list[
     fitting = [one for one in told if _criteria(one) == wanted["criteria"]]
     if not fitting:
         return [f"{name} is {_criteria(told[-1])} {told[-1].details}, expected {wanted['criteria']}"]
-    found = fitting[-1]
+    return min((_numbers(name, found, wanted) for found in reversed(fitting)), key=len)
+
+
+def _numbers(name: str, found: Verdict, wanted: Mapping[str, Any]) -> list[str]:
     numbers = {**found.details, **found.numbers, "weight": found.weight}
     # Of -cap_rt only the factor before nRun_rt was recorded.
     skipped = NOT_NUMBERS | ({"nRun_rt"} if found.reason == "cap_rt" else set())

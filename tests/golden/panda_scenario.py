@@ -160,7 +160,9 @@ def world_of(given: Mapping[str, Any], task: Task) -> World:
         locked=frozenset(given.get("locked") or ()),
         site_classes=metrics.get("site_class") or {},
         share_usage={
-            share: numbers["usage_perc"] for share, numbers in (metrics.get("gshare_preference") or {}).items()
+            # The share above all of a user's is recorded by its equivalent usage.
+            share: numbers["eqiv_usage_perc"] if "eqiv_usage_perc" in numbers else numbers["usage_perc"]
+            for share, numbers in (metrics.get("gshare_preference") or {}).items()
         },
         user_totals={
             owner: UserTotals(totals["nQueuedJobs"], totals["nQueuedCores"], totals["nRunJobs"], totals["nRunCores"])

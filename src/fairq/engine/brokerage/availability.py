@@ -7,11 +7,21 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from fairq.engine.brokerage.model import Storage
+from fairq.engine.brokerage.tasks import Dataset
 
 Name = TypeVar("Name", str, int)
 
 VP_SUFFIX = "_VP_DISK"
 """End of the names of endpoints where input is placed virtually."""
+
+
+def available_files(dataset: Dataset, rse: str, held: frozenset[str] | None, *, merging: bool) -> frozenset[str]:
+    """Return the files of *dataset* that count as being at *rse*, which is known to hold *held* of them (None: all).
+
+    For a merge, and where files are placed virtually, any of them stand for all (PanDA AtlasDDMClient).
+    """
+    files = dataset.lfns if held is None else held & dataset.lfns
+    return dataset.lfns if files and (merging or rse.endswith(VP_SUFFIX)) else files
 
 
 class Replica(NamedTuple):

@@ -31,15 +31,22 @@ def flags_of(columns: Columns) -> tuple[Flags, ...]:
     return columns.kept("flags", make)
 
 
-def runs(columns: Columns, activity: Activity) -> Booleans:
-    """Return for each row whether *activity* runs there; production needs a cloud as well."""
+def listed(columns: Columns) -> Booleans:
+    """Return for each row whether PanDA knows the queue: it drops those for production that have no cloud."""
 
     def make() -> Booleans:
-        needs_cloud = activity == PRODUCTION
-        found = [
-            activity in activities_of(queue, flags) and (bool(queue.cloud) or not needs_cloud)
-            for queue, flags in zip(columns.queues, flags_of(columns), strict=True)
-        ]
-        return np.array(found, dtype=np.bool_)
+        kinds = [activities_of(queue, flags) for queue, flags in zip(columns.queues, flags_of(columns), strict=True)]
+        known = [bool(q.cloud) or PRODUCTION not in kind for q, kind in zip(columns.queues, kinds, strict=True)]
+        return np.array(known, dtype=np.bool_)
+
+    return columns.kept("listed", make)
+
+
+def runs(columns: Columns, activity: Activity) -> Booleans:
+    """Return for each row whether *activity* runs there: by the queue's type, if PanDA knows the queue."""
+
+    def make() -> Booleans:
+        kinds = [activities_of(queue, flags) for queue, flags in zip(columns.queues, flags_of(columns), strict=True)]
+        return np.array([activity in kind for kind in kinds], dtype=np.bool_) & listed(columns)
 
     return columns.kept(("runs", activity), make)

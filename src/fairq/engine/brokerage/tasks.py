@@ -173,6 +173,11 @@ class Task:
         return self.rule("CC", self.max_core_count)
 
     @property
+    def copies_input(self) -> bool:
+        """Whether its jobs copy their input wherever they run: rule *LI*, which at 0 is not set (PanDA useLocalIO)."""
+        return bool(self.rule("LI"))
+
+    @property
     def activity(self) -> Activity:
         """Which brokerage the task goes to."""
         return ANALYSIS if self.label in USER_LABELS else PRODUCTION

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairq.engine.brokerage.analysis.locality import locality, may_use_vp
 from fairq.engine.brokerage.analysis.sources import sources_of
-from fairq.engine.brokerage.availability import VP_SUFFIX
+from fairq.engine.brokerage.availability import VP_SUFFIX, available_files
 from fairq.engine.brokerage.columns import Booleans, Floats
 from fairq.engine.brokerage.endpoints import USER
 from fairq.engine.brokerage.question import Question
@@ -57,7 +57,7 @@ def _local_data(question: Question) -> LocalData:
         disk: dict[int, set[str]] = {}
         tape: dict[int, set[str]] = {}
         for rse, held in question.world.replicas.get(dataset.name, {}).items():
-            files = dataset.lfns if held is None else held & dataset.lfns
+            files = available_files(dataset, rse, held, merging=chunk.is_merging)
             if (number and len(files) < len(dataset.lfns)) or (rse.endswith(VP_SUFFIX) and not with_vp):
                 continue
             for unit in readers.get(rse, ()):

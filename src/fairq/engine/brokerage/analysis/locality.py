@@ -51,7 +51,7 @@ class _Lists(NamedTuple):
 def may_use_vp(question: Question) -> bool:
     """Return whether virtually placed input counts: not for merges, scouts, input that is copied or distributed."""
     task = question.task
-    return not (question.chunk.is_merging or _avoids_vp(question) or task.rule("US") == 2 or task.has_rule("LI"))
+    return not (question.chunk.is_merging or _avoids_vp(question) or task.rule("US") == 2 or task.copies_input)
 
 
 def _avoids_vp(question: Question) -> bool:

@@ -9,10 +9,10 @@ import numpy as np
 from fairq.engine.brokerage.columns import Booleans, Columns
 from fairq.engine.brokerage.endpoints import USER
 from fairq.engine.brokerage.names import matches_any
-from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.production.listing import CANDIDATES_STAGE
 from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.queue_kinds import runs
+from fairq.engine.brokerage.queue_kinds import listed, runs
 from fairq.engine.brokerage.tasks import ANALYSIS
 
 LIMITED_SITES = "LS"
@@ -69,8 +69,9 @@ def _select(question: Question) -> Selection:
         opens = included is not None
     if not task.site:
         return Selection(candidates, units, None, included, excluded, opens)
-    if task.site in columns.rows or task.site in columns.unit_numbers:
-        candidates = candidates | rows_called(columns, task.site)
+    given = rows_called(columns, task.site) & listed(columns)
+    if given.any():
+        candidates = candidates | given
         return Selection(candidates, _units(columns, candidates), task.site, included, excluded, opens)
     # Not a queue: the queues that read from storage of that name; a name of nothing is ignored, the list with it.
     readers = columns.units_reading(USER).get(task.site, ())
@@ -193,4 +194,4 @@ class Hospital(PlainFilter):
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse them unless only they are left."""
         hospital = question.columns.unit_flags("hospital", lambda unit: unit.name.endswith(HOSPITAL))[rows]
-        return None if hospital.all() else hospital
+        return SWITCHED_OFF if hospital.all() else hospital

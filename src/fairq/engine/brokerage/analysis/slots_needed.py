@@ -119,7 +119,7 @@ def _scratch(question: Question) -> Scratch:
 
 def _direct(question: Question) -> Booleans:
     task, merging = question.task, question.chunk.is_merging
-    key = ("reads directly", merging, task.has_rule("LI"), task.has_rule("IL"))
+    key = ("reads directly", merging, task.copies_input, task.has_rule("IL"))
     return question.columns.unit_flags(key, lambda unit: reads_directly(task, unit, merging=merging))
 
 

@@ -12,6 +12,10 @@ DEFAULT_MAX_FILES = 200
 """Files of a job where the task does not state a limit."""
 
 
+_JOB_RULES = "NF", "NE", "MF"
+_MERGE_RULES = "ZF", "ZE", "ZM"
+
+
 class Atom(NamedTuple):
     """The largest of the smallest legal jobs: bytes of input with secondaries, effective MiB and events of the master
     files."""
@@ -39,19 +43,21 @@ def effective_mib(file: File) -> float:
 def smallest_job(task: Task, chunk: Chunk) -> Atom:
     """Return the smallest job of *chunk*: *NF* files, or consecutive events up to *NE*, or one file.
 
+    A merge goes by rules *ZF*, *ZE* and *ZM* instead of *NF*, *NE* and *MF*.
     Of several such jobs each number is that of the largest.
     """
     if not chunk.datasets:
         return Atom()
     master, *secondaries = chunk.datasets
-    files_per_job = task.rule("NF") or None
-    events_per_job = None if files_per_job else task.rule("NE") or None
+    files_rule, events_rule, most_rule = _MERGE_RULES if chunk.is_merging else _JOB_RULES
+    files_per_job = task.rule(files_rule) or None
+    events_per_job = None if files_per_job else task.rule(events_rule) or None
     if master.files and not secondaries and events_per_job is None and (files_per_job or 1) == 1:
         return _largest_file(master.files)
     total = len(master.files)
     done = 0
     largest = Atom()
-    for files in _jobs(master.files, files_per_job, events_per_job, task.rule("MF") or DEFAULT_MAX_FILES):
+    for files in _jobs(master.files, files_per_job, events_per_job, task.rule(most_rule) or DEFAULT_MAX_FILES):
         sizes = {file.lfn: file.fsize or 0 for file in files}
         for secondary in secondaries:
             for file in secondary.files[share_of(len(secondary.files), done, done + len(files), total)]:

@@ -19,8 +19,8 @@ ALWAYS_DIRECT = -1
 class Scratch(NamedTuple):
     """MiB of scratch that a job needs if it copies its input, and if it reads it where it is."""
 
-    copied: int
-    direct: int
+    copied: float
+    direct: float
 
 
 def production_scratch(task: Task, atom: Atom) -> Scratch:
@@ -42,13 +42,15 @@ def analysis_scratch(task: Task, chunk: Chunk, atom: Atom) -> Scratch:
     per_mib = output_bytes(task.out_disk_count, task.out_disk_unit)
     work = work_bytes(task.work_disk_count, task.work_disk_unit)
     kept = per_mib * atom.effective_mib + work
+    copied: float
+    direct: float
     copied, direct = int((kept + atom.input_bytes) // MIB), int(kept // MIB)
     gib = task.rule("NG")
     if gib:
         limit = gib * 1024
         copied = max(copied, limit)
-        if not task.has_rule("LI"):
-            direct = max(direct, int((per_mib * limit + work) // MIB))
+        if not task.copies_input:
+            direct = max(direct, (per_mib * limit + work) / MIB)
     return Scratch(copied, direct)
 
 
@@ -58,7 +60,7 @@ def reads_directly(task: Task, queue: Queue, *, merging: bool) -> bool:
         return False
     if queue.maxinputsize == ALWAYS_DIRECT:
         return True
-    return not task.has_rule("LI") and task.has_rule("IL") and queue.direct_access_lan
+    return not task.copies_input and task.has_rule("IL") and queue.direct_access_lan
 
 
 def available_scratch(task: Task, queue: Queue, *, event_service: bool = False) -> float:

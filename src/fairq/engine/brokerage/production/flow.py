@@ -25,7 +25,7 @@ from fairq.engine.brokerage.production.final import (
     weighing_of,
 )
 from fairq.engine.brokerage.production.input_check import stop_for_input
-from fairq.engine.brokerage.production.input_data import input_data
+from fairq.engine.brokerage.production.input_data import file_counts
 from fairq.engine.brokerage.production.io_check import InputNearby
 from fairq.engine.brokerage.production.job_numbers import by_type, cap, queued, running, type_cap
 from fairq.engine.brokerage.production.links import FullChain, Link, T1Weight, Transferring
@@ -138,7 +138,7 @@ def weigh(question: Question, plan: Plan, rows: Rows) -> Weighing:
 
 
 def _candidates(question: Question, rows: Rows) -> list[Candidate]:
-    columns, data, numbers = question.columns, input_data(question), by_type(question)
+    columns, numbers = question.columns, by_type(question)
     weight, tried = weighing_of(question).weight, bootstrapped(question)
     jumbo = takes_jumbo_jobs(columns) & question.task.has_rule("NJ")
     scratch, run = scratch_for_jobs(question), running(question)
@@ -146,7 +146,7 @@ def _candidates(question: Question, rows: Rows) -> list[Candidate]:
     found = []
     for row in rows[ranking(question, rows)].tolist():
         queue = columns.queues[row]
-        ucore = queue.capability == "ucore"
+        ucore, files = queue.capability == "ucore", file_counts(question, row)
         found.append(
             Candidate(
                 queue=queue.name,
@@ -159,8 +159,8 @@ def _candidates(question: Question, rows: Rows) -> list[Candidate]:
                 running=int(run[row]),
                 maxwdir=float(scratch[row]) or None,
                 platform=platform_at(question, row),
-                local_files=int(data.disk_files[row]),
-                tape_files=int(data.all_files[row] - data.disk_files[row]),
+                local_files=files.disk,
+                tape_files=files.tape,
             )
         )
     return found

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairq.engine.brokerage.availability import available_files
 from fairq.engine.brokerage.columns import Floats
 from fairq.engine.brokerage.estimates.units import MIB
 from fairq.engine.brokerage.question import Question
@@ -70,7 +71,7 @@ def _input_data(question: Question) -> InputData:
         whole = _must_be_whole(question, dataset)
         for rse, held in columns.world.replicas.get(dataset.name, {}).items():
             units = readers.get(rse)
-            files = dataset.lfns if held is None else held & dataset.lfns
+            files = available_files(dataset, rse, held, merging=chunk.is_merging)
             if units is None or not files or (whole and len(files) < len(dataset.lfns)):
                 continue
             tape = storages[rse].is_tape
@@ -88,6 +89,38 @@ def _must_be_whole(question: Question, dataset: Dataset) -> bool:
     if dataset is not question.chunk.datasets[0]:
         return True
     return is_io_intensive(question) and not question.task.has_rule("IS")
+
+
+class FileCounts(NamedTuple):
+    """Files of a chunk's datasets at one queue: on its disks, and on its tapes and not on disk unless that is all."""
+
+    disk: int
+    tape: int
+
+
+def file_counts(question: Question, row: int) -> FileCounts:
+    """Return how many files a job at the queue finds there (PanDA SiteCandidate).
+
+    A name that is in two datasets is two files here.
+    """
+    columns, chunk, disk_files, tape_files = question.columns, question.chunk, 0, 0
+    places = columns.endpoints()[columns.unit_of[row]].read
+    for dataset in chunk.datasets:
+        whole, replicas = _must_be_whole(question, dataset), columns.world.replicas.get(dataset.name, {})
+        on_disk: set[str] = set()
+        on_tape: set[str] = set()
+        all_on_tape = False
+        for place in places:
+            if place.rse not in replicas:
+                continue
+            files = available_files(dataset, place.rse, replicas[place.rse], merging=chunk.is_merging)
+            complete = len(files) == len(dataset.lfns)
+            if complete or not whole:
+                (on_tape if place.is_tape else on_disk).update(files)
+                all_on_tape = all_on_tape or (complete and place.is_tape)
+        disk_files += len(on_disk)
+        tape_files += len(on_tape if all_on_tape else on_tape - on_disk)
+    return FileCounts(disk_files, tape_files)
 
 
 def _totals(question: Question, held: dict[int, list[frozenset[str]]]) -> tuple[Floats, Floats]:

@@ -19,7 +19,7 @@ from fairq.engine.brokerage.world import World
 METRICS_VALID = 3600.0
 """Seconds after which a link metric is not looked at any more."""
 
-ROLE = "nucleus"
+ROLE, SATELLITE = "nucleus", "satellite"
 
 
 class Nucleus(NamedTuple):
@@ -111,12 +111,13 @@ def down_nuclei(columns: Columns) -> frozenset[str]:
 
 
 def _nucleus(columns: Columns, name: str) -> Nucleus:
-    flags = flags_of(columns)
-    named = [
-        (queue.role == ROLE and queue.site == name) or flags[row].secondary_nucleus == name
-        for row, queue in enumerate(columns.queues)
-    ]
-    members = np.array(named, dtype=np.bool_) & runs(columns, PRODUCTION) & bool(name)
+    roles = [queue.role if queue.site == name else None for queue in columns.queues]
+    members = np.array([role == ROLE for role in roles], dtype=np.bool_) & runs(columns, PRODUCTION) & bool(name)
+    if not members.any():
+        # A satellite can be the destination as well (PanDA SiteMapper.getNucleus).
+        members = (
+            np.array([role == SATELLITE for role in roles], dtype=np.bool_) & runs(columns, PRODUCTION) & bool(name)
+        )
     first, bare = _first_queue(columns, members)
     inputs = {storage.rse for storage in first.read}
     links = _links(columns, name)

@@ -183,7 +183,7 @@ def _scratch_of(question: Question) -> Scratch:
 
 def _reads_directly(question: Question) -> np.ndarray:
     task, columns, merging = question.task, question.columns, question.chunk.is_merging
-    key = ("reads directly", merging, task.has_rule("LI"), task.has_rule("IL"))
+    key = ("reads directly", merging, task.copies_input, task.has_rule("IL"))
     return columns.unit_flags(key, lambda unit: reads_directly(task, unit, merging=merging))
 
 

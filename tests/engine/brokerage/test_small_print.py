@@ -1,0 +1,86 @@
+"""What PanDA's broker does where its page says nothing: each rule by the smallest pool that shows it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.engine.brokerage.pools import QUEUE, ask, at, chunk, pool, queue, reason, task
+from tests.engine.brokerage.test_analysis import ask as ask_analysis
+from tests.engine.brokerage.test_analysis import names, reasons, users_pool
+
+from fairq.engine.brokerage.estimates.atom import smallest_job
+from fairq.engine.brokerage.estimates.scratch import analysis_scratch, reads_directly
+from fairq.engine.brokerage.model import Relation, Storage
+from fairq.engine.brokerage.rules import PANDA
+
+
+@pytest.mark.parametrize("kind", ["unified", "production"])
+def test_a_queue_for_both_without_a_cloud_takes_no_analysis_either(kind: str) -> None:
+    world = users_pool(queue("A"), queue("B", cloud="", type=kind))
+    assert reasons(ask_analysis(world))["B"] == "wrong_type"
+
+
+def test_a_queue_for_analysis_needs_no_cloud() -> None:
+    assert names(ask_analysis(users_pool(queue("A", cloud="", type="analysis")))) == ["A"]
+
+
+def test_a_task_given_a_queue_that_is_not_known_goes_anywhere() -> None:
+    """A queue for both that has no cloud is as good as a name that nobody has heard of."""
+    world = users_pool(queue("A"), queue("B", cloud=""))
+    assert names(ask_analysis(world, site="B")) == ["A"]
+
+
+def test_hospitals_alone_are_not_told_as_a_stage() -> None:
+    told = ask_analysis(users_pool(queue("A_HOSPITAL"), replicas={"ds": {"A_HOSPITAL": None}}))
+    assert names(told) == ["A_HOSPITAL"]
+    assert "hospital check" not in [stage.stage for stage in told.stages]
+
+
+@pytest.mark.parametrize(("value", "direct"), [("0", True), ("1", False)])
+def test_rule_li_at_0_is_not_set(value: str, direct: bool) -> None:
+    reader = replace(QUEUE, direct_access_lan=True)
+    assert reads_directly(task(rules={"IL": "1", "LI": value}), reader, merging=False) is direct
+
+
+def test_merges_split_by_rules_of_their_own() -> None:
+    """NF is about the jobs whose output is merged; ZF is about the merge."""
+    merge = chunk(4, is_merging=True)
+    assert smallest_job(task(rules={"NF": "4"}), merge).input_bytes == 2**30
+    assert smallest_job(task(rules={"NF": "4", "ZF": "2"}), merge).input_bytes == 2 * 2**30
+
+
+def test_scratch_for_direct_reading_under_rule_ng_is_not_rounded() -> None:
+    """1 GiB of input, 100 bytes of output for each MiB: 0.098 MiB beside 300 MiB and 1 MiB of work."""
+    asked = task(rules={"NG": "1"}, out_disk_count=100, out_disk_unit=None, work_disk_count=1, work_disk_unit="MB")
+    data = chunk(1, size=2**20)
+    assert analysis_scratch(asked, data, smallest_job(asked, data)).direct == 301 + 100 * 1024 / 2**20
+
+
+def test_for_a_merge_a_queue_with_a_part_of_the_input_has_all_of_it() -> None:
+    world = pool(queue("Q"), replicas=at(Q=1, NUC=4))
+    told = {one.queue: one.local_files for one in ask(world, task(walltime=0), chunk(4, is_merging=True)).candidates}
+    assert told.get("Q", 4) == 4
+    plain = {one.queue: one.local_files for one in ask(world, data=chunk(4)).candidates}
+    assert plain["Q"] == 1
+
+
+def test_a_satellite_can_be_where_output_goes() -> None:
+    """Its own queues are near, as those of a nucleus would be."""
+    world = pool(queue("Q", role="satellite"), queue("R", role="satellite"))
+    outcome = ask(world, task(nucleus="Q", rules={"TW": "-1"}), rules=PANDA)
+    assert [reason(outcome, name) for name in ("Q", "R")] == ["", "t1weight"]
+
+
+def test_a_secondary_nucleus_is_not_where_output_goes() -> None:
+    world = pool(queue("Q", catchall="secondaryNucleus=NUC"))
+    assert reason(ask(world, task(rules={"TW": "-1"})), "Q") == "t1weight"
+
+
+def test_files_on_tape_as_a_whole_are_counted_though_some_are_on_disk() -> None:
+    tape = Storage("TAPE", "Q", "DATATAPE", is_tape=True)
+    places = (Relation("Q"), Relation("TAPE", default_read=False, default_write=False))
+    world = pool(queue("Q"), storages={"TAPE": tape}, replicas=at(Q=1, TAPE=3, NUC=3))
+    world = replace(world, relations={**world.relations, "Q": places})
+    (found,) = (one for one in ask(world, data=chunk(3)).candidates if one.queue == "Q")
+    assert (found.local_files, found.tape_files) == (1, 3)
