@@ -94,6 +94,8 @@ POINTS = [
     ("negotiator.preempt_prio_delta", 0.5, None),
     ("negotiator.match_claimed_idle", False, True),
     ("negotiator.settled_preemption", True, False),
+    ("negotiator.limit_reasons_add_up", False, True),
+    ("negotiator.limits_of_slots_stay", False, True),
     ("negotiator.partitionable_slots", "carve", "whole"),
     ("negotiator.negotiator_allow_quota_oversubscription", False, True),
     ("negotiator.integer_group_limits", False, True),

@@ -94,3 +94,13 @@ def test_a_job_of_the_queue_on_such_a_slot_waits_again(fairq: Run, state: Path, 
     assert len(evicted) == 2 and all(one.startswith("9.") for one in evicted)
     idle = fairq("queue", "--idle", "--json")
     assert {row["ClusterId"] for row in idle} == {9} and sound(state)
+
+
+def test_one_may_be_preempted_by_itself(fairq: Run, state: Path, tmp_path: Path) -> None:
+    """A job that fits a part takes it over as it is, and the part stays."""
+    (tmp_path / "small.json").write_text(json.dumps([job(1, RequestCpus=1, RequestMemory=900)]))
+    fairq("import", "--jobs", tmp_path / "small.json", "--now", NOW)
+    (match,) = fairq("negotiate", "--now", NOW, "--json")["matches"]
+    assert (match["slot"], match["dynamic_slot"]) == ("slot1_1@m1", None)
+    assert len(fairq("slots", "--json")) == 5
+    assert sound(state)

@@ -77,19 +77,18 @@ def test_the_rules_decide_the_points(given: Given) -> None:
 
 
 def test_every_setting_of_quotas_is_followed(given: Given) -> None:
-    """Rounds, rate, strictness, demand, pool size, model."""
+    """Rounds, rate, strictness, demand, model."""
     found = policy(
         given(
             "group_quota_max_allocation_rounds = 7\ngroup_quota_round_robin_rate = 4\n"
             "negotiator_strict_enforce_quota = false\nnegotiator_use_weighted_demand = false\n"
-            'negotiator_slot_poolsize_constraint = "Cpus > 1"\nquota_model = "flat"\n'
+            'quota_model = "flat"\n'
             "negotiator_allow_quota_oversubscription = true\ngroup_accept_surplus = true"
         )
     )
 
     assert (found.max_rounds, found.round_robin_rate, found.strict, found.model) == (7, 4.0, False, "flat")
     assert (found.demand.weighted, found.oversubscription, found.accept_surplus) == (False, True, True)
-    assert found.pool_size is not None
 
 
 def test_in_the_flat_model_the_first_dot_parts_group_and_user(given: Given) -> None:

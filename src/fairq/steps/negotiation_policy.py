@@ -67,8 +67,11 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
         request_counts=settings["negotiator.use_resource_request_counts"],
         significant=_significant(settings),
         global_job_prios=_global_job_prios(settings),
-        preemption_stable=settings["negotiator.preemption_requirements_stable"]
-        and settings["negotiator.preemption_rank_stable"],
+        requirements_stable=settings["negotiator.preemption_requirements_stable"],
+        preemption_rank_stable=settings["negotiator.preemption_rank_stable"],
+        limit_reasons_add_up=settings["negotiator.limit_reasons_add_up"],
+        limits_of_slots_stay=settings["negotiator.limits_of_slots_stay"],
+        pool_size=parsed_if_set(settings, "negotiator.negotiator_slot_poolsize_constraint"),
         matchlist_caching=settings["negotiator.negotiator_matchlist_caching"],
         cross_slot_prios=settings["negotiator.negotiator_cross_slot_prios"],
     )

@@ -33,7 +33,6 @@ def quota_policy(settings: Settings) -> QuotaPolicy | None:
         max_rounds=settings["negotiator.group_quota_max_allocation_rounds"],
         round_robin_rate=settings["negotiator.group_quota_round_robin_rate"],
         strict=settings["negotiator.negotiator_strict_enforce_quota"],
-        pool_size=parsed_if_set(settings, "negotiator.negotiator_slot_poolsize_constraint"),
         integer_limits=settings["negotiator.integer_group_limits"],
         live_caps=settings["negotiator.live_group_caps"],
         regroup_keeps_quota=settings["negotiator.regroup_keeps_quota"],

@@ -181,3 +181,26 @@ def test_no_limit_is_exceeded(wants: list[tuple[str, str, int]], limits: dict[st
             sums[name] = sums.get(name, 0) + amount
     assert all(of.in_use <= of.maximum for of in decision.limits)
     assert sums == {of.name: of.in_use for of in decision.limits if of.in_use}
+
+
+@pytest.mark.parametrize(("adds_up", "told"), [(False, "license"), (True, "db, license")])
+def test_limits_told_may_add_up(adds_up: bool, told: str) -> None:
+    """Today's negotiator names those of the refusals just before, too (recorded); of the same submitter alone."""
+    wants = {
+        "a@x": [jobs(1, ConcurrencyLimits="db"), jobs(1, ConcurrencyLimits="license")],
+        "b@x": [jobs(1, ConcurrencyLimits="license")],
+    }
+    decision = cycle(slots(4), wants, limits={"license": 0, "db": 0}, limit_reasons_add_up=adds_up)
+
+    words = [words for _, words in refusals(decision)][:3]
+    assert words == [f"concurrency limit {names} reached" for names in ("db", told, "license")]
+
+
+@pytest.mark.parametrize(("stay", "got"), [(False, 1), (True, 0)])
+def test_limits_of_a_slot_may_stay_with_who_takes_it(stay: bool, got: int) -> None:
+    """Today's negotiator counts for a job without any those in the slot's ad once more (recorded)."""
+    pool = [claimed(slots(1)[0], "v@x", ConcurrencyLimits="license", Rank=5, CurrentRank=0), *slots(2)[1:]]
+    wants = {"a@x": [jobs(1, Requirements="/Expr(TARGET.Rank == 5)/")], "b@x": [jobs(1, ConcurrencyLimits="license")]}
+    decision = cycle(pool, wants, {"a@x": 1.0, "b@x": 2.0}, limits={"license": 2}, limits_of_slots_stay=stay)
+
+    assert matched(decision) == {"a@x": 1, "b@x": got}

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.negotiation.pools import claimed, cycle, jobs, matched, slots
 
+from fairq.engine.classad import parse
 from fairq.engine.negotiation.decision import StopReason
 from fairq.records import AccountingRecord
 
@@ -175,3 +176,10 @@ def test_order_of_the_input_does_not_matter(priorities: dict[str, float], size: 
     got = {(m.submitter, pool[m.slot]["Name"]) for m in before.matches}
 
     assert got == {(m.submitter, shuffled[m.slot]["Name"]) for m in after.matches}
+
+
+def test_the_size_of_the_pool_is_that_of_the_pie() -> None:
+    """NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT leaves slots out of it; one with a GhostMultiplier counts as several."""
+    pool = [{**slot, "Counts": number < 4} for number, slot in enumerate(slots(6))]
+    assert cycle(pool, {"a@x": [jobs(1)]}, pool_size=parse("Counts")).pie == 4
+    assert cycle([{**pool[0], "GhostMultiplier": 3}, *pool[1:]], {"a@x": [jobs(1)]}).pie == 8

@@ -69,7 +69,7 @@ def test_with_groups_it_may_ask_about_the_holders_group(gate: str, got: int) -> 
 def test_an_unstable_policy_is_asked_for_every_job(stable: bool, got: int) -> None:
     """Jobs alike share one list, made when the first is matched, unless the policy is said not to be stable."""
     gate = "RemoteUserResourcesInUse > 2"
-    decision = cycle(held(4), {"a@x": [jobs(4)]}, WORSE, preemption_requirements=gate, preemption_stable=stable)
+    decision = cycle(held(4), {"a@x": [jobs(4)]}, WORSE, preemption_requirements=gate, requirements_stable=stable)
 
     assert matched(decision) == {"a@x": got}
 
@@ -155,3 +155,24 @@ class TestSiblings:
         )
 
         assert [match.slot for match in decision.matches] == [0]
+
+
+@pytest.mark.parametrize(("stable", "got"), [(True, [1, 2, 3]), (False, [1, 2, 4])])
+def test_an_unstable_rank_is_asked_for_the_next_slot(stable: bool, got: list[int]) -> None:
+    """Whoever has most loses next, unless the list is kept: of v's three slots the third stays while w has two."""
+    pool = [*held(3, "v@x"), *(claimed(slot, "w@x") for slot in slots(5)[3:])]
+    decision = cycle(
+        pool, {"a@x": [jobs(3)]}, {**WORSE, "w@x": 1000.0}, preemption_requirements="true",
+        preemption_rank="RemoteUserResourcesInUse", preemption_rank_stable=stable,
+    )  # fmt: skip
+
+    assert [match.slot + 1 for match in decision.matches] == got
+
+
+def test_the_one_preempted_is_who_runs_there() -> None:
+    """A claim that waits is the one to beat, the job on the slot the one that goes."""
+    (slot,) = held(1)
+    waits = {"PreemptingUser": "w@x", "PreemptingAccountingGroup": "w@x", "PreemptingRank": 0.0}
+    decision = cycle([{**slot, **waits}], {"a@x": [jobs(1)]}, {**WORSE, "w@x": 900.0}, preemption_requirements="true")
+
+    assert [match.preempted for match in decision.matches] == ["v@x"]

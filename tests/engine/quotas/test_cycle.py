@@ -154,9 +154,9 @@ class TestPies:
     def test_the_size_of_the_pool_may_leave_slots_out(self) -> None:
         """NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT: half of the slots that count, not of all."""
         pool = [{**slot, "Counts": number < 4} for number, slot in enumerate(slots(10))]
-        policy = rules_of({"a": "50%"}, pool_size=parse("Counts"))
+        decision = cycle(pool, {"a.u@d": [jobs(9)]}, quotas=rules_of({"a": "50%"}), pool_size=parse("Counts"))
 
-        assert used(cycle(pool, {"a.u@d": [jobs(9)]}, quotas=policy))["a"] == 2
+        assert used(decision)["a"] == 2
 
     def test_without_slot_weights_a_partitionable_slot_counts_its_cpus(self) -> None:
         """The pool's size is 8 + 2; half of it is 5."""

@@ -48,12 +48,14 @@ class Holders:
     Args:
         held: per slot, whether a match would preempt its holder.
         names: per slot, its holder; None where nobody.
+        running: the same, but where somebody waits to preempt the slot whose job it runs still.
         priorities: per slot, the holder's effective priority at the cycle's start.
         changing: what the slots' ads tell of them that changes within the cycle; None if nobody has any.
     """
 
     held: NDArray[np.bool_]
     names: Sequence[str | None]
+    running: Sequence[str | None]
     priorities: NDArray[np.float64]
     changing: LiveAttributes | None = None
 
@@ -240,6 +242,16 @@ class Candidates:
         if not self._policy.depth_first or self._policy.partitionable_slots != "whole" or slot in self._divided:
             return 1
         return jobs_in_slot(self._pool.ads, slot, asker().job)
+
+    def gives_away(self, asker: Asker, slot: int) -> bool:
+        """Whether the preemption policy gives a slot to the job at this moment."""
+        return bool(self._admitted(asker)[slot])
+
+    def preemption_ranks(self, asker: Asker) -> NDArray[np.floating]:
+        """PREEMPTION_RANK of every slot for the job at this moment."""
+        if self._holders.changing is not None:
+            self._holders.changing.refresh()
+        return negotiator_rank(self._policy.preemption_rank, self._pool.ads, asker.ad())
 
     def suits_any(self, asker: Asker) -> bool:
         """Whether the job could run on any slot that is not draining, were it not for who has it."""

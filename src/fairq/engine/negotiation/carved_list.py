@@ -111,6 +111,10 @@ class CarvedList:
         else:
             self._whole.pass_over(slot)
 
+    def next(self) -> tuple[int, int] | None:
+        """The best whole slot that is still on the list, else any part; it stays there."""
+        return self._whole.next() or (self._rows[0], NONE)
+
     def _give(self, part: int) -> tuple[int, int]:
         self._at += 1
         self._given.append(part)

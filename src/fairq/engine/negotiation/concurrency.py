@@ -57,11 +57,14 @@ class ConcurrencyLimits:
         self._maxima = maxima
         self._slots = slots
         self._in_use: dict[str, float] = {}
+        self._of_slots: list[str | None] = []
         for attribute in _OF_SLOTS:
             if attribute.lower() in slots.names():
-                for text in evaluate_in_columns(attribute, slots, {}).texts():
+                texts = evaluate_in_columns(attribute, slots, {}).texts()
+                for text in texts:
                     if text is not None:
                         self.use(text)
+                self._of_slots = self._of_slots or (list(texts) if attribute == _OF_SLOTS[0] else [])
         self._before = dict(self._in_use)
         self._by_slot = SharedWork(self._evaluate, slots, [_JOBS], [])
 
@@ -89,6 +92,11 @@ class ConcurrencyLimits:
         """Count a job with the limits *text* as running."""
         for name, amount in parse_limits(text):
             self._in_use[name] = self._in_use.get(name, 0.0) + amount
+
+    def use_as_before(self, slot: int) -> None:
+        """Count what the slot's ad says of limits once more: those of a job without any are looked up there, too."""
+        if self._of_slots and (text := self._of_slots[slot]):
+            self.use(text)
 
     def maximum(self, name: str) -> float:
         """How much of the limit may be in use at once."""
@@ -169,3 +177,7 @@ class LimitedList:
     def pass_over(self, slot: int) -> None:
         """Leave out a slot that was popped and not taken."""
         self._matches.pass_over(slot)
+
+    def next(self) -> tuple[int, int] | None:
+        """The best candidate that is still on the list, whatever the limits say by now; it stays there."""
+        return self._matches.next()

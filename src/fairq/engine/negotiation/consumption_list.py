@@ -89,6 +89,16 @@ class ConsumptionList:
         """Leave out a slot that was popped and not taken: it does not go back in."""
         self._last = None
 
+    def next(self) -> tuple[int, int] | None:
+        """The best candidate that is still on the list, whatever the limits say by now; it stays there."""
+        if self._last is not None:
+            self._put_back(self._last)
+            self._last = None
+        if not self._entries:
+            return None
+        slot = self._entries[0][1]
+        return slot, NONE if slot in self._parts else int(self._state[slot])
+
     def _put_back(self, part: int) -> None:
         self._offers.refresh()
         if not self._offers.suitable[part]:

@@ -37,7 +37,15 @@ from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.remote_attributes import RemoteAttributes
 from fairq.engine.negotiation.requests import RequestQueue, job_order
 from fairq.engine.negotiation.shared_work import Asker
-from fairq.engine.negotiation.slots import candidate_slots, holders_of, slot_weights, tie_order, users_of
+from fairq.engine.negotiation.slots import (
+    candidate_slots,
+    holders_of,
+    running_on,
+    slot_weights,
+    tie_order,
+    users_of,
+    weights_in_pie,
+)
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
 from fairq.engine.negotiation.turn import Job, Turn, TurnEnd
 from fairq.records import JobRange
@@ -109,7 +117,6 @@ class NegotiationCycle:
         for name in removable(accountant.records.values(), accountant.policy):
             accountant.forget(name)
         shared = slots_taking_part(pool.ads, policy)
-        shared_out: list[float] = weights[shared].tolist()
         candidates = candidate_slots(pool, policy)
         self._free = FreeSlots(candidates)
         self._groups: Groups | None = None
@@ -138,9 +145,9 @@ class NegotiationCycle:
         self.decision = CycleDecision(
             rules=policy.rules,
             time=now,
-            slots=len(shared_out),
+            slots=int(np.count_nonzero(shared)),
             candidates=self._free.left,
-            pie=float(sum(shared_out)),
+            pie=float(sum(weights_in_pie(pool.ads, weights, policy).tolist())),
             min_slot_weight=self._least_weight(shared),
             submitters=[
                 *{id(contender.decision): contender.decision for contender in self._contenders}.values(),
@@ -202,7 +209,7 @@ class NegotiationCycle:
             key, cost, piece = self._allot(slot)
             machine_rank = self.candidates.machine_rank(slot, lambda: asker(autocluster))
             from_whom = piece.victims[0] if piece is not None and piece.victims else slot
-            holder = None if state == NONE else self._holders.names[from_whom]
+            holder = None if state == NONE else self._holders.running[from_whom]
             takes_over = state != NONE and piece is None
             charge = self._accountant.preempt if takes_over else self._accountant.add_match
             charge(contender.name, key, cost, self._now)
@@ -233,9 +240,7 @@ class NegotiationCycle:
             decision.rejected += 1
             is_limited = reason is RejectReason.SUBMITTER_LIMIT or limits.used >= limits.limit
             quota_group = rules.quota_group if is_limited else None
-            rejection = Rejection(
-                contender.name, contender.schedd, request, reason, group, quota_group, used_up
-            )
+            rejection = Rejection(contender.name, contender.schedd, request, reason, group, quota_group, used_up)
             self.decision.rejections.append(rejection)
             if self._watch is not None:
                 self._watch(rejection, asker(autocluster), self.candidates)
@@ -343,13 +348,13 @@ class NegotiationCycle:
             names = holders_of(self._pool.ads)
         held = np.array([name is not None for name in names], np.bool_)
         if not held.any():
-            return Holders(held, names, np.full(size, np.nan))
+            return Holders(held, names, names, np.full(size, np.nan))
         remote = RemoteAttributes(
             self._pool.ads, names, self._accountant, self._groups, self._policy.cross_slot_prios
         )
         known: dict[str | None, float] = {name: self._accountant.effective_priority(name) for name in remote.known}
         priorities = np.array([known.get(name, np.nan) for name in names])
-        return Holders(held, names, priorities, remote)
+        return Holders(held, names, running_on(self._pool.ads, names), priorities, remote)
 
     def _find_contenders(self, jobs: Jobs) -> list[Contender]:
         order = job_order(jobs.ads)

@@ -14,9 +14,9 @@ from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
 from fairq.engine.negotiation.decision import CycleDecision
-from fairq.engine.negotiation.participants import slots_taking_part
 from fairq.engine.negotiation.pie import Contender, PieQuota
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.slots import weights_in_pie
 from fairq.engine.negotiation.snapshot import Jobs
 from fairq.engine.quotas.assignment import assign_quotas
 from fairq.engine.quotas.demand import IdleDemand
@@ -53,14 +53,12 @@ def pool_size(slots: AdColumns, cost: Sequence[float], policy: NegotiationPolicy
 
     Without slot weights a partitionable slot counts as many slots as it has Cpus.
     """
-    weights = np.where(slots_taking_part(slots, policy), np.array(cost), 0.0)
+    weights = np.array(cost)
     if not policy.use_slot_weights and len(weights):
         partitionable = evaluate_in_columns(_PARTITIONABLE, slots, {}).is_true()
         cpus = evaluate_in_columns("Cpus", slots, {}).as_rank(1.0)
         weights = np.where(partitionable, cpus, weights)
-    if policy.quotas is not None and policy.quotas.pool_size is not None:
-        weights = weights[evaluate_in_columns(policy.quotas.pool_size, slots, {}).is_true()]
-    return float(sum(weights.tolist()))
+    return float(sum(weights_in_pie(slots, weights, policy).tolist()))
 
 
 class Groups:

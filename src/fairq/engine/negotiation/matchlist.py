@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -158,6 +159,9 @@ class MatchList(Protocol):
     def pass_over(self, slot: int) -> None:
         """Leave out a slot that was popped and not taken."""
 
+    def next(self) -> tuple[int, int] | None:
+        """The best candidate that is still on the list, whatever the limits say by now; it stays there."""
+
 
 @dataclass(slots=True)
 class _Walk:
@@ -218,6 +222,12 @@ class LaneList:
         for walk in self._open:
             if walk.at < len(walk.lane.order) and walk.lane.order[walk.at] == slot:
                 walk.at += 1
+
+    def next(self) -> tuple[int, int] | None:
+        """The best candidate that is still on the list, whatever the limits say by now; it stays there."""
+        self._open = [walk for walk in self._open if self._built.permit_on_list(walk.lane.cost, walk.lane.state)]
+        best = self._best()
+        return None if best is None else (best[1], best[0].state)
 
     def _best(self) -> tuple[Lane, int] | None:
         """The best first free slot of all open lanes, with its lane; lanes that are used up are closed."""
@@ -288,3 +298,11 @@ class SortedList:
 
     def pass_over(self, slot: int) -> None:
         """Leave out a slot that was popped and not taken: popping did that already."""
+
+    def next(self) -> tuple[int, int] | None:
+        """The best candidate that is still on the list, whatever the limits say by now; it stays there."""
+        slot = next(self._slots, None)
+        if slot is None:
+            return None
+        self._slots = chain([slot], self._slots)
+        return slot, int(self._state[slot])

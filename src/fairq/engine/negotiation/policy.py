@@ -58,8 +58,12 @@ class NegotiationPolicy:
         significant: what tells kinds of jobs apart.
         global_job_prios: among equal submitters their jobs' priorities decide, at most so many of each; None:
             they do not.
-        preemption_stable: whether *preemption_requirements* and *preemption_rank* keep their values while one
-            request is matched.
+        requirements_stable, preemption_rank_stable: whether *preemption_requirements* and *preemption_rank* keep
+            their values while one request is matched; else the next slot that would be preempted is tested again.
+        limit_reasons_add_up: a job refused for a concurrency limit is told those of the jobs refused just before
+            it, too.
+        limits_of_slots_stay: a job without concurrency limits that takes a slot whose ad has some counts for those.
+        pool_size: which slots count towards the size of the pool, and so of the pie; None: all.
         allow_pslot_preemption: preempt dynamic slots to make room on a partitionable one.
         match_working_cm_slots: consider claimed partitionable slots that another pool works on.
         matchlist_caching: keep the list of candidates while alike jobs are matched.
@@ -101,12 +105,16 @@ class NegotiationPolicy:
     request_counts: bool = True
     significant: SignificantAttributes = field(default_factory=SignificantAttributes)
     global_job_prios: int | None = None
-    preemption_stable: bool = True
+    requirements_stable: bool = True
+    preemption_rank_stable: bool = True
     matchlist_caching: bool = True
     match_working_cm_slots: bool = False
     cross_slot_prios: bool = False
     allow_pslot_preemption: bool = False
     settled_preemption: bool = False
+    limit_reasons_add_up: bool = False
+    limits_of_slots_stay: bool = False
+    pool_size: Expression | None = None
 
     @property
     def expressions_on_jobs(self) -> list[Expression]:

@@ -51,6 +51,20 @@ def slot_weights(
     return np.where((weights >= 0) & (weights <= HEAVIEST), weights, ones)
 
 
+def weights_in_pie(slots: AdColumns, weights: NDArray[np.float64], policy: NegotiationPolicy) -> NDArray[np.float64]:
+    """What every slot adds to the size of the pool: its weight, 0 where it does not count.
+
+    One with a GhostMultiplier counts as so many (matchmaker.cpp, sumSlotWeights).
+    """
+    counted = slots_taking_part(slots, policy)
+    if policy.pool_size is not None:
+        counted = counted & evaluate_in_columns(policy.pool_size, slots, {}).is_true()
+    weights = np.where(counted, weights, 0.0)
+    if "ghostmultiplier" in slots.names():
+        weights = weights * np.maximum(evaluate_in_columns("GhostMultiplier", slots, {}).as_rank(1.0), 1.0)
+    return weights
+
+
 def users_of(slots: AdColumns, policy: NegotiationPolicy) -> list[str | None]:
     """Who is charged for each slot: the user of one that is claimed or being preempted, else None.
 
@@ -66,6 +80,14 @@ def holders_of(slots: AdColumns) -> list[str | None]:
     """Whom a match on each slot would have to beat: who waits to preempt it, else who has it."""
     anybody = np.ones(len(slots), np.bool_)
     return _names(slots, anybody, HOLDER_NAMES)
+
+
+def running_on(slots: AdColumns, holders: list[str | None]) -> list[str | None]:
+    """Whose job each slot runs: its user, else its holder."""
+    if not {"preemptinguser", "preemptingaccountinggroup"} & slots.names():
+        return holders
+    users = _names(slots, np.ones(len(slots), np.bool_), _USER_NAMES)
+    return [holder and (user or holder) for user, holder in zip(users, holders, strict=True)]
 
 
 def show_waiting_ranks(slots: AdColumns) -> None:

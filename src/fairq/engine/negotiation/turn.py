@@ -5,14 +5,17 @@ Reference 3.3; matchmaker.cpp, negotiate.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fairq.engine.negotiation.budgets import TurnClock
 from fairq.engine.negotiation.candidates import Candidates
 from fairq.engine.negotiation.concurrency import ConcurrencyLimits, JobLimits, LimitedList
 from fairq.engine.negotiation.decision import RejectReason, StopReason
-from fairq.engine.negotiation.matchlist import Limits, MatchList
+from fairq.engine.negotiation.matchlist import NONE, PRIO, Limits, MatchList
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.requests import JobQueue, JobRequest
 from fairq.engine.negotiation.shared_work import Asker
@@ -72,8 +75,10 @@ class Turn:
         self._limited = False
         self._list: MatchList | None = None
         self._listed_for: tuple[int, bool] | None = None
+        self._ranks: NDArray[np.floating] = np.empty(0)
         self._refused_by_policy: Callable[[], bool] = lambda: False
         self._used_up: tuple[str, ...] = ()
+        self._told_limits: set[str] = set()
 
     def run(self, queue: JobQueue, take: TakeSlot, refuse: Refuse) -> TurnEnd:
         """Offer the queue's requests in order until the turn ends."""
@@ -134,17 +139,22 @@ class Turn:
                 self._offered = first = request.first_job()
             only_rank = limits.used >= limits.limit
             if job_limits is not None and (name := job_limits.refusing()) is not None:
-                self._used_up = (name,)
+                self._used_up = self._name_limits([name])
                 # The count of the search before stands (reference 3.10).
                 self._limited |= self._list is not None and self._list.refused_by_limit
                 return RejectReason.CONCURRENCY_LIMIT, None
+            self._told_limits.clear()
             matches = self._match_list(request.autocluster, only_rank, job_limits)
             found = matches.pop()
             if found is None:
                 self._limited |= matches.refused_by_limit
                 return self._why(only_rank, matches), None
             slot, state = found
-            text = None if job_limits is None else job_limits.take(slot)
+            text = None
+            if job_limits is not None:
+                text = job_limits.take(slot)
+            elif self._policy.limits_of_slots_stay and state != NONE:
+                self._concurrency.use_as_before(slot)
             take(request.take(), first, request.autocluster, slot, state, text)
             packed = self._candidates.packed_jobs(slot, lambda: self._asker_of(request.autocluster)) - 1
             for _ in range(min(packed, request.count)):
@@ -154,19 +164,51 @@ class Turn:
     def _match_list(self, autocluster: int, only_rank: bool, job_limits: JobLimits | None) -> MatchList:
         """The list in use if it is for such a request, else a new one (there is only one list)."""
         wanted = (autocluster, only_rank)
-        keep = self._policy.preemption_stable and self._policy.matchlist_caching
-        if self._list is None or self._listed_for != wanted or not keep:
+        if self._list is None or self._listed_for != wanted or not self._still_valid(autocluster, self._list):
             asker = self._asker_of(autocluster)
             matches = self._candidates.match_list(asker, only_rank, self._limits)
             self._refused_by_policy = self._candidates.refused_by_policy(asker)
             self._list = matches if job_limits is None else job_limits.narrow(matches)
             self._listed_for = wanted
+            if not self._policy.preemption_rank_stable:
+                self._ranks = self._candidates.preemption_ranks(asker)
         return self._list
+
+    def _still_valid(self, autocluster: int, matches: MatchList) -> bool:
+        """Whether the list may be used further (matchmaker.cpp, cache_still_valid).
+
+        Where the policy changes with the matches made, the next slot on it is tested again if it would be preempted.
+        """
+        policy = self._policy
+        if not policy.matchlist_caching:
+            return False
+        if policy.requirements_stable and policy.preemption_rank_stable:
+            return True
+        found = matches.next()
+        if found is None:
+            return policy.requirements_stable
+        slot, state = found
+        asker = self._asker_of(autocluster)
+        if not policy.requirements_stable and state == PRIO and not self._candidates.gives_away(asker, slot):
+            return False
+        changes = not policy.preemption_rank_stable and state != NONE
+        return not changes or bool(self._candidates.preemption_ranks(asker)[slot] == self._ranks[slot])
+
+    def _name_limits(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The limits to name to a request refused for *names*.
+
+        Where they add up, those named to the requests refused before it are among them, back to the last that its
+        own limits did not keep from every slot.
+        """
+        if not self._policy.limit_reasons_add_up:
+            return tuple(sorted(names))
+        self._told_limits.update(names)
+        return tuple(sorted(self._told_limits))
 
     def _why(self, only_rank: bool, matches: MatchList) -> RejectReason:
         """The reason the negotiator gives, by its order of precedence (reference 3.12)."""
         if isinstance(matches, LimitedList) and matches.used_up:
-            self._used_up = tuple(sorted(matches.used_up))
+            self._used_up = self._name_limits(matches.used_up)
             return RejectReason.CONCURRENCY_LIMIT
         if not only_rank and self._refused_by_policy():
             return RejectReason.PREEMPTION_POLICY

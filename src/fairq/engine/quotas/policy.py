@@ -63,7 +63,6 @@ class QuotaPolicy:
         max_rounds: `GROUP_QUOTA_MAX_ALLOCATION_ROUNDS`, at least 1.
         round_robin_rate: `GROUP_QUOTA_ROUND_ROBIN_RATE`, in slot weight.
         strict: a group that accepts no surplus caps its whole subtree.
-        pool_size: which slots count towards the size of the pool; None: all.
         integer_limits: cut the limit of each group to a whole number, and give nothing for one that is no
             number, as today's negotiator does (its callback takes an integer).
         live_caps: strict caps count what a group itself got earlier in the same round; today's negotiator
@@ -81,7 +80,6 @@ class QuotaPolicy:
     max_rounds: int = 3
     round_robin_rate: float = 1e100
     strict: bool = True
-    pool_size: Expression | None = None
     integer_limits: bool = False
     live_caps: bool = True
     regroup_keeps_quota: bool = True
