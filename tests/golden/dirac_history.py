@@ -7,6 +7,7 @@ from typing import Any
 
 from fairq.engine.shares.corrections import Corrections, built_in
 from fairq.engine.shares.corrector import UsageRequest
+from fairq.engine.shares.options import names
 from fairq.engine.shares.rules import DIRAC
 
 
@@ -40,7 +41,5 @@ class History:
 
 def corrections_of(given: Mapping[str, Any]) -> Corrections:
     """Return DIRAC's correctors, with the users' distinguished names in *given*."""
-    names = {
-        user: [dns] if isinstance(dns, str) else list(dns or ()) for user, dns in (given.get("user_dns") or {}).items()
-    }
-    return Corrections(DIRAC, built_in(names))
+    dns = {user: names(value) for user, value in (given.get("user_dns") or {}).items()}
+    return Corrections(DIRAC, built_in(dns))

@@ -83,7 +83,7 @@ class Population:
         }
         self.settings = scheduling.get("ShareCorrections") or {}
         self.reports = History(given.get("history"))
-        self._segments = read_segments(scheduling.get("taskQueueCPUTimeIntervals"))
+        self._segments = read_segments(scheduling.get("taskQueueCPUTimeIntervals"), DIRAC)
         self._jobs = {job["id"]: job for job in given["jobs"]}
         corrected = is_yes(scheduling.get("EnableSharesCorrection", False))
         self.table = QueueTable(
@@ -119,7 +119,7 @@ class Population:
             self.insert(number)
         elif verb.startswith("recalculate"):
             self.table.recalculate_all(self.settings, self.reports)
-        elif any(word in verb for word in ("empt", "drop", "clean")):
+        elif any(word in verb.lower() for word in ("empt", "drop", "clean", "queue", "tq")):
             self.table.drop_emptied(number)
         elif number is not None:
             self.table.remove(number)

@@ -56,14 +56,14 @@ class Pilot:
             raise InvalidNameError(what="the site", value=self.site, expected="give its name, as LCG.CERN.cern")
         said = {
             "Site": self.site,
-            "CPUTime": self.cpu_time,
+            "CPUTime": _whole(self.cpu_time),
             "GridCE": self.grid_ce,
             "Platform": self.platform,
             "JobType": self.job_type,
             "OwnerGroup": list(self.groups) or None,
             "Owner": self.owner,
             "NumberOfProcessors": self.processors,
-            "MaxRAM": self.max_ram,
+            "MaxRAM": None if self.max_ram is None else _whole(self.max_ram),
             "Tag": list(self.tags) or None,
         }
         if self.whole_node:
@@ -71,6 +71,11 @@ class Pilot:
         if self.required_tags:
             said |= {"Tag": list(self.tags), "RequiredTag": list(self.required_tags)}
         return {name: value for name, value in said.items() if value is not None}
+
+
+def _whole(number: float) -> float:
+    """Return a number without decimals as the integer that DIRAC asks for."""
+    return int(number) if float(number).is_integer() else number
 
 
 @dataclass(slots=True)

@@ -62,7 +62,7 @@ def share_policy(settings: Settings, state: State, rules_name: str | None = None
     """
     rules = share_rules(settings, rules_name)
     intervals = settings["shares.task_queue_cpu_time_intervals"]
-    segments = read_segments(intervals)
+    segments = read_segments(intervals, rules)
     if intervals and rules.checked_settings and ",".join(map(str, segments)) != ",".join(names(intervals)):
         raise settings.refusal("shares.task_queue_cpu_time_intervals")
     return SharePolicy(

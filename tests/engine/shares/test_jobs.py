@@ -11,8 +11,8 @@ from fairq.engine.shares.identity import derived_tags, requirements
 from fairq.engine.shares.model import Group, Requirements
 from fairq.engine.shares.rules import DIRAC, DOCUMENTED
 from fairq.engine.shares.submission import submitted
-from fairq.engine.shares.user_priority import real_priority
-from fairq.errors import JobRequirementError, ShareCorrectionError
+from fairq.engine.shares.user_priority import inserted_priority, real_priority
+from fairq.errors import DiracStopsError, JobRequirementError, ShareCorrectionError
 
 ASKS = Requirements("ann", "u", 360)
 
@@ -47,9 +47,21 @@ def test_cpu_time_above_the_last_segment_counts_as_the_last():
     assert [bucket(seconds) for seconds in (0, 360, 361, 10**9)] == [360, 360, 1800, SEGMENTS[-1]]
 
 
-@pytest.mark.parametrize("text", ["", None, "100, 100", "0, 100", "1, two", "100, 50"])
+@pytest.mark.parametrize("text", [None, "100, 100", "0, 100", "1, two", "100, 50"])
 def test_segments_that_do_not_rise_are_the_default(text):
-    assert read_segments(text) == SEGMENTS
+    assert read_segments(text, DIRAC) == SEGMENTS
+
+
+def test_without_any_segment_dirac_takes_no_job():
+    assert read_segments("", DOCUMENTED) == SEGMENTS
+    with pytest.raises(DiracStopsError, match="leave them out"):
+        read_segments(" , ", DIRAC)
+
+
+def test_dirac_has_no_room_for_a_negative_priority():
+    assert inserted_priority(-1, DOCUMENTED) == -1
+    with pytest.raises(JobRequirementError, match="give it 0"):
+        inserted_priority(-1, DIRAC)
 
 
 def test_real_priorities():

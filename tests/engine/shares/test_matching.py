@@ -124,7 +124,7 @@ def test_limits_on_what_queues_do_not_have_never_hit_and_stop_dirac():
 def test_processors_and_whole_nodes_become_tags():
     found = match_conditions({"Site": "A", "NumberOfProcessors": 3, "WholeNode": True, "Tag": "[GPU, 'X']"})
     assert found["Tag"] == ["1Processors", "2Processors", "3Processors", "GPU", "MultiProcessor", "WholeNode", "X"]
-    assert "Tag" not in match_conditions({"Site": "A", "NumberOfProcessors": 2000})
+    assert match_conditions({"Site": "A", "NumberOfProcessors": 2000})["Tag"] == ["MultiProcessor"]
     with pytest.raises(PilotDescriptionError, match="NumberOfProcessors"):
         match_conditions({"NumberOfProcessors": "many"})
 
@@ -136,6 +136,27 @@ def test_what_a_pilot_may_take():
     private = Credentials("u", frozenset({"NormalUser"}), owner="ann", dn="/CN=ann")
     assert apply_credentials({"OwnerGroup": "p"}, private, GROUPS, DOCUMENTED)["Owner"] == "ann"
     assert "Owner" not in apply_credentials({}, private, GROUPS, DIRAC)
+
+
+def test_a_generic_pilot_without_any_group_is_refused():
+    generic = Credentials("hosts", frozenset({"GenericPilot"}))
+    with pytest.raises(PilotDescriptionError, match="which has no groups"):
+        apply_credentials({"VirtualOrganization": "nobody"}, generic, GROUPS, DOCUMENTED)
+    with pytest.raises(PilotDescriptionError, match="no VO"):
+        apply_credentials({}, generic, GROUPS, DIRAC)
+
+
+@pytest.mark.parametrize("said", [{"OwnerGroup": []}, {"Owner": []}, {"CPUTime": []}])
+def test_an_empty_list_is_no_condition_that_can_be_meant(said):
+    with pytest.raises(PilotDescriptionError, match="the list is empty"):
+        Matcher({"CPUTime": 1000, **said}, {}, DOCUMENTED)
+
+
+def test_what_dirac_cannot_ask_its_database():
+    with pytest.raises(PilotDescriptionError, match="several owners"):
+        Matcher({"CPUTime": 1000, "Owner": ["ann", "bob"], "OwnerGroup": "u"}, GROUPS, DIRAC)
+    with pytest.raises(PilotDescriptionError, match="MaxRAM"):
+        Matcher({"CPUTime": 1000, "MaxRAM": 2000.5}, GROUPS, DIRAC)
 
 
 def test_a_site_out_of_use_gets_test_jobs_and_one_without_name_nothing():

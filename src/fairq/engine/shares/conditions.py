@@ -120,5 +120,5 @@ def required_tags(required: list[str]) -> Condition:
 
 def max_ram(given: Any) -> Condition:
     """The pilot has the RAM (MB) that the queue needs at least."""
-    has = float(given)
+    has = max(float(value) for value in values(given))
     return Condition("MaxRAM", f"{has:g}", lambda queue: str(queue.min_ram), lambda queue: has >= queue.min_ram)

@@ -5,18 +5,25 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
+from fairq.engine.shares.rules import Rules
+from fairq.errors import DiracStopsError
+
 SEGMENTS = (
     360, 1800, 3600, 21600, 43200, 86400, 172800, 259200, 345600, 518400, 691200, 864000, 1080000,
 )  # fmt: skip
 """DIRAC's own segments, in HS06 seconds."""
 
 
-def read_segments(text: str | None) -> tuple[int, ...]:
+def read_segments(text: str | None, rules: Rules) -> tuple[int, ...]:
     """Return the segments that *text* (option taskQueueCPUTimeIntervals, a comma list) names, or DIRAC's own.
 
     As in DIRAC, one item that is no integer or not larger than the one before it (the first: than 0) voids the
     whole list.
+
+    Raises DiracStopsError, under DIRAC's rules alone, for a list without items: no job can be inserted.
     """
+    if text is not None and not text.replace(",", "").strip() and not rules.checked_settings:
+        raise DiracStopsError(reason="the intervals of CPU time are an empty list", cure="leave them out")
     try:
         segments = tuple(int(item) for item in (text or "").split(",") if item.strip())
     except ValueError:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from fairq.engine.shares.conditions import (
     SETS,
+    SINGLE,
     Condition,
     cpu_time,
     is_any,
@@ -49,7 +50,8 @@ class Matcher:
         """*conditions* as `resource` makes them, *negative* as `limits` does.
 
         Raises PilotDescriptionError if CPUTime is missing or no number (for DIRAC: no integer), if a name is no
-        text, or if a tag is required that is not offered; DiracStopsError as `negative.excluded`.
+        text or a list of owners or groups empty, or if a tag is required that is not offered; DiracStopsError as
+        `negative.excluded`.
         """
         _check_types(conditions, rules)
         self._escapes: list[Condition] = []
@@ -63,6 +65,11 @@ class Matcher:
         owners = frozenset(values(conditions["Owner"]))
         named = values(conditions["OwnerGroup"])
         sharing = {name for name in named if name in groups and groups[name].job_sharing}
+
+        if rules.owner_escapes and len(owners) > 1 and not sharing.issuperset(named):
+            raise PilotDescriptionError(
+                what="Owner", reason="DIRAC cannot hold several owners against groups", cure="name one owner"
+            )
 
         def of(allowed: Sequence[str]) -> Condition:
             among = frozenset(allowed)
@@ -126,10 +133,12 @@ def _check_types(conditions: Mapping[str, Any], rules: Rules) -> None:
     texts = ["Owner", "OwnerGroup", *(f"{prefix}{key}" for prefix in ("", "Banned", "Required") for key in SETS)]
     for key, fits, cure in (
         ("CPUTime", _is_whole if rules.whole_numbers else _is_number, "give whole HS06 seconds"),
-        ("MaxRAM", _is_number, "give MB"),
+        ("MaxRAM", _is_whole if rules.whole_numbers else _is_number, "give whole MB"),
         *((text, _is_text, "give a name or a list of names") for text in texts),
     ):
         given = conditions.get(key, [])
+        if key in conditions and key in SINGLE and not values(given):
+            raise PilotDescriptionError(what=key, reason="the list is empty", cure=f"leave it out, or {cure}")
         for value in given if isinstance(given, list | tuple | set | frozenset) else [given]:
             if not fits(value):
                 raise PilotDescriptionError(what=key, reason=f"it is {value!r}", cure=cure)
@@ -140,7 +149,7 @@ def _is_number(value: object) -> bool:
 
 
 def _is_whole(value: object) -> bool:
-    return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return isinstance(value, int)
 
 
 def _is_text(value: object) -> bool:

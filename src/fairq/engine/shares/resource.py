@@ -24,7 +24,7 @@ HOSTS = "hosts"
 """The group of machines; what VO they work for is in the description."""
 
 MOST_PROCESSORS = 1024
-"""Beyond so many processors DIRAC adds no tags for them."""
+"""Beyond so many processors DIRAC adds no tags for their numbers."""
 
 TEST = "Test"
 """The job type that alone is given to a site that is not in use."""
@@ -66,9 +66,8 @@ def _processor_tags(given: Any, rules: Rules) -> list[str]:
         raise PilotDescriptionError(
             what="NumberOfProcessors", reason=f"{given!r} is no number", cure="give a whole number"
         ) from None
-    if count > MOST_PROCESSORS:
-        return []
-    return [f"{number}Processors" for number in range(1, count + 1)] + ["MultiProcessor"] * (count > 1)
+    numbered = range(1, count + 1) if count <= MOST_PROCESSORS else ()
+    return [f"{number}Processors" for number in numbered] + ["MultiProcessor"] * (count > 1)
 
 
 def apply_credentials(
@@ -78,6 +77,9 @@ def apply_credentials(
 
     A generic pilot takes what it named, or any group of its VO; any other its own group's. One that is not of a
     group with job sharing is bound to its user; DIRAC sets OwnerDN alone for that, which no queue is kept by.
+
+    Raises PilotDescriptionError if a generic pilot names no group and there is none in its VO; in DIRAC, also if
+    it has no VO.
     """
     narrowed = dict(conditions)
     if GENERIC_PILOT in credentials.properties:
@@ -85,7 +87,14 @@ def apply_credentials(
             of_hosts = credentials.group == HOSTS
             own = groups.get(credentials.group, Group(credentials.group))
             vo = narrowed.get("VirtualOrganization", "") if of_hosts else own.vo
-            narrowed["OwnerGroup"] = [name for name, group in groups.items() if group.vo == vo]
+            of_vo = [name for name, group in groups.items() if group.vo == vo]
+            if not of_vo or not (vo or rules.checked_settings):
+                raise PilotDescriptionError(
+                    what="the group of the pilot",
+                    reason=f"{credentials.group} is of {f'the VO {vo}, which has no groups' if vo else 'no VO'}",
+                    cure="say with OwnerGroup whose jobs it takes",
+                )
+            narrowed["OwnerGroup"] = of_vo
         return narrowed
     narrowed["OwnerGroup"] = credentials.group
     if JOB_SHARING not in credentials.properties:

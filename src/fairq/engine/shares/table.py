@@ -14,7 +14,7 @@ from fairq.engine.shares.model import Group, Requirements, TaskQueue
 from fairq.engine.shares.pools import count_rows
 from fairq.engine.shares.recalculation import Recalculation, Share, set_priorities, share_groups
 from fairq.engine.shares.rules import Rules
-from fairq.engine.shares.user_priority import in_sum, whole_priority
+from fairq.engine.shares.user_priority import in_sum, inserted_priority
 from fairq.engine.shares.written import as_written
 
 NEW_PRIORITY = 1.0
@@ -64,10 +64,11 @@ class QueueTable:
 
     def insert(self, job: int, requirements: Requirements, user_priority: float | str) -> int:
         """Put a job into a queue and return the queue's number."""
+        priority = inserted_priority(user_priority, self._rules)
         ((number, _, new),) = self._former.join(requirements)
         if new:
             self.rows[number] = Row(requirements)
-        self.rows[number].jobs[job] = whole_priority(user_priority)
+        self.rows[number].jobs[job] = priority
         self._queue_of[job] = number
         if new:
             self._recalculate_for(requirements)

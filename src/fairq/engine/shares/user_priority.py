@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 from fairq.engine.shares.rules import Rules
+from fairq.errors import JobRequirementError
 
 BACKGROUND = 1e-5
 FIRST = 1e6
@@ -16,6 +17,19 @@ def whole_priority(user_priority: float | str) -> int:
     Raises ValueError if it is no number.
     """
     return int(user_priority)
+
+
+def inserted_priority(user_priority: float | str, rules: Rules) -> int:
+    """Return the integer that a task queue keeps of a job's *user_priority*.
+
+    Raises JobRequirementError, under DIRAC's rules alone, if it is negative: its table has no room for the sign.
+    """
+    priority = whole_priority(user_priority)
+    if priority < 0 and not rules.clamp_submitted:
+        raise JobRequirementError(
+            what="UserPriority", value=priority, problem="negative; DIRAC refuses such a job", cure="give it 0"
+        )
+    return priority
 
 
 def real_priority(user_priority: float | str) -> float:
