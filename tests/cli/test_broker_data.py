@@ -155,6 +155,17 @@ class TestImport:
         found = [(task["status"], task["gshare"], task["site"]) for task in listed(broker, "tasks")]
         assert found == [("pending", "Express", "A"), ("ready", None, None)]
 
+    def test_what_a_task_asks_of_the_network_is_kept_as_rules(self, broker: Run) -> None:
+        """As PanDA does; ``ipConnectivity`` may be a field or a parameter of the task."""
+        tasks = [
+            {"jediTaskID": 1, "ipConnectivity": "http#IPv6", "splitRule": "NF=1,IP=1"},
+            {"jediTaskID": 2, "parameters": {"ipConnectivity": "full"}},
+            {"jediTaskID": 3, "ipConnectivity": "none"},
+        ]
+        ended = broker("tasks", "import", "FILE", content=tasks)
+        assert "ipConnectivity is 'none', which asks for nothing" in ended.err
+        assert [task["splitRule"] for task in listed(broker, "tasks")] == ["NF=1,IP=2,IK=6", "IP=1", ""]
+
     def test_it_is_in_the_history(self, broker: Run, run: Run, state: Path) -> None:
         broker("sites", "import", "FILE", "--now", "1700000000", content="name\nA\n")
         (entry,) = json.loads(run("--state", state, "state", "history", "--json").out)

@@ -83,6 +83,16 @@ class TestOddFields:
         assert "record 'C': corecount is too large a number" in ended.err
         assert set(found) == {"A", "D"}
 
+    def test_names_that_stand_twice_in_an_object_are_refused(self, queues: Run) -> None:
+        """JSON's own habit is to keep the last one and to say nothing."""
+        ended, found = queues(
+            '{"A": {"status": "test"}, "A": {"status": "online"}, "B": {"status": "test", "status": "online"}}'
+        )
+        assert ended.code == 80
+        assert "record 'A': stands there twice, first as record 'A'" in ended.err
+        assert "record 'B': status stands there twice" in ended.err
+        assert {name: queue["status"] for name, queue in found.items()} == {"A": "test"}
+
     def test_csv_may_say_true_and_name_releases(self, queues: Run) -> None:
         ended, found = queues("name,atlas_site,direct_access_lan,releases,corecount\nA,X,true,AUTO,8\n")
         assert ended.code == 0

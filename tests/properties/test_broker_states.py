@@ -54,4 +54,5 @@ def test_a_run_is_the_same_each_time_and_every_refused_queue_is_told_a_change(br
     assert broker("run", "--all", "--dry-run") == broker("run", "--all", "--dry-run")
     for task in TASKS:
         for queue in broker("why", task)["queues"]:
-            assert bool(queue["Change"]) == (bool(queue["Reason"]) and queue["Stage"] != "task")
+            assert bool(queue["Change"]) == bool(queue["Reason"])
+            assert not queue["Change"].startswith("this no longer held")

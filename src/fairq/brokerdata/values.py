@@ -49,7 +49,7 @@ def value_of(column: Column, value: Any) -> Any:
 
 def shown(value: Any) -> str:
     """Return *value* as a message shows it."""
-    text = ascii(value)
+    text = "null" if value is None else str(value).lower() if isinstance(value, bool) else ascii(value)
     return text if len(text) <= 40 else text[:37] + "..."
 
 

@@ -66,7 +66,7 @@ TASKS = Kind(
         Column("readyEvents", "integer", "events that are ready, for jumbo jobs"),
     ),
     "What the brokerage decides (status to reason) is kept in the same records; a file that does not name these "
-    "columns leaves them as they are.",
+    "columns leaves them as they are. ipConnectivity (full or http, perhaps #IPv4 or #IPv6) is kept in splitRule.",
     "fairq broker tasks import tasks.json            # new ones are ready to be brokered",
 )  # fmt: skip
 

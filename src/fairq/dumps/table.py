@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from fairq.dumps.source import Source
@@ -16,6 +16,14 @@ Numbered = Iterator[tuple[str, Any]]
 
 NAME = ""
 """The field of a record for the name that it has in an object of objects."""
+
+
+class Repeated(dict[str, Any]):
+    """A JSON object that has names more than once: it holds the first of each, *again* the others."""
+
+    def __init__(self, first: Mapping[str, Any], again: list[tuple[str, Any]]) -> None:
+        super().__init__(first)
+        self.again = again
 
 
 def read_table(source: Source, known: Container[str]) -> Numbered:
@@ -36,7 +44,7 @@ def read_table(source: Source, known: Container[str]) -> Numbered:
 
 def _of_json(name: str, text: str, known: Container[str]) -> Numbered:
     try:
-        found = json.loads(text, parse_constant=_not_a_number)
+        found = json.loads(text, parse_constant=_not_a_number, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         raise InvalidDumpError(
             source=name, where=f"line {error.lineno}", problem=f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}",
@@ -48,13 +56,25 @@ def _of_json(name: str, text: str, known: Container[str]) -> Numbered:
         ) from None
     if isinstance(found, dict):
         if any(isinstance(value, dict) for value in found.values()) and not any(key.lower() in known for key in found):
-            return ((f"record {key!r}", _named(key, value)) for key, value in found.items())
+            again = found.again if isinstance(found, Repeated) else []
+            return ((f"record {key!r}", _named(key, value)) for key, value in (*found.items(), *again))
         return iter([("record 1", found)])
     return ((f"record {number}", record) for number, record in enumerate(found, 1))
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(reversed(pairs))
+    if len(found) == len(pairs):
+        return dict(pairs)
+    again = list(pairs)
+    for pair in found.items():
+        again.remove(pair)
+    return Repeated(found, again)
+
+
 def _named(key: str, record: Any) -> Any:
-    return {NAME: key, **record} if isinstance(record, dict) else record
+    plain = isinstance(record, dict) and not isinstance(record, Repeated)
+    return {NAME: key, **record} if plain else record
 
 
 def _not_a_number(word: str) -> Any:

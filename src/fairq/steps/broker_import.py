@@ -13,7 +13,7 @@ from fairq.broker_errors import RecordsRefusedError
 from fairq.brokerdata.column import Kind
 from fairq.brokerdata.values import UnfitError, value_of
 from fairq.dumps.source import opened
-from fairq.dumps.table import NAME, read_table
+from fairq.dumps.table import NAME, Repeated, read_table
 from fairq.records import Actor, Change
 from fairq.state import broker_data, history
 from fairq.state.broker_data import Row
@@ -62,6 +62,8 @@ def read_records(kind: Kind, name: str, check: Check) -> Found:
             try:
                 if not isinstance(record, dict):
                     raise UnfitError("not an object")
+                if isinstance(record, Repeated):
+                    raise UnfitError(f"{record.again[0][0]} stands there twice")
                 row, given, remarks = check(kind, record)
                 key = tuple(row[place] for place in places)
                 if key in seen:
@@ -119,7 +121,8 @@ def import_records(
 def refuse(kind: Kind, imported: Imported, name: str) -> None:
     """Raise RecordsRefusedError if some records were refused, after the others were stored."""
     if imported.refused:
-        fate = f"the other {imported.number} {kind.name} were taken"
+        number = imported.number
+        fate = f"the other {number} {kind.name} were taken" if number > 1 else "the other one was taken"
         others = f" and {len(imported.refused) - 1} more" if len(imported.refused) > 1 else ""
         raise RecordsRefusedError(source=name, refused=imported.refused[0], others=others, fate=fate)
 

@@ -83,7 +83,8 @@ def _remark(complaint: Complaint) -> str:
     field, value, taken = complaint
     if value == taken:
         return f"{field} is {shown(value)}, which PanDA does not know"
-    return f"{field} is {shown(value)}; taken as {'not given' if taken is None else shown(taken)}"
+    absent = taken is None or taken in ("", (), {})
+    return f"{field} is {shown(value)}; taken as {'not given' if absent else shown(taken)}"
 
 
 def _text(value: object) -> str:

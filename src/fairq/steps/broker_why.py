@@ -50,6 +50,7 @@ class Why:
         stages: the stage table.
         reasons: how many queues each reason decided about.
         candidates: the queues that the task goes to, best first.
+        change: where no queue was looked at, what would have to change for the task to get further.
         changes: single checks without which the task would find queues, and how many.
         queues: the verdict on every queue.
         obstacles: of the queues asked for, every check that they do not pass, not only the first.
@@ -63,6 +64,7 @@ class Why:
     status: str
     reason: str
     stored: Record
+    change: str = ""
     stages: list[Record] = field(default_factory=list)
     reasons: list[Record] = field(default_factory=list)
     candidates: list[Record] = field(default_factory=list)
@@ -97,6 +99,8 @@ def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None)
         candidates=[described(candidate) for candidate in outcome.candidates],
         queues=[_queue(outcome, row) for row in rows],
     )
+    if outcome.stopped_by and found.queues:
+        found.change = found.queues[0]["Change"]
     found.reasons = _reasons(found.queues if queue is None else [_queue(outcome, row) for row in range(len(columns))])
     if queue is not None:
         found.obstacles = [] if outcome.stopped_by else [one for row in rows for one in _obstacles(outcome, row)]
@@ -176,7 +180,7 @@ def _queue(outcome: Outcome, row: int) -> Record:
     verdict = outcome.verdict(row)
     number = int(outcome.decided[row])
     change = ""
-    if number != UNDECIDED and not outcome.stopped_by:
+    if number != UNDECIDED:
         change = remedy(outcome.plan.reasons[number].reason, verdict.details)
     return _record(verdict, verdict.weight, change)
 

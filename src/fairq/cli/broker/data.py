@@ -10,7 +10,7 @@ import typer
 
 from fairq.brokerdata.column import NESTED, WORDS, Column, Kind
 from fairq.brokerdata.places import QUEUES
-from fairq.brokerdata.work import INPUTS
+from fairq.brokerdata.work import INPUTS, TASKS
 from fairq.cli.broker.importing import run_import
 from fairq.cli.command import App
 from fairq.cli.figures import moment
@@ -62,6 +62,10 @@ def _special(kind: Kind) -> dict[str, Any]:
         from fairq.steps.broker_inputs import check_input
 
         return {"check": check_input}
+    if kind is TASKS:
+        from fairq.steps.broker_connectivity import check_task
+
+        return {"check": check_task}
     if kind is not QUEUES:
         return {}
     from fairq.steps.broker_queues import check_queue, store_relations

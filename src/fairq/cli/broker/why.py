@@ -60,8 +60,9 @@ def why(
 
     CSV, TSV and --af have a record for each queue: Queue, Unit (as CRIC knows it), Verdict, Stage, Reason (PanDA's
     tag), Meaning, Temporary, Weight, Compared, Terms (factors of the weight), Numbers (what these came from) and
-    Change. JSON has task, time, cycle, rules, activity, status, reason, stored (what the task's record says), stages,
-    reasons, candidates, changes, queues and, with --queue, obstacles.
+    Change. JSON has task, time, cycle, rules, activity, status, reason, stored (what the task's record says), change
+    (what would have to change where no queue was looked at), stages, reasons, candidates, changes, queues and, with
+    --queue, obstacles.
     """
     from fairq.steps import broker_why as step
     from fairq.steps.broker_rules import rules_in_force
@@ -108,6 +109,8 @@ def _headline(found: Why) -> str:
     again = f", brokered again at {moment(stored['retryTime'])}" if stored["retryTime"] is not None else ""
     since = f", failing since {moment(stored['frozenTime'])}" if stored["frozenTime"] is not None else ""
     by = f" by cycle {stored['cycle']}" if stored["cycle"] is not None else ""
+    if found.change:
+        lines.append(f"It would get further if {found.change}.")
     return "\n".join([*lines, f"It is {stored['status']}{by}{again}{since}."])
 
 

@@ -18,6 +18,10 @@ class Connectivity(NamedTuple):
     network: str | None = None
     ip_stack: str | None = None
 
+    def __str__(self) -> str:
+        """Write it as CRIC and tasks do: ``network#ip``."""
+        return f"{self.network or ''}#{self.ip_stack}" if self.ip_stack else self.network or ""
+
 
 def read_queue_connectivity(wnconnectivity: str | None) -> Connectivity:
     """Return what a queue's ``network[#ip]`` offers; more than one ``#`` hides the IP stack."""

@@ -10,6 +10,15 @@ from fairq.engine.brokerage.plugin import Details, Reason
 
 _OVERLOADED = "at most {OVERLOAD_MIN_QUEUE} jobs wait, or {ratio} for each running (now {nQueue} and {nRunning})"
 
+_SHARE_USED = "the share uses at most {limit} % of its target (now {share_usage} %)"
+_NO_POWER = "corepower of the queue and cpuEfficiency of the task are not 0"
+
+
+def _caps(unit: str, text: str) -> tuple[str, ...]:
+    # A user's cap and a working group's are different settings.
+    return tuple(text.replace("CAP", f"CAP_RUNNING_{kind}_{unit}") for kind in ("USER", "GROUP"))
+
+
 _TEXTS: dict[str, tuple[str, ...]] = {
     "status": ("the queue goes online (status is {status})",),
     "wrong_type": (
@@ -39,7 +48,7 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "diskIO": ("the task's diskIO is at most {limit} (it is {diskIO}), or the queue's average is (now {usage})",),
     "cpucore": ("corecount of the queue suits coreCount of the task (they are {corecount} and {coreCount})",),
     "max_cpucore": ("the queue has at most {maxCoreCount} cores (it has {corecount})",),
-    "cache": ("the queue publishes what the task needs: {why}", "the queue publishes what the task needs"),
+    "cache": ("the queue publishes what the task needs ({why})", "the queue publishes what the task needs"),
     "regexpcmtconfig": ("one of the queue's cmtconfigs fits {architecture}",),
     "lowmemory": ("a job needs at most {maxrss} MiB (it needs {memory_need_mb})",),
     "highmemory": ("a job needs at least {minrss} MiB (it needs {memory_need_mb})",),
@@ -53,11 +62,16 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "source_blacklist": ("an endpoint with the input can be read from afar",),
     "blacklist": ("storage of the queue is in service again ({blacklist})",),
     "local_quota": ("{user} frees space at {endpoint}",),
-    "shortwalltime": ("a job needs at most {work_in_maxtime} of work (it needs {work}), as maxtime is {maxtime} s",),
-    "longwalltime": ("a job needs at least {work_in_mintime} of work (it needs {work}), as mintime is {mintime} s",),
-    "scout_walltime": ("maxtime allows {work_in_a_day} of work (it allows {work_in_maxtime})",),
-    "min_walltime": ("maxtime allows {work_in_a_day} of work (it allows {work_in_maxtime}), or walltimes are known",),
-    "network": ("wnconnectivity of the queue offers it (it is {wnconnectivity})",),
+    "shortwalltime": ("maxtime is at least {seconds_needed} s (it is {maxtime}), or jobs are shorter", _NO_POWER),
+    "longwalltime": (
+        "mintime is at most {seconds_needed} s (it is {mintime}), or jobs are longer",
+        "mintime is 0 (it is {mintime}), or the time that jobs take is known",
+    ),
+    "scout_walltime": ("maxtime is at least {seconds_needed} s (it is {maxtime})", _NO_POWER),
+    "min_walltime": (
+        "maxtime is at least {seconds_needed} s (it is {maxtime}), or the time that jobs take is known", _NO_POWER
+    ),
+    "network": ("wnconnectivity of the queue offers {ipConnectivity} (it is {wnconnectivity})",),
     "es": ("jobseed of the queue allows event service (it is {jobseed})",),
     "eshigh": ("the priority is 900 or more",),
     "nones": ("jobseed of the queue is not es",),
@@ -96,6 +110,22 @@ _TEXTS: dict[str, tuple[str, ...]] = {
         "at most {userQ_max} jobs of the user wait there (now {userQ})",
         "fewer of the task's jobs fail there (now {nFailed} failed, {nClosed} closed, {nFinished} finished)",
     ),
+    "cap_running_jobs": _caps("JOBS", "at most {CAP} jobs of {owner} run (now {running}), or CAP is higher"),
+    "cap_queued_jobs": _caps("JOBS", "at most {limit} jobs of {owner} wait (now {queued}), or CAP is more than {CAP}"),
+    "cap_running_cores": _caps("CORES", "jobs of {owner} run on at most {CAP} cores (now {running}), or CAP is higher"),
+    "cap_queued_cores": _caps(
+        "CORES", "jobs of {owner} wait for at most {limit} cores (now {queued}), or CAP is more than {CAP}"
+    ),
+    "share_class_C": (_SHARE_USED,),
+    "share_class_B": (_SHARE_USED,),
+    "share_class_A": (
+        "{user} uses fewer slots, or the share less of its target: their product is above {limit} % (now "
+        "{user_slots_used} of the slots, {share_usage} % of the target)",
+    ),
+    "global_quota": ("{owner} frees disk space, or gets a larger quota",),
+    "global_quota_near": ("{owner} frees disk space, or gets a larger quota",),
+    "incomplete_input": ("enough of the {files} files of {dataset} lie at storage that can be read",),
+    "source_unreadable": ("storage that has {dataset} can be read ({complete_at})",),
 }  # fmt: skip
 """The first text of a reason whose numbers are all known is used."""
 

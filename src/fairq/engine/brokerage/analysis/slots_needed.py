@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from fairq.engine.brokerage.analysis.selection import select
 from fairq.engine.brokerage.columns import Booleans, Floats
 from fairq.engine.brokerage.estimates.memory import job_memory, stated_memory
 from fairq.engine.brokerage.estimates.scratch import Scratch, analysis_scratch, reads_directly
-from fairq.engine.brokerage.estimates.walltime import is_time_unknown, job_work, minimum_work, work_within
+from fairq.engine.brokerage.estimates.walltime import (
+    compared_times,
+    is_time_unknown,
+    job_work,
+    minimum_work,
+    work_within,
+)
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.production.slots_needed import atom_of
 from fairq.engine.brokerage.question import Question
@@ -160,9 +168,8 @@ class Walltime(PlainFilter):
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return the work of a job, what fits, and the limit."""
-        queue, limit = question.columns.queues[row], "maxtime" if reason.tag == "shortwalltime" else "mintime"
-        fits = float(_within(question, limit)[row])
-        return {"work": _work(question), f"work_in_{limit}": fits, limit: getattr(queue, limit)}
+        limit: Literal["maxtime", "mintime"] = "maxtime" if reason.tag == "shortwalltime" else "mintime"
+        return compared_times(question.task, question.columns.queues[row], limit, _work(question))
 
 
 def _work(question: Question) -> float:
@@ -209,5 +216,5 @@ class MinimumWalltime(PlainFilter):
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return what fits into the limit and what a day is."""
-        fits, day = float(_within(question, "maxtime")[row]), float(self._day(question)[row])
-        return {"work_in_maxtime": fits, "work_in_a_day": day, "maxtime": question.columns.queues[row].maxtime}
+        queue, day = question.columns.queues[row], float(self._day(question)[row])
+        return compared_times(question.task, queue, "maxtime", day, "work_in_a_day")

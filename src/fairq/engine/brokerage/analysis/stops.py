@@ -66,7 +66,7 @@ def _over_cap(question: Question) -> Stop | None:
         if cap and run > cap:
             return Stop(f"cap_running_{unit}", "waiting", told | {"running": run})
         if cap and wait > QUEUED_FACTOR * cap:
-            return Stop(f"cap_queued_{unit}", "waiting", told | {"queued": wait})
+            return Stop(f"cap_queued_{unit}", "waiting", told | {"limit": QUEUED_FACTOR * cap, "queued": wait})
     return None
 
 
@@ -83,7 +83,7 @@ def _over_share(question: Question) -> Stop | None:
         threshold = question.config.amount("analy_eval.USER_USAGE_THRESHOLD_A")
         part = 0.5 if remaining is None or not threshold else 1 - remaining / threshold
         percent *= part
-        told |= {"user_slots_used": part}
+        told |= {"user": task.user, "user_slots_used": part}
     return Stop(_CLASS_TAGS[task_class], "waiting", told) if percent > limit else None
 
 

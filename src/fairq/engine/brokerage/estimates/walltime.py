@@ -6,7 +6,8 @@ states its CPU time so, else seconds times cores.
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, Literal
 
 import numpy as np
 
@@ -48,6 +49,31 @@ def work_within(seconds: Numbers, task: Task, cores: Numbers, corepower: Numbers
         return seconds * np.maximum(1, cores)
     left = seconds - (task.base_walltime or 0)
     return np.trunc(left * np.maximum(1, cores) * corepower * efficiency(task))
+
+
+def seconds_for(work: float, task: Task, cores: int, corepower: float) -> float | None:
+    """Return the seconds that *work* takes a job of *task*: the way back from `work_within`; None is for ever."""
+    if not is_hs06(task.cpu_time_unit):
+        return work / max(1, cores)
+    speed = max(1, cores) * corepower * efficiency(task)
+    return (task.base_walltime or 0) + work / speed if speed > 0 else None
+
+
+def compared_times(
+    task: Task, queue: Queue, limit: Literal["maxtime", "mintime"], work: float | None, name: str = "work"
+) -> dict[str, Any]:
+    """Return what was compared with a *limit* of *queue*: *work* under *name*, what fits into the limit, both in the
+    units of `job_work`, and the limit that there would have to be, seconds (None: no limit helps)."""
+    told: dict[str, Any] = {"corecount": queue.corecount}
+    if task.cpu_time_unit:
+        told |= {"corepower": queue.corepower, "cpuTimeUnit": task.cpu_time_unit}
+    seconds = getattr(queue, limit)
+    fits = float(work_within(seconds, task, queue.corecount, queue.corepower))
+    told |= {name: work, f"work_in_{limit}": fits, limit: seconds}
+    needed = None if work is None else seconds_for(work, task, queue.corecount, queue.corepower)
+    if needed is not None:
+        told["seconds_needed"] = math.ceil(needed) if limit == "maxtime" else math.floor(needed)
+    return told
 
 
 def efficiency(task: Task) -> float:

@@ -115,5 +115,5 @@ def _misspelt(queue: Queue, further: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _short(value: Any) -> str:
-    text = str(value)
+    text = "null" if value is None else str(value)
     return text if len(text) <= 40 else f"{text[:37]}..."

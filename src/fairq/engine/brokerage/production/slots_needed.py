@@ -226,11 +226,7 @@ class Network(PlainFilter):
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return what both say."""
         asked = connectivity_of_rules(question.task.rules.get("IP"), question.task.rules.get("IK"))
-        return {
-            "wnconnectivity": question.columns.queues[row].wnconnectivity,
-            "network": asked.network,
-            "ip_stack": asked.ip_stack,
-        }
+        return {"wnconnectivity": question.columns.queues[row].wnconnectivity, "ipConnectivity": str(asked)}
 
 
 def _connectivities(columns: Columns) -> frozenset[str]:

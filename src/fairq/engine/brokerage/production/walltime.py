@@ -8,7 +8,13 @@ import numpy as np
 
 from fairq.engine.brokerage.columns import Columns, Floats
 from fairq.engine.brokerage.estimates.units import cpu_time_per_event
-from fairq.engine.brokerage.estimates.walltime import is_time_unknown, job_work, minimum_work, work_within
+from fairq.engine.brokerage.estimates.walltime import (
+    compared_times,
+    is_time_unknown,
+    job_work,
+    minimum_work,
+    work_within,
+)
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.production.slots_needed import atom_of
 from fairq.engine.brokerage.question import Question
@@ -70,18 +76,13 @@ class Walltime(PlainFilter):
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return the work of a job and what fits, and the queue's own numbers."""
         task, queue, work = question.task, question.columns.queues[row], work_of(question)
-        told: Details = {"corecount": queue.corecount}
-        if task.cpu_time_unit:
-            told |= {"corepower": queue.corepower, "cpuTimeUnit": task.cpu_time_unit}
-        fits = float(work_within(queue.maxtime, task, queue.corecount, queue.corepower))
+        dynamic = bool(work.least) and queue.mintime > 0
         if reason.tag == "longwalltime":
-            wanted = float(work_within(queue.mintime, task, queue.corecount, queue.corepower))
-            return told | {"work": work.job, "work_in_mintime": wanted, "mintime": queue.mintime}
-        told |= {"work_in_maxtime": fits, "maxtime": queue.maxtime}
+            return compared_times(task, queue, "mintime", work.most if dynamic else work.job)
         if reason.tag == "shortwalltime":
-            return told | {"work": work.least if work.least and queue.mintime > 0 else work.job}
-        day = minimum_work(task, queue.corecount, plain_day=question.rules.plain_minimum_walltime)
-        return told | {"work_in_a_day": float(day)}
+            return compared_times(task, queue, "maxtime", work.least if dynamic else work.job)
+        day = float(minimum_work(task, queue.corecount, plain_day=question.rules.plain_minimum_walltime))
+        return compared_times(task, queue, "maxtime", day, "work_in_a_day")
 
 
 def needs_a_day(question: Question) -> bool:
