@@ -27,13 +27,13 @@ from fairq.engine.brokerage.analysis.slots_needed import (
     MinimumWalltime,
     ScratchDisk,
     Walltime,
-    scratch_for_jobs,
 )
 from fairq.engine.brokerage.analysis.software_check import Software, platform_at
 from fairq.engine.brokerage.analysis.sources import has_second_pass
 from fairq.engine.brokerage.analysis.stops import STOPS, stop_of
 from fairq.engine.brokerage.analysis.storage_check import Storage
 from fairq.engine.brokerage.analysis.weights import WEIGHTS
+from fairq.engine.brokerage.checks.scratch import scratch_for_jobs
 from fairq.engine.brokerage.columns import Columns
 from fairq.engine.brokerage.outcome import Candidate, Outcome
 from fairq.engine.brokerage.pending import retry_after

@@ -6,6 +6,7 @@ import numpy as np
 
 from fairq.engine.brokerage.analysis.selection import rows_called, select
 from fairq.engine.brokerage.architecture import read_architecture
+from fairq.engine.brokerage.checks.cores import CoresCheck
 from fairq.engine.brokerage.columns import Floats
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.production.queue_state import pilot_counts
@@ -105,40 +106,13 @@ class MaxIoIntensity(MaxIoIntensityOfProduction):
     activities = _ANALYSIS
 
 
-class Cores(PlainFilter):
+class Cores(CoresCheck):
     """The queue's slots must have as many cores as the task's jobs use."""
 
     name = "analysis cores"
     stage = "CPU core check"
     place = 700
     activities = _ANALYSIS
-    reasons = (
-        Reason("cpucore", "single core jobs and slots of several cores, or the other way round"),
-        Reason("max_cpucore", "the slot has more cores than the task's jobs may use"),
-    )
-
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
-        """Compare the cores of slots with those of the task; 0 is any number."""
-        columns, asked, most = question.columns, question.task.core_count, question.task.most_cores
-        mode = "any" if asked == 0 else "multi" if asked is not None and asked > 1 else "single"
-
-        def make() -> Codes:
-            cores = columns.numbers("corecount", lambda queue: queue.corecount)
-            codes = np.zeros(len(columns), dtype=np.uint8)
-            if most:
-                codes[cores > most] = 2
-            if mode != "any":
-                codes[cores <= 1 if mode == "multi" else cores > 1] = 1
-            return codes
-
-        return columns.kept(("analysis cores", mode, most), make)[rows]
-
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
-        """Return the cores of both."""
-        told: Details = {"corecount": question.columns.queues[row].corecount}
-        if reason.tag == "max_cpucore":
-            return told | {"maxCoreCount": question.task.most_cores}
-        return told | {"coreCount": question.task.core_count}
 
 
 class GpuArchitecture(PlainFilter):

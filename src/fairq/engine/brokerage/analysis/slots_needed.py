@@ -7,9 +7,10 @@ from typing import Literal
 import numpy as np
 
 from fairq.engine.brokerage.analysis.selection import select
-from fairq.engine.brokerage.columns import Booleans, Floats
-from fairq.engine.brokerage.estimates.memory import job_memory, stated_memory
-from fairq.engine.brokerage.estimates.scratch import Scratch, analysis_scratch, reads_directly
+from fairq.engine.brokerage.checks.memory import MemoryCheck
+from fairq.engine.brokerage.checks.scratch import ScratchCheck, atom_of
+from fairq.engine.brokerage.columns import Floats
+from fairq.engine.brokerage.estimates.scratch import Scratch, analysis_scratch
 from fairq.engine.brokerage.estimates.walltime import (
     compared_times,
     is_time_unknown,
@@ -18,125 +19,31 @@ from fairq.engine.brokerage.estimates.walltime import (
     work_within,
 )
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.production.slots_needed import atom_of
 from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.tasks import ANALYSIS
 
 _ANALYSIS = frozenset({ANALYSIS})
 
 
-class Memory(PlainFilter):
+class Memory(MemoryCheck):
     """A job's memory must lie between the least and the most of the queue's slots; limits themselves pass."""
 
     name = "analysis memory"
-    stage = "memory check"
     place = 1100
     activities = _ANALYSIS
-    reasons = (
-        Reason("lowmemory", "jobs need more memory than the slot has"),
-        Reason("highmemory", "jobs need less memory than the slot is for"),
-    )
-
-    def applies(self, question: Question) -> bool:
-        """Look where the memory is stated or known."""
-        return bool(stated_memory(question.task, question.chunk))
-
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
-        """Compare the estimate for the cores of each queue with its limits."""
-        columns = question.columns
-        most = columns.numbers("maxrss", lambda queue: queue.maxrss or 0)[rows]
-        least = columns.numbers("minrss", lambda queue: queue.minrss or 0)[rows]
-        cores = columns.numbers("corecount", lambda queue: queue.corecount)[rows]
-        # The estimate differs by cores alone, of which there are few.
-        kinds, kind_of = np.unique(cores, return_inverse=True)
-        need = np.array([memory_on(question, int(kind)) for kind in kinds])[kind_of]
-        codes = np.zeros(len(rows), dtype=np.uint8)
-        codes[(least > 0) & (need < least) & (need != 0)] = 2
-        codes[(most > 0) & (need > most)] = 1
-        return codes
-
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
-        """Return the estimate and the limits, MiB."""
-        queue = question.columns.queues[row]
-        limit = {"maxrss": queue.maxrss} if reason.tag == "lowmemory" else {"minrss": queue.minrss}
-        return {"memory_need_mb": memory_on(question, queue.corecount), **limit, "corecount": queue.corecount}
 
 
-def memory_on(question: Question, cores: int) -> float:
-    """Return the MiB that a job needs in a slot of *cores*."""
-    task = question.task
-    return job_memory(
-        stated_memory(task, question.chunk) or 0,
-        cores,
-        task.ram_unit,
-        task.base_ram_count,
-        merging=question.chunk.is_merging,
-        base_always=question.rules.base_memory_always,
-        production=False,
-    )
-
-
-class ScratchDisk(PlainFilter):
+class ScratchDisk(ScratchCheck):
     """A job's files must fit into its part of the scratch disk; a task may insist on reading input directly."""
 
     name = "analysis scratch"
     stage = "scratch disk check"
     place = 1200
     activities = _ANALYSIS
-    reasons = (
-        Reason("remoteio", "the task reads input directly from storage nearby only, and the queue does not"),
-        Reason("disk", "jobs need more scratch disk than the queue has for them"),
-    )
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
-        """Compare what is needed with what there is."""
-        need, have = _scratch(question), scratch_for_jobs(question)[rows]
-        wanted = np.where(_direct(question)[rows], float(need.direct), float(need.copied))
-        codes = np.zeros(len(rows), dtype=np.uint8)
-        codes[(wanted > have) & (have != 0)] = 2
-        if question.task.rule("IL") == 2 and not question.chunk.is_merging:
-            no_direct = question.columns.unit_flags(
-                "no direct input of unit", lambda unit: not unit.direct_access_lan and unit.maxinputsize != -1
-            )
-            codes[no_direct[rows]] = 1
-        return codes
-
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
-        """Return need and limit, MiB."""
-        queue = question.columns.queues[row]
-        if reason.tag == "remoteio":
-            return {"direct_access_lan": queue.direct_access_lan, "maxinputsize": queue.maxinputsize}
-        direct, need = bool(_direct(question)[row]), _scratch(question)
-        return {
-            "kind": "scratch",
-            "scratch_need_mb": need.direct if direct else need.copied,
-            "scratch_have_mb": float(scratch_for_jobs(question)[row]),
-            "maxwdir": queue.maxwdir,
-            "reads_directly": direct,
-        }
-
-
-def _scratch(question: Question) -> Scratch:
-    if "analysis scratch" not in question.notes:
-        made = analysis_scratch(question.task, question.chunk, atom_of(question))
-        question.notes["analysis scratch"] = made
-    found = question.notes["analysis scratch"]
-    assert isinstance(found, Scratch)
-    return found
-
-
-def _direct(question: Question) -> Booleans:
-    task, merging = question.task, question.chunk.is_merging
-    key = ("reads directly", merging, task.copies_input, task.has_rule("IL"))
-    return question.columns.unit_flags(key, lambda unit: reads_directly(task, unit, merging=merging))
-
-
-def scratch_for_jobs(question: Question) -> Floats:
-    """Return the MiB of scratch of one job at each row; 0 is no limit. Cores are those of the unified queue."""
-    whole = question.asks_for_cores
-    return question.columns.unit_numbers_of(
-        ("scratch", whole), lambda unit: unit.maxwdir if whole else unit.maxwdir / max(1, unit.corecount)
-    )
+    def estimate(self, question: Question) -> Scratch:
+        """Return what an analysis job needs."""
+        return analysis_scratch(question.task, question.chunk, atom_of(question))
 
 
 class Walltime(PlainFilter):

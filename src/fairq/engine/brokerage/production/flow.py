@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from fairq.engine.brokerage.checks.scratch import scratch_for_jobs
 from fairq.engine.brokerage.columns import Columns
 from fairq.engine.brokerage.outcome import Candidate, Outcome
 from fairq.engine.brokerage.pending import retry_after
@@ -31,7 +32,7 @@ from fairq.engine.brokerage.production.job_numbers import by_type, cap, queued, 
 from fairq.engine.brokerage.production.links import FullChain, Link, T1Weight, Transferring
 from fairq.engine.brokerage.production.listing import GivenQueues, NoPseudoQueue, ProductionQueues, assign_given_queues
 from fairq.engine.brokerage.production.queue_state import Inactive, NoPilot, Pledge, Status, Urgent, takes_jumbo_jobs
-from fairq.engine.brokerage.production.slots_needed import Cores, Memory, Network, ScratchDisk, scratch_for_jobs
+from fairq.engine.brokerage.production.slots_needed import Cores, Memory, Network, ScratchDisk
 from fairq.engine.brokerage.production.software_check import PreferredLevel, Software, platform_at
 from fairq.engine.brokerage.production.storage_check import StorageCheck
 from fairq.engine.brokerage.production.task_kind import (

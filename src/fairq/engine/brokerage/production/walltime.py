@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairq.engine.brokerage.checks.scratch import atom_of
 from fairq.engine.brokerage.columns import Columns, Floats
 from fairq.engine.brokerage.estimates.units import cpu_time_per_event
 from fairq.engine.brokerage.estimates.walltime import (
@@ -16,7 +17,6 @@ from fairq.engine.brokerage.estimates.walltime import (
     work_within,
 )
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.production.slots_needed import atom_of
 from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.tasks import PRODUCTION, Chunk
 

@@ -1,0 +1,55 @@
+"""Cores of a slot against those that a task's jobs use (reference panda 3.2, 5.3)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.question import Question
+
+CoreMode = Literal["multi", "any", "single"]
+"""Slots that suit a task: of several cores only, any, or of one core only."""
+
+
+class CoresCheck(PlainFilter):
+    """The queue's slots must have as many cores as the task's jobs use."""
+
+    reasons = (
+        Reason("cpucore", "single core jobs and slots of several cores, or the other way round"),
+        Reason("max_cpucore", "the slot has more cores than the task's jobs may use"),
+    )
+
+    def cores(self, question: Question) -> int | None:
+        """Return the cores that jobs ask for: 0 is any number, None one."""
+        return question.task.core_count
+
+    def mode(self, question: Question) -> CoreMode:
+        """Return which slots suit."""
+        cores = self.cores(question)
+        if cores == 0:
+            return "any"
+        return "multi" if cores is not None and cores > 1 else "single"
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Compare the cores of slots with those of the task."""
+        columns, mode, most = question.columns, self.mode(question), question.task.most_cores
+
+        def make() -> Codes:
+            cores = columns.numbers("corecount", lambda queue: queue.corecount)
+            codes = np.zeros(len(columns), dtype=np.uint8)
+            if most:
+                codes[cores > most] = 2
+            if mode != "any":
+                codes[cores <= 1 if mode == "multi" else cores > 1] = 1
+            return codes
+
+        return columns.refusals(("cores", mode, most), make, rows)
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the cores of both."""
+        told: Details = {"corecount": question.columns.queues[row].corecount}
+        if reason.tag == "max_cpucore":
+            return told | {"maxCoreCount": question.task.most_cores}
+        return told | {"coreCount": self.cores(question), "wants": self.mode(question)}

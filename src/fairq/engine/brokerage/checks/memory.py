@@ -1,0 +1,63 @@
+"""Memory of a slot against what a job needs (reference panda 2.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.brokerage.columns import Columns, Floats
+from fairq.engine.brokerage.estimates.memory import job_memory, stated_memory
+from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.tasks import PRODUCTION
+
+
+class MemoryCheck(PlainFilter):
+    """A job's memory must lie between the least and the most of the queue's slots; limits themselves pass."""
+
+    stage = "memory check"
+    reasons = (
+        Reason("lowmemory", "jobs need more memory than the slot has"),
+        Reason("highmemory", "jobs need less memory than the slot is for"),
+    )
+
+    def applies(self, question: Question) -> bool:
+        """Look where the memory is stated or known."""
+        return bool(stated_memory(question.task, question.chunk))
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Compare the estimate for the cores of each queue with its limits."""
+        columns = question.columns
+        most = columns.numbers("maxrss", lambda queue: queue.maxrss or 0)[rows]
+        least = columns.numbers("minrss", lambda queue: queue.minrss or 0)[rows]
+        # The estimate differs by cores alone, of which there are few.
+        kinds, kind_of = columns.kept("kinds of cores", lambda: _kinds_of_cores(columns))
+        need = np.array([memory_on(question, int(cores)) for cores in kinds])[kind_of[rows]]
+        codes: Codes = ((least > 0) & (need < least) & (need != 0)) * np.uint8(2)
+        codes[(most > 0) & (need > most)] = 1
+        return codes
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the estimate and the limits, MiB."""
+        queue = question.columns.queues[row]
+        limit = {"maxrss": queue.maxrss} if reason.tag == "lowmemory" else {"minrss": queue.minrss}
+        return {"memory_need_mb": memory_on(question, queue.corecount), **limit, "corecount": queue.corecount}
+
+
+def memory_on(question: Question, cores: int) -> float:
+    """Return the MiB that a job needs in a slot of *cores*."""
+    task = question.task
+    return job_memory(
+        stated_memory(task, question.chunk) or 0,
+        cores,
+        task.ram_unit,
+        task.base_ram_count,
+        merging=question.chunk.is_merging,
+        base_always=question.rules.base_memory_always,
+        production=question.activity == PRODUCTION,
+    )
+
+
+def _kinds_of_cores(columns: Columns) -> tuple[Floats, NDArray[np.intp]]:
+    cores = columns.numbers("corecount", lambda queue: queue.corecount)
+    return np.unique(cores, return_inverse=True)

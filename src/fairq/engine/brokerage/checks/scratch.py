@@ -1,0 +1,87 @@
+"""Scratch disk of a slot against what a job needs (reference panda 2.3)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairq.engine.brokerage.columns import Booleans, Floats
+from fairq.engine.brokerage.estimates.atom import Atom, smallest_job
+from fairq.engine.brokerage.estimates.scratch import ALWAYS_DIRECT, Scratch, available_scratch, reads_directly
+from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.tasks import PRODUCTION
+
+_ATOM = "atom"
+_NEED = "scratch"
+
+
+def atom_of(question: Question) -> Atom:
+    """Return the smallest job of the question's chunk, found once."""
+    if _ATOM not in question.notes:
+        question.notes[_ATOM] = smallest_job(question.task, question.chunk)
+    atom = question.notes[_ATOM]
+    assert isinstance(atom, Atom)
+    return atom
+
+
+class ScratchCheck(PlainFilter):
+    """A job's files must fit into its part of the scratch disk; a task may insist on reading input directly."""
+
+    reasons = (
+        Reason("remoteio", "the task reads input directly from storage nearby only, and the queue does not"),
+        Reason("disk", "jobs need more scratch disk than the queue has for them"),
+    )
+
+    def estimate(self, question: Question) -> Scratch:
+        """Return what a job needs; to be given by the flow."""
+        raise NotImplementedError
+
+    def need(self, question: Question) -> Scratch:
+        """Return what a job needs, found once."""
+        if _NEED not in question.notes:
+            question.notes[_NEED] = self.estimate(question)
+        need = question.notes[_NEED]
+        assert isinstance(need, Scratch)
+        return need
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Compare what is needed with what there is."""
+        need, have = self.need(question), scratch_for_jobs(question)[rows]
+        wanted = np.where(_reads_directly(question)[rows], float(need.direct), float(need.copied))
+        codes: Codes = ((wanted > have) & (have != 0)) * np.uint8(2)
+        if question.task.rule("IL") == 2 and not question.chunk.is_merging:
+            no_direct = question.columns.unit_flags(
+                "no direct input", lambda unit: not unit.direct_access_lan and unit.maxinputsize != ALWAYS_DIRECT
+            )
+            codes[no_direct[rows]] = 1
+        return codes
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return need and limit, MiB."""
+        queue = question.columns.queues[row]
+        if reason.tag == "remoteio":
+            return {"direct_access_lan": queue.direct_access_lan, "maxinputsize": queue.maxinputsize}
+        direct, need = bool(_reads_directly(question)[row]), self.need(question)
+        return {
+            "kind": "scratch",
+            "scratch_need_mb": need.direct if direct else need.copied,
+            "scratch_have_mb": float(scratch_for_jobs(question)[row]),
+            "maxwdir": queue.maxwdir,
+            "reads_directly": direct,
+        }
+
+
+def _reads_directly(question: Question) -> Booleans:
+    task, merging = question.task, question.chunk.is_merging
+    key = ("reads directly", merging, task.copies_input, task.has_rule("IL"))
+    return question.columns.unit_flags(key, lambda unit: reads_directly(task, unit, merging=merging))
+
+
+def scratch_for_jobs(question: Question) -> Floats:
+    """Return the MiB of scratch of one job at each row; 0 is no limit. Cores are those of the unified queue."""
+    task = question.task
+    event_service = question.activity == PRODUCTION and bool(task.event_service)
+    key = ("scratch", question.asks_for_cores or event_service)
+    return question.columns.unit_numbers_of(
+        key, lambda unit: available_scratch(task, unit, event_service=event_service)
+    )
