@@ -99,7 +99,8 @@ def architecture(_: str, given: Any, wanted: Any) -> list[str]:
 
 
 def versions(_: str, given: Any, wanted: Any) -> list[str]:
-    return differences(satisfies(given["version"], given["constraint"]), wanted)
+    version = given["version"]
+    return differences(None if version is None else satisfies(version, given["constraint"]), wanted)
 
 
 RUNNERS = {

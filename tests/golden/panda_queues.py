@@ -75,6 +75,10 @@ def cric_to_queue(_: str, given: Any, wanted: Any) -> list[str]:
     queue = read_queue("Q", {**QUEUE, **given["cric"]}).queue
     # Whether a queue is unified was recorded before it is split, when PanDA does not know yet.
     wanted = {name: value for name, value in wanted.items() if name != "is_unified"}
+    # An empty policy and no policy, no parameters and none of them, are one to fairq.
+    same = {"fairsharePolicy": wanted.get("fairsharePolicy") or None}
+    same |= {"extra_queue_params": wanted.get("extra_queue_params") or {}}
+    wanted |= {name: value for name, value in same.items() if name in wanted}
     return differences({name: _value(queue, name) for name in wanted}, wanted)
 
 
@@ -88,7 +92,7 @@ def unified_split(_: str, given: Any, wanted: Any) -> list[str]:
         maxrss=given["maxrss"],
         maxwdir=given.get("maxwdir", wanted[given["queue"]].get("maxwdir", 0)),
     )
-    queues = [queue, *split_queue(queue, types)]
+    queues = [queue, *(split_queue(queue, types) if queue.is_unified else ())]
     found = {queue.name: {name: _value(queue, name) for name in wanted.get(queue.name, ())} for queue in queues}
     return differences(found, wanted)
 

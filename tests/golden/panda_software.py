@@ -48,7 +48,8 @@ def sw_check(world: SoftwareWorld, given: Any, wanted: Any) -> list[str]:
     found = {
         "accepted": sorted(name for name, verdict in verdicts.items() if verdict == "accepted"),
         "not_auto": sorted(name for name, verdict in verdicts.items() if verdict == "unjudged"),
-        "preference_weight": {name: factor for name, factor in factors.items() if factor != 1},
+        # Only those that are judged by what they publish are weighed by it.
+        "preference_weight": {n: factor for n, factor in factors.items() if factor != 1 and releases == ("AUTO",)},
     }
     return differences(found, wanted)
 

@@ -9,10 +9,15 @@ from tests.engine.brokerage.pools import QUEUE, ask, at, chunk, pool, queue, rea
 from tests.engine.brokerage.test_analysis import ask as ask_analysis
 from tests.engine.brokerage.test_analysis import names, reasons, users_pool
 
-from fairq.engine.brokerage.estimates.atom import smallest_job
+from fairq.engine.brokerage.availability import Replica
+from fairq.engine.brokerage.catchall import read_flags
+from fairq.engine.brokerage.cric import read_queue
+from fairq.engine.brokerage.estimates.atom import effective_events, smallest_job
 from fairq.engine.brokerage.estimates.scratch import analysis_scratch, reads_directly
 from fairq.engine.brokerage.model import Relation, Storage
+from fairq.engine.brokerage.platforms import resolve_platform
 from fairq.engine.brokerage.rules import PANDA
+from fairq.engine.brokerage.tasks import Chunk, Dataset, File, Task
 
 
 @pytest.mark.parametrize("kind", ["unified", "production"])
@@ -84,3 +89,60 @@ def test_files_on_tape_as_a_whole_are_counted_though_some_are_on_disk() -> None:
     world = replace(world, relations={**world.relations, "Q": places})
     (found,) = (one for one in ask(world, data=chunk(3)).candidates if one.queue == "Q")
     assert (found.local_files, found.tape_files) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("second", "events"),
+    [
+        (File("f0", 0, 100, 50, 99), 100),
+        (File("f1", 0, 100, 50, 99), 50),
+        (File("f0", 0, 100, 60, 99), 50),
+    ],
+    ids=["the same file goes on", "another file goes on", "a gap"],
+)
+def test_jobs_by_events_end_with_the_file(second: File, events: int) -> None:
+    data = Chunk((Dataset("ds", (File("f0", 0, 100, 0, 49), second)),))
+    assert smallest_job(Task(rules={"NE": "1000"}), data).events == events
+
+
+def test_jobs_by_events_go_on_from_the_end_of_a_file_to_the_beginning_of_another() -> None:
+    data = Chunk((Dataset("ds", (File("f0", 0, 100, 50, 99), File("f1", 0, 100, 0, 49))),))
+    assert smallest_job(Task(rules={"NE": "1000"}), data).events == 100
+
+
+def test_a_file_of_no_events_has_one() -> None:
+    assert effective_events(File("f", 0, 0)) == 1
+
+
+def test_what_is_found_of_a_dataset_of_no_files_does_not_count() -> None:
+    replica = Replica(Storage("D", "D"), found=1, total=0)
+    assert not replica.counts(10, 90)
+
+
+@pytest.mark.parametrize(
+    ("maxwdir", "maxinputsize", "scratch"),
+    [("x", None, 0), ("x", 0, 0), ("", 1000, 3000), ("x", -1, 1999), ("x", "y", 16336), (None, 1000, 0)],
+)
+def test_scratch_that_cannot_be_read(maxwdir: object, maxinputsize: object, scratch: float) -> None:
+    """It follows from what input a job may have, plus 2000 MiB."""
+    assert read_queue("Q", {"maxwdir": maxwdir, "maxinputsize": maxinputsize}).queue.maxwdir == scratch
+
+
+@pytest.mark.parametrize(
+    ("platform", "expected"),
+    [
+        ("(x86_64|aarch64)-el9-gcc13-opt", "x86_64-el9-gcc13-opt"),
+        ("(x86_64)-el9-gcc13-opt", "x86_64-el9-gcc13-opt"),
+        ("(x86_64|aarch64)-el9-gcc.*-opt", None),
+        ("(x86_64|aarch64)", None),
+    ],
+)
+def test_only_plain_alternatives_are_resolved_by_the_architecture_of_the_queue(
+    platform: str, expected: str | None
+) -> None:
+    entry = {"cmtconfigs": ["x86_64-slc6"], "architectures": [{"type": "cpu", "arch": ["x86_64"]}]}
+    assert resolve_platform(platform, None, entry) == expected
+
+
+def test_a_flag_without_a_value_names_no_nucleus() -> None:
+    assert read_flags("", {"secondaryNucleus": ""}).secondary_nucleus is None

@@ -49,7 +49,7 @@ class Replica(NamedTuple):
         """
         if self.is_complete:
             return True
-        if not self.found:
+        if not self.found or not self.total:
             return False
         return self.total - self.found <= max_missing or self.found / self.total * 100 >= min_completeness
 

@@ -97,7 +97,7 @@ class _Source:
 
     def word(self, name: str) -> str | None:
         value = self.value(name)
-        return None if value is None else str(value)
+        return str(value) if value else None
 
     def one_of(self, name: str, known: tuple[str, ...]) -> str | None:
         value = self.value(name)

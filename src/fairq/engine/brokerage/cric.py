@@ -58,7 +58,10 @@ def read_queue(name: str, fields: Mapping[str, Any], *, role: str = "", site: st
     catchall = reader.text("catchall")
     corecount = reader.integer("corecount", least=0)
     maxinputsize = reader.number("maxinputsize", least=-1)
-    maxwdir = reader.number("maxwdir", least=0, otherwise=_default_scratch(maxinputsize)) or 0
+    scratch = _default_scratch(fields.get("maxinputsize"))
+    maxwdir = reader.number("maxwdir", least=0, otherwise=scratch) or 0
+    if fields.get("maxwdir") == "":
+        maxwdir = scratch
     maxrss, minrss = reader.number("maxrss", least=0), reader.number("minrss", least=0)
     if corecount and read_flags(catchall, params).per_core_attr:
         maxrss, minrss, maxwdir = _times(maxrss, corecount), _times(minrss, corecount), maxwdir * corecount
@@ -94,8 +97,11 @@ def read_queue(name: str, fields: Mapping[str, Any], *, role: str = "", site: st
     return Reading(queue, tuple(reader.complaints))
 
 
-def _default_scratch(maxinputsize: float | None) -> float:
-    return maxinputsize + SCRATCH_BESIDE_INPUT if maxinputsize and maxinputsize > 0 else DEFAULT_SCRATCH
+def _default_scratch(maxinputsize: object) -> float:
+    # Where there is no limit on input either, scratch has none.
+    if maxinputsize is None or maxinputsize == 0:
+        return 0
+    return maxinputsize + SCRATCH_BESIDE_INPUT if isinstance(maxinputsize, (int, float)) else DEFAULT_SCRATCH
 
 
 def _times(value: float | None, cores: int) -> float | None:

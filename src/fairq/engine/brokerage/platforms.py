@@ -8,7 +8,8 @@ from fairq.engine.brokerage.hardware import ANY, cpu_architectures
 from fairq.engine.brokerage.software import Entry
 
 _WILD = re.compile(r"[*+?|()\[\]{}\\^$]")
-_ALTERNATION = re.compile(r"^\(([^()|]+(?:\|[^()|]+)+)\)(.*)$")
+_PLAIN = r"[\w.+-]+"
+_ALTERNATION = re.compile(rf"\(({_PLAIN}(?:\|{_PLAIN})*)\)({_PLAIN})", re.ASCII)
 
 
 def is_pattern(platform: str | None) -> bool:
@@ -30,8 +31,8 @@ def resolve_platform(platform: str | None, base_platform: str | None, entry: Ent
     """Return what *platform* comes out as at the queue that publishes *entry*; None: nothing to resolve, or impossible.
 
     A platform that the queue lists needs no resolving. Otherwise it is the first listed one that the expression matches
-    as a whole, or, for ``(x86_64|aarch64)-...``, the first alternative that is a CPU architecture of the queue. The
-    base platform is put behind (PanDA resolve_cmt_config).
+    as a whole, or, for ``(x86_64|aarch64)-...`` with nothing but plain words in it, the first alternative that is a
+    CPU architecture of the queue. The base platform is put behind (PanDA resolve_cmt_config).
     """
     if entry is None or not platform:
         return None
@@ -51,7 +52,7 @@ def _first_match(platform: str, listed: list[str]) -> str | None:
 
 
 def _first_alternative(platform: str, entry: Entry) -> str | None:
-    found = _ALTERNATION.match(platform)
+    found = _ALTERNATION.fullmatch(platform)
     if not found:
         return None
     arches = cpu_architectures(entry.get("architectures"))

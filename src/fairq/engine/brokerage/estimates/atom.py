@@ -29,7 +29,7 @@ def effective_events(file: File) -> int:
     """Return the events of a file that are read: those of its range (at least 1), else all, else 1."""
     if file.start_event is not None and file.end_event is not None:
         return max(file.end_event - file.start_event + 1, 1)
-    return 1 if file.events is None else file.events
+    return file.events or 1
 
 
 def effective_mib(file: File) -> float:
@@ -114,5 +114,8 @@ def follows(before: File, after: File) -> bool:
     """Return whether the events of one file are followed by those of another; files without ranges always are."""
     if before.end_event is None or after.start_event is None:
         return True
+    # Events go on in the same file, or from the end of one to the beginning of another.
     first = before.end_event + 1
-    return after.start_event == first or (first == before.events and after.start_event == 0)
+    if first == before.events:
+        return after.start_event == 0
+    return after.start_event == first and after.lfn == before.lfn
