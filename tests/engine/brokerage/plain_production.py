@@ -48,6 +48,8 @@ class Plain:
         self.single = self.given is not None and len(self.given) <= 1
         self.members = {q.name for q in self.queues.values() if self.produces(q) and task.nucleus and (
             q.role == "nucleus" and q.site == task.nucleus)}  # fmt: skip
+        if not self.members:
+            self.members = {q.name for q in self.queues.values() if self.produces(q) and q.site == task.nucleus}
         first = next((name for name in world.queues if any(self.queues[m].unit == name for m in self.members)), None)
         self.nucleus = self.storage_of(first) if first else Endpoints()
 
@@ -227,6 +229,8 @@ class Plain:
                 files = (places[storage.rse] if places.get(storage.rse) is not None else dataset.lfns) if (
                     storage.rse in places) else frozenset()  # fmt: skip
                 found = (files or frozenset()) & dataset.lfns
+                if found and self.merging:
+                    found = dataset.lfns
                 if not whole or found == dataset.lfns:
                     held |= found
         return sum(self.chunk.sizes[name] for name in held), len(held)
