@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from fairq.ad_table import AdTable
@@ -23,6 +23,17 @@ def load_all(state: State) -> list[SlotRecord]:
 def load(state: State, name: str) -> list[SlotRecord]:
     """Return the slots of this name in pool order: more than one if they differ in address only."""
     return _records(state.connection.execute(f"{_SELECT} WHERE name = ? ORDER BY id", (name,)).fetchall())
+
+
+def rewrite_ads(state: State, numbers: Iterable[int], change: Callable[[Ad], Ad]) -> None:
+    """Store what *change* makes of the ads of the slots of these numbers."""
+    wanted = [(number,) for number in numbers]
+    find = state.connection.execute
+    texts = [find("SELECT ad FROM slot WHERE id = ?", number).fetchone()[0] for number in wanted]
+    new = (rows.dumps(change(ad)) for ad in rows.loads_all(texts))
+    state.connection.executemany(
+        "UPDATE slot SET ad = ? WHERE id = ?", ((ad, number) for ad, (number,) in zip(new, wanted, strict=True))
+    )
 
 
 def load_ads(state: State) -> list[Ad]:

@@ -91,7 +91,6 @@ _CLAIM_ATTRIBUTES = frozenset(
 
 def without_claim(ad: Ad, now: int) -> Ad:
     """Return an imported slot's ad as it is once its claim has ended at *now*."""
-    free = {name: value for name, value in ad.items() if name.lower() not in _CLAIM_ATTRIBUTES}
     state = {
         "State": "Unclaimed",
         "Activity": "Idle",
@@ -99,5 +98,5 @@ def without_claim(ad: Ad, now: int) -> Ad:
         "EnteredCurrentState": now,
         "EnteredCurrentActivity": now,
     }
-    names = {name.lower() for name in state}
-    return {name: value for name, value in free.items() if name.lower() not in names} | state
+    gone = _CLAIM_ATTRIBUTES | {name.lower() for name in state}
+    return {name: value for name, value in ad.items() if name.lower() not in gone} | state

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.leases import ExpiredLease
-from fairq.records import Actor, Change, Claim, CycleRecord, JobStatus, MatchRecord, Run, SlotRecord
+from fairq.records import Actor, Change, Claim, CycleRecord, JobStatus, MatchRecord, Run
 from fairq.state import claims, cycles, dynamic_slots, history, job_changes, meta, pilot_slots, runs, slots, submitters
 from fairq.state.connection import State
 from fairq.steps.claimed_ads import without_claim
@@ -69,13 +69,7 @@ def _end_preempted(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> No
     preempting = (row for match in cycle.decision.matches for row in match.victims)
     foreign = [row for row in preempting if row not in cycle.victims]
     if foreign:
-        records = slots.load_all(state)
-        slots.add(state, (_freed(records[row], now) for row in foreign))
-
-
-def _freed(slot: SlotRecord, now: int) -> SlotRecord:
-    slot.ad = without_claim(slot.ad, now)
-    return slot
+        slots.rewrite_ads(state, (pool.ids[row] for row in foreign), lambda ad: without_claim(ad, now))
 
 
 def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> None:

@@ -146,9 +146,10 @@ class Accountant:
         for record in self.records.values():
             record.resources_used = 0
             record.weighted_resources_used = record.hier_weighted_resources_used = 0.0
+        sums = _Sums()
         for held in self.charges.values():
-            chain = self._chains.get(held.submitter) or self._chain(held.submitter)
-            self._count(chain, held.slot_weight)
+            sums.add(held.submitter, held.slot_weight)
+        self._count_all(sums)
 
     def check_matches(self, slots: Iterable[SlotUse], now: int) -> None:
         """Bring the charges in line with the pool as found, once per cycle, after `update`.
@@ -161,9 +162,17 @@ class Accountant:
             use = found.get(slot)
             if use is None or not (use.matched or use.submitter == held.submitter):
                 self.remove_match(slot, now)
-        for use in found.values():
-            if use.submitter is not None:
-                self.add_match(use.submitter, use.slot, use.slot_weight, now)
+        sums = _Sums()
+        for slot, submitter, weight, _ in found.values():
+            if submitter is None:
+                continue
+            charged = self.charges.get(slot)
+            if charged is None:
+                self.charges[slot] = SlotCharge(submitter, weight, now)
+                sums.add(submitter, weight)
+            elif charged.submitter != submitter:
+                self.add_match(submitter, slot, weight, now)
+        self._count_all(sums, early=now - self.last_update)
         if self.policy.count_preempted:
             self.recount()
 
@@ -179,11 +188,8 @@ class Accountant:
             self.remove_match(slot, now)
         self.charges[slot] = SlotCharge(submitter, weight, now)
         chain = self._chains.get(submitter) or self._chain(submitter)
-        self._count(chain, weight)
-        # The next update charges the whole stretch since the last one: take off the part before now.
-        early = now - self.last_update
-        if early > 0 and self.last_update > 0:
-            self._correct(chain, -early, weight)
+        self._count(chain, 1, weight)
+        self._take_off(chain, now - self.last_update, 1, weight)
 
     def preempt(self, submitter: str, slot: Hashable, weight: float, now: int) -> None:
         """Charge *slot* to *submitter*, who takes it from whoever has it (perhaps from another job of its own).
@@ -214,7 +220,7 @@ class Accountant:
         # (HTCondor counts from the match, which takes that part off twice; there matches and updates coincide.)
         late = now - self.last_update
         if late > 0 and self.last_update > 0:
-            self._correct(chain, late, weight)
+            self._correct(chain, late, 1, weight)
 
     def _chain(self, submitter: str) -> _Chain:
         group = self.group_of(submitter)
@@ -224,23 +230,42 @@ class Accountant:
         chain = self._chains[submitter] = _Chain(self.record(submitter), charged_group, subtree)
         return chain
 
+    def _count_all(self, sums: _Sums, early: int = 0) -> None:
+        for submitter, (slots, weight) in sums.items():
+            chain = self._chains.get(submitter) or self._chain(submitter)
+            self._count(chain, slots, weight)
+            self._take_off(chain, early, slots, weight)
+
+    def _take_off(self, chain: _Chain, early: int, slots: int, weight: float) -> None:
+        """The next update charges the whole stretch since the last one: take off the *early* part of it."""
+        if early > 0 and self.last_update > 0:
+            self._correct(chain, -early, slots, weight)
+
     @staticmethod
-    def _count(chain: _Chain, weight: float) -> None:
+    def _count(chain: _Chain, slots: int, weight: float) -> None:
         member, group, subtree = chain
-        member.resources_used += 1
+        member.resources_used += slots
         member.weighted_resources_used += weight
         if group is not None:
-            group.resources_used += 1
+            group.resources_used += slots
             group.weighted_resources_used += weight
         for above in subtree:
             above.hier_weighted_resources_used += weight
 
     @staticmethod
-    def _correct(chain: _Chain, seconds: int, weight: float) -> None:
+    def _correct(chain: _Chain, seconds: int, slots: int, weight: float) -> None:
         for record in (chain.member, chain.group):
             if record is not None:
-                record.uncharged_time += seconds
+                record.uncharged_time += seconds * slots
                 record.weighted_uncharged_time += seconds * weight
+
+
+class _Sums(dict[str, tuple[int, float]]):
+    """Slots and slot weight per submitter."""
+
+    def add(self, submitter: str, weight: float) -> None:
+        slots, sum_of_weights = self.get(submitter, (0, 0.0))
+        self[submitter] = slots + 1, sum_of_weights + weight
 
 
 def _release(record: AccountingRecord, weight: float) -> None:

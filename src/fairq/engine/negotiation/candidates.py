@@ -144,6 +144,7 @@ class Candidates:
         self._holder_codes = np.array([self._codes[name] for name in holders.names], np.int64)
         self._last_admitted: tuple[object, object, NDArray[np.bool_]] | None = None
         self._last_allowed: tuple[object, object, NDArray[np.bool_]] | None = None
+        self._listed_last: tuple[Asker, Kind, NDArray[np.bool_]] | None = None
         self._free = free
         self._kinds: dict[tuple[int, int], Kind] = {}
         self._partitioned = (
@@ -182,11 +183,15 @@ class Candidates:
         """
         kind = self._kind(asker)
         reasons: tuple[int, ...] = (RANK,) if only_rank else (NONE, RANK)
+        allowed = self._holders.held
         if not self._any_held:
             reasons = () if only_rank else (NONE,)
-        elif not only_rank and self._admitted(asker).any():
-            reasons = (NONE, RANK, PRIO)
-        allowed = self._allowed(asker, kind)
+        else:
+            admitted = self._admitted(asker)
+            allowed = self._allowed(asker, kind, admitted)
+            if not only_rank and admitted.any():
+                reasons = (NONE, RANK, PRIO)
+            self._listed_last = asker, kind, admitted
 
         lanes = [lane for lane in kind.lanes if lane.state in reasons]
         if self._partitioned is not None and not only_rank:
@@ -216,11 +221,9 @@ class Candidates:
 
         return find
 
-    def _allowed(self, asker: Asker, kind: Kind) -> NDArray[np.bool_]:
+    def _allowed(self, asker: Asker, kind: Kind, admitted: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The slots with a holder that may be taken from it, for all but the limits."""
-        if not self._any_held:
-            return self._holders.held
-        state, admitted = kind.ordering.state, self._admitted(asker)
+        state = kind.ordering.state
         key = (id(state), id(admitted), asker.submitter)
         if self._last_allowed is None or self._last_allowed[0] != key:
             allowed = (state == RANK) | (admitted & ~self._own(asker.submitter))
@@ -278,14 +281,15 @@ class Candidates:
         """The place of every slot in the order that the job prefers, 0 the best, suitable or not."""
         return self._kind(asker).place
 
-    def refused_by_policy(self, asker: Asker) -> Callable[[], bool]:
-        """The test whether the preemption policy keeps some slot from this job that it could use otherwise.
+    def refused_by_policy(self) -> Callable[[], bool]:
+        """The test whether the preemption policy keeps some slot from the job that the last list was built for.
 
-        The policy is taken as it stands now, when the list is built, whenever the test is made.
+        These are slots that it could use otherwise. The policy is taken as it stood when the list was built,
+        whenever the test is made.
         """
-        if not self._any_held:
+        if self._listed_last is None:
             return lambda: False
-        kind, held, admitted = self._kind(asker), self._holders.held, self._admitted(asker)
+        (asker, kind, admitted), held = self._listed_last, self._holders.held
 
         def refused() -> bool:
             slots = kind.suitable & held & (kind.ordering.state != RANK) & ~admitted & self._free.mask()

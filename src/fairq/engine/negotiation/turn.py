@@ -167,7 +167,7 @@ class Turn:
         if self._list is None or self._listed_for != wanted or not self._still_valid(autocluster, self._list):
             asker = self._asker_of(autocluster)
             matches = self._candidates.match_list(asker, only_rank, self._limits)
-            self._refused_by_policy = self._candidates.refused_by_policy(asker)
+            self._refused_by_policy = self._candidates.refused_by_policy()
             self._list = matches if job_limits is None else job_limits.narrow(matches)
             self._listed_for = wanted
             if not self._policy.preemption_rank_stable:
