@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairq.engine.brokerage.catchall import Flags, read_flags
-from fairq.engine.brokerage.columns import Booleans, Columns
+from fairq.engine.brokerage.columns import Booleans, Columns, Floats
 from fairq.engine.brokerage.model import Queue
 from fairq.engine.brokerage.tasks import ANALYSIS, PRODUCTION, Activity
 
@@ -50,3 +50,25 @@ def runs(columns: Columns, activity: Activity) -> Booleans:
         return np.array([activity in kind for kind in kinds], dtype=np.bool_) & listed(columns)
 
     return columns.kept(("runs", activity), make)
+
+
+def has_flag(columns: Columns, name: str) -> Booleans:
+    """Return for each row whether the flag *name* of `Flags` is set."""
+    return columns.kept(
+        ("flag of queue", name), lambda: np.array([getattr(flags, name) for flags in flags_of(columns)], np.bool_)
+    )
+
+
+def flag_numbers(columns: Columns, name: str) -> Floats:
+    """Return the number *name* among the `Flags` of each row; NaN where it is not given."""
+
+    def make() -> Floats:
+        numbers = [getattr(flags, name) for flags in flags_of(columns)]
+        return np.array([np.nan if number is None else number for number in numbers], dtype=np.float64)
+
+    return columns.kept(("flag number", name), make)
+
+
+def takes_jumbo_jobs(columns: Columns) -> Booleans:
+    """Return for each row whether jumbo jobs run there."""
+    return has_flag(columns, "use_jumbo_jobs")

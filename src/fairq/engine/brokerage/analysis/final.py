@@ -10,10 +10,10 @@ from fairq.engine.brokerage.analysis.selection import rows_called, select
 from fairq.engine.brokerage.analysis.sources import sources_of
 from fairq.engine.brokerage.columns import Booleans
 from fairq.engine.brokerage.plugin import Codes, Details, Phase, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.production.final import MOST_CANDIDATES, STAGE, weighing_of
 from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.queue_kinds import flags_of
+from fairq.engine.brokerage.queue_kinds import has_flag
 from fairq.engine.brokerage.tasks import ANALYSIS
+from fairq.engine.brokerage.weighing import FINAL_STAGE, MOST_CANDIDATES, least_weight, weighing_of
 
 _ANALYSIS = frozenset({ANALYSIS})
 
@@ -22,7 +22,7 @@ class Problems(PlainFilter):
     """Queues with a temporary problem go last of all; the one that the task is given stays."""
 
     name = "problems"
-    stage = STAGE
+    stage = FINAL_STAGE
     phase: Phase = "after"
     place = 3100
     activities = _ANALYSIS
@@ -66,7 +66,7 @@ class TenBest(PlainFilter):
     """
 
     name = "analysis ten best"
-    stage = STAGE
+    stage = FINAL_STAGE
     phase: Phase = "after"
     place = 3200
     activities = _ANALYSIS
@@ -103,7 +103,7 @@ class LeastWeight(PlainFilter):
     """Candidates need a minimum weight where one is configured for the label and share, or the label."""
 
     name = "analysis minimum weight"
-    stage = STAGE
+    stage = FINAL_STAGE
     phase: Phase = "after"
     place = 3300
     activities = _ANALYSIS
@@ -111,24 +111,19 @@ class LeastWeight(PlainFilter):
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse below the minimum."""
-        least = _least_weight(question)
+        least = least_weight(question)
         return weighing_of(question).weight[rows] < least if least > 0 else None
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return weight and minimum."""
-        return {"weight": float(weighing_of(question).weight[row]), "MIN_WEIGHT": _least_weight(question)}
-
-
-def _least_weight(question: Question) -> float:
-    task = question.task
-    return question.config.amount("jobbroker.MIN_WEIGHT", f"{task.label}_{task.gshare}", task.label)
+        return {"weight": float(weighing_of(question).weight[row]), "MIN_WEIGHT": least_weight(question)}
 
 
 class LocalDataOnly(PlainFilter):
     """Queues that take local input only and miss some."""
 
     name = "local data only"
-    stage = STAGE
+    stage = FINAL_STAGE
     phase: Phase = "after"
     place = 3400
     activities = _ANALYSIS
@@ -137,9 +132,7 @@ class LocalDataOnly(PlainFilter):
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse them."""
         columns = question.columns
-        picky = columns.kept(
-            "only local data", lambda: np.array([f.use_only_local_data for f in flags_of(columns)], dtype=np.bool_)
-        )
+        picky = has_flag(columns, "use_only_local_data")
         if not question.chunk.datasets or not picky[rows].any():
             return None
         result: Codes = (picky & ~local_data(question).whole)[rows]

@@ -33,19 +33,18 @@ from fairq.engine.brokerage.analysis.sources import has_second_pass
 from fairq.engine.brokerage.analysis.stops import STOPS, stop_of
 from fairq.engine.brokerage.analysis.storage_check import Storage
 from fairq.engine.brokerage.analysis.weights import WEIGHTS
+from fairq.engine.brokerage.checks.candidates import NoPseudoQueue
 from fairq.engine.brokerage.checks.scratch import scratch_for_jobs
 from fairq.engine.brokerage.columns import Columns
 from fairq.engine.brokerage.outcome import Candidate, Outcome
 from fairq.engine.brokerage.pending import retry_after
 from fairq.engine.brokerage.plan import Plan
 from fairq.engine.brokerage.plugin import Filter, Rows, Weight
-from fairq.engine.brokerage.production.final import weighing_of
-from fairq.engine.brokerage.production.flow import weigh
-from fairq.engine.brokerage.production.listing import NoPseudoQueue
 from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.rules import DOCUMENTED, Rules
 from fairq.engine.brokerage.sieve import UNDECIDED, Sieve, StageCount
 from fairq.engine.brokerage.tasks import ANALYSIS, Chunk, Task
+from fairq.engine.brokerage.weighing import weigh, weighing_of
 
 FILTERS: tuple[Filter, ...] = (
     NoPseudoQueue(ANALYSIS),

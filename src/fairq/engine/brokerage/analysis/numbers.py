@@ -6,11 +6,8 @@ import numpy as np
 
 from fairq.engine.brokerage.columns import Floats
 from fairq.engine.brokerage.job_numbers import QUEUED
-from fairq.engine.brokerage.production.queue_state import pilot_counts, slots_asked
 from fairq.engine.brokerage.question import Question
-
-MOST_WORKERS = 20
-"""Batch workers that stand in for running jobs where hardly any run."""
+from fairq.engine.brokerage.supply import with_slots, with_workers
 
 
 def running(question: Question) -> Floats:
@@ -49,21 +46,7 @@ def counted_running(question: Question) -> Floats:
     columns, task = question.columns, question.task
 
     def make() -> Floats:
-        real = running(question)
-        workers = np.minimum(_workers(question), MOST_WORKERS)
-        stand_in = (pilot_counts(columns) > 0) & (real < MOST_WORKERS) & (workers > real)
-        count = np.where(stand_in, workers, real)
-        asked = slots_asked(columns, task.gshare, task.resource_type)
-        cores = np.maximum(columns.numbers("corecount", lambda queue: queue.corecount), 1)
-        starting = columns.job_counts(task.gshare, "starting")
-        filled = np.where(asked == 0, starting + count, np.maximum(np.floor(asked / cores), count))
-        return np.where(np.isnan(asked), count, filled)
+        count = with_workers(columns, running(question), np.ones(len(columns), dtype=np.bool_))
+        return with_slots(columns, count, task.gshare, task.resource_type)
 
     return columns.kept(("analysis nRun", task.gshare, task.resource_type), make)
-
-
-def _workers(question: Question) -> Floats:
-    workers = question.world.workers
-    return question.columns.unit_numbers_of(
-        "batch workers", lambda unit: sum(workers.get(unit.name, {}).get(s, 0) for s in ("submitted", "running"))
-    )

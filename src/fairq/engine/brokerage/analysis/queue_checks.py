@@ -7,14 +7,14 @@ import numpy as np
 from fairq.engine.brokerage.analysis.selection import rows_called, select
 from fairq.engine.brokerage.architecture import read_architecture
 from fairq.engine.brokerage.checks.cores import CoresCheck
+from fairq.engine.brokerage.checks.disk_traffic import DiskIOCheck, MaxIoIntensityCheck
+from fairq.engine.brokerage.checks.shares import ZeroShareCheck
 from fairq.engine.brokerage.columns import Floats
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.production.queue_state import pilot_counts
-from fairq.engine.brokerage.production.task_kind import MaxIoIntensity as MaxIoIntensityOfProduction
-from fairq.engine.brokerage.production.task_kind import ZeroShare as ZeroShareOfProduction
 from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.queue_kinds import flags_of
+from fairq.engine.brokerage.queue_kinds import has_flag
 from fairq.engine.brokerage.software import ALL, Needs, judge
+from fairq.engine.brokerage.supply import pilot_counts
 from fairq.engine.brokerage.tasks import ANALYSIS
 from fairq.engine.brokerage.world import Failures
 
@@ -52,7 +52,7 @@ class Status(PlainFilter):
         return {"status": question.columns.queues[row].status}
 
 
-class ZeroShare(ZeroShareOfProduction):
+class ZeroShare(ZeroShareCheck):
     """The queue's fair share policy must leave the task a share."""
 
     name = "analysis zeroshare"
@@ -64,41 +64,16 @@ class ZeroShare(ZeroShareOfProduction):
         return select(question).single is None
 
 
-class DiskIO(PlainFilter):
+class DiskIO(DiskIOCheck):
     """A queue with too much disk traffic takes no tasks that make much themselves."""
 
     name = "analysis diskIO"
-    stage = "diskIO check"
     place = 400
     activities = _ANALYSIS
     reasons = (Reason("diskIO", "disk traffic of the queue and of the task are over the limit"),)
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
-        """Refuse where both are over the limit."""
-        if not question.task.disk_io:
-            return None
-        usage, limit, own = self._numbers(question)
-        return ((usage > limit) & (own > limit))[rows]
 
-    def _numbers(self, question: Question) -> tuple[Floats, Floats, Floats]:
-        columns, task = question.columns, question.task
-        default = question.config.amount("jobbroker.MAX_DISKIO_DEFAULT")
-        usage = columns.unit_numbers_of("disk traffic", lambda unit: columns.world.disk_io.get(unit.name, 0))
-        limit = columns.unit_numbers_of(
-            ("disk traffic limit", default), lambda unit: unit.maxdiskio if unit.maxdiskio > 0 else default
-        )
-        own = np.full(len(columns), float(task.disk_io or 0))
-        if question.asks_for_cores:
-            own = own / np.maximum(columns.unit_numbers_of("unit cores", lambda unit: unit.corecount), 1)
-        return usage, limit, own
-
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
-        """Return the traffic of both and the limit, kB/s per core."""
-        usage, limit, own = self._numbers(question)
-        return {"usage": float(usage[row]), "limit": float(limit[row]), "diskIO": float(own[row])}
-
-
-class MaxIoIntensity(MaxIoIntensityOfProduction):
+class MaxIoIntensity(MaxIoIntensityCheck):
     """A queue may limit the I/O intensity of tasks."""
 
     name = "analysis max_io_intensity"
@@ -127,7 +102,7 @@ class GpuArchitecture(PlainFilter):
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse flagged queues that do not publish software, and all of them to tasks without a platform."""
         columns = question.columns
-        flagged = columns.kept("gpu flags", lambda: np.array([f.gpu for f in flags_of(columns)], dtype=np.bool_))
+        flagged = has_flag(columns, "gpu")
         if not flagged.any() or question.task.has_rule(HPO):
             return None
         platform = read_architecture(question.task.architecture, infer_cpu=question.rules.infer_cpu).sw_platform

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fairq.engine.brokerage.checks.candidates import CANDIDATES_STAGE
 from fairq.engine.brokerage.columns import Booleans, Columns
 from fairq.engine.brokerage.endpoints import USER
 from fairq.engine.brokerage.names import matches_any
 from fairq.engine.brokerage.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.production.listing import CANDIDATES_STAGE
 from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.queue_kinds import listed, runs
 from fairq.engine.brokerage.tasks import ANALYSIS

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fairq.engine.brokerage.analysis.selection import select
-from fairq.engine.brokerage.availability import VP_SUFFIX, Availability, Replica, availability
+from fairq.engine.brokerage.availability import Availability
+from fairq.engine.brokerage.checks.input import dataset_availability
 from fairq.engine.brokerage.endpoints import USER
 from fairq.engine.brokerage.plugin import Details
 from fairq.engine.brokerage.question import Question
@@ -44,7 +45,7 @@ def sources_of(question: Question) -> Sources:
 
 
 def _sources(question: Question) -> Sources:
-    available = {dataset.name: _available(question, dataset) for dataset in question.chunk.datasets}
+    available = {dataset.name: dataset_availability(question, dataset) for dataset in question.chunk.datasets}
     distributed = frozenset(each.name for each in question.chunk.datasets if _is_distributed(question, each))
     remote = all(one.remote_source for name, one in available.items() if name not in distributed)
     return Sources(available, distributed, remote)
@@ -60,18 +61,6 @@ def _is_distributed(question: Question, dataset: Dataset) -> bool:
         if rse in readers and is_candidate[readers[rse]].any()
     ]
     return bool(held) and (dataset.name.endswith(CONTAINER) or (dataset.distributed and not any(held)))
-
-
-def _available(question: Question, dataset: Dataset) -> Availability:
-    storages, total = question.world.storages, len(dataset.lfns)
-    replicas = [
-        Replica(storages[rse], total if held is None else len(held & dataset.lfns), total, rse.endswith(VP_SUFFIX))
-        for rse, held in question.world.replicas.get(dataset.name, {}).items()
-        if rse in storages
-    ]
-    config = question.config
-    most_missing = config.amount("anal_jobbroker.MAX_MISSING_INPUT_FILES")
-    return availability(replicas, most_missing, config.amount("anal_jobbroker.MIN_INPUT_COMPLETENESS"))
 
 
 def incomplete_input(question: Question) -> Details | None:

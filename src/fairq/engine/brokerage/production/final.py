@@ -16,19 +16,17 @@ from fairq.engine.brokerage.production.job_numbers import (
     type_cap,
 )
 from fairq.engine.brokerage.production.links import goes_to_one_queue
-from fairq.engine.brokerage.production.queue_state import takes_jumbo_jobs
 from fairq.engine.brokerage.production.weights import lacks_local_data, network_is_active, network_numbers
-from fairq.engine.brokerage.question import Question, Weighing
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.queue_kinds import takes_jumbo_jobs
 from fairq.engine.brokerage.tasks import PRODUCTION
-
-STAGE = "final check"
-MOST_CANDIDATES = 10
+from fairq.engine.brokerage.weighing import FINAL_STAGE, MOST_CANDIDATES, least_weight, weighing_of
 
 
 class FinalFilter(PlainFilter):
     """A filter after the weight; queues that the task uses for jumbo jobs are not looked at."""
 
-    stage = STAGE
+    stage = FINAL_STAGE
     phase: Phase = "after"
     activities = frozenset({PRODUCTION})
 
@@ -157,12 +155,6 @@ class TypeCap(FinalFilter):
         }
 
 
-def weighing_of(question: Question) -> Weighing:
-    """Return the weights, which exist after the filters."""
-    assert question.weighing is not None
-    return question.weighing
-
-
 def bootstrapped(question: Question) -> Booleans:
     """Return for every row whether it is to be tried out: nothing of the share runs or waits there.
 
@@ -184,7 +176,7 @@ class LeastWeight(FinalFilter):
 
     def refused(self, question: Question) -> Booleans | None:
         """Refuse below the minimum; queues to be tried out have no weight."""
-        least = _least_weight(question)
+        least = least_weight(question)
         if least <= 0:
             return None
         result: Booleans = (weighing_of(question).weight < least) & ~bootstrapped(question)
@@ -192,19 +184,14 @@ class LeastWeight(FinalFilter):
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return weight and minimum."""
-        return {"weight": float(weighing_of(question).weight[row]), "MIN_WEIGHT": _least_weight(question)}
-
-
-def _least_weight(question: Question) -> float:
-    task = question.task
-    return question.config.amount("jobbroker.MIN_WEIGHT", f"{task.label}_{task.gshare}", task.label)
+        return {"weight": float(weighing_of(question).weight[row]), "MIN_WEIGHT": least_weight(question)}
 
 
 class OneAtNucleus(PlainFilter):
     """A task with a negative ``t1Weight`` goes to the one queue where most is running."""
 
     name = "t1_weight"
-    stage = STAGE
+    stage = FINAL_STAGE
     phase: Phase = "after"
     place = 3800
     activities = frozenset({PRODUCTION})
@@ -234,7 +221,7 @@ class TenBest(PlainFilter):
     """The ten best are taken: queues to be tried out first, then by weight, equals by name."""
 
     name = "ten best"
-    stage = STAGE
+    stage = FINAL_STAGE
     phase: Phase = "after"
     place = 3900
     activities = frozenset({PRODUCTION})

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
+from fairq.engine.brokerage.checks.candidates import NoPseudoQueue
 from fairq.engine.brokerage.checks.scratch import scratch_for_jobs
 from fairq.engine.brokerage.columns import Columns
 from fairq.engine.brokerage.outcome import Candidate, Outcome
@@ -23,15 +22,14 @@ from fairq.engine.brokerage.production.final import (
     TypeCap,
     bootstrapped,
     ranking,
-    weighing_of,
 )
 from fairq.engine.brokerage.production.input_check import stop_for_input
 from fairq.engine.brokerage.production.input_data import file_counts
 from fairq.engine.brokerage.production.io_check import InputNearby
 from fairq.engine.brokerage.production.job_numbers import by_type, cap, queued, running, type_cap
 from fairq.engine.brokerage.production.links import FullChain, Link, T1Weight, Transferring
-from fairq.engine.brokerage.production.listing import GivenQueues, NoPseudoQueue, ProductionQueues, assign_given_queues
-from fairq.engine.brokerage.production.queue_state import Inactive, NoPilot, Pledge, Status, Urgent, takes_jumbo_jobs
+from fairq.engine.brokerage.production.listing import GivenQueues, ProductionQueues, assign_given_queues
+from fairq.engine.brokerage.production.queue_state import Inactive, NoPilot, Pledge, Status, Urgent
 from fairq.engine.brokerage.production.slots_needed import Cores, Memory, Network, ScratchDisk
 from fairq.engine.brokerage.production.software_check import PreferredLevel, Software, platform_at
 from fairq.engine.brokerage.production.storage_check import StorageCheck
@@ -45,10 +43,12 @@ from fairq.engine.brokerage.production.task_kind import (
 )
 from fairq.engine.brokerage.production.walltime import Walltime
 from fairq.engine.brokerage.production.weights import WEIGHTS as FACTORS
-from fairq.engine.brokerage.question import Question, Weighing
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.queue_kinds import takes_jumbo_jobs
 from fairq.engine.brokerage.rules import DOCUMENTED, Rules
 from fairq.engine.brokerage.sieve import Sieve
 from fairq.engine.brokerage.tasks import PRODUCTION, Chunk, Task
+from fairq.engine.brokerage.weighing import weigh, weighing_of
 
 FILTERS: tuple[Filter, ...] = (
     NoPseudoQueue(PRODUCTION),
@@ -120,22 +120,6 @@ def broker_production(task: Task, chunk: Chunk, columns: Columns, plan: Plan, ru
     if outcome.status != "assigned":
         outcome.retry_after = retry_after(task, PRODUCTION, rules)
     return outcome
-
-
-def weigh(question: Question, plan: Plan, rows: Rows) -> Weighing:
-    """Return the weights of *rows*: the product of all factors that count for the task."""
-    weighing = Weighing(len(question.columns), rows)
-    question.weighing = weighing
-    product = np.ones(len(rows))
-    for one in plan.weights:
-        if one.applies(question):
-            factor = one.factor(question, rows)
-            term = np.zeros(len(question.columns))
-            term[rows] = factor
-            weighing.terms[one.name] = term
-            product = product * factor
-    weighing.weight[rows] = product
-    return weighing
 
 
 def _candidates(question: Question, rows: Rows) -> list[Candidate]:

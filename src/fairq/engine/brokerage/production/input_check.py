@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fairq.engine.brokerage.availability import VP_SUFFIX, Availability, Replica, availability
+from fairq.engine.brokerage.checks.input import dataset_availability
 from fairq.engine.brokerage.plugin import Details
 from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.tasks import Dataset
 
 _KEY = "input sources"
 
@@ -47,16 +46,3 @@ def stop_for_input(question: Question) -> tuple[str, Details] | None:
         remote = remote and available.remote_source
     question.notes[_KEY] = Sources(remote, complete_at)
     return None
-
-
-def dataset_availability(question: Question, dataset: Dataset) -> Availability:
-    """Return what the replicas of one dataset come to."""
-    storages, total = question.world.storages, len(dataset.lfns)
-    replicas = [
-        Replica(storages[rse], total if held is None else len(held & dataset.lfns), total, rse.endswith(VP_SUFFIX))
-        for rse, held in question.world.replicas.get(dataset.name, {}).items()
-        if rse in storages
-    ]
-    config = question.config
-    most_missing = config.amount("jobbroker.MAX_MISSING_INPUT_FILES")
-    return availability(replicas, most_missing, config.amount("jobbroker.MIN_INPUT_COMPLETENESS"))

@@ -9,12 +9,9 @@ import numpy as np
 
 from fairq.engine.brokerage.columns import Booleans, Floats
 from fairq.engine.brokerage.production.input_data import input_data
-from fairq.engine.brokerage.production.queue_state import pilot_counts, slots_asked
 from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.supply import with_slots, with_workers
 from fairq.engine.brokerage.world import Counts
-
-MOST_WORKERS = 20
-"""Batch workers that stand in for running jobs where hardly any run."""
 
 RUNNING_FACTOR = 2
 """Queued jobs that a queue may have for each one running."""
@@ -47,25 +44,11 @@ def running(question: Question) -> Floats:
 
 def _bootstrapped(question: Question, piloted: bool) -> Floats:
     columns, task = question.columns, question.task
-    real = columns.job_counts(task.gshare or "", "running")
-    count = real
+    count = columns.job_counts(task.gshare or "", "running")
     if piloted:
-        workers = np.minimum(_workers(question), MOST_WORKERS)
         pulling = columns.unit_flags("pulls", lambda unit: unit.capability == "ucore" and unit.workflow == "pull_ups")
-        stand_in = pulling & (pilot_counts(columns) > 0) & (real < MOST_WORKERS) & (workers > real)
-        count = np.where(stand_in, workers, real)
-    asked = slots_asked(columns, task.gshare, task.resource_type)
-    cores = np.maximum(columns.numbers("corecount", lambda queue: queue.corecount), 1)
-    starting = columns.job_counts(task.gshare or "", "starting")
-    kept_filled = np.where(asked == 0, starting + count, np.maximum(np.floor(asked / cores), count))
-    return np.where(np.isnan(asked), count, kept_filled)
-
-
-def _workers(question: Question) -> Floats:
-    workers = question.world.workers
-    return question.columns.unit_numbers_of(
-        "workers", lambda unit: sum(workers.get(unit.name, {}).get(state, 0) for state in ("submitted", "running"))
-    )
+        count = with_workers(columns, count, pulling)
+    return with_slots(columns, count, task.gshare or "", task.resource_type)
 
 
 def by_type(question: Question) -> TypeNumbers:

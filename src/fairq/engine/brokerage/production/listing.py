@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairq.engine.brokerage.checks.candidates import CANDIDATES_STAGE
 from fairq.engine.brokerage.columns import Columns
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.queue_kinds import runs
-from fairq.engine.brokerage.tasks import PRODUCTION, Activity
+from fairq.engine.brokerage.tasks import PRODUCTION
 
-CANDIDATES_STAGE = "candidates"
 GIVEN = "given queues"
 
 MERGE_AGE = 24 * 3600.0
@@ -67,28 +67,6 @@ def _sharing_output(columns: Columns, name: str) -> set[int]:
         for row, queue in enumerate(columns.queues)
         if columns.unit_of[row] in readers and queue.status == "online" and production[row]
     }
-
-
-class NoPseudoQueue(PlainFilter):
-    """A unified queue whose slots no resource type fits has no pseudo queue that a task could go to."""
-
-    stage = CANDIDATES_STAGE
-    place = 5
-    reasons = (Reason("no_resource_type", "no resource type fits the slots of the unified queue"),)
-
-    def __init__(self, activity: Activity) -> None:
-        self.name = f"pseudo queues of {activity}"
-        self.activities = frozenset({activity})
-
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
-        """Refuse unified queues themselves, which are among the rows only if they have no pseudo queue."""
-        columns = question.columns
-        return columns.refusals("unified", lambda: columns.flags("unified", lambda queue: queue.is_unified), rows)
-
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
-        """Return the cores of the queue and the resource types."""
-        kinds = [kind.name for kind in question.world.resource_types]
-        return {"corecount": question.columns.queues[row].corecount, "resource_types": kinds}
 
 
 class GivenQueues(PlainFilter):

@@ -8,8 +8,8 @@ from fairq.engine.brokerage.columns import Booleans, Columns, Floats
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.production.nucleus import nucleus
 from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.queue_kinds import flags_of
-from fairq.engine.brokerage.slots import SlotTable, num_slots, slot_tables
+from fairq.engine.brokerage.queue_kinds import takes_jumbo_jobs
+from fairq.engine.brokerage.supply import pilot_counts, slots_asked
 from fairq.engine.brokerage.tasks import PRODUCTION
 
 INACTIVE_AFTER = 2 * 3600.0
@@ -30,31 +30,6 @@ def is_inactive(columns: Columns) -> Booleans:
         )
 
     return columns.unit_flags("inactive", lambda unit: inactive(unit.name))
-
-
-def pilot_counts(columns: Columns) -> Floats:
-    """Return the pilots of each row in the last 3 hours."""
-
-    def count(name: str) -> int:
-        pilots = columns.world.pilots.get(name)
-        return 0 if pilots is None else pilots.get_job + pilots.update_job
-
-    return columns.unit_numbers_of("pilots", lambda unit: count(unit.name))
-
-
-def slots_asked(columns: Columns, share: str | None, resource_type: str | None) -> Floats:
-    """Return ``numSlots`` of each row for a share and resource type; NaN where there is no such request."""
-
-    def make() -> Floats:
-        tables: dict[str, SlotTable] = columns.kept(
-            "slot tables", lambda: slot_tables(columns.world.slots, columns.world.now)
-        )
-        found = [
-            num_slots(tables[name], share, resource_type) if name in tables else None for name in columns.unit_names
-        ]
-        return columns.spread([np.nan if number is None else number for number in found])
-
-    return columns.kept(("slots", share, resource_type), make)
 
 
 class Status(PlainFilter):
@@ -226,10 +201,3 @@ class NoPilot(PlainFilter):
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return the count of pilots."""
         return {"nPilot": int(pilot_counts(question.columns)[row])}
-
-
-def takes_jumbo_jobs(columns: Columns) -> Booleans:
-    """Return for each row whether jumbo jobs run there."""
-    return columns.kept(
-        "jumbo queues", lambda: np.array([flags.use_jumbo_jobs for flags in flags_of(columns)], dtype=np.bool_)
-    )

@@ -4,76 +4,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairq.engine.brokerage.catchall import Flags
-from fairq.engine.brokerage.columns import Columns
-from fairq.engine.brokerage.fairshare_policy import Asker, deciding_part, has_zero_share, process_group
+from fairq.engine.brokerage.checks.disk_traffic import DiskIOCheck, MaxIoIntensityCheck
+from fairq.engine.brokerage.checks.shares import ZeroShareCheck
+from fairq.engine.brokerage.columns import Floats
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.production.queue_state import takes_jumbo_jobs
 from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.queue_kinds import flags_of
+from fairq.engine.brokerage.queue_kinds import flag_numbers, takes_jumbo_jobs
 from fairq.engine.brokerage.tasks import PRODUCTION
 
 _PRODUCTION = frozenset({PRODUCTION})
 
 
-def flag_numbers(columns: Columns, name: str) -> np.ndarray:
-    """Return a number among the flags of each row; NaN where it is not given."""
-
-    def value(flags: Flags) -> float:
-        number = getattr(flags, name)
-        return np.nan if number is None else float(number)
-
-    return columns.kept(("flag number", name), lambda: np.array([value(flags) for flags in flags_of(columns)]))
-
-
-class ZeroShare(PlainFilter):
+class ZeroShare(ZeroShareCheck):
     """The queue's fair share policy must leave the task a share."""
 
     name = "zeroshare"
-    stage = "zero share check"
     place = 500
     activities = _PRODUCTION
-    reasons = (Reason("zeroshare", "the queue's fairsharepolicy leaves the task no share"),)
 
     def applies(self, question: Question) -> bool:
         """Leave the shares for tests alone, except for a given queue and a label that is not production."""
         if question.preassigned == "single" and question.task.label != "managed":
             return True
         return question.task.gshare not in {"test", "validation"}
-
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
-        """Ask each distinct policy once."""
-        columns, asker = question.columns, asker_of(question)
-        policies, policy_of = columns.kept("policies", lambda: _policies(columns))
-        return columns.refusals(
-            ("zeroshare", asker),
-            lambda: np.array([has_zero_share(policy, asker) for policy in policies], dtype=np.bool_),
-            policy_of[rows],
-        )
-
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
-        """Return the policy and the part of it that decided."""
-        policy = question.columns.queues[row].fairsharepolicy
-        part = deciding_part(policy, asker_of(question))
-        return {"fairsharepolicy": policy, "decided_by": part.text if part else None}
-
-
-def _policies(columns: Columns) -> tuple[list[str], np.ndarray]:
-    policies = sorted({queue.fairsharepolicy for queue in columns.queues})
-    numbers = {policy: number for number, policy in enumerate(policies)}
-    return policies, np.array([numbers[queue.fairsharepolicy] for queue in columns.queues], dtype=np.intp)
-
-
-def asker_of(question: Question) -> Asker:
-    """Return what fair share policies look at."""
-    task = question.task
-    return Asker(
-        process_group(task.processing_type),
-        task.working_group,
-        task.gshare,
-        task.current_priority,
-        question.chunk.is_merging,
-    )
 
 
 class Jumbo(PlainFilter):
@@ -122,65 +75,29 @@ class JumboEvents(PlainFilter):
         return {"ready_events": question.chunk.ready_events, "minEventsForJumbo": wanted}
 
 
-class DiskIO(PlainFilter):
+class DiskIO(DiskIOCheck):
     """A queue with too much disk traffic takes no tasks that make much themselves."""
 
     name = "diskIO"
-    stage = "diskIO check"
     place = 700
     activities = _PRODUCTION
     reasons = (Reason("diskIO", "disk traffic of the queue and of the task are over the limit", hard=False),)
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
-        """Refuse where both are over the limit."""
-        if not question.task.disk_io:
-            return None
-        usage, limit, own = self._numbers(question)
-        codes: Codes = (usage > limit) & (usage != 0) & (limit != 0) & (own > limit) & (own != 0)
-        return codes[rows]
-
-    def _numbers(self, question: Question) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        columns, task = question.columns, question.task
-        default = question.config.amount("jobbroker.MAX_DISKIO_DEFAULT")
-        usage = columns.unit_numbers_of("disk traffic", lambda unit: columns.world.disk_io.get(unit.name, 0))
-        limit = columns.unit_numbers_of(
-            ("disk traffic limit", default), lambda unit: unit.maxdiskio if unit.maxdiskio > 0 else default
-        )
-        own = np.full(len(columns), float(task.disk_io or 0))
-        if question.asks_for_cores:
-            cores = columns.unit_numbers_of("unit cores", lambda unit: unit.corecount)
-            own = own / np.maximum(cores, 1)
-            if question.rules.disk_io_per_core == "rounded_down":
-                own = np.where(cores > 0, np.floor(own), own)
-        return usage, limit, own
-
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
-        """Return the traffic of both and the limit, kB/s per core."""
-        usage, limit, own = self._numbers(question)
-        return {"usage": float(usage[row]), "limit": float(limit[row]), "diskIO": float(own[row])}
+    def own_traffic(self, question: Question) -> Floats:
+        """Return the traffic per core; PanDA's code rounds it down (section 15 row 9)."""
+        own = super().own_traffic(question)
+        if question.asks_for_cores and question.rules.disk_io_per_core == "rounded_down":
+            cores = question.columns.unit_numbers_of("unit cores", lambda unit: unit.corecount)
+            own = np.where(cores > 0, np.floor(own), own)
+        return own
 
 
-class MaxIoIntensity(PlainFilter):
+class MaxIoIntensity(MaxIoIntensityCheck):
     """A queue may limit the I/O intensity of tasks."""
 
     name = "max_io_intensity"
-    stage = "max IO intensity check"
     place = 1900
     activities = _PRODUCTION
-    reasons = (Reason("max_io_intensity", "the task's I/O intensity is above what the queue takes"),)
-
-    def applies(self, question: Question) -> bool:
-        """Look at tasks that state it, merges left out."""
-        return bool(question.task.io_intensity) and not question.chunk.is_merging
-
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
-        """Refuse above the limit."""
-        return (question.task.io_intensity or 0) > flag_numbers(question.columns, "max_io_intensity")[rows]
-
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
-        """Return intensity and limit, kB/s."""
-        limit = float(flag_numbers(question.columns, "max_io_intensity")[row])
-        return {"ioIntensity": question.task.io_intensity, "max_io_intensity": limit}
 
 
 class EventService(PlainFilter):

@@ -13,9 +13,9 @@ from fairq.engine.brokerage.production.input_data import input_data
 from fairq.engine.brokerage.production.job_numbers import by_type, running
 from fairq.engine.brokerage.production.links import goes_to_one_queue, nucleus_of, queued_key
 from fairq.engine.brokerage.production.nucleus import satellites
-from fairq.engine.brokerage.production.queue_state import pilot_counts
 from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.queue_kinds import flags_of
+from fairq.engine.brokerage.queue_kinds import has_flag
+from fairq.engine.brokerage.supply import pilot_counts
 from fairq.engine.brokerage.tasks import PRODUCTION
 
 _PRODUCTION = frozenset({PRODUCTION})
@@ -108,9 +108,7 @@ class Data(PlainWeight):
 def lacks_local_data(question: Question) -> Booleans:
     """Return for each row whether it takes local input only and does not have all of it."""
     columns, data = question.columns, input_data(question)
-    picky = columns.kept(
-        "only local data", lambda: np.array([flags.use_only_local_data for flags in flags_of(columns)], dtype=np.bool_)
-    )
+    picky = has_flag(columns, "use_only_local_data")
     if data.size <= 0 or not picky.any():
         return np.zeros(len(columns), dtype=np.bool_)
     result: Booleans = picky & ((data.missing_mib > 0) | (data.missing_files > 0))

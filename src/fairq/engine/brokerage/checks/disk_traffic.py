@@ -1,0 +1,66 @@
+"""Disk traffic and I/O intensity of a task against what a queue bears (reference panda 3.2, 5.3)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairq.engine.brokerage.columns import Floats
+from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.queue_kinds import flag_numbers
+
+
+class DiskIOCheck(PlainFilter):
+    """A queue with too much disk traffic takes no tasks that make much themselves."""
+
+    stage = "diskIO check"
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse where both are over the limit, which is never 0."""
+        if not question.task.disk_io:
+            return None
+        usage, limit, own = self._numbers(question)
+        codes: Codes = (usage > limit) & (own > limit)
+        return codes[rows]
+
+    def _numbers(self, question: Question) -> tuple[Floats, Floats, Floats]:
+        columns = question.columns
+        default = question.config.amount("jobbroker.MAX_DISKIO_DEFAULT")
+        usage = columns.unit_numbers_of("disk traffic", lambda unit: columns.world.disk_io.get(unit.name, 0))
+        limit = columns.unit_numbers_of(
+            ("disk traffic limit", default), lambda unit: unit.maxdiskio if unit.maxdiskio > 0 else default
+        )
+        return usage, limit, self.own_traffic(question)
+
+    def own_traffic(self, question: Question) -> Floats:
+        """Return the kB/s per core that a job of the task makes at each row."""
+        columns = question.columns
+        own = np.full(len(columns), float(question.task.disk_io or 0))
+        if question.asks_for_cores:
+            own = own / np.maximum(columns.unit_numbers_of("unit cores", lambda unit: unit.corecount), 1)
+        return own
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the traffic of both and the limit, kB/s per core."""
+        usage, limit, own = self._numbers(question)
+        return {"usage": float(usage[row]), "limit": float(limit[row]), "diskIO": float(own[row])}
+
+
+class MaxIoIntensityCheck(PlainFilter):
+    """A queue may limit the I/O intensity of tasks."""
+
+    stage = "max IO intensity check"
+    reasons = (Reason("max_io_intensity", "the task's I/O intensity is above what the queue takes"),)
+
+    def applies(self, question: Question) -> bool:
+        """Look at tasks that state it, merges left out."""
+        return bool(question.task.io_intensity) and not question.chunk.is_merging
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Refuse above the limit."""
+        return (question.task.io_intensity or 0) > flag_numbers(question.columns, "max_io_intensity")[rows]
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return intensity and limit, kB/s."""
+        limit = float(flag_numbers(question.columns, "max_io_intensity")[row])
+        return {"ioIntensity": question.task.io_intensity, "max_io_intensity": limit}

@@ -1,0 +1,52 @@
+"""The queue's fair share policy (reference panda 11)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.brokerage.columns import Columns
+from fairq.engine.brokerage.fairshare_policy import Asker, deciding_part, has_zero_share, process_group
+from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.question import Question
+
+
+class ZeroShareCheck(PlainFilter):
+    """The queue's fair share policy must leave the task a share."""
+
+    stage = "zero share check"
+    reasons = (Reason("zeroshare", "the queue's fairsharepolicy leaves the task no share"),)
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Ask each distinct policy once."""
+        columns, asker = question.columns, asker_of(question)
+        policies, policy_of = columns.kept("policies", lambda: _policies(columns))
+        return columns.refusals(
+            ("zeroshare", asker),
+            lambda: np.array([has_zero_share(policy, asker) for policy in policies], dtype=np.bool_),
+            policy_of[rows],
+        )
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the policy and the part of it that decided."""
+        policy = question.columns.queues[row].fairsharepolicy
+        part = deciding_part(policy, asker_of(question))
+        return {"fairsharepolicy": policy, "decided_by": part.text if part else None}
+
+
+def _policies(columns: Columns) -> tuple[list[str], NDArray[np.intp]]:
+    policies = sorted({queue.fairsharepolicy for queue in columns.queues})
+    numbers = {policy: number for number, policy in enumerate(policies)}
+    return policies, np.array([numbers[queue.fairsharepolicy] for queue in columns.queues], dtype=np.intp)
+
+
+def asker_of(question: Question) -> Asker:
+    """Return what fair share policies look at."""
+    task = question.task
+    return Asker(
+        process_group(task.processing_type),
+        task.working_group,
+        task.gshare,
+        task.current_priority,
+        question.chunk.is_merging,
+    )
