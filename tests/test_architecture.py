@@ -134,6 +134,15 @@ def test_click_is_never_imported():
             assert not imported.startswith("typer._click"), f"{module} imports what is Typer's own"
 
 
+@pytest.mark.parametrize("flow, other", [("analysis", "production"), ("production", "analysis")])
+def test_the_two_brokerages_share_what_is_one_level_up(flow, other):
+    """What both of PanDA's flows need stands above them, not in one of them."""
+    flows = "fairq.engine.brokerage."
+    of_flow = [module for module in FILES if module.startswith(flows + flow)]
+    assert of_flow
+    assert [module for module in of_flow if any(one.startswith(flows + other) for one in imports(module))] == []
+
+
 def test_imports_form_no_circle():
     graph = {
         module: {name for name in imports(module, nested=False) if name in FILES and name != module}

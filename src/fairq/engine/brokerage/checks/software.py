@@ -1,0 +1,88 @@
+"""Software, containers and hardware of a queue against what a task needs (reference panda 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairq.engine.brokerage.architecture import Architecture, read_architecture
+from fairq.engine.brokerage.platforms import is_pattern, resolve_platform
+from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.software import ALL, ANY_RELEASES, Judgement, Needs, judge
+from fairq.engine.brokerage.software_kinds import by_software
+
+NOTHING = Judgement("unjudged", "the task names no release that could be looked for")
+
+
+def architecture_of(question: Question) -> Architecture:
+    """Return the hardware and platform that the task asks for."""
+    return read_architecture(question.task.architecture, infer_cpu=question.rules.infer_cpu)
+
+
+class SoftwareCheck(PlainFilter):
+    """The queue must have the release, container and hardware."""
+
+    stage = "SW/HW check"
+    reasons = (
+        Reason("cache", "the queue lacks the release, the container or the hardware"),
+        Reason("regexpcmtconfig", "no platform of the queue fits the pattern that the task gives"),
+    )
+
+    def needs(self, question: Question, asked: Architecture) -> Sequence[Needs]:
+        """Return what the task needs, one after the other: a queue left unjudged by the first is asked the next."""
+        raise NotImplementedError
+
+    def suits_any_release(self, needs: Sequence[Needs], asked: Architecture) -> bool:
+        """Return whether a queue with ANY for its releases has what is needed."""
+        return asked.cpus is None and asked.gpu is None
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Ask each queue once for equal needs."""
+        asked = architecture_of(question)
+        needs, lists = tuple(self.needs(question, asked)), question.rules.gpu_lists
+
+        def make() -> Codes:
+            return by_software(question.columns, lambda unit: self._code(question, unit, needs, asked))
+
+        return question.columns.refusals((self.name, needs, asked, lists), make, rows)
+
+    def _code(self, question: Question, unit: int, needs: Sequence[Needs], asked: Architecture) -> int:
+        if _judgement(question, unit, needs).verdict == "accepted":
+            unresolved = is_pattern(asked.sw_platform) and not platform_of_unit(question, unit, asked)
+            return 2 if unresolved else 0
+        free = question.columns.units[unit].releases == ANY_RELEASES and self.suits_any_release(needs, asked)
+        return 0 if free else 1
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return what is asked for, and why the queue does not have it."""
+        task, asked = question.task, architecture_of(question)
+        unit = int(question.columns.unit_of[row])
+        told: Details = {"architecture": task.architecture, "releases": list(question.columns.units[unit].releases)}
+        if reason.tag == "regexpcmtconfig":
+            published = question.world.software.get(question.columns.unit_names[unit], {})
+            return told | {"cmtconfigs": list(published.get("cmtconfigs") or ())}
+        why = _judgement(question, unit, self.needs(question, asked)).why
+        return told | {"transHome": task.trans_home, "container_name": task.container_name, "why": why}
+
+
+def _judgement(question: Question, unit: int, needs: Sequence[Needs]) -> Judgement:
+    world, name = question.world, question.columns.unit_names[unit]
+    judgement = NOTHING
+    for one in needs:
+        judgement = judge(
+            one,
+            question.columns.units[unit].releases,
+            world.software.get(name),
+            world.gpus.get(name, ()),
+            world.software.get(ALL),
+            use_gpu_lists=question.rules.gpu_lists,
+        )
+        if judgement.verdict != "unjudged":
+            break
+    return judgement
+
+
+def platform_of_unit(question: Question, unit: int, asked: Architecture) -> str | None:
+    """Return what the platform asked for comes out as at a unit; None: it fits none there."""
+    entry = question.world.software.get(question.columns.unit_names[unit])
+    return resolve_platform(asked.sw_platform, asked.base_platform, entry)
