@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from tests.golden.compare import differences
 from tests.golden.panda_scenario import chunk_of, task_of, world_of
 
 from fairq.engine.brokerage.checks.candidates import CANDIDATES_STAGE
 from fairq.engine.brokerage.outcome import Outcome, Verdict
 from fairq.engine.brokerage.production.flow import broker_production, production_plan
+from fairq.engine.brokerage.production.listing import GIVEN
 from fairq.engine.brokerage.production.nucleus import satellite_of
 from fairq.engine.brokerage.production.weights import Network
 from fairq.engine.brokerage.rules import PANDA
@@ -145,12 +147,20 @@ def _stages(outcome: Outcome) -> list[list[Any]]:
         if stage.stage == CANDIDATES_STAGE:
             continue
         if stage.stage == "jumbo job check":
-            lines.append([stage.stage, stage.rows_after])
+            # A unified queue that the task is given stands beside its pseudo queues in PanDA's list.
+            lines.append([stage.stage, stage.rows_after + _given_unified(outcome)])
         lines.append([stage.stage, stage.units_after])
     for line in lines:
         if line[0] == FINAL:
             line[1] = len({one.unit for one in outcome.candidates if not one.jumbo})
     return lines
+
+
+def _given_unified(outcome: Outcome) -> int:
+    columns, given = outcome.question.columns, outcome.question.notes.get(GIVEN)
+    whole = {columns.queues[row].unified for row in np.flatnonzero(given)} if given is not None else set()
+    named = set(outcome.question.task.sites)
+    return len(whole & named if not outcome.question.chunk.preassigned_site else whole - {""})
 
 
 def run_weight_formula(name: str, given: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
@@ -162,7 +172,7 @@ def run_weight_formula(name: str, given: Mapping[str, Any], wanted: Mapping[str,
     scenario = {
         "storages": {"NUC_D": {"site": "NUC"}, "Q_D": {"site": "SITE"}},
         "queues": {
-            "NUC_Q": _queue("NUC", "nucleus", "NUC_D"),
+            "OF_NUC": _queue("NUC", "nucleus", "NUC_D"),
             given["queue"]: _queue("SITE", "satellite", "Q_D"),
         },
         "job_stats": {given["queue"]: {"MC": {state: given[state] for state in states}}},

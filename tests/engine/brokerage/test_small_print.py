@@ -146,3 +146,10 @@ def test_only_plain_alternatives_are_resolved_by_the_architecture_of_the_queue(
 
 def test_a_flag_without_a_value_names_no_nucleus() -> None:
     assert read_flags("", {"secondaryNucleus": ""}).secondary_nucleus is None
+
+
+def test_a_task_for_a_nucleus_that_nobody_knows_is_stopped() -> None:
+    world = pool(queue("Q"), queue("R", type="analysis"))
+    told = ask(world, task(nucleus="R"))
+    assert (told.status, told.stopped_by, told.stop_details) == ("failed", "unknown_nucleus", {"nucleus": "R"})
+    assert ask(world, task(nucleus=None)).status == "assigned"

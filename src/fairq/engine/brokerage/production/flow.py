@@ -27,7 +27,7 @@ from fairq.engine.brokerage.production.input_check import stop_for_input
 from fairq.engine.brokerage.production.input_data import file_counts
 from fairq.engine.brokerage.production.io_check import InputNearby
 from fairq.engine.brokerage.production.job_numbers import by_type, cap, queued, running, type_cap
-from fairq.engine.brokerage.production.links import FullChain, Link, T1Weight, Transferring
+from fairq.engine.brokerage.production.links import FullChain, Link, T1Weight, Transferring, stop_for_nucleus
 from fairq.engine.brokerage.production.listing import GivenQueues, ProductionQueues, assign_given_queues
 from fairq.engine.brokerage.production.queue_state import Inactive, NoPilot, Pledge, Status, Urgent
 from fairq.engine.brokerage.production.slots_needed import Cores, Memory, Network, ScratchDisk
@@ -92,6 +92,7 @@ WEIGHTS: tuple[Weight, ...] = (*FACTORS, PreferredLevel())
 """fairq's own weights of production."""
 
 STOPS = (
+    Reason("unknown_nucleus", "no queue for production is at the site that the task's output is to go to", hard=False),
     Reason("incomplete_input", "an input dataset is not complete enough anywhere", hard=False),
     Reason("source_unreadable", "no storage that holds an input dataset can be read", hard=False),
 )
@@ -108,7 +109,7 @@ def broker_production(task: Task, chunk: Chunk, columns: Columns, plan: Plan, ru
     assign_given_queues(question)
     sieve = Sieve(question, plan)
     outcome = Outcome(question, plan, "failed", sieve.decided, sieve.stages)
-    stop = stop_for_input(question)
+    stop = stop_for_nucleus(question) or stop_for_input(question)
     if stop is not None:
         outcome.stopped_by, outcome.stop_details = stop
         sieve.decided[:] = plan.stop_number(outcome.stopped_by)

@@ -34,6 +34,12 @@ def nucleus_of(question: Question) -> Nucleus:
     return nucleus(question.columns, question.task.nucleus)
 
 
+def stop_for_nucleus(question: Question) -> tuple[str, Details] | None:
+    """Return why a task cannot go anywhere: its nucleus is not known (PanDA AtlasProdJobBroker); None if it can."""
+    name = question.task.nucleus
+    return ("unknown_nucleus", {"nucleus": name}) if name and not nucleus_of(question).members.any() else None
+
+
 def goes_to_one_queue(question: Question) -> bool:
     """Return whether a negative ``t1Weight`` keeps the task's jobs, merges left out, at one queue near the nucleus."""
     return (question.task.rule("TW") or 0) < 0 and not question.chunk.is_merging
