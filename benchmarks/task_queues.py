@@ -1,18 +1,23 @@
 """Times the recalculation of 100,000 task queues of 5,000 users: ``python benchmarks/task_queues.py [REPEAT]``.
 
-The engine alone: the queues are in memory before, their priorities after. The last line is for comparison: DIRAC's
+First the engine alone: the queues are in memory before, their priorities after. One line is for comparison: DIRAC's
 published design sets the priorities with SQL, by one statement per queue (or per set of queues with equal priority).
 So many statements are timed here on SQLite in memory, without network, server or calculation: it is the least
-that this design can take.
+that this design can take. Then whole commands, from the start of the process to its end, on a state with a job in each
+of these queues, each of them with an ad of its own.
 """
 
 from __future__ import annotations
 
+import json
 import random
 import sqlite3
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -107,6 +112,42 @@ def statements(result: Recalculation) -> Callable[[], None]:
     return run
 
 
+def commands(folder: Path, given: list[TaskQueue]) -> dict[str, Callable[[], object]]:
+    """Import the queues into a state in *folder*, and return what runs each command."""
+    fairq = [sys.executable, "-m", "fairq", "--quiet", "--state", str(folder / "grid.db")]
+    dump = folder / "dump.json"
+    queues = [
+        {
+            "TQId": queue.id,
+            "Owner": queue.requirements.owner,
+            "OwnerGroup": queue.requirements.group,
+            "CPUTime": queue.requirements.cpu_time,
+            "Tags": queue.requirements.tags,
+            "Sites": queue.requirements.sites,
+            "Jobs": 1,
+            "AveragePriority": queue.real_priorities / queue.jobs,
+        }
+        for queue in given
+    ]
+    properties = {
+        one.name: {"JobShare": one.share, "Properties": "JobSharing" if one.job_sharing else ""}
+        for one in groups().values()
+    }
+    dump.write_text(json.dumps({"groups": properties, "task_queues": queues}))
+
+    def running(*arguments: str) -> Callable[[], object]:
+        return lambda: subprocess.run([*fairq, "taskqueues", *arguments], check=True, stdout=subprocess.DEVNULL)
+
+    running("import", str(dump))()
+    pilot = ("--site", SITES[0], "--cputime", "1000000", "--tag", "GPU", "--seed", "1")
+    return {
+        "taskqueues list --json": running("list", "--json"),
+        "taskqueues shares --json, storing": running("shares", "--json"),
+        "taskqueues match": running("match", *pilot),
+        "taskqueues match --count 100": running("match", *pilot, "--count", "100"),
+    }
+
+
 def main() -> None:
     """Print the medians."""
     repeat = int(sys.argv[1]) if len(sys.argv) > 1 else 5
@@ -130,6 +171,9 @@ def main() -> None:
     asked = [queue.requirements for queue in given]
     timed("queues that match one pilot", lambda: Matcher(pilot, known, DOCUMENTED).matching(asked))
     timed("for comparison: one SQL statement per queue", statements(result))
+    with tempfile.TemporaryDirectory() as folder:
+        for what, run in commands(Path(folder), given).items():
+            timed(what, run)
 
 
 if __name__ == "__main__":

@@ -209,6 +209,22 @@ def test_imported_jobs_are_for_pilots_and_handed_out_once(run: Any, pool: Any, d
     assert run("state", "check").code == 0
 
 
+def test_an_old_dump_does_not_queue_again_what_ended_since(pool: Any, tmp_path: Path) -> None:
+    queues = [{"TQId": 7, "Owner": "ann", "OwnerGroup": "u", "CPUTime": 360, "Jobs": 3}]
+    made = {"task_queues": queues, "jobs": [{"JobId": number, "TQId": 7} for number in (1, 2, 3)]}
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    old.write_text(json.dumps({**made, "time": 1000}))
+    new.write_text(json.dumps({**made, "time": 9000}))
+    pool("taskqueues", "import", old, now=1000)
+    pool("taskqueues", "match", "--site", "X", "--cputime", 360, "--selection", "strict", now=2000)
+    pool("finish", "1.0", now=3000)
+    again = pool("taskqueues", "import", old, now=4000)
+    assert "2 jobs, 1 more jobs run here already, or ran since the dump was made" in again.out
+    assert [queue["Jobs"] for queue in pool("taskqueues", "--json", now=4000)] == [2]
+    pool("taskqueues", "import", new, now=9000)
+    assert [queue["Jobs"] for queue in pool("taskqueues", "--json", now=9000)] == [3]
+
+
 def test_averages_are_enough_and_what_is_listed_can_be_imported(run: Any, pool: Any, tmp_path: Path) -> None:
     text = (
         "TQId,Owner,OwnerGroup,CPUTime,Sites,Tags,MinRAM,Jobs,AveragePriority,Priority\n"

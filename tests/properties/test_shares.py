@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.engine.shares.queues import corrected, registry
+from tests.engine.shares.queues import chances, corrected, registry
 
-from fairq.engine.shares.choice import chances, order
+from fairq.engine.shares.choice import order
 from fairq.engine.shares.corrections import Corrected, Corrections
 from fairq.engine.shares.division import FLOOR
 from fairq.engine.shares.explanation import explain, factor

@@ -198,7 +198,7 @@ def match(
     JSON is one object: rules, selection, site, time, asked, queues (how many there are), matching (how many suit
     the pilot), limited (what the site has enough of), and matches in the order made, each with job, submitter,
     owner, group, taskqueue, priority (of the queue), userpriority, chance (with which that queue was the first;
-    null with more than 256 queues) and slot. No match is no error: the exit code is 0.
+    null with more than 10,000 queues) and slot. No match is no error: the exit code is 0.
     """
     from fairq.cli import taskqueues_views as views
     from fairq.steps.taskqueues_match import match as step
@@ -278,7 +278,8 @@ def import_(
     """Take over the task queues of a DIRAC from a dump: its waiting jobs, groups, and reports of what ran.
 
     The jobs become jobs of fairq's queue, for pilots alone: a job keeps DIRAC's JobID as its cluster, the queues
-    keep their numbers. What was imported before is replaced, except for jobs that run; fairq's own jobs stay.
+    keep their numbers. What was imported before is replaced, except for jobs that run; fairq's own jobs stay. A job
+    that ended here after the dump's time does not wait again.
 
     JSON is one object, of which all but task_queues may be left out, or just that array:
 

@@ -276,9 +276,9 @@ def import_view(imported: ImportedQueues, dry_run: bool) -> View:
         if count is not None:
             counts[name] = count
             words.append(f"{count} {word}")
-    if imported.running:
-        counts["Running"] = imported.running
-        words.append(f"{imported.running} more jobs run here already")
+    if imported.here:
+        counts["Here"] = imported.here
+        words.append(f"{imported.here} more jobs run here already, or ran since the dump was made")
     return View(document=counts, text=f"{'would import' if dry_run else 'imported'} {', '.join(words)}")
 
 

@@ -151,7 +151,8 @@ def _needs(
                     left_out.append((part, asked))
                     continue
                 owner, group = identity_of(ad, part.owner)
-                needs = known[key] = asked._replace(requirements=asked.requirements._replace(owner=owner, group=group))
+                asks = Requirements._make((owner, group, *asked.requirements[2:]))
+                needs = known[key] = Needs(asks, asked.user_priority, asked.real_priority)
             yield part, needs
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from fairq.engine.accounting.identity import ROOT_GROUP
@@ -66,7 +67,14 @@ class Needs(NamedTuple):
 
 def relevant(ad: Ad) -> dict[str, Any]:
     """Return what of *ad* is read, by lower-case name."""
-    return {lower: value for name, value in ad.items() if (lower := name.lower()) in ATTRIBUTES}
+    return {lower: value for name, value in ad.items() if (lower := _read_as(name))}
+
+
+@cache
+def _read_as(name: str) -> str:
+    """Return the lower-case name of an attribute that is read, else nothing."""
+    lower = name.lower()
+    return lower if lower in ATTRIBUTES else ""
 
 
 def identity_of(ad: Mapping[str, Any], owner: str) -> tuple[str, str]:
@@ -151,7 +159,10 @@ def _whole(ad: Mapping[str, Any], name: str, label: str, default: int) -> int:
 
 
 def _list(ad: Mapping[str, Any], name: str) -> list[str]:
-    given = next((value for word in _LISTS[name] if (value := _value(ad.get(word))) is not None), None)
+    given = None
+    for word in _LISTS[name]:
+        if given is None and word in ad:
+            given = _value(ad[word])
     if given is None or given == "":
         return []
     if isinstance(given, str):

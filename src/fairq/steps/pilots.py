@@ -91,6 +91,8 @@ class SiteLoad:
 
     def negative(self, grid_ce: str | None, now: int) -> dict[str, list[str]]:
         """Return of which attributes which values the site has enough of, or must wait for."""
+        if not self.is_limited:
+            return {}
         limits = running_limits(self.policy.job_scheduling, self.site, grid_ce, self.count, self.policy.rules)
         self.notes = list(limits.notes)
         return merge(limits.negative, delayed(self.delays, self.buckets, now))
@@ -157,8 +159,11 @@ def limited_values(ad: Ad, owner: str, site: str) -> dict[str, str]:
     return found | {"Owner": user, "OwnerGroup": group, "Site": site}
 
 
-def matcher_of(pilot: Pilot, policy: SharePolicy, load: SiteLoad, now: int) -> Matcher:
-    """Return what holds the *pilot* against task queues at *now*; raises PilotDescriptionError."""
+def matcher_of(pilot: Pilot, policy: SharePolicy, negative: Mapping[str, Sequence[str]]) -> Matcher:
+    """Return what holds the *pilot* against task queues; *negative* is what its site has enough of (`SiteLoad`).
+
+    Raises PilotDescriptionError.
+    """
     conditions = apply_site(match_conditions(pilot.description()), None)
-    return Matcher(conditions, policy.groups, policy.rules, load.negative(pilot.grid_ce, now))
+    return Matcher(conditions, policy.groups, policy.rules, negative)
 

@@ -10,6 +10,7 @@ from fairq.engine.shares.corrector import EntityCorrection
 from fairq.engine.shares.explanation import GroupExplanation, QueueExplanation, UserExplanation, explain, factor
 from fairq.records import Ad
 from fairq.state.connection import reading, writing
+from fairq.state.rows import without_collection
 from fairq.steps.form_queues import FormedQueue, fields_of, remember
 from fairq.steps.share_world import ShareWorld, check_group, load_world
 
@@ -41,11 +42,12 @@ class ShareReport:
 
 def list_queues(path: Path, settings: Settings, now: int) -> QueueList:
     """Return the task queues of the idle jobs, with the priority they have at *now*."""
-    with reading(path) as state:
-        world = load_world(state, settings, now)
-    priorities = world.priorities
-    rules = {"Rules": world.policy.rules.name}
-    queues = [{**_queue_ad(queue, priorities[queue.number]), **rules} for queue in world.formed.queues]
+    with without_collection():
+        with reading(path) as state:
+            world = load_world(state, settings, now)
+        priorities = world.priorities
+        rules = {"Rules": world.policy.rules.name}
+        queues = [{**_queue_ad(queue, priorities[queue.number]), **rules} for queue in world.formed.queues]
     return QueueList(world.policy.rules.name, queues, world.notes, world.details)
 
 
@@ -65,20 +67,21 @@ def recalculate_shares(
     Raises:
         UnknownShareGroupError: nobody knows *group*.
     """
-    with reading(path) if dry_run or not path.exists() else writing(path) as state:
-        world = load_world(state, settings, now, rules)
-        check_group(world, group, "--group")
-        if not dry_run and path.exists():
-            remember(state, world.formed, world.priorities, now)
-    explained = explain(world.result, group)
-    return ShareReport(
-        world.policy.rules.name,
-        [_group_ad(one, one.group.name in world.policy.groups) for one in explained],
-        [_user_ad(one.group.name, user) for one in explained if not one.group.job_sharing for user in one.users],
-        _explained_queues(world, explained),
-        world.notes,
-        world.details,
-    )
+    with without_collection():
+        with reading(path) if dry_run or not path.exists() else writing(path) as state:
+            world = load_world(state, settings, now, rules)
+            check_group(world, group, "--group")
+            if not dry_run and path.exists():
+                remember(state, world.formed, world.priorities, now)
+        explained = explain(world.result, group)
+        return ShareReport(
+            world.policy.rules.name,
+            [_group_ad(one, one.group.name in world.policy.groups) for one in explained],
+            [_user_ad(one.group.name, user) for one in explained if not one.group.job_sharing for user in one.users],
+            _explained_queues(world, explained),
+            world.notes,
+            world.details,
+        )
 
 
 def _queue_ad(queue: FormedQueue, priority: float) -> Ad:

@@ -12,7 +12,7 @@ from fairq.dumps.task_queues import DumpedQueue, TaskQueueDump, read_task_queues
 from fairq.engine.accounting.identity import submitter_name
 from fairq.engine.shares.user_priority import whole_priority
 from fairq.records import Actor, Ad, Change, JobRange, JobStatus, QueueNumber, ShareGroup, UsageReport
-from fairq.state import history, jobs, share_groups, task_queues
+from fairq.state import history, jobs, runs, share_groups, task_queues
 from fairq.state.connection import State, reading, writing
 from fairq.steps.form_queues import fields_of, requirements_of
 from fairq.steps.share_policy import read_groups, share_rules
@@ -26,14 +26,17 @@ SCHEDD = "dirac"
 UNNUMBERED = "dirac.taskqueue"
 """The schedd of jobs of which only their number is known: the cluster is the task queue's."""
 
+ENDED = ("finished", "removed")
+"""The ends of a run after which its job does not wait again."""
+
 
 @dataclass(frozen=True, slots=True)
 class ImportedQueues:
-    """How much was taken over; None where the dump does not speak of it. *running* jobs run here already."""
+    """How much was taken over; None where the dump does not speak of it. *here* jobs run here or ran since."""
 
     task_queues: int
     jobs: int
-    running: int
+    here: int
     groups: int | None
     reports: int | None
 
@@ -43,7 +46,8 @@ def import_task_queues(
 ) -> ImportedQueues:
     """Replace what was imported before by the dump *name* (``-``: stdin), at the actor's time.
 
-    fairq's own jobs stay, and so do jobs of a former dump that run. *host* is the domain of the submitters if no
+    fairq's own jobs stay, and so do jobs of a former dump that run. Jobs that ended here after the dump was made do
+    not wait again. *host* is the domain of the submitters if no
     setting names one.
 
     Raises:
@@ -56,8 +60,7 @@ def import_task_queues(
     read_groups(settings, dump.groups or {}, share_rules(settings))
     domain = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"] or host
     with reading(path) if dry_run else writing(path) as state:
-        running = _running(state)
-        ads, ranges = _jobs(dump, domain, actor.time, running)
+        ads, ranges = _jobs(dump, domain, actor.time, {*_running(state), *_ran_since(state, dump.time)})
         imported = ImportedQueues(
             len(dump.queues),
             sum(map(len, ranges)),
@@ -81,10 +84,21 @@ def _running(state: State) -> set[tuple[str, int, int]]:
     }
 
 
+def _ran_since(state: State, time: int | None) -> set[tuple[str, int, int]]:
+    """Return the jobs of former dumps whose runs ended after *time*; none if a dump does not say when it was made."""
+    if time is None:
+        return set()
+    return {
+        (run.schedd, run.cluster, run.proc)
+        for run in runs.load(state)
+        if run.schedd in (SCHEDD, UNNUMBERED) and run.end_time > time and run.how in ENDED
+    }
+
+
 def _jobs(
-    dump: TaskQueueDump, domain: str, now: int, running: set[tuple[str, int, int]]
+    dump: TaskQueueDump, domain: str, now: int, here: set[tuple[str, int, int]]
 ) -> tuple[list[Ad], list[JobRange]]:
-    """Return the jobs that wait, with their ads numbered from 0."""
+    """Return the jobs that wait, with their ads numbered from 0; not those that are *here* already."""
     ads: list[Ad] = []
     ranges: list[JobRange] = []
     since = now if dump.time is None else min(dump.time, now)
@@ -96,7 +110,7 @@ def _jobs(
         owner = queue.fields["Owner"]
         fresh = JobRange(0, 0, 0, len(ads), submitter, owner, int(JobStatus.IDLE), since, since)
         ads.append(ad)
-        ranges += (job for job in _of_queue(queue, fresh) if (job.schedd, job.cluster, job.first_proc) not in running)
+        ranges += (job for job in _of_queue(queue, fresh) if (job.schedd, job.cluster, job.first_proc) not in here)
     return ads, ranges
 
 

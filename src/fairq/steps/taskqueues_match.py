@@ -16,7 +16,7 @@ import numpy as np
 
 from fairq.engine.accounting.accountant import Accountant, charges_of
 from fairq.engine.accounting.identity import group_and_ancestors
-from fairq.engine.shares.choice import chances, choose_jobs, choose_queues
+from fairq.engine.shares.choice import chance, choose_jobs, choose_queues
 from fairq.engine.shares.model import WaitingJob
 from fairq.engine.shares.rules import Rules, Selection
 from fairq.records import Actor, Ad, Change, Claim, JobRange, JobStatus, PilotSlot, SlotRecord
@@ -30,8 +30,8 @@ from fairq.steps.share_world import ShareWorld, check_group, load_world
 if TYPE_CHECKING:
     from fairq.settings import Settings
 
-_MOST_CHANCES = 256
-"""Queues up to which the chance of each is told; it takes time that grows with their square."""
+MOST_CHANCES = 10_000
+"""Queues up to which the chance of one is told; DIRAC's is an integral over all of them."""
 
 _UPDATE_AFTER = 60
 """Seconds after which everybody is charged anew, as a cycle does: where there are only pilots, none runs."""
@@ -132,21 +132,18 @@ class _Handing:
         self._world, self._load = world, load
         self._priorities = world.priorities
         self._rosters: dict[int, _Roster] = {}
-        self._offered: list[FormedQueue] | None = None
-        self.negative: dict[str, list[str]] = {}
-        self.offer()
-        self.matching = len(self._offered or ())
+        self.negative = load.negative(pilot.grid_ce, now)
+        self._offer()
+        self.matching = len(self._offered)
 
-    def offer(self) -> list[FormedQueue]:
-        """Return the queues that match and hold jobs."""
-        if self._offered is None:
-            matcher = matcher_of(self._pilot, self._world.policy, self._load, self._now)
-            if self._load.is_limited:
-                self.negative = self._load.negative(self._pilot.grid_ce, self._now)
-            queues = self._world.formed.queues
-            places = matcher.matching(queue.requirements for queue in queues)
-            self._offered = [queues[place] for place in places if self._left(queues[place])]
-        return self._offered
+    def _offer(self) -> None:
+        """Find the queues that match and hold jobs."""
+        queues = self._world.formed.queues
+        places = matcher_of(self._pilot, self._world.policy, self.negative).matching(
+            queue.requirements for queue in queues
+        )
+        self._offered = [queues[place] for place in places if self._left(queues[place])]
+        self._weights = np.array([self._priorities[queue.number] for queue in self._offered], float)
 
     def _left(self, queue: FormedQueue) -> bool:
         roster = self._rosters.get(queue.number)
@@ -154,19 +151,24 @@ class _Handing:
 
     def next(self) -> HandedOut | None:
         """Hand out one job, None if there is none for this pilot."""
-        offered = self.offer()
-        if not offered:
+        if not self._offered:
             return None
-        weights = [self._priorities[queue.number] for queue in offered]
-        place = choose_queues(weights, self._draw, self._rules)[0]
-        queue = offered[place]
+        place = choose_queues(self._weights, self._draw, self._rules)[0]
+        queue = self._offered[place]
         roster = self._rosters.get(queue.number)
         if roster is None:
             roster = self._rosters[queue.number] = _Roster(queue)
         number = choose_jobs(roster.waiting, self._draw, self._rules)[0]
         job = roster.take(number)
-        chance = chances(weights, self._rules.selection)[place] if len(weights) <= _MOST_CHANCES else None
-        return self._handed(queue, job, roster.priority_of(number), chance)
+        told = chance(self._weights, place, self._rules.selection) if len(self._weights) <= MOST_CHANCES else None
+        handed = self._handed(queue, job, roster.priority_of(number), told)
+        if not roster.waiting:
+            del self._offered[place]
+            self._weights = np.delete(self._weights, place)
+        if (negative := self._load.negative(self._pilot.grid_ce, self._now)) != self.negative:
+            self.negative = negative
+            self._offer()
+        return handed
 
     def _handed(self, queue: FormedQueue, job: JobRange, user_priority: int, chance: float | None) -> HandedOut:
         ad = full_ad(self._state, job)
@@ -175,8 +177,6 @@ class _Handing:
             if len(queue.requirements.job_types) == 1:
                 values["JobType"] = queue.requirements.job_types[0]
             self._load.start(values, self._pilot.grid_ce, self._now)
-        if self._load.is_limited or not self._left(queue):
-            self._offered = None
         return HandedOut(
             job,
             queue.requirements.owner,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairq.engine.shares.choice import chances
+from fairq.engine.shares.choice import chance
 from fairq.engine.shares.matching import LIMITS, Refusal
 from fairq.engine.shares.model import Requirements
 from fairq.errors import UnknownJobError
@@ -20,11 +20,11 @@ from fairq.steps.form_queues import FormedQueue
 from fairq.steps.jobs_overlay import Overlay
 from fairq.steps.pilots import Pilot, SiteLoad, load_site, matcher_of
 from fairq.steps.share_world import ShareWorld, check_group, load_world
+from fairq.steps.taskqueues_match import MOST_CHANCES
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
 
-_MOST_CHANCES = 256
 _PROCESSORS, _SEVERAL = "Processors", "MultiProcessor"
 
 
@@ -81,21 +81,21 @@ def why_not(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[in
         for group in pilot.groups:
             check_group(world, group, "--group")
         load = load_site(state, world.policy, pilot.site)
-        matcher = matcher_of(pilot, world.policy, load, now)
+        matcher = matcher_of(pilot, world.policy, load.negative(pilot.grid_ce, now))
         job = None if isinstance(target, int) else f"{target[0]}.{target[1]}"
         queue = _queue_of_number(world, target) if isinstance(target, int) else _queue_of_job(world, *target)
         reason = "" if queue is not None or isinstance(target, int) else _not_waiting(state, world, *target)
     places = matcher.matching(one.requirements for one in world.formed.queues)
     priorities = world.priorities
     failures: list[Failure] = []
-    chance = None
+    first = None
     if queue is not None:
         told = _Changes(pilot, load, now)
         failures = [told.of(refusal, queue.requirements) for refusal in matcher.refusals(queue.requirements)]
         numbers = [world.formed.queues[place].number for place in places]
-        if queue.number in numbers and len(numbers) <= _MOST_CHANCES:
+        if queue.number in numbers and len(numbers) <= MOST_CHANCES:
             weights = [priorities[number] for number in numbers]
-            chance = chances(weights, world.policy.rules.selection)[numbers.index(queue.number)]
+            first = chance(weights, numbers.index(queue.number), world.policy.rules.selection)
     return WhyNot(
         world.policy.rules.name,
         pilot,
@@ -108,7 +108,7 @@ def why_not(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[in
         reason,
         len(places),
         len(world.formed.queues),
-        chance,
+        first,
         None if queue is None or isinstance(target, int) else _ahead(queue, *target),
         [*world.notes, *load.notes],
         world.details,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fairq.engine.shares.choice import chance
 from fairq.engine.shares.corrections import Corrections
 from fairq.engine.shares.corrector import Reports, UsageRequest
 from fairq.engine.shares.model import Group, Requirements, TaskQueue
-from fairq.engine.shares.rules import Rules
+from fairq.engine.shares.rules import Rules, Selection
 from fairq.engine.shares.user_priority import in_sum
 
 WEEK, HOUR = 604800, 3600
@@ -30,6 +31,11 @@ SCHEMA = {
     },
 }
 """The example of the priority schema of 2009, as it stands there."""
+
+
+def chances(weights: list[float], selection: Selection) -> list[float]:
+    """With what chance each weight comes first."""
+    return [chance(weights, place, selection) for place in range(len(weights))]
 
 
 def queue(number: int, owner: str, group: str, priorities: list[int], rules: Rules, **asks: Any) -> TaskQueue:

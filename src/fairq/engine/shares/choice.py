@@ -23,7 +23,7 @@ Draw = Callable[[int], Floats]
 """Gives so many numbers, uniform in [0, 1): the method `random` of a NumPy generator, with a seed or without."""
 
 NODES = 128
-"""Points of the integration of `chances`: exact for up to 256 candidates, and no worse than 1e-9 above."""
+"""Points of the integration of `chance`: exact for up to 256 candidates, and no worse than 1e-9 above."""
 
 
 def order(weights: Sequence[float] | Floats, draw: Draw, selection: Selection) -> list[int]:
@@ -39,7 +39,8 @@ def order(weights: Sequence[float] | Floats, draw: Draw, selection: Selection) -
         amounts = -np.log1p(-drawn) if selection == "proportional" else drawn
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             keys = np.where(given > 0, amounts / given, np.inf)
-    return [int(place) for place in np.argsort(keys, kind="stable")]
+    places: list[int] = np.argsort(keys, kind="stable").tolist()
+    return places
 
 
 def choose_queues(priorities: Sequence[float] | Floats, draw: Draw, rules: Rules) -> list[int]:
@@ -61,12 +62,7 @@ def choose_jobs(jobs: Sequence[WaitingJob], draw: Draw, rules: Rules) -> list[in
     return [oldest[place] for place in np.argsort(draw(len(oldest)), kind="stable")] if len(oldest) > 1 else oldest
 
 
-def chances(weights: Sequence[float], selection: Selection) -> list[float]:
-    """Return with what chance each of *weights* comes first; all of them are positive."""
-    return [chance(weights, place, selection) for place in range(len(weights))]
-
-
-def chance(weights: Sequence[float], place: int, selection: Selection) -> float:
+def chance(weights: Sequence[float] | Floats, place: int, selection: Selection) -> float:
     """Return with what chance the weight at *place* comes first; all *weights* are positive.
 
     For *dirac* the integral over u from 0 to 1 of the product, over all others, of max(0, 1 - u w_j / w_i).

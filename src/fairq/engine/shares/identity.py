@@ -34,8 +34,10 @@ def requirements(
 
     def values(what: str, given: Iterable[str]) -> tuple[str, ...]:
         listed = list(given)
+        if not listed:
+            return ()
         kept = tuple(sorted({value.strip() for value in listed} - {""}))
-        if listed and not kept and rules.blank_lists == "error":
+        if not kept and rules.blank_lists == "error":
             raise JobRequirementError(
                 what=what, value=listed, problem="blank; DIRAC refuses such a job", cure=f"leave {what} out"
             )
