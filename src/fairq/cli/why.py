@@ -56,8 +56,8 @@ def why(
     The JSON document has the members kind, subject, status, reason, summary, and for an idle job changes, verified
     (whether they were tried), requirements, slot_requirements, slots, users, submitter_state, groups, queue (jobs
     of the submitter ahead of this one, and whether a cycle offers it), rejected (in the negotiator's words) and
-    skipped_for (the other job of the same kind that was rejected in its place). A change has the members change
-    (what kind it is), of, to, and where they apply attribute, clause and now.
+    skipped_for (the other job of the same kind that was rejected in its place); schedd, if several have a job of this
+    number. A change has the members change (what kind it is), of, to, and where they apply attribute, clause and now.
     """
     from fairq.steps.why import why as step
 

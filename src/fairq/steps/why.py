@@ -86,6 +86,10 @@ class _Study:
         if slot is not None:
             return self._pair(chosen, slot)
         document = self._idle_job(chosen)
+        schedds = sorted({job.schedd for job in found})
+        if len(schedds) > 1:
+            document["schedd"] = chosen.schedd
+            document["summary"] += f" This is the job of schedd {chosen.schedd}; {' and '.join(schedds)} have one each."
         if not target.is_one_job and sum(counts.values()) > 1:
             names = {int(status): status.name.lower() for status in JobStatus}
             document["cluster"] = {names[status]: count for status, count in sorted(counts.items())}
