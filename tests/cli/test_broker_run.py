@@ -113,6 +113,7 @@ class TestWhatIsShown:
         ]  # fmt: skip
         assert lines[-1]["After"] == 2
         assert "status check" in broker("run", 1, "--dry-run", "--summary").out
+        assert broker("run", 1, "--summary").out.startswith("Cycle 1: 1 task")
 
     def test_the_history_tells_of_the_run(self, broker: Run, run: Run, state: Path) -> None:
         decided(broker)

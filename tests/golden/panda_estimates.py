@@ -37,7 +37,8 @@ def file_of(given: Mapping[str, Any]) -> File:
 
 
 def compensate_ram(_: str, given: Any, wanted: Any) -> list[str]:
-    return differences(compensated(None if given["ram"] == "NULL" else given["ram"]), wanted)
+    ram = given["ram"]
+    return differences(None if ram in (None, "NULL") else compensated(ram), wanted)
 
 
 def job_min_ram(_: str, given: Any, wanted: Any) -> list[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from tests.golden.compare import differences
 
-from fairq.engine.brokerage.architecture import read_architecture, reformatted
+from fairq.engine.brokerage.architecture import read_architecture
 from fairq.engine.brokerage.config import Config
 from fairq.engine.brokerage.fairshare_policy import Asker, has_zero_share, process_group
 from fairq.engine.brokerage.network_weight import (
@@ -82,6 +83,13 @@ def defaults(_: str, given: Any, wanted: Any) -> list[str]:
     return differences({name: found[name] for name in wanted}, wanted)
 
 
+def is_json(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
+
+
 def architecture(_: str, given: Any, wanted: Any) -> list[str]:
     text = given["architecture"]
     asked = read_architecture(text, infer_cpu=PANDA.infer_cpu)
@@ -92,8 +100,8 @@ def architecture(_: str, given: Any, wanted: Any) -> list[str]:
         "host_cpu_spec": None if asked.cpus is None else [cpu.as_dict() for cpu in asked.cpus],
         "host_gpu_spec": None if asked.gpu is None else asked.gpu.as_dict(),
         "host_cpu_preference": None if level is None else {"preferred_architecture_level": level},
-        "platforms": asked.platforms,
-        "reformatted": None if text is None else reformatted(text, infer_cpu=PANDA.infer_cpu),
+        "platforms": f"{asked.sw_platform}@{asked.base_platform}" if asked.base_platform else asked.sw_platform,
+        "reformatted": text if text is None or is_json(text) else json.dumps(asked.as_dict()),
     }
     return differences(found, wanted)
 

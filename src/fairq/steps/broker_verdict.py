@@ -120,6 +120,7 @@ def described(candidate: Candidate) -> dict[str, Any]:
         "cap": candidate.cap,
         "running": candidate.running,
         "maxwdir": candidate.maxwdir,
+        "maxWalltime": candidate.max_walltime,
         "platform": candidate.platform,
         "localFiles": candidate.local_files,
         "tapeFiles": candidate.tape_files,

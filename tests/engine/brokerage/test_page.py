@@ -86,6 +86,9 @@ def test_walltime_is_cpu_time_over_cores_power_and_efficiency() -> None:
     told = verdict(outcome, "LESS").details
     assert told["work"] == 100 * 100
     assert told["work_in_maxtime"] == 8 * 10 * 0.5 * (seconds - 1 - 600)
+    assert told["seconds_needed"] == seconds
+    (best,) = outcome.candidates
+    assert best.max_walltime == seconds
 
 
 def test_transferring_is_limited_by_site_or_2000_or_twice_what_runs() -> None:

@@ -81,6 +81,14 @@ def test_the_code_reads_a_cpu_out_of_the_platform_and_the_page_does_not() -> Non
     assert not accepts(bare, "x86_64-slc6-gcc62-opt", PANDA)
 
 
+def test_the_json_form_may_name_a_platform_in_the_old_form() -> None:
+    """``encoded_platform`` fills in what the JSON form does not say itself."""
+    asked = read_architecture('{"sw_platform": "x", "encoded_platform": "y@el9#x86_64-intel&nvidia"}', infer_cpu=False)
+    assert asked.as_dict() == {
+        "sw_platform": "x", "base_platform": "el9", "cpu_specs": [{"arch": "x86_64", "vendor": "intel"}]
+    }  # fmt: skip
+
+
 def test_a_listed_architecture_accepts_tasks_with_and_without_asking() -> None:
     """``"arch": ["x86_64"]`` takes ``#x86_64`` and tasks that say nothing; ``excl`` takes the former alone."""
     plain = {**AGLT2, "architectures": [{"type": "cpu", "arch": ["x86_64"]}]}

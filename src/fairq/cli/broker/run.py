@@ -60,6 +60,11 @@ def run(
     come. A task gets the ten best queues by weight; equals go by name. One for which no queue is left is pending, and
     tried again after an hour (analysis: 20 minutes; high priorities sooner); broker why TASK tells what stands in the
     way.
+
+    A record has Task, Status, Activity, Queues, Weight (of the best), Reason and RetryTime. JSON has cycle, time,
+    rules, plugins, counts and tasks (with --summary: stages); there, a task has Candidates as well: queue, weight, bootstrap (0 jobs of
+    the share: it is tried out), jumbo, queued and cap (jobs there, and how many may be), running, maxwdir (MiB of
+    scratch of a job), maxWalltime (seconds of a job), platform, localFiles and tapeFiles (input that is there).
     """
     from fairq.steps.broker_rules import rules_in_force
     from fairq.steps.broker_run import run as step
@@ -77,7 +82,7 @@ def run(
         kept=invocation.settings["broker.verdicts_kept"],
         watch=lambda total: progress("Brokering", total, invocation.quiet),
     )
-    emit(_summary(done) if summary else _view(done, dry_run), output)
+    emit(_summary(done, dry_run) if summary else _view(done, dry_run), output)
 
 
 def _view(done: Run, dry_run: bool) -> View:
@@ -99,13 +104,13 @@ def _view(done: Run, dry_run: bool) -> View:
     )
 
 
-def _summary(done: Run) -> View:
+def _summary(done: Run, dry_run: bool) -> View:
     records = [
         {"Activity": activity, **line} for activity, table in done.stage_tables().items() for line in table
     ]
     columns = [Column("Activity", "Activity"), Column("Tasks", "Tasks"), *STAGE_COLUMNS]
     table = Table(columns, records, key="stages", empty="no task is waiting for the brokerage")
-    return View(tables=[table], document=_document(done), text=_headline(done, True) if records else None)
+    return View(tables=[table], document=_document(done), text=_headline(done, dry_run) if records else None)
 
 
 def _document(done: Run) -> dict[str, Any]:

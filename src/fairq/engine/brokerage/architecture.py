@@ -4,7 +4,8 @@
 
     sw_platform [@base_platform] [#host_cpu_spec] [&host_gpu_spec]
 
-or a JSON object with ``sw_platform``, ``base_platform``, ``cpu_specs``, ``gpu_spec`` and ``cpu_pref``.
+or a JSON object with ``sw_platform``, ``base_platform``, ``cpu_specs``, ``gpu_spec`` and ``cpu_pref``; it may name an
+``encoded_platform`` of the form above, which fills in the base platform and the CPU.
 """
 
 from __future__ import annotations
@@ -84,19 +85,12 @@ class Architecture:
     gpu: GpuSpec | None = None
     preferred_level: str | None = None
 
-    @property
-    def platforms(self) -> str | None:
-        """The platform with its base, ``platform@base``."""
-        if self.sw_platform is None or not self.base_platform:
-            return self.sw_platform
-        return f"{self.sw_platform}@{self.base_platform}"
-
-    def to_json(self) -> str:
+    def as_dict(self) -> dict[str, Any]:
         """Return the JSON form in which PanDA keeps it: what is left open is left out."""
         parts: dict[str, Any] = {"sw_platform": self.sw_platform, "base_platform": self.base_platform}
         parts["cpu_specs"] = [given for given in (_given(spec.as_dict()) for spec in self.cpus or ()) if given]
         parts["gpu_spec"] = _given(self.gpu.as_dict()) if self.gpu else None
-        return json.dumps({key: value for key, value in parts.items() if value})
+        return {key: value for key, value in parts.items() if value}
 
 
 def _given(parts: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,25 +110,9 @@ def read_architecture(text: str | None, *, infer_cpu: bool = True) -> Architectu
         return Architecture()
     described = _json_object(text)
     if described is not None:
-        return _from_json(described)
+        return _with_encoded(_from_json(described), described.get("encoded_platform"), infer_cpu)
     platform = re.split("[@#&]", text, maxsplit=1)[0]
     return Architecture(platform, _after("@", text, "#&"), _cpus(text, infer_cpu), _gpu(_after("&", text, "^@#")))
-
-
-def reformatted(text: str, *, infer_cpu: bool = True) -> str:
-    """Return *text* in the JSON form; what is in it already stays as it is.
-
-    A JSON form may name an ``encoded_platform`` in the old form, which fills what is missing.
-    """
-    described = _json_object(text)
-    asked = read_architecture(text, infer_cpu=infer_cpu)
-    if described is not None:
-        if "encoded_platform" not in described:
-            return text
-        encoded = read_architecture(str(described["encoded_platform"]), infer_cpu=infer_cpu)
-        base = asked.base_platform if asked.base_platform is not None else encoded.base_platform
-        asked = replace(asked, base_platform=base, cpus=asked.cpus or encoded.cpus)
-    return asked.to_json()
 
 
 def _after(marker: str, text: str, ends: str) -> str | None:
@@ -204,6 +182,14 @@ def _from_json(described: Mapping[str, Any]) -> Architecture:
         _gpu_of_json(described.get("gpu_spec")),
         _word(preferred.get("preferred_architecture_level")) if isinstance(preferred, dict) else None,
     )
+
+
+def _with_encoded(asked: Architecture, encoded: object, infer_cpu: bool) -> Architecture:
+    if not isinstance(encoded, str):
+        return asked
+    other = read_architecture(encoded, infer_cpu=infer_cpu)
+    base = asked.base_platform if asked.base_platform is not None else other.base_platform
+    return replace(asked, base_platform=base, cpus=asked.cpus or other.cpus)
 
 
 def _gpu_of_json(spec: object) -> GpuSpec | None:

@@ -27,6 +27,8 @@ class Flags:
         secondary_nucleus: the nucleus that it also belongs to.
         allowed_processing, excluded_processing: processing types; None is not given.
         max_io_intensity: kB/s that tasks may have here; of ``params`` alone.
+
+    Those that PanDA's brokers read no more are there for filters of an organisation's own.
     """
 
     gpu: bool = False

@@ -32,6 +32,7 @@ class Candidate:
         queued, cap: jobs queued there, and how many may be before it takes no more; None is no cap.
         running: jobs taken for running there (nRun).
         maxwdir: MiB of scratch for the job; None is no limit.
+        max_walltime: seconds that the smallest job is given there; 0 is no limit.
         platform: the platform that a regular expression came out as at this queue.
         local_files, tape_files: input files on its disks, and on disk or tape.
     """
@@ -45,6 +46,7 @@ class Candidate:
     cap: int | None = None
     running: int = 0
     maxwdir: float | None = None
+    max_walltime: float = 0
     platform: str | None = None
     local_files: int = 0
     tape_files: int = 0

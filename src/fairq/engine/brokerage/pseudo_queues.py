@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from fairq.engine.brokerage.estimates.memory import COMPENSATION, is_per_core
+from fairq.engine.brokerage.estimates.memory import compensated, is_per_core
 from fairq.engine.brokerage.model import Queue, ResourceType
 
 CORES_OF_ANY = 8
@@ -69,7 +69,7 @@ def matching_resource_types(
     """
     cores = CORES_OF_ANY if core_count == 0 else core_count or 1
     memory = (ram_count or 0) * (cores if is_per_core(ram_unit) else 1) + (base_ram_count or 0)
-    per_core = int(memory / cores * COMPENSATION)
+    per_core = compensated(memory / cores)
     return [kind.name for kind in types if _holds(kind, cores, per_core)]
 
 

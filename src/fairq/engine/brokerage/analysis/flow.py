@@ -34,8 +34,9 @@ from fairq.engine.brokerage.analysis.stops import STOPS, stop_of
 from fairq.engine.brokerage.analysis.storage_check import Storage
 from fairq.engine.brokerage.analysis.weights import WEIGHTS
 from fairq.engine.brokerage.checks.candidates import NoPseudoQueue
-from fairq.engine.brokerage.checks.scratch import scratch_for_jobs
+from fairq.engine.brokerage.checks.scratch import atom_of, scratch_for_jobs
 from fairq.engine.brokerage.columns import Columns
+from fairq.engine.brokerage.estimates.walltime import job_seconds
 from fairq.engine.brokerage.outcome import Candidate, Outcome
 from fairq.engine.brokerage.pending import retry_after
 from fairq.engine.brokerage.plan import Plan
@@ -155,6 +156,7 @@ def _choose(sieve: Sieve, outcome: Outcome) -> None:
 
 def _candidates(question: Question, rows: Rows) -> list[Candidate]:
     columns, data, weight = question.columns, local_data(question), weighing_of(question).weight
+    events = atom_of(question).events
     scratch, run, waiting = scratch_for_jobs(question), counted_running(question), queued(question)
     return [
         Candidate(
@@ -164,6 +166,7 @@ def _candidates(question: Question, rows: Rows) -> list[Candidate]:
             queued=int(waiting[row]),
             running=int(run[row]),
             maxwdir=float(scratch[row]) or None,
+            max_walltime=job_seconds(question.task, events, columns.queues[row]),
             platform=platform_at(question, row),
             local_files=int(data.disk_files[row]),
             tape_files=int(data.tape_files[row]),

@@ -58,6 +58,9 @@ class SoftwareCheck(PlainFilter):
         task, asked = question.task, architecture_of(question)
         unit = int(question.columns.unit_of[row])
         told: Details = {"architecture": task.architecture, "releases": list(question.columns.units[unit].releases)}
+        hardware = {key: value for key, value in asked.as_dict().items() if key in {"cpu_specs", "gpu_spec"}}
+        if hardware:
+            told["hardware"] = hardware
         if reason.tag == "regexpcmtconfig":
             published = question.world.software.get(question.columns.unit_names[unit], {})
             return told | {"cmtconfigs": list(published.get("cmtconfigs") or ())}

@@ -16,9 +16,9 @@ def is_per_core(unit: str | None) -> bool:
     return unit in {"MBPerCore", "MBPerCoreFixed"}
 
 
-def compensated(memory: float | None) -> int | None:
-    """Return memory after PanDA's compensation, truncated; None stays None."""
-    return None if memory is None else int(memory * COMPENSATION)
+def compensated(memory: float) -> int:
+    """Return memory after PanDA's compensation, truncated."""
+    return int(memory * COMPENSATION)
 
 
 def stated_memory(task: Task, chunk: Chunk) -> float | None:
@@ -63,4 +63,4 @@ def job_memory(
         return (memory + (base or 0)) * COMPENSATION
     if per_core and production:
         memory += base or 0
-    return int(memory * COMPENSATION)
+    return compensated(memory)

@@ -22,6 +22,9 @@ Numbers = Any
 DAY = 24 * 3600
 """Seconds that a queue must offer for jobs whose time is not known."""
 
+FOR_EVER = 10**18
+"""Seconds that no job takes; what is computed to be more is cut off there."""
+
 HS06_OF_CORE = 10
 """HS06 of a core by which that day is counted."""
 
@@ -56,7 +59,8 @@ def seconds_for(work: float, task: Task, cores: int, corepower: float) -> float 
     if not is_hs06(task.cpu_time_unit):
         return work / max(1, cores)
     speed = max(1, cores) * corepower * efficiency(task)
-    return (task.base_walltime or 0) + work / speed if speed > 0 else None
+    seconds = (task.base_walltime or 0) + work / speed if speed > 0 else math.inf
+    return seconds if math.isfinite(seconds) else None
 
 
 def compared_times(
@@ -98,7 +102,7 @@ def minimum_work(task: Task, cores: Numbers, *, plain_day: bool) -> Numbers:
     return DAY * power * np.maximum(1.0, cores)
 
 
-def job_seconds(task: Task, events: int, queue: Queue) -> int | float | None:
+def job_seconds(task: Task, events: int, queue: Queue) -> float:
     """Return the walltime limit that a job of *events* is given at *queue*, seconds (PanDA getJobMaxWalltime).
 
     The queue's own limit where the task does not state its CPU time.
@@ -114,4 +118,4 @@ def job_seconds(task: Task, events: int, queue: Queue) -> int | float | None:
             seconds /= queue.corepower
     if task.cpu_efficiency:
         seconds /= task.cpu_efficiency / 100
-    return int(seconds + (task.base_walltime or 0))
+    return int(min(seconds + (task.base_walltime or 0), FOR_EVER))

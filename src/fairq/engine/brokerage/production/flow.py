@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fairq.engine.brokerage.checks.candidates import NoPseudoQueue
-from fairq.engine.brokerage.checks.scratch import scratch_for_jobs
+from fairq.engine.brokerage.checks.scratch import atom_of, scratch_for_jobs
 from fairq.engine.brokerage.columns import Columns
+from fairq.engine.brokerage.estimates.walltime import job_seconds
 from fairq.engine.brokerage.outcome import Candidate, Outcome
 from fairq.engine.brokerage.pending import retry_after
 from fairq.engine.brokerage.plan import Plan
@@ -129,7 +130,7 @@ def _candidates(question: Question, rows: Rows) -> list[Candidate]:
     jumbo = takes_jumbo_jobs(columns) & question.task.has_rule("NJ")
     scratch, run = scratch_for_jobs(question), running(question)
     waiting, limit, type_limit = queued(question), cap(question), type_cap(question)
-    found = []
+    events, found = atom_of(question).events, []
     for row in rows[ranking(question, rows)].tolist():
         queue = columns.queues[row]
         ucore, files = queue.capability == "ucore", file_counts(question, row)
@@ -144,6 +145,7 @@ def _candidates(question: Question, rows: Rows) -> list[Candidate]:
                 cap=None if question.is_express else int((type_limit if ucore else limit)[row]),
                 running=int(run[row]),
                 maxwdir=float(scratch[row]) or None,
+                max_walltime=job_seconds(question.task, events, queue),
                 platform=platform_at(question, row),
                 local_files=files.disk,
                 tape_files=files.tape,
