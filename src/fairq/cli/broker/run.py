@@ -62,9 +62,10 @@ def run(
     way.
 
     A record has Task, Status, Activity, Queues, Weight (of the best), Reason and RetryTime. JSON has cycle, time,
-    rules, plugins, counts and tasks (with --summary: stages); there, a task has Candidates as well: queue, weight, bootstrap (0 jobs of
-    the share: it is tried out), jumbo, queued and cap (jobs there, and how many may be), running, maxwdir (MiB of
-    scratch of a job), maxWalltime (seconds of a job), platform, localFiles and tapeFiles (input that is there).
+    rules, plugins, counts and tasks (with --summary: stages); there, a task has Candidates as well: queue, weight,
+    bootstrap (0 jobs of the share: it is tried out), jumbo, queued and cap (jobs there, and how many may be),
+    running, maxwdir (MiB of scratch of a job), maxWalltime (seconds of a job), platform, localFiles and tapeFiles
+    (input that is there).
     """
     from fairq.steps.broker_rules import rules_in_force
     from fairq.steps.broker_run import run as step

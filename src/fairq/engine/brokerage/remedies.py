@@ -138,6 +138,8 @@ def remedy(reason: Reason, details: Details) -> str:
         if filled is not None:
             return filled
     if reason.tag.endswith("_blacklist") and isinstance(details.get("endpoints"), Mapping):
+        if not details["endpoints"]:
+            return f"it has a DATADISK for {details.get('activity')} (fairq broker relations and storages)"
         return f"one of its endpoints allows {details.get('activity')} ({said(details['endpoints'])})"
     return f"this no longer held: {reason.meaning}"
 

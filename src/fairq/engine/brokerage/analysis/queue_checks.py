@@ -176,3 +176,7 @@ class NoPilot(PlainFilter):
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse them to all but tests."""
         return None if question.task.label == "test" else pilot_counts(question.columns)[rows] == 0
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the count of pilots."""
+        return {"nPilot": int(pilot_counts(question.columns)[row])}
