@@ -51,6 +51,7 @@ class Plain:
         if not self.members:
             self.members = {q.name for q in self.queues.values() if self.produces(q) and q.site == task.nucleus}
         first = next((name for name in world.queues if any(self.queues[m].unit == name for m in self.members)), None)
+        self.first = first
         self.nucleus = self.storage_of(first) if first else Endpoints()
 
     # what is known of a queue
@@ -75,8 +76,13 @@ class Plain:
     def near(self, queue: Queue) -> bool:
         output = self.storage_of(queue.unit).default_write
         reads = {storage.rse for storage in self.nucleus.read}
-        sharing = queue.status == "online" and output is not None and output.rse in reads
+        sharing = queue.status == "online" and output is not None and output.rse in reads and self.serves_first(queue)
         return queue.name in self.members or sharing
+
+    def serves_first(self, queue: Queue) -> bool:
+        firsts = [q for q in self.queues.values() if q.name in self.members and q.unit == self.first]
+        both = any(q.type == "unified" for q in firsts)
+        return self.produces(queue) and (queue.type == "unified" or not both)
 
     def link(self, queue: Queue) -> dict[str, float]:
         links = self.world.links

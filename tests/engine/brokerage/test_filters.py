@@ -306,6 +306,8 @@ def test_full_chains() -> None:
     bare = queue("BARE", site="NUC", role="nucleus", catchall="bareNucleus=only")
     world = pool(queue("Q"), bare)
     assert reason(ask(world), "BARE") == "not_full_chain"
+    # The first queue of the nucleus says so.
+    world = replace(world, queues={"BARE": world.queues["BARE"], **world.queues})
     outcome = ask(world, task(rules={"FU": "1"}))
     assert [reason(outcome, name) for name in ("BARE", "NUC_Q", "Q")] == ["", "", "full_chain"]
 

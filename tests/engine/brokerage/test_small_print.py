@@ -17,7 +17,7 @@ from fairq.engine.brokerage.estimates.scratch import analysis_scratch, reads_dir
 from fairq.engine.brokerage.model import Relation, Storage
 from fairq.engine.brokerage.platforms import resolve_platform
 from fairq.engine.brokerage.rules import PANDA
-from fairq.engine.brokerage.tasks import Chunk, Dataset, File, Task
+from fairq.engine.brokerage.tasks import Chunk, Dataset, File, Task, parse_rules
 
 
 @pytest.mark.parametrize("kind", ["unified", "production"])
@@ -153,3 +153,20 @@ def test_a_task_for_a_nucleus_that_nobody_knows_is_stopped() -> None:
     told = ask(world, task(nucleus="R"))
     assert (told.status, told.stopped_by, told.stop_details) == ("failed", "unknown_nucleus", {"nucleus": "R"})
     assert ask(world, task(nucleus=None)).status == "assigned"
+
+
+@pytest.mark.parametrize(("kind", "shares"), [("unified", True), ("production", False)])
+def test_queues_share_storage_with_a_nucleus_only_if_they_are_for_all_that_it_is_for(kind: str, shares: bool) -> None:
+    """The nucleus's own queue is for production and for analysis."""
+    world = pool(queue("Q", type=kind))
+    world = replace(world, relations={**world.relations, "Q": (Relation("NUC"),)})
+    assert (reason(ask(world, task(rules={"TW": "-1"})), "Q") != "t1weight") is shares
+
+
+def test_the_first_queue_of_a_nucleus_says_whether_it_is_bare() -> None:
+    world = pool(queue("A", site="NUC", role="nucleus", catchall="bareNucleus=allow"), queue("Q"))
+    assert reason(ask(world, task(rules={"FU": "1"})), "Q") == ""
+
+
+def test_the_first_of_rules_that_are_set_twice_counts() -> None:
+    assert parse_rules("NF=1,TW=5,NF=2") == {"NF": "1", "TW": "5"}

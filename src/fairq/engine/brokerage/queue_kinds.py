@@ -52,6 +52,13 @@ def runs(columns: Columns, activity: Activity) -> Booleans:
     return columns.kept(("runs", activity), make)
 
 
+def runs_all_of(columns: Columns, row: int) -> Booleans:
+    """Return for each row whether everything that runs at *row* runs there as well."""
+    both = [runs(columns, activity) for activity in (PRODUCTION, ANALYSIS)]
+    result: Booleans = np.logical_and.reduce([kind | ~kind[row] for kind in both])
+    return result
+
+
 def has_flag(columns: Columns, name: str) -> Booleans:
     """Return for each row whether the flag *name* of `Flags` is set."""
     return columns.kept(

@@ -194,8 +194,14 @@ class Task:
 
 
 def parse_rules(text: str | None) -> dict[str, str]:
-    """Return the two-letter rules of a task's ``splitRule``, such as ``NF=1,IP=1``; what is no rule is left out."""
-    return dict(_pairs((text or "").split(",")))
+    """Return the two-letter rules of a task's ``splitRule``, such as ``NF=1,IP=1``; what is no rule is left out.
+
+    Of a rule that is set twice the first counts.
+    """
+    rules: dict[str, str] = {}
+    for code, value in _pairs((text or "").split(",")):
+        rules.setdefault(code, value)
+    return rules
 
 
 def _pairs(words: Iterable[str]) -> Iterable[tuple[str, str]]:

@@ -8,7 +8,7 @@ from fairq.engine.brokerage.checks.candidates import CANDIDATES_STAGE
 from fairq.engine.brokerage.columns import Columns
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.queue_kinds import runs
+from fairq.engine.brokerage.queue_kinds import runs, runs_all_of
 from fairq.engine.brokerage.tasks import PRODUCTION
 
 GIVEN = "given queues"
@@ -55,17 +55,17 @@ def _rows_of(columns: Columns, name: str) -> set[int]:
 
 
 def _sharing_output(columns: Columns, name: str) -> set[int]:
-    # Other online queues that read what the given queue writes can merge its output as well.
+    # Other online queues that read what the given queue writes, and are for all that it is for, can merge its output.
     unit = columns.unit_numbers.get(name.partition("/")[0])
     output = None if unit is None else columns.endpoints()[unit].default_write
     if output is None:
         return set()
     readers = set(columns.units_reading().get(output.rse, np.empty(0, dtype=np.intp)).tolist())
-    production = runs(columns, PRODUCTION)
+    alike = runs_all_of(columns, columns.unit_of.tolist().index(unit))
     return {
         row
         for row, queue in enumerate(columns.queues)
-        if columns.unit_of[row] in readers and queue.status == "online" and production[row]
+        if columns.unit_of[row] in readers and queue.status == "online" and alike[row]
     }
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairq.engine.brokerage.columns import Booleans, Columns, Floats
 from fairq.engine.brokerage.endpoints import Endpoints
 from fairq.engine.brokerage.model import Storage
-from fairq.engine.brokerage.queue_kinds import flags_of, runs
+from fairq.engine.brokerage.queue_kinds import flags_of, runs, runs_all_of
 from fairq.engine.brokerage.tasks import PRODUCTION
 from fairq.engine.brokerage.world import World
 
@@ -28,10 +28,11 @@ class Nucleus(NamedTuple):
     Args:
         name: its site.
         members: queues of the nucleus.
-        sharing: online queues whose default output lies on storage that the nucleus reads.
+        sharing: online queues whose default output lies on storage that the nucleus reads, and at which all runs that
+            runs at its first queue.
         at_nucleus: queues whose satellite is the nucleus itself: their output is there at once.
         output: the default output endpoint of its first queue; None if it has none.
-        bare: ``only`` or ``allow`` for a bare nucleus.
+        bare: ``only`` or ``allow`` for a bare nucleus, by what its first queue says.
         metrics: by satellite the fresh metrics of its link to the nucleus.
         totals: by metric the sum over all satellites.
     """
@@ -118,7 +119,8 @@ def _nucleus(columns: Columns, name: str) -> Nucleus:
         members = (
             np.array([role == SATELLITE for role in roles], dtype=np.bool_) & runs(columns, PRODUCTION) & bool(name)
         )
-    first, bare = _first_queue(columns, members)
+    row = _first_queue(columns, members)
+    first = Endpoints() if row is None else columns.endpoints()[columns.unit_of[row]]
     inputs = {storage.rse for storage in first.read}
     links = _links(columns, name)
     outputs = [e.default_write.rse if e.default_write else None for e in columns.endpoints()]
@@ -126,24 +128,20 @@ def _nucleus(columns: Columns, name: str) -> Nucleus:
         name=name,
         members=members,
         sharing=columns.unit_flags(("writes", name), lambda unit: outputs[columns.unit_numbers[unit.name]] in inputs)
-        & columns.flags("online", lambda queue: queue.status == "online"),
+        & columns.flags("online", lambda queue: queue.status == "online")
+        & (False if row is None else runs_all_of(columns, row)),
         at_nucleus=satellites(columns).are(name) & bool(name),
         output=first.default_write,
-        bare=bare,
+        bare=None if row is None else flags_of(columns)[row].bare_nucleus,
         metrics=links.metrics,
         totals=links.totals,
     )
 
 
-def _first_queue(columns: Columns, members: Booleans) -> tuple[Endpoints, str | None]:
+def _first_queue(columns: Columns, members: Booleans) -> int | None:
     # The first queue is the first in the order in which the pool lists its queues, not in the order of names.
-    rows = {columns.queues[row].unit: row for row in np.flatnonzero(members)[::-1]}
-    in_order = [rows[name] for name in columns.world.queues if name in rows]
-    if not in_order:
-        return Endpoints(), None
-    flags = flags_of(columns)
-    bare = next((mode for row in in_order if (mode := flags[row].bare_nucleus)), None)
-    return columns.endpoints()[columns.unit_of[in_order[0]]], bare
+    rows = {columns.queues[row].unit: int(row) for row in np.flatnonzero(members)[::-1]}
+    return next((rows[name] for name in columns.world.queues if name in rows), None)
 
 
 class _Links(NamedTuple):
