@@ -46,7 +46,7 @@ def brokered(ended: Any) -> Any:
 NIGHT = """
 def rule(task, queue, world):
     return {"site": queue.site} if queue.site == "T2A" else None
-night = per_queue("night", Reason("asleep", "the site sleeps"), rule, stage="night check")
+night = per_queue("night", Reason("asleep", "the site sleeps", change="{site} wakes up"), rule, stage="night check")
 """
 
 TRIPLE = 'triple = per_queue_weight("triple", lambda task, queue, world: 30.0 if queue.unit == "U8" else 1.0)\n'
@@ -74,7 +74,7 @@ def test_why_tells_its_reason_with_the_numbers_compared(plugin: Run) -> None:
     (queue,) = json.loads(ended.out)["queues"]
     assert (queue["Stage"], queue["Reason"], queue["Meaning"]) == ("night check", "asleep", "the site sleeps")
     assert queue["Compared"] == {"site": "T2A"}
-    assert queue["Change"] == "this no longer held: the site sleeps"
+    assert queue["Change"] == "T2A wakes up"
 
 
 def test_it_is_listed_in_its_place_with_where_it_came_from(plugin: Run) -> None:

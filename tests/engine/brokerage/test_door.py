@@ -8,6 +8,7 @@ from tests.engine.brokerage.pools import ask, names, pool, queue, task, verdict
 from fairq.engine.brokerage.model import Queue
 from fairq.engine.brokerage.plugin import Filter, Reason, Weight, per_queue, per_queue_weight
 from fairq.engine.brokerage.production.flow import FILTERS, WEIGHTS, production_plan
+from fairq.engine.brokerage.remedies import remedy
 from fairq.engine.brokerage.tasks import ANALYSIS, Task
 from fairq.engine.brokerage.world import World
 
@@ -18,6 +19,11 @@ def is_brown(task: Task, queue: Queue, world: World) -> dict[str, object] | None
     """The site's own word for its power."""
     power = queue.params.get("power")
     return {"power": power} if power == "coal" else None
+
+
+@pytest.mark.parametrize("change", ["{nothing} known", "{0}", "{", "{site:d}"])
+def test_a_change_that_cannot_be_filled_in_is_told_by_the_meaning(change: str) -> None:
+    assert remedy(Reason("asleep", "it sleeps", change=change), {"site": "A"}) == "this no longer held: it sleeps"
 
 
 def test_a_rule_about_one_queue_becomes_a_filter() -> None:

@@ -41,11 +41,16 @@ BOTH: frozenset[Activity] = frozenset({PRODUCTION, ANALYSIS})
 
 class Reason(NamedTuple):
     """Why a queue is refused: PanDA's *tag*, what it means, and whether it is final at once (*hard*) or holds for the
-    moment, in which case the queue is still counted until the temporary problems are sorted out."""
+    moment, in which case the queue is still counted until the temporary problems are sorted out.
+
+    *change* says what would have to change, after *it would pass if*, with names of the `Details` in braces; fairq's
+    own reasons have it in `remedies`.
+    """
 
     tag: str
     meaning: str
     hard: bool = True
+    change: str = ""
 
 
 @runtime_checkable

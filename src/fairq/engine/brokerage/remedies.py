@@ -46,7 +46,10 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "jumbo": ("the task has jumbo jobs (rule NJ)",),
     "fewevents": ("at least {minEventsForJumbo} events are ready (now {ready_events})",),
     "diskIO": ("the task's diskIO is at most {limit} (it is {diskIO}), or the queue's average is (now {usage})",),
-    "cpucore": ("corecount of the queue suits coreCount of the task (they are {corecount} and {coreCount})",),
+    "cpucore": (
+        "the queue has {wants} core slots (corecount is {corecount}), or coreCount of the task is another (it is "
+        "{coreCount})",
+    ),
     "max_cpucore": ("the queue has at most {maxCoreCount} cores (it has {corecount})",),
     "cache": ("the queue publishes what the task needs ({why})", "the queue publishes what the task needs"),
     "regexpcmtconfig": ("one of the queue's cmtconfigs fits {architecture}",),
@@ -99,7 +102,7 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "lowNetworkWeight": ("the network weight is at least {threshold} (it is {weightNw})",),
     "below_min_weight": ("the weight is at least {MIN_WEIGHT} (it is {weight})",),
     "low_weight": ("it weighs more than one of the ten best (it weighs {weight})",),
-    "no_data": ("the input is nearby",),
+    "no_data": ("storage that the queue reads has {datasets}", "the input is nearby"),
     "closed": ("none of the task's jobs was closed there lately (now {closed})",),
     "excluded": ("excludedSite does not name it",),
     "notincluded": ("includedSite names it",),
@@ -133,7 +136,7 @@ _TEXTS: dict[str, tuple[str, ...]] = {
 
 def remedy(reason: Reason, details: Details) -> str:
     """Return what would have to change, as the end of a sentence that begins with *it would pass if*."""
-    for text in _TEXTS.get(reason.tag, ()):
+    for text in (reason.change,) if reason.change else _TEXTS.get(reason.tag, ()):
         filled = _filled(text, details)
         if filled is not None:
             return filled
@@ -160,7 +163,8 @@ def said(value: Any) -> str:
 
 
 def _filled(text: str, details: Details) -> str | None:
-    names = [name for _, name, _, _ in string.Formatter().parse(text) if name]
-    if any(name not in details for name in names):
+    try:
+        names = [name for _, name, _, _ in string.Formatter().parse(text) if name is not None]
+        return text.format(**{name: said(details[name]) for name in names})
+    except (KeyError, ValueError):  # not all is known, or an organisation's own text is no such format
         return None
-    return text.format(**{name: said(details[name]) for name in names})
