@@ -159,6 +159,27 @@ def test_a_cycle_leaves_pilots_alone_and_charges_them(run: Run, pool: Callable[.
     assert run("state", "check").code == 0
 
 
+def test_a_site_that_is_not_in_use_gets_test_jobs_alone(run: Run, pool: Callable[..., Any], state: Path) -> None:
+    submit(run, "ann", JobType='"MC"')
+    submit(run, "bob", JobType='"Test"')
+    settings(state, '[shares]\nusable_sites = "LCG.CERN.cern, LCG.RAL.uk"\n')
+    why = pool("taskqueues", "why", 1, "--site", "LCG.CNAF.it", "--cputime", 10**6).out
+    assert "LCG.CNAF.it among shares.usable_sites" in why
+    asked = ("taskqueues", "match", "--cputime", 10**6, "--count", 9, "--json", "--site")
+    assert [one["owner"] for one in pool(*asked, "LCG.CNAF.it")["matches"]] == ["bob"]
+    assert [one["owner"] for one in pool(*asked, "LCG.RAL.uk")["matches"]] == ["ann"]
+
+
+def test_a_pilot_of_a_vo_takes_the_jobs_of_its_groups(run: Run, pool: Callable[..., Any], state: Path) -> None:
+    settings(state, '[shares.groups]\nu = { vo = "lhcb" }\np = { vo = "lhcb" }\nw = { vo = "belle" }\n')
+    for group in "upw":
+        submit(run, "ann", group)
+    asked = ("taskqueues", "match", "--site", "X", "--cputime", 10**6, "--count", 9, "--vo")
+    assert {one["group"] for one in pool(*asked, "lhcb", "--json")["matches"]} == {"u", "p"}
+    assert "no group is of the VO 'cms'" in pool(*asked, "cms", code=67).err
+    assert {one["group"] for one in pool(*asked, "lhcb", "--group", "w", "--json")["matches"]} == {"w"}
+
+
 def test_an_import_of_machines_keeps_the_pilots(run: Run, pool: Callable[..., Any], tmp_path: Path) -> None:
     submit(run, "anna", "u", 2)
     pool("taskqueues", "match", *PILOT)

@@ -13,6 +13,7 @@ from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Output, Report, emit
 from fairq.cli.taskqueues_options import (
     PILOT,
+    VO,
     CpuTime,
     GridCE,
     Group,
@@ -161,6 +162,7 @@ def match(
     required_tag: RequiredTag = None,
     group: Group = None,
     owner: Owner = None,
+    vo: VO = None,
     processors: Processors = None,
     whole_node: WholeNode = False,
     max_ram: MaxRAM = None,
@@ -191,6 +193,9 @@ def match(
     the first (strict). The job then runs, on a slot pilot_JOB@SITE that is in the pool until the job ends (fairq
     finish, remove or hold), and that negotiation cycles give to nobody else. Its use is charged as any other.
     However many pilots ask at once, a job is handed out to one of them.
+
+    Its use shows in fairq userprio after the next cycle or, from a minute on, the next match. Pilots of a site that is
+    not among shares.usable_sites, if that is set, are given test jobs alone: JobType Test, or none.
 
     With --count so many pilots are served in one transaction, from the priorities at its beginning. Running
     limits and matching delays of the site hold for each of them in turn.
@@ -240,6 +245,7 @@ def why(
     required_tag: RequiredTag = None,
     group: Group = None,
     owner: Owner = None,
+    vo: VO = None,
     processors: Processors = None,
     whole_node: WholeNode = False,
     max_ram: MaxRAM = None,

@@ -61,6 +61,10 @@ Owner = Annotated[
     str | None,
     typer.Option("--owner", metavar="USER", help="Only jobs of this user; of a --group with job sharing, of anybody."),
 ]
+VO = Annotated[
+    str | None,
+    typer.Option("--vo", metavar="VO", help="Without --group: only jobs of groups of this virtual organisation."),
+]
 Processors = Annotated[
     float | None,
     typer.Option(
@@ -86,8 +90,8 @@ Reference = Annotated[
 
 
 PILOT = (
-    "site", "cputime", "grid_ce", "platform", "job_type", "tag", "required_tag", "group", "owner", "processors",
-    "whole_node", "max_ram", "pilot",
+    "site", "cputime", "grid_ce", "platform", "job_type", "tag", "required_tag", "group", "owner", "vo",
+    "processors", "whole_node", "max_ram", "pilot",
 )  # fmt: skip
 """The parameters of a command that `pilot_of` takes."""
 

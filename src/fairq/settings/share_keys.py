@@ -80,6 +80,9 @@ _OPTIONS = (
         "UserPriority of a job that names none.", minimum=0, maximum=10),
     own("shares", "check_job_limits", "boolean", True, "Heed RunningLimit."),
     own("shares", "check_matching_delay", "boolean", True, "Heed MatchingDelay."),
+    own("shares", "usable_sites", "string", None,
+        "The sites in use; pilots of any other are given jobs of the type Test alone, or of none.",
+        unset="all sites", spaces=True),
 )
 
 GROUPS = "shares.groups"

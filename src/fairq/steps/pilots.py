@@ -11,13 +11,17 @@ from fairq.engine.shares import delays as engine_delays
 from fairq.engine.shares.delays import Bucket, Kind, delayed, read_delays, started
 from fairq.engine.shares.limits import JOB_ATTRIBUTES, merge, running_limits
 from fairq.engine.shares.matching import Matcher
-from fairq.engine.shares.resource import apply_site, match_conditions
+from fairq.engine.shares.model import Credentials
+from fairq.engine.shares.resource import GENERIC_PILOT, HOSTS, apply_credentials, apply_site, match_conditions
 from fairq.errors import InvalidNameError
 from fairq.records import Ad, DelayState, JobRange, JobStatus
 from fairq.state import jobs, pilot_slots
 from fairq.state.connection import State
 from fairq.steps.job_requirements import identity_of, relevant
 from fairq.steps.share_policy import SharePolicy
+
+GENERIC = Credentials(HOSTS, frozenset({GENERIC_PILOT}))
+"""The right of a pilot that says itself for which VO it works."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,7 @@ class Pilot:
         grid_ce, platform, job_type: None: it says nothing of them.
         tags, required_tags: what it offers, and what it insists on.
         groups, owner: whose jobs it takes; empty: anybody's.
+        vo: without groups, it takes jobs of all groups of this virtual organisation; None: of any.
         processors: None: it says nothing.
         whole_node: it has a whole machine.
         max_ram: in MB; None: it says nothing.
@@ -45,6 +50,7 @@ class Pilot:
     required_tags: Sequence[str] = ()
     groups: Sequence[str] = ()
     owner: str | None = None
+    vo: str | None = None
     processors: int | None = None
     whole_node: bool = False
     max_ram: float | None = None
@@ -62,6 +68,7 @@ class Pilot:
             "JobType": self.job_type,
             "OwnerGroup": list(self.groups) or None,
             "Owner": self.owner,
+            "VirtualOrganization": self.vo,
             "NumberOfProcessors": self.processors,
             "MaxRAM": None if self.max_ram is None else _whole(self.max_ram),
             "Tag": list(self.tags) or None,
@@ -164,6 +171,8 @@ def matcher_of(pilot: Pilot, policy: SharePolicy, negative: Mapping[str, Sequenc
 
     Raises PilotDescriptionError.
     """
-    conditions = apply_site(match_conditions(pilot.description()), None)
+    conditions = apply_site(match_conditions(pilot.description()), policy.usable_sites)
+    if pilot.vo is not None:
+        conditions = apply_credentials(conditions, GENERIC, policy.groups, policy.rules)
     return Matcher(conditions, policy.groups, policy.rules, negative)
 

@@ -39,6 +39,7 @@ class SharePolicy:
         default_cpu_time, default_priority: of a job that says nothing of them.
         corrections: the block ShareCorrections; empty if nothing is to be corrected.
         job_scheduling: DIRAC's options of limits and delays.
+        usable_sites: pilots of all other sites get test jobs alone; None: every site is in use.
     """
 
     rules: Rules
@@ -49,6 +50,7 @@ class SharePolicy:
     default_priority: int
     corrections: Mapping[str, Any] = field(default_factory=dict)
     job_scheduling: Mapping[str, Any] = field(default_factory=dict)
+    usable_sites: tuple[str, ...] | None = None
 
 
 def share_policy(settings: Settings, state: State, rules_name: str | None = None) -> SharePolicy:
@@ -79,6 +81,7 @@ def share_policy(settings: Settings, state: State, rules_name: str | None = None
             "RunningLimit": settings.block("RunningLimit"),
             "MatchingDelay": settings.block("MatchingDelay"),
         },
+        usable_sites=None if (usable := settings["shares.usable_sites"]) is None else names(usable),
     )
 
 

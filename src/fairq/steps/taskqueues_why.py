@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fairq.engine.shares.choice import chance
 from fairq.engine.shares.matching import LIMITS, Refusal
 from fairq.engine.shares.model import Requirements
+from fairq.engine.shares.resource import TEST
 from fairq.errors import UnknownJobError
 from fairq.records import JobRange, JobStatus
 from fairq.share_errors import UnknownTaskQueueError
@@ -170,7 +171,7 @@ class _Changes:
             "BannedSites": lambda queue: ("another --site", f"BannedSites without {pilot.site}"),
             "GridCE": lambda queue: (f"--grid-ce {_one_of(queue.grid_ces)}", f"GridCEs with {pilot.grid_ce}"),
             "Platform": lambda queue: (f"--platform {_one_of(queue.platforms)}", f"Platforms with {pilot.platform}"),
-            "JobType": lambda queue: (f"--job-type {_one_of(queue.job_types)}", f"JobTypes with {pilot.job_type}"),
+            "JobType": self._job_type,
             "MaxRAM": lambda queue: (f"--max-ram {queue.min_ram}", f"MinRAM = {pilot.max_ram or 0:g} or less"),
             "OwnerGroup": lambda queue: (f"--group {queue.group}", ""),
             "Owner": self._owner,
@@ -198,6 +199,12 @@ class _Changes:
         if self._pilot.groups and queue.group not in self._pilot.groups:
             changes.append(f"--group {queue.group}")
         return " ".join(changes), ""
+
+    def _job_type(self, queue: Requirements) -> tuple[str, str]:
+        usable = self._load.policy.usable_sites
+        if usable is not None and self._pilot.site not in usable:
+            return f"{self._pilot.site} among shares.usable_sites", f"JobTypes with {TEST}"
+        return f"--job-type {_one_of(queue.job_types)}", f"JobTypes with {self._pilot.job_type}"
 
     def _tags(self, queue: Requirements) -> tuple[str, str]:
         missing = [tag for tag in queue.tags if tag not in self._offered_tags()]

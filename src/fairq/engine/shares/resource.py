@@ -90,9 +90,9 @@ def apply_credentials(
             of_vo = [name for name, group in groups.items() if group.vo == vo]
             if not of_vo or not (vo or rules.checked_settings):
                 raise PilotDescriptionError(
-                    what="the group of the pilot",
-                    reason=f"{credentials.group} is of {f'the VO {vo}, which has no groups' if vo else 'no VO'}",
-                    cure="say with OwnerGroup whose jobs it takes",
+                    what="VirtualOrganization",
+                    reason=f"no group is of the VO {vo!r}",
+                    cure="give groups their VO, or name the groups whose jobs the pilot takes",
                 )
             narrowed["OwnerGroup"] = of_vo
         return narrowed
