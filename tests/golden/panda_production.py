@@ -148,7 +148,7 @@ def _stages(outcome: Outcome) -> list[list[Any]]:
             continue
         if stage.stage == "jumbo job check":
             # A unified queue that the task is given stands beside its pseudo queues in PanDA's list.
-            lines.append([stage.stage, stage.rows_after + _given_unified(outcome)])
+            lines.append([stage.stage, stage.rows_after + (_given_unified(outcome) if stage.rows_after else 0)])
         lines.append([stage.stage, stage.units_after])
     for line in lines:
         if line[0] == FINAL:

@@ -153,6 +153,12 @@ def test_a_preferred_cpu_level_raises_the_weight() -> None:
     assert verdict(outcome, "NONE").terms["cpu level"] == 1
 
 
+def test_a_queue_that_takes_any_release_is_not_weighed_by_its_cpu_levels() -> None:
+    asked = task(trans_home="Athena-24.0.1", architecture='{"cpu_pref": {"preferred_architecture_level": "x86_64-v3"}}')
+    world = pool(queue("ANY", releases=("ANY",)), cpu_levels={"ANY": {"x86_64-v3": 50}})
+    assert verdict(ask(world, asked), "ANY").terms["cpu level"] == 1
+
+
 def test_express_tasks_have_no_cap() -> None:
     world = pool(queue("Q"), job_stats={"Q": jobs(activated=500)})
     outcome = ask(world, task(processing_type="urgent"), rules=PANDA)

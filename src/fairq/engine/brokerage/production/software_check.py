@@ -9,10 +9,11 @@ import numpy as np
 from fairq.engine.brokerage.architecture import Architecture
 from fairq.engine.brokerage.checks.software import SoftwareCheck, architecture_of, platform_of_unit
 from fairq.engine.brokerage.columns import Floats
+from fairq.engine.brokerage.model import Queue
 from fairq.engine.brokerage.platforms import may_resolve
 from fairq.engine.brokerage.plugin import Details, PlainWeight, Rows
 from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.software import Needs, level_factor
+from fairq.engine.brokerage.software import AUTO_RELEASES, Needs, level_factor
 from fairq.engine.brokerage.software_needs import production_needs
 from fairq.engine.brokerage.tasks import PRODUCTION
 
@@ -65,9 +66,14 @@ class PreferredLevel(PlainWeight):
     def factor(self, question: Question, rows: Rows) -> Floats:
         """Return 1 and the part of the queue."""
         levels, preferred = question.world.cpu_levels, architecture_of(question).preferred_level
-        return question.columns.unit_numbers_of(
-            ("level", preferred), lambda unit: level_factor(levels.get(unit.name, {}), preferred)
-        )[rows]
+        published = question.world.software
+
+        def factor_of(unit: Queue) -> float:
+            # Only of queues that are judged by what they publish.
+            judged = unit.releases == AUTO_RELEASES and unit.name in published
+            return level_factor(levels.get(unit.name, {}), preferred) if judged else 1.0
+
+        return question.columns.unit_numbers_of(("level", preferred), factor_of)[rows]
 
     def details(self, question: Question, row: int) -> Details:
         """Return the factor and the level."""
