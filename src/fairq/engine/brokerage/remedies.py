@@ -128,7 +128,10 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "global_quota": ("{owner} frees disk space, or gets a larger quota",),
     "global_quota_near": ("{owner} frees disk space, or gets a larger quota",),
     "incomplete_input": ("enough of the {files} files of {dataset} lie at storage that can be read",),
-    "unknown_nucleus": ("the task goes to another nucleus, or a queue for production is at {nucleus}",),
+    "unknown_nucleus": (
+        "the task goes to another nucleus, or a queue for production at {nucleus} has the role nucleus or satellite "
+        "(fairq broker sites)",
+    ),
     "source_unreadable": ("storage that has {dataset} can be read ({complete_at})",),
 }  # fmt: skip
 """The first text of a reason whose numbers are all known is used."""

@@ -93,7 +93,7 @@ WEIGHTS: tuple[Weight, ...] = (*FACTORS, PreferredLevel())
 """fairq's own weights of production."""
 
 STOPS = (
-    Reason("unknown_nucleus", "no queue for production is at the site that the task's output is to go to", hard=False),
+    Reason("unknown_nucleus", "no queue for production has a role where the task's output is to go", hard=False),
     Reason("incomplete_input", "an input dataset is not complete enough anywhere", hard=False),
     Reason("source_unreadable", "no storage that holds an input dataset can be read", hard=False),
 )
