@@ -225,6 +225,19 @@ def test_an_old_dump_does_not_queue_again_what_ended_since(pool: Any, tmp_path: 
     assert [queue["Jobs"] for queue in pool("taskqueues", "--json", now=9000)] == [3]
 
 
+def test_reports_are_old_after_the_correctors_period(run: Any, pool: Any, state: Path, dump: Path) -> None:
+    history = {"": {"3600": {"u": 1.0}}}
+    dump.write_text(json.dumps({"time": NOW, "task_queues": [], "history": history}))
+    pool("taskqueues", "import", dump)
+    block = '[shares.ShareCorrections]\nShareCorrectorsToStart = "WMSHistory"\n'
+    block += "[shares.ShareCorrections.WMSHistory.All]\n"
+    slices = "HourSlice = { TimeSpan = 3600 }\n"
+    settings(state, block + slices)
+    assert "are 1000 seconds old" in pool("taskqueues", "shares", now=NOW + 1000).err
+    settings(state, block + "UpdateHistoryPeriod = 1800\n" + slices)
+    assert "seconds old" not in pool("taskqueues", "shares", now=NOW + 1000).err
+
+
 def test_averages_are_enough_and_what_is_listed_can_be_imported(run: Any, pool: Any, tmp_path: Path) -> None:
     text = (
         "TQId,Owner,OwnerGroup,CPUTime,Sites,Tags,MinRAM,Jobs,AveragePriority,Priority\n"

@@ -276,7 +276,7 @@ def _summary(imported: ImportedConfig) -> dict[str, Any]:
         "File": str(imported.file),
         "Former": str(imported.former) if imported.former else None,
         "Settings": sum(_leaves(table) for name, table in tables.items() if name not in ("groups", "limits")),
-        "Groups": len(tables.get("groups", ())),
+        "Groups": len(tables.get("groups", ())) + len(tables.get("shares", {}).get("groups", ())),
         "Limits": len(tables.get("limits", ())),
         "Lines": imported.taken,
         "NotTaken": [

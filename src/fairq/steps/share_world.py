@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fairq.engine.shares.corrections import TO_START
 from fairq.engine.shares.history_settings import DEFAULT_PERIOD
 from fairq.engine.shares.model import Group
-from fairq.engine.shares.options import names
+from fairq.engine.shares.options import names, number
 from fairq.engine.shares.recalculation import Recalculation, recalculate
 from fairq.records import JobStatus
 from fairq.share_errors import UnknownShareGroupError
@@ -83,7 +84,7 @@ def _load(state: State, settings: Settings, now: int, rules: str | None) -> Shar
         history = ShareHistory(state, {*groups, *owning, *known, *_running_groups(state)}, now)
         corrections = start_corrections(policy.rules, known, policy.corrections, owning, history, now)
     result = recalculate(formed.records(), groups, policy.rules, corrections)
-    details = [] if corrections is None else [*corrections.notes, *_inert(policy), *_stale(state, now)]
+    details = [] if corrections is None else [*corrections.notes, *_inert(policy), *_stale(policy, state, now)]
     return ShareWorld(policy, formed, result, _left_out(formed), details, list(known))
 
 
@@ -119,20 +120,27 @@ def _inert(policy: SharePolicy) -> list[str]:
     return told
 
 
-def _stale(state: State, now: int) -> list[str]:
-    """Tell of imported reports that are older than what they are compared with is good for."""
+def _stale(policy: SharePolicy, state: State, now: int) -> list[str]:
+    """Tell of imported reports that are older than the correctors' UpdateHistoryPeriod."""
     oldest = min((report.time for report in share_groups.load_reports(state)), default=now)
-    if now - oldest <= DEFAULT_PERIOD:
+    periods = [
+        number(one, "UpdateHistoryPeriod", DEFAULT_PERIOD, policy.rules, TO_START, lambda _: None)
+        for one in _instances(policy)
+    ]
+    if now - oldest <= min(periods, default=DEFAULT_PERIOD):
         return []
     return [f"the imported reports of what ran are {now - oldest} seconds old; import a newer dump"]
 
 
 def _corrected_groups(policy: SharePolicy) -> list[str]:
     """Return the groups whose users correctors are for."""
-    instances = [
-        instance for block in policy.corrections.values() if isinstance(block, dict) for instance in block.values()
-    ]
-    return [str(one["Group"]) for one in instances if isinstance(one, dict) and one.get("Group")]
+    return [str(one["Group"]) for one in _instances(policy) if one.get("Group")]
+
+
+def _instances(policy: SharePolicy) -> list[Mapping[str, Any]]:
+    """Return the settings of the instances of all correctors."""
+    blocks = [block for block in policy.corrections.values() if isinstance(block, Mapping)]
+    return [one for block in blocks for one in block.values() if isinstance(one, Mapping)]
 
 
 def check_group(world: ShareWorld, group: str | None, where: str) -> None:

@@ -110,9 +110,12 @@ def _slice(name: str, where: str, options: Mapping[str, Any], rules: Rules, note
     notes += _unread(where, options, OF_SLICE)
     span = number(options, "TimeSpan", DEFAULT_SPAN, rules, where, notes.append)
     weight = number(options, "Weight", DEFAULT_WEIGHT, rules, where, notes.append)
-    for option, value, fits in (("TimeSpan", span, span > 0), ("Weight", weight, weight >= 0)):
+    for option, value, fits, cure in (
+        ("TimeSpan", span, span > 0, "it must be positive"),
+        ("Weight", weight, weight >= 0, "it must be 0 or more"),
+    ):
         if rules.checked_settings and not fits:
-            raise ShareCorrectionError(where=where, reason=f"{option} is {value:g}", cure="it must be positive")
+            raise ShareCorrectionError(where=where, reason=f"{option} is {value:g}", cure=cure)
     return Slice(name, span, weight, _maximum(where, options, "MaxCorrection", DEFAULT_MAXIMUM, rules, notes))
 
 
