@@ -80,6 +80,13 @@ def test_a_burst_may_start_at_once():
     assert delayed(delays, buckets, 1000) == {}
 
 
+def test_a_burst_of_nothing_is_refused_and_is_one_for_dirac():
+    scheduling = {"MatchingDelay": {"S": {"JobType": {"MC": 10}, "Burst": {"JobType": {"MC": 0}}}}}
+    assert read_delays(scheduling, "S", DIRAC) == {("JobType", "MC"): Delay(10, 1)}
+    with pytest.raises(ShareCorrectionError, match="a Burst of 1 or more"):
+        read_delays(scheduling, "S", DOCUMENTED)
+
+
 def test_delays_can_be_switched_off_and_wrong_ones_are_refused():
     wrong = {"MatchingDelay": {"S": {"JobType": {"MC": "soon"}}}}
     assert read_delays({**wrong, "CheckMatchingDelay": False}, "S", DOCUMENTED) == {}

@@ -91,10 +91,13 @@ class Corrections:
 
     def _start(self, name: str, block: Mapping[str, Any]) -> None:
         make = self._makers.get(name)
+        options = block.get(name)
         if make is None:
             self._odd(name, f"{TO_START} names {name}", f"known are: {', '.join(self._makers)}")
+            if isinstance(options, Mapping):
+                # DIRAC counts it as started, so that taking it out fails as with any other.
+                self._started[name] = {}
             return
-        options = block.get(name)
         if not isinstance(options, Mapping):
             self._notes.append(f"the corrector {name} has no settings and corrects nothing")
             return

@@ -39,7 +39,8 @@ class Bucket(NamedTuple):
 def read_delays(job_scheduling: Mapping[str, Any], site: str, rules: Rules) -> dict[Kind, Delay]:
     """Return the delays of *site* in the options CheckMatchingDelay and MatchingDelay.
 
-    Raises ShareCorrectionError for a delay that is no number; under DIRAC's rules it voids the site's delays.
+    Raises ShareCorrectionError for a delay that is no number or a burst below 1; under DIRAC's rules the one voids
+    the site's delays, and the other is 1.
     """
     if not is_yes(job_scheduling.get("CheckMatchingDelay", True)):
         return {}
@@ -52,6 +53,8 @@ def read_delays(job_scheduling: Mapping[str, Any], site: str, rules: Rules) -> d
         for value, text in options.items():
             seconds = _number(text)
             burst = _number((bursts.get(attribute) or {}).get(value, 1))
+            if burst < 1 and not rules.checked_settings:
+                burst = 1.0
             if not (seconds >= 0 and burst >= 1):
                 if rules.checked_settings:
                     raise ShareCorrectionError(
