@@ -96,6 +96,7 @@ POINTS = [
     ("negotiator.settled_preemption", True, False),
     ("negotiator.limit_reasons_add_up", False, True),
     ("negotiator.limits_of_slots_stay", False, True),
+    ("negotiator.count_slots_outside", True, False),
     ("negotiator.partitionable_slots", "carve", "whole"),
     ("negotiator.negotiator_allow_quota_oversubscription", False, True),
     ("negotiator.integer_group_limits", False, True),

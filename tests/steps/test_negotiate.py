@@ -242,6 +242,26 @@ def test_what_runs_outside_the_slot_constraint_goes_on(state: Path) -> None:
     assert later.document["slots"] == 2
 
 
+def test_what_runs_out_of_sight_is_not_lost(state: Path) -> None:
+    """Nobody is charged for slots that are kept out of sight; the jobs run on, and are charged again after."""
+    fill(state, 3, {"a@x": 5})
+    cycle(state)
+    outside = {
+        "FAIRQ_NEGOTIATOR_NEGOTIATOR_SLOT_CONSTRAINT": 'Name != "slot1@m2"',
+        "FAIRQ_NEGOTIATOR_COUNT_SLOTS_OUTSIDE": "false",
+    }
+    hidden = cycle(state, NOW + 60, **outside)
+    with reading(state) as opened:
+        held = {claim.slot_id: claim.charged for claim in claims.load_all(opened)}
+        assert jobs.running_counts(opened) == {("a@x", ""): 3}
+    again = cycle(state, NOW + 120)
+
+    assert sorted(held.values()) == [False, True, True]
+    assert [cycle.decision.submitters[0].used_before for cycle in (hidden, again)] == [2, 3]
+    with reading(state) as opened:
+        assert all(claim.charged for claim in claims.load_all(opened))
+
+
 def test_schedds_have_queues_of_their_own(state: Path) -> None:
     """Jobs of one submitter at two schedds may have the same numbers; both run, the first schedd's first."""
     fill(state, 3, {})

@@ -59,6 +59,8 @@ _NEGOTIATOR = (
     # what takes part
     macro("negotiator", "negotiator_slot_constraint", "expression", None,
         "Only slots for which this is true take part."),
+    own("negotiator", "count_slots_outside", "boolean", True,
+        "Count what runs on slots that negotiator_slot_constraint keeps out, too.", real=False),
     macro("negotiator", "negotiator_submitter_constraint", "expression", None,
         "Only submitters for which this is true take part."),
     macro("negotiator", "negotiator_job_constraint", "expression", None,

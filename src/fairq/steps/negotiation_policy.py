@@ -53,6 +53,7 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
         depth_first=settings["negotiator.negotiator_depth_first"],
         limits=settings.limits,
         slot_constraint=parsed_if_set(settings, "negotiator.negotiator_slot_constraint"),
+        count_slots_outside=settings["negotiator.count_slots_outside"],
         submitter_constraint=parsed_if_set(settings, "negotiator.negotiator_submitter_constraint"),
         job_constraint=parsed_if_set(settings, "negotiator.negotiator_job_constraint"),
         shutdown_threshold=expression("negotiator_trim_shutdown_threshold"),

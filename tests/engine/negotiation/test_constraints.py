@@ -27,12 +27,29 @@ class TestSlots:
         assert {match.slot for match in decision.matches} == {0, 1, 2, 3}
 
     def test_slots_in_use_outside_the_constraint_are_charged_still(self) -> None:
-        """What runs there counts as used by its submitter."""
-        pool = [claimed(slot, "a@x", Pool="elsewhere") for slot in slots(2)] + slots(4)[2:]
-        decision = cycle(pool, {"a@x": [jobs(9)]}, slot_constraint=parse("isUndefined(Pool)"))
+        """What runs there counts as used by its submitter, and for concurrency limits."""
+        pool = [claimed(slot, "a@x", Pool="elsewhere", ConcurrencyLimits="db") for slot in slots(2)] + slots(4)[2:]
+        decision = cycle(
+            pool, {"a@x": [jobs(9, ConcurrencyLimits="db")]}, slot_constraint=parse("isUndefined(Pool)")
+        )
 
         (submitter,) = decision.submitters
         assert (submitter.used_before, submitter.matched) == (2, 0)
+        assert decision.limits[0].in_use_before == 2
+
+    def test_slots_outside_the_constraint_may_be_out_of_sight(self) -> None:
+        """The negotiator that fetches the slots of the constraint alone knows of no use on others."""
+        pool = [claimed(slot, "a@x", Pool="elsewhere", ConcurrencyLimits="db") for slot in slots(2)] + slots(4)[2:]
+        decision = cycle(
+            pool,
+            {"a@x": [jobs(9, ConcurrencyLimits="db")]},
+            slot_constraint=parse("isUndefined(Pool)"),
+            count_slots_outside=False,
+        )
+
+        (submitter,) = decision.submitters
+        assert (submitter.used_before, submitter.matched) == (0, 2)
+        assert decision.limits[0].in_use_before == 0
 
     @pytest.mark.parametrize(
         ("shutdown", "threshold", "left"),

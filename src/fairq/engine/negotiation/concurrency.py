@@ -11,6 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fairq.engine.classad import AdColumns, evaluate_in_ad, evaluate_in_columns, evaluate_scalar, expression_of
 from fairq.engine.negotiation.decision import LimitFigures
 from fairq.engine.negotiation.matchlist import MatchList
@@ -51,9 +54,12 @@ class ConcurrencyLimits:
         maxima: the most of each limit that may be in use, by lower-case name; ``default_<prefix>`` holds for
             limits called ``<prefix>.something`` without an entry, ``default`` for all others.
         slots: the slots' ads; what the jobs on them use is counted.
+        seen: on which of them; None: on all.
     """
 
-    def __init__(self, maxima: Mapping[str, float], slots: AdColumns) -> None:
+    def __init__(
+        self, maxima: Mapping[str, float], slots: AdColumns, seen: NDArray[np.bool_] | None = None
+    ) -> None:
         self._maxima = maxima
         self._slots = slots
         self._in_use: dict[str, float] = {}
@@ -61,8 +67,8 @@ class ConcurrencyLimits:
         for attribute in _OF_SLOTS:
             if attribute.lower() in slots.names():
                 texts = evaluate_in_columns(attribute, slots, {}).texts()
-                for text in texts:
-                    if text is not None:
+                for row, text in enumerate(texts):
+                    if text is not None and (seen is None or seen[row]):
                         self.use(text)
                 self._of_slots = self._of_slots or (list(texts) if attribute == _OF_SLOTS[0] else [])
         self._before = dict(self._in_use)

@@ -29,7 +29,7 @@ from fairq.engine.negotiation.decision import (
 from fairq.engine.negotiation.global_prios import merge_neighbours, split_by_priority
 from fairq.engine.negotiation.groups import Groups
 from fairq.engine.negotiation.matchlist import NONE, PRIO, RANK, FreeSlots, Limits
-from fairq.engine.negotiation.participants import JobConstraint, slots_taking_part, submitters_taking_part
+from fairq.engine.negotiation.participants import JobConstraint, slots_seen, slots_taking_part, submitters_taking_part
 from fairq.engine.negotiation.partitionable import Partitions, divided_slots
 from fairq.engine.negotiation.pie import Contender, Pie, PieQuota, PieRules
 from fairq.engine.negotiation.piece import Piece
@@ -127,7 +127,7 @@ class NegotiationCycle:
         self.candidates = Candidates(
             pool, policy, self.cost, self._holders, tie_order(pool.names, policy), self._free, self._partitions
         )
-        self.concurrency = ConcurrencyLimits(policy.limits, pool.ads)
+        self.concurrency = ConcurrencyLimits(policy.limits, pool.ads, slots_seen(pool.ads, policy))
         requests = [] if self._partitions is None else self._partitions.requests()
         constraint = policy.job_constraint
         self._autoclusters = Autoclusters(

@@ -21,11 +21,19 @@ _SHUTDOWN = ("DaemonShutdown", "DaemonShutdownFast")
 def slots_taking_part(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:
     """The slots for which NEGOTIATOR_SLOT_CONSTRAINT is true; all of them without one.
 
-    Others have no part in the pie and are no candidates. Who has one in use is charged for it still.
+    Others have no part in the pie and are no candidates. Whether what runs on them counts, `slots_seen` says.
     """
     if policy.slot_constraint is None:
         return np.ones(len(slots), np.bool_)
     return evaluate_in_columns(policy.slot_constraint, slots, {}).is_true()
+
+
+def slots_seen(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:
+    """The slots on which use is counted: all, or those alone that take part.
+
+    Today's negotiator fetches no others, and so frees their users of them until it does (reference 3.1, step 3).
+    """
+    return np.ones(len(slots), np.bool_) if policy.count_slots_outside else slots_taking_part(slots, policy)
 
 
 def slots_shutting_down(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:

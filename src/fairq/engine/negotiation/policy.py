@@ -50,6 +50,7 @@ class NegotiationPolicy:
             `concurrency.ConcurrencyLimits`).
         slot_constraint, submitter_constraint, job_constraint: only slots, submitters and jobs for which it is
             true take part; None: all.
+        count_slots_outside: count what runs on slots that *slot_constraint* keeps out, too.
         shutdown_threshold: leave out slots whose machine shuts down within so many seconds; None: none.
         discount_suspended: do not charge slots whose job is suspended.
         budgets: how long the cycle and its turns may take; None: as long as they need.
@@ -96,6 +97,7 @@ class NegotiationPolicy:
     depth_first: bool = False
     limits: Mapping[str, float] = field(default_factory=dict)
     slot_constraint: Expression | None = None
+    count_slots_outside: bool = True
     submitter_constraint: Expression | None = None
     job_constraint: Expression | None = None
     shutdown_threshold: Expression | None = None

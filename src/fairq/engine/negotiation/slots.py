@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
 from fairq.engine.classad.kinds import INTEGER, REAL, STRING, UNDEFINED_KIND
-from fairq.engine.negotiation.participants import slots_shutting_down, slots_taking_part
+from fairq.engine.negotiation.participants import slots_seen, slots_shutting_down, slots_taking_part
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import PoolSlots
 
@@ -68,9 +68,10 @@ def weights_in_pie(slots: AdColumns, weights: NDArray[np.float64], policy: Negot
 def users_of(slots: AdColumns, policy: NegotiationPolicy) -> list[str | None]:
     """Who is charged for each slot: the user of one that is claimed or being preempted, else None.
 
-    Nobody is for a suspended job if the policy does not count those (Accountant.cpp, IsClaimed).
+    Nobody is for a suspended job if the policy does not count those (Accountant.cpp, IsClaimed), nor for a slot
+    that it does not see.
     """
-    in_use = evaluate_in_columns(_IN_USE, slots, {}).is_true()
+    in_use = evaluate_in_columns(_IN_USE, slots, {}).is_true() & slots_seen(slots, policy)
     if policy.discount_suspended:
         in_use = in_use & ~evaluate_in_columns(_SUSPENDED, slots, {}).is_true()
     return _names(slots, in_use, _USER_NAMES)
