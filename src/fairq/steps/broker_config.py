@@ -12,7 +12,7 @@ from fairq.broker_errors import BrokerSettingValueError, UnknownBrokerSettingErr
 from fairq.brokerdata.column import Kind
 from fairq.brokerdata.values import LARGEST_REAL, UnfitError
 from fairq.brokerdata.work import CONFIG
-from fairq.engine.brokerage.config import KEYS, Config, ConfigKey, key_of
+from fairq.engine.brokerage.config import ALSO_ALONE, KEYS, Config, ConfigKey, key_of
 from fairq.records import Actor, Change
 from fairq.state import broker_data, history
 from fairq.state.connection import State, reading, writing
@@ -46,7 +46,10 @@ def look(path: Path, names: Sequence[str]) -> list[dict[str, Any]]:
 
 def put(path: Path, name: str, text: str, actor: Actor, *, dry_run: bool = False) -> tuple[str, Value]:
     """Set a setting and return its full name and value; raises UnknownBrokerSettingError, BrokerSettingValueError."""
-    name = _known(name, is_member=True)
+    name = _known(name)
+    ending = _ending(name)
+    if ending:
+        raise UnknownBrokerSettingError(name=name, hint=f"it goes on with {ending}")
     value = _read(text.strip())
     if isinstance(value, str):
         raise BrokerSettingValueError(name=name, value=text, expected=_EXPECTED, default=_default(name))
@@ -56,7 +59,7 @@ def put(path: Path, name: str, text: str, actor: Actor, *, dry_run: bool = False
 
 def unset(path: Path, names: Sequence[str], actor: Actor, *, dry_run: bool = False) -> list[str]:
     """Forget what settings are set to and return the names; raises UnknownBrokerSettingError."""
-    found = [_known(name, is_member=True) for name in names]
+    found = [_known(name) for name in names]
     _change(path, actor, dict.fromkeys(found), dry_run)
     return found
 
@@ -72,6 +75,8 @@ def check_setting(kind: Kind, record: dict[str, Any]) -> Checked:
     name = f"{component}.{key}"
     if key_of(name) is None:
         return row, given, [*remarks, "is a setting that the brokerage does not read"]
+    if _ending(name):
+        remarks = [*remarks, f"is read only with what it goes on with: {_ending(name)}"]
     if isinstance(_read(value), str):
         raise UnfitError(f"{name} must be {_EXPECTED}, not {value!r}")
     return row, given, remarks
@@ -97,7 +102,7 @@ def _open(path: Path, read_only: bool) -> AbstractContextManager[State]:
     return reading(path) if read_only else writing(path)
 
 
-def _known(name: str, *, is_member: bool = False) -> str:
+def _known(name: str) -> str:
     """Return the full name: the component may be left out where one setting alone is called so."""
     if key_of(name) is not None:
         return name
@@ -110,6 +115,14 @@ def _known(name: str, *, is_member: bool = False) -> str:
     meant = full[0] if full else next((base for base in KEYS if close and base.lower() == close[0]), "")
     hint = " or ".join(full) if len(full) > 1 else meant
     raise UnknownBrokerSettingError(name=name, hint=f"did you mean {hint}?" if hint else _LISTED)
+
+
+def _ending(name: str) -> str:
+    """Return how the name of a family must go on to be read; empty if it is read as it stands."""
+    key = KEYS.get(name)
+    if key is None or not key.family or name in ALSO_ALONE:
+        return ""
+    return " or ".join(f"_<{one}>" for one in key.family.replace(" and ", ">_<").split(", "))
 
 
 def _is_called(base: str, key: ConfigKey, plain: str) -> bool:

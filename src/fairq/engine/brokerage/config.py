@@ -48,7 +48,6 @@ KEYS: dict[str, ConfigKey] = {
     "anal_jobbroker.MIN_INPUT_COMPLETENESS": ConfigKey(90, "part of an input dataset that must be there", "%"),
     "anal_jobbroker.MAX_DISKIO_DEFAULT": ConfigKey(10**10, "disk traffic per core", "kB/s", True),
     "anal_jobbroker.STORAGE_MIN_FREE_SIZE": ConfigKey(200, "usable space of storage that is read from", "GB", True),
-    "anal_jobbroker.MIN_WEIGHT": ConfigKey(0, "smallest weight of a candidate", "", False, "label, label and gshare"),
     "anal_jobbroker.TW_DONE_JOB_STAT": ConfigKey(6, "time over which failed and closed jobs count", "hours"),
     "anal_jobbroker.MIN_BAD_JOBS_TO_SKIP_PQ": ConfigKey(5, "failed and closed jobs that are tolerated", "jobs"),
     "anal_jobbroker.IO_INTENSITY_CUTOFF_USER": ConfigKey(None, "I/O intensity up to which input may be far", "kB/s"),
@@ -78,6 +77,9 @@ KEYS: dict[str, ConfigKey] = {
     "watchdog.PENDING_TIMEOUT": ConfigKey(7 * 24, "a task that stays pending is exhausted", "hours", True, "label"),
 }
 """Every setting that the brokerage knows, as ``component.KEY``; a family's names go on with ``_`` and the ending."""
+
+ALSO_ALONE = frozenset({"rebroker.ANALY_TIMEOUT"})
+"""Families whose name without an ending is read as well; of the others PanDA reads the members alone."""
 
 
 class Config:
