@@ -43,8 +43,15 @@ SAMPLES: dict[str, Any] = {
 }  # fmt: skip
 
 
+WORDS = {
+    "ramUnit": "MBPerCore", "cpuTimeUnit": "HS06sPerEvent", "outDiskUnit": "kBPerEvent", "workDiskUnit": "GB",
+    "splitRule": "NF=1,MO=2",
+}  # fmt: skip
+"""Of texts that are read more closely, some that need no remark."""
+
+
 def sample(column: Column) -> Any:
-    return column.words[0] if column.words else SAMPLES[column.type]
+    return column.words[0] if column.words else WORDS.get(column.name, SAMPLES[column.type])
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
@@ -165,6 +172,16 @@ class TestImport:
         ended = broker("tasks", "import", "FILE", content=tasks)
         assert "ipConnectivity is 'none', which asks for nothing" in ended.err
         assert [task["splitRule"] for task in listed(broker, "tasks")] == ["NF=1,IP=2,IK=6", "IP=1", ""]
+
+    def test_units_and_rules_that_panda_does_not_know_are_told(self, broker: Run) -> None:
+        task = {"jediTaskID": 1, "ramUnit": "MBperCore", "cpuTimeUnit": "HS06", "splitRule": "NF1,NE=5"}
+        ended = broker("tasks", "import", "FILE", content=[task])
+        assert ended.code == 0
+        assert "ramUnit is 'MBperCore', which PanDA does not know; it knows MB, MBPerCore or" in ended.err
+        assert "cpuTimeUnit is 'HS06', which PanDA does not know" in ended.err
+        assert "splitRule has 'NF1', which is no rule such as NF=1" in ended.err
+        known = {"ramUnit": "MBPerCoreFixed", "cpuTimeUnit": "mHS06sPerEventFixed", "outDiskUnit": "kBPerEventFixed"}
+        assert broker("tasks", "import", "FILE", content=[{"jediTaskID": 2} | known]).err == ""
 
     def test_it_is_in_the_history(self, broker: Run, run: Run, state: Path) -> None:
         broker("sites", "import", "FILE", "--now", "1700000000", content="name\nA\n")

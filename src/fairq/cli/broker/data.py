@@ -63,7 +63,7 @@ def _special(kind: Kind) -> dict[str, Any]:
 
         return {"check": check_input}
     if kind is TASKS:
-        from fairq.steps.broker_connectivity import check_task
+        from fairq.steps.broker_task_import import check_task
 
         return {"check": check_task}
     if kind is not QUEUES:
@@ -107,7 +107,8 @@ def _described(column: Column) -> list[str]:
         facts.append("key")
     if not (column.key and column.default is None) and column.default not in (None, "", (), {}):
         value = column.default
-        facts.append(f"else {','.join(value) if isinstance(value, tuple) else str(value).lower()}")
+        shown = str(value).lower() if isinstance(value, bool) else str(value)
+        facts.append(f"else {','.join(value) if isinstance(value, tuple) else shown}")
     if column.aliases:
         facts.append("or " + ", ".join(column.aliases))
     text = f"{column.name}: {column.help} ({', '.join(facts)})"
