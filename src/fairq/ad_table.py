@@ -40,6 +40,12 @@ class AdTable(Sequence[Ad]):
             self.parts.append(Part(names, rows if whole else [rows[place] for place in places], columns))
         self._size += len(ads)
 
+    def put_columns(self, names: tuple[str, ...], rows: Sequence[int], columns: list[tuple[Any, ...]]) -> None:
+        """Add ads that all have the attributes *names* in this order, given by column, as *rows* (ascending)."""
+        if rows:
+            self.parts.append(Part(names, rows, columns))
+            self._size += len(rows)
+
     def __len__(self) -> int:
         return self._size
 

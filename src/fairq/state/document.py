@@ -40,6 +40,7 @@ from fairq.state import (
     jobs,
     rows,
     runs,
+    slot_columns,
     slots,
     submitters,
 )
@@ -238,6 +239,7 @@ def _store(state: State, found: dict[str, Any]) -> None:
     execute("INSERT INTO meta VALUES (?, ?)", found["meta"].items())
     submitters.store(state, found["submitters"])
     slots.put(state, found["slots"])
+    slot_columns.keep(state)
     dynamic_slots.add(state, found["dynamic_slots"])
     claims.store(state, found["claims"])
     job_ads.put(state, {record.id: record.ad for record in found["job_ads"]})

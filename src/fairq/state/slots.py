@@ -7,12 +7,10 @@ from typing import Any, NamedTuple
 
 from fairq.ad_table import AdTable
 from fairq.records import Ad, Claim, SlotRecord
-from fairq.state import claims, dynamic_slots, pilot_slots, rows
+from fairq.state import claims, dynamic_slots, pilot_slots, rows, slot_columns
 from fairq.state.connection import State
 
 _SELECT = "SELECT id, name, address, draining, ad FROM slot"
-_AT_ONCE = 3000
-"""So many ads are read as one text: more at once do not stay in the processor's cache."""
 
 
 def load_all(state: State) -> list[SlotRecord]:
@@ -58,7 +56,13 @@ def load_table(state: State, apart: Collection[int] = ()) -> StoredSlots:
     """
     found = StoredSlots([], [], [], AdTable(), {})
     with rows.without_collection():
-        _read_into(found, state, apart)
+        for stretch in slot_columns.load(state):
+            _take_in(found, stretch, apart)
+        if not found.ids:
+            for stretch in slot_columns.of_slots(state):
+                _take_in(found, stretch, apart)
+    drained = {number for (number,) in state.connection.execute("SELECT id FROM slot WHERE draining")}
+    found.draining.extend(number in drained for number in found.ids)
     return found
 
 
@@ -184,25 +188,13 @@ def _insert(state: State, slots: Iterable[SlotRecord], first: int) -> list[int]:
     return placed
 
 
-def _read_into(found: StoredSlots, state: State, apart: Collection[int]) -> None:
-    cursor = state.connection.execute("SELECT id, name, draining, ad FROM slot ORDER BY id")
-    while some := cursor.fetchmany(_AT_ONCE):
-        first = len(found.ids)
-        ids, names, draining, texts = zip(*some, strict=True)
-        found.ids.extend(ids)
-        found.names.extend(names)
-        found.draining.extend(map(bool, draining))
-        ads: list[Ad] = rows.loads_all(texts)
-        rest: Sequence[int] = range(first, first + len(ads))
-        if apart:
-            of_rest = [place for place, number in enumerate(ids) if number not in apart]
-            if len(of_rest) < len(ads):
-                found.apart.update(
-                    (first + place, ads[place]) for place, number in enumerate(ids) if number in apart
-                )
-                rest, ads = [first + place for place in of_rest], [ads[place] for place in of_rest]
-        if ads:
-            found.ads.put(rest, ads)
+def _take_in(found: StoredSlots, stretch: slot_columns.Stretch, apart: Collection[int]) -> None:
+    parts, ads = slot_columns.split(stretch, apart, first=len(found.ids))
+    found.ids.extend(stretch.ids)
+    found.names.extend(stretch.names)
+    found.apart.update(ads)
+    for part in parts:
+        found.ads.put_columns(*part)
 
 
 def _records(found: Sequence[tuple[Any, ...]]) -> list[SlotRecord]:

@@ -14,7 +14,7 @@ from fairq.dumps.slots import SlotDump, read_slots
 from fairq.dumps.source import Advance, opened
 from fairq.engine.accounting import Accountant, AccountingPolicy, charges_of
 from fairq.records import SLOT_ELSEWHERE, Actor, Ad, Change, JobStatus
-from fairq.state import claims, dynamic_slots, history, jobs, meta, pilot_slots, slots, submitters
+from fairq.state import claims, dynamic_slots, history, jobs, meta, pilot_slots, slot_columns, slots, submitters
 from fairq.state.connection import State, reading, writing
 from fairq.steps.accounting_policy import accounting_policy
 from fairq.steps.import_claims import ClaimPlan, plan_claims, running_elsewhere
@@ -156,6 +156,7 @@ def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor
         # What ended a moment ago may have been a dynamic slot, which is no more.
         ids = set(slots.load_ids(state))
         slots.add(state, (slot for slot in plan.pool if slot.id in ids))
+    slot_columns.keep(state)
     claims.delete_all(state)
     if pool.jobs is not None:
         changes.append(Change("jobs", _queue_length(state), pool.jobs.count))

@@ -63,7 +63,9 @@ def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
     held = {claim.slot_id: claim for claim in claims.load_all(state)}
     dynamic = dynamic_slots.load_all(state)
     families = {number for one in dynamic for number in (one.slot_id, one.parent_id)}
-    stored = slots.load_table(state, held.keys() | families)
+    # A claim of somebody else's job is in the slot's ad already.
+    own = {number for number, claim in held.items() if claim.cluster is not None}
+    stored = slots.load_table(state, own | families)
     keys, apart = stored.ids, stored.apart
     if dynamic:
         lay_out(keys, apart, dynamic)

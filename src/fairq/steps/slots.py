@@ -13,7 +13,7 @@ from fairq.dumps.slots import read_slots
 from fairq.dumps.source import opened
 from fairq.errors import DuplicateSlotError, SlotInUseError, UnknownSlotError
 from fairq.records import Actor, Ad, Change, Claim, JobStatus, SlotRecord
-from fairq.state import claims, dynamic_slots, history, jobs, slots
+from fairq.state import claims, dynamic_slots, history, jobs, slot_columns, slots
 from fairq.state.connection import State, reading, writing
 from fairq.steps.claimed_ads import with_claim
 from fairq.steps.dynamic_slots import load_slots
@@ -46,6 +46,8 @@ def add(path: Path, new: Sequence[SlotRecord], actor: Actor, *, dry_run: bool = 
                 raise DuplicateSlotError(name=slot.name, problem="is in the pool already; remove it first")
         if not dry_run:
             slots.add(state, new)
+            if len(new) >= slot_columns.WORTHWHILE:
+                slot_columns.keep(state)
             history.record(state, actor, [Change(f"slot {slot.name}", None, _size(slot)) for slot in new])
 
 

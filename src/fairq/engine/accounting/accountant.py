@@ -6,7 +6,8 @@ The algorithm is HTCondor's up to 25.9 (``UpdatePriorities``, ``AddMatch``, ``Re
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -146,10 +147,7 @@ class Accountant:
         for record in self.records.values():
             record.resources_used = 0
             record.weighted_resources_used = record.hier_weighted_resources_used = 0.0
-        sums = _Sums()
-        for held in self.charges.values():
-            sums.add(held.submitter, held.slot_weight)
-        self._count_all(sums)
+        self._count_all([(held.submitter, held.slot_weight) for held in self.charges.values()])
 
     def check_matches(self, slots: Iterable[SlotUse], now: int) -> None:
         """Bring the charges in line with the pool as found, once per cycle, after `update`.
@@ -158,21 +156,26 @@ class Accountant:
         released; every claimed slot is charged to its user.
         """
         found = {use.slot: use for use in slots}
-        for slot, held in list(self.charges.items()):
-            use = found.get(slot)
-            if use is None or not (use.matched or use.submitter == held.submitter):
-                self.remove_match(slot, now)
-        sums = _Sums()
+        # A large pool has a hundred thousand slots, and most are as they were: these cost one look each.
+        charges = self.charges
+        gone = [
+            slot
+            for slot, held in charges.items()
+            if (use := found.get(slot)) is None or not (use.submitter == held.submitter or use.matched)
+        ]
+        for slot in gone:
+            self.remove_match(slot, now)
+        new: list[tuple[str, float]] = []
         for slot, submitter, weight, _ in found.values():
             if submitter is None:
                 continue
-            charged = self.charges.get(slot)
+            charged = charges.get(slot)
             if charged is None:
-                self.charges[slot] = SlotCharge(submitter, weight, now)
-                sums.add(submitter, weight)
+                charges[slot] = SlotCharge(submitter, weight, now)
+                new.append((submitter, weight))
             elif charged.submitter != submitter:
                 self.add_match(submitter, slot, weight, now)
-        self._count_all(sums, early=now - self.last_update)
+        self._count_all(new, early=now - self.last_update)
         if self.policy.count_preempted:
             self.recount()
 
@@ -230,8 +233,14 @@ class Accountant:
         chain = self._chains[submitter] = _Chain(self.record(submitter), charged_group, subtree)
         return chain
 
-    def _count_all(self, sums: _Sums, early: int = 0) -> None:
-        for submitter, (slots, weight) in sums.items():
+    def _count_all(self, uses: Sequence[tuple[str, float]], early: int = 0) -> None:
+        """Count slots by who uses them, with their weights."""
+        weights: dict[str, float] = defaultdict(float)
+        for submitter, weight in uses:
+            weights[submitter] += weight
+        slots_of = Counter(submitter for submitter, _ in uses)
+        for submitter, weight in weights.items():
+            slots = slots_of[submitter]
             chain = self._chains.get(submitter) or self._chain(submitter)
             self._count(chain, slots, weight)
             self._take_off(chain, early, slots, weight)
@@ -258,14 +267,6 @@ class Accountant:
             if record is not None:
                 record.uncharged_time += seconds * slots
                 record.weighted_uncharged_time += seconds * weight
-
-
-class _Sums(dict[str, tuple[int, float]]):
-    """Slots and slot weight per submitter."""
-
-    def add(self, submitter: str, weight: float) -> None:
-        slots, sum_of_weights = self.get(submitter, (0, 0.0))
-        self[submitter] = slots + 1, sum_of_weights + weight
 
 
 def _release(record: AccountingRecord, weight: float) -> None:

@@ -13,6 +13,7 @@ from fairq.state.schema import (
     m0006_broker,
     m0007_broker_jobs,
     m0008_forgotten_decisions,
+    m0009_slot_columns,
 )
 
 
@@ -32,5 +33,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("0006_broker", m0006_broker.STATEMENTS),
     Migration("0007_broker_jobs", m0007_broker_jobs.STATEMENTS),
     Migration("0008_forgotten_decisions", m0008_forgotten_decisions.STATEMENTS),
+    Migration("0009_slot_columns", m0009_slot_columns.STATEMENTS),
 )
 """In order: the schema after the first n of them has the number n. Never edit one that was released."""

@@ -1,0 +1,101 @@
+"""The copy of the slots by column says what the slots say, or is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from fairq.records import Ad, SlotRecord
+from fairq.state import document, slot_columns, slots
+from fairq.state.connection import State, reading, writing
+
+COUNT = slot_columns.WORTHWHILE + 7
+
+
+def slot(number: int) -> SlotRecord:
+    ad: Ad = {"Name": f"slot{number}", "Memory": number, "Arch": "X86_64", "LoadAvg": number / 7}
+    if number % 3 == 0:
+        ad |= {"Memory": f"/Expr({number} * 2)/", "Offline": number % 2 == 0, "List": [number, None, {"a": "b"}]}
+    if number % 500 == 0:
+        ad = {"Name": f"slot{number}"}
+    return SlotRecord(number, f"slot{number}", ad, address=f"<{number}>", draining=number % 11 == 0)
+
+
+@contextmanager
+def pool(path: Path) -> Iterator[State]:
+    """A pool that is large enough, with its copy."""
+    with writing(path) as state:
+        slots.add(state, map(slot, range(1, COUNT + 1)))
+        slot_columns.keep(state)
+        yield state
+
+
+def has_copy(state: State) -> bool:
+    return any(True for _ in slot_columns.load(state))
+
+
+@pytest.mark.parametrize("apart", [(), {1}, {3, 4, 500, COUNT}, set(range(1, COUNT, 2)), set(range(1, COUNT + 1))])
+def test_the_copy_reads_as_the_slots_do(tmp_path: Path, apart: set[int]) -> None:
+    """Ads, numbers, names and what is drained are the same with the copy and without, whichever ads are apart."""
+    with pool(tmp_path / "s.db") as state:
+        copied = slots.load_table(state, apart)
+        state.connection.execute("DELETE FROM slot_columns")
+        plain = slots.load_table(state, apart)
+
+    assert copied[:3] == plain[:3]
+    assert copied.apart == plain.apart == {number - 1: slot(number).ad for number in sorted(apart)}
+    left = [number for number in range(1, COUNT + 1) if number not in apart]
+    assert [copied.ads[number - 1] for number in left] == [slot(number).ad for number in left]
+    assert [list(copied.ads[number - 1]) for number in left] == [list(slot(number).ad) for number in left]
+
+
+CHANGES: dict[str, Callable[[State], object]] = {
+    "a new slot": lambda state: slots.add(state, [slot(COUNT + 1)]),
+    "a new ad": lambda state: slots.add(state, [SlotRecord(0, "slot5", {"Memory": 1}, "<5>")]),
+    "an ad rewritten": lambda state: slots.rewrite_ads(state, [5], lambda ad: {**ad, "Memory": 0}),
+    "a slot less": lambda state: slots.remove(state, ["slot5"]),
+    "another pool": lambda state: slots.replace_all(state, [slot(1)]),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_slot_ends_the_copy(tmp_path: Path, change: str) -> None:
+    """Whatever changes a slot, the copy is gone with it, so that nothing old is ever read."""
+    with pool(tmp_path / "s.db") as state:
+        CHANGES[change](state)
+        assert not has_copy(state)
+        expected = slots.load_all(state)
+        found = slots.load_table(state)
+    assert list(found.ads) == [record.ad for record in expected]
+    assert found.draining == [record.draining for record in expected]
+
+
+def test_draining_leaves_the_copy_alone(tmp_path: Path) -> None:
+    """Which slots are being drained is not in the copy, and so is right at once."""
+    with pool(tmp_path / "s.db") as state:
+        slots.set_draining(state, ["slot2"], True)
+        assert has_copy(state)
+        assert slots.load_table(state).draining[1]
+
+
+def test_small_pools_have_no_copy(tmp_path: Path) -> None:
+    """Few slots are read at once without."""
+    with writing(tmp_path / "s.db") as state:
+        slots.add(state, [slot(1)])
+        slot_columns.keep(state)
+        assert not has_copy(state)
+
+
+def test_a_state_brought_in_has_its_copy(tmp_path: Path) -> None:
+    """The copy is no part of the exported document, and made anew from it."""
+    with pool(tmp_path / "a.db") as state:
+        exported = document.export(state)
+    assert "slot_columns" not in exported
+    with writing(tmp_path / "b.db") as state:
+        document.restore(state, exported)
+        assert has_copy(state)
+    with reading(tmp_path / "b.db") as state:
+        assert document.export(state) == exported
