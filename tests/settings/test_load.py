@@ -97,6 +97,7 @@ POINTS = [
     ("negotiator.limit_reasons_add_up", False, True),
     ("negotiator.limits_of_slots_stay", False, True),
     ("negotiator.count_slots_outside", True, False),
+    ("negotiator.static_ranks", False, True),
     ("negotiator.partitionable_slots", "carve", "whole"),
     ("negotiator.negotiator_allow_quota_oversubscription", False, True),
     ("negotiator.integer_group_limits", False, True),

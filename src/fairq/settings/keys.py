@@ -105,6 +105,8 @@ _NEGOTIATOR = (
         "Key after the job's Rank; more is better."),
     macro("negotiator", "negotiator_ignore_job_ranks", "boolean", False,
         "Leave the jobs' Rank out of the order of candidates."),
+    own("negotiator", "static_ranks", "boolean", False,
+        "With negotiator_ignore_job_ranks, rank every slot once for all jobs, by what its own ad says.", real=True),
     macro("negotiator", "negotiator_matchlist_caching", "boolean", True,
         "Reuse a sorted list of candidates for jobs that are alike."),
     own("negotiator", "tie_break", "choice", "slot_name",

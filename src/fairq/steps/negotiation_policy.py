@@ -35,6 +35,7 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
         force_slot_weight=settings["negotiator.force_negotiator_slot_weight"],
         ignore_user_priorities=settings["negotiator.negotiator_ignore_user_priorities"],
         ignore_job_ranks=settings["negotiator.negotiator_ignore_job_ranks"],
+        static_ranks=settings["negotiator.negotiator_ignore_job_ranks"] and settings["negotiator.static_ranks"],
         pre_job_rank=expression("negotiator_pre_job_rank"),
         post_job_rank=expression("negotiator_post_job_rank"),
         preemption_rank=expression("preemption_rank"),

@@ -66,6 +66,43 @@ class TestOrder:
 
         assert names(decision, pool) == ["slot1@m3", "slot1@m2", "slot1@m1"]
 
+    def test_static_ranks_do_not_know_the_job(self) -> None:
+        """Slots ranked once for all jobs: what the ranks ask of the job or the slots' holders is undefined."""
+        pool = slots(3)
+        for number, slot in enumerate(pool):
+            slot["Number"] = number
+        given = {}
+        for static in (False, True):
+            decision = cycle(
+                pool,
+                {"a@x": [jobs(3, Sign=-1)]},
+                pre_job_rank="ifThenElse(isUndefined(TARGET.Sign), 1, TARGET.Sign) * Number",
+                ignore_job_ranks=True,
+                static_ranks=static,
+            )
+            given[static] = names(decision, pool)
+
+        assert given == {False: ["slot1@m1", "slot1@m2", "slot1@m3"], True: ["slot1@m3", "slot1@m2", "slot1@m1"]}
+
+    @pytest.mark.parametrize(("static", "taken"), [(False, [3, 2]), (True, [0, 1])])
+    def test_with_static_ranks_the_search_ends_at_the_limit(self, static: bool, taken: list[int]) -> None:
+        """What comes after the weight on the list is beyond the limit is not looked at, and nothing ranks the held."""
+        pool = [claimed(slot, "b@x", Number=number) for number, slot in enumerate(slots(3))] + slots(4)[3:]
+        decision = cycle(
+            pool,
+            {"a@x": [jobs(2)], "b@x": [jobs(1)]},
+            {"a@x": 1.0, "b@x": 1.0},
+            pre_job_rank="0",
+            preemption_rank="Number",
+            preemption_requirements="true",
+            preempt_prio_delta=None,
+            ignore_job_ranks=True,
+            static_ranks=static,
+            tie_break="std_sort",
+        )
+
+        assert [match.slot for match in decision.matches if match.submitter == "a@x"] == taken
+
     def test_equals_go_by_name_with_numbers_as_numbers(self) -> None:
         """slot1@m2 comes before slot1@m10, wherever they stand in the list."""
         pool = slots(12)[::-1]

@@ -27,7 +27,7 @@ from fairq.engine.negotiation.matchlist import (
     SortedList,
 )
 from fairq.engine.negotiation.offers import Offers
-from fairq.engine.negotiation.ordering import Ordering, negotiator_rank, order_slots
+from fairq.engine.negotiation.ordering import Ordering, StaticRanks, negotiator_rank, order_slots
 from fairq.engine.negotiation.partitionable import Partitions, jobs_in_slot
 from fairq.engine.negotiation.partitioned_lists import PartitionedLists
 from fairq.engine.negotiation.policy import NegotiationPolicy
@@ -122,6 +122,7 @@ class Candidates:
         tie_order: each slot's place among slots that rank equally.
         free: the slots still to be had.
         partitions: the partitionable slots that are divided, None if there are none.
+        static: the ranks of all slots, if they are the same for all jobs; not heeded where slots are divided.
     """
 
     def __init__(
@@ -133,7 +134,10 @@ class Candidates:
         tie_order: NDArray[np.int64],
         free: FreeSlots,
         partitions: Partitions | None = None,
+        static: StaticRanks | None = None,
     ) -> None:
+        self._static = static = static if partitions is None else None
+        self._scanned: NDArray[np.bool_] | None = None
         self._pool = pool
         self._policy = policy
         self._cost = cost
@@ -157,13 +161,13 @@ class Candidates:
             self._room = Room(partitions, pool.carved)
         self._divided = np.empty(0, np.intp) if partitions is None else partitions.rows
         slots = pool.ads
-        ranks = [policy.pre_job_rank, policy.post_job_rank]
+        ranks = [] if static is not None else [policy.pre_job_rank, policy.post_job_rank]
         if self._any_held:
-            ranks += [policy.preemption_rank, _RANK, _CURRENT_RANK]
+            ranks += [*([] if static is not None else [policy.preemption_rank]), _RANK, _CURRENT_RANK]
         changing = holders.changing
         self._suitable = SharedWork(self._find_suitable, slots, ["requirements"], [_REQUIREMENTS], changing)
         self._ordering = SharedWork(
-            lambda asker: order_slots(asker.ad(), slots, holders.held, tie_order, policy),
+            lambda asker: order_slots(asker.ad(), slots, holders.held, tie_order, policy, static),
             slots,
             [] if policy.ignore_job_ranks else ["rank"],
             ranks,
@@ -201,7 +205,7 @@ class Candidates:
             whole = LaneList(lanes, kind.place, self._free, allowed, limits)
             find_room = None if self._room is None else self._finder(asker, self._room)
             return self._partitioned.carved(asker, kind.ordering, whole, limits, find_room)
-        if kind.ordering.ties and self._policy.tie_break == "std_sort":
+        if self._static is not None or (kind.ordering.ties and self._policy.tie_break == "std_sort"):
             return self._sorted_list(kind, lanes, allowed, limits)
         return LaneList(lanes, kind.place, self._free, allowed, limits)
 
@@ -289,10 +293,11 @@ class Candidates:
         """
         if self._listed_last is None:
             return lambda: False
-        (asker, kind, admitted), held = self._listed_last, self._holders.held
+        (asker, kind, admitted), held, scanned = self._listed_last, self._holders.held, self._scanned
 
         def refused() -> bool:
             slots = kind.suitable & held & (kind.ordering.state != RANK) & ~admitted & self._free.mask()
+            slots = slots if scanned is None else slots & scanned
             return bool((slots & ~self._own(asker.submitter)).any())
 
         return refused
@@ -303,25 +308,36 @@ class Candidates:
         """The candidates as the negotiator's sort leaves them, which hangs on all that are on the list."""
         entries, refused = self._listed(lanes, allowed, limits)
         dense = kind.ordering.dense[entries]
-        best_first = (int(entries[position]) for position in std_sorted(dense))
+        sorts = self._policy.tie_break == "std_sort"
+        positions = std_sorted(dense) if sorts else np.argsort(dense, kind="stable").tolist()
+        best_first = (int(entries[position]) for position in positions)
         least = min((lane.cost for lane in lanes), default=0.0)
         return SortedList(best_first, kind.ordering.state, self._cost, least, limits, refused)
 
     def _listed(
         self, lanes: list[Lane], allowed: NDArray[np.bool_], limits: Limits
     ) -> tuple[NDArray[np.int32], bool]:
-        """The slots that get onto a list, in pool order, and whether the limits keep any off it."""
+        """The slots that get onto a list, in the order of the search, and whether the limits keep any off it."""
         free = self._free.mask()
-        listed, refused = [np.empty(0, np.int32)], False
+        listed, refused = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
         for lane in lanes:
             slots = lane.order[free[lane.order]]
             if lane.state != NONE:
                 slots = slots[allowed[slots]]
             if limits.permit_on_list(lane.cost, lane.state):
                 listed.append(slots)
-            elif len(slots):
-                refused = True
-        return np.sort(np.concatenate(listed)), refused
+            else:
+                refused.append(slots)
+        entries, kept_off = np.concatenate(listed), np.concatenate(refused)
+        if self._static is None:
+            return np.sort(entries), bool(len(kept_off))
+        place = self._static.place
+        entries = entries[np.argsort(place[entries])]
+        # The search ends with the slot that takes the weight on the list beyond the limit.
+        entries = entries[: 1 + np.searchsorted(np.cumsum(self._costs[entries]), limits.limit, "right")]
+        beyond = np.cumsum(self._costs[entries])[-1:] > limits.limit
+        self._scanned = place <= (place[entries[-1]] if beyond.any() else len(place))
+        return entries, bool(self._scanned[kept_off].any())
 
     def _kind(self, asker: Asker) -> Kind:
         suitable, ordering = self._suitable.get(asker), self._ordering.get(asker)

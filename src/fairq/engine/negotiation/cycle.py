@@ -29,6 +29,7 @@ from fairq.engine.negotiation.decision import (
 from fairq.engine.negotiation.global_prios import merge_neighbours, split_by_priority
 from fairq.engine.negotiation.groups import Groups
 from fairq.engine.negotiation.matchlist import NONE, PRIO, RANK, FreeSlots, Limits
+from fairq.engine.negotiation.ordering import static_ranks
 from fairq.engine.negotiation.participants import JobConstraint, slots_seen, slots_taking_part, submitters_taking_part
 from fairq.engine.negotiation.partitionable import Partitions, divided_slots
 from fairq.engine.negotiation.pie import Contender, Pie, PieQuota, PieRules
@@ -122,10 +123,11 @@ class NegotiationCycle:
         self._groups: Groups | None = None
         if policy.quotas is not None:
             self._groups = Groups(pool.ads, self.cost, accountant, policy, now, round_robin_times)
+        static = static_ranks(pool.ads, policy)
         self._holders = self._find_holders()
         self._partitions = self._find_partitions(candidates)
         self.candidates = Candidates(
-            pool, policy, self.cost, self._holders, tie_order(pool.names, policy), self._free, self._partitions
+            pool, policy, self.cost, self._holders, tie_order(pool.names, policy), self._free, self._partitions, static
         )
         self.concurrency = ConcurrencyLimits(policy.limits, pool.ads, slots_seen(pool.ads, policy))
         requests = [] if self._partitions is None else self._partitions.requests()
@@ -251,9 +253,7 @@ class NegotiationCycle:
             if time.over:
                 decision.time_budget = time.budget
                 return TurnEnd(True, StopReason.TIME)
-        turn = Turn(
-            self.candidates, asker, limits, self.concurrency, self._policy, ignore_limit, time
-        )
+        turn = Turn(self.candidates, asker, limits, self.concurrency, self._policy, ignore_limit, time)
         end = turn.run(contender.queue, take, refuse)
         if self._stopwatch is not None and time is not None:
             self._stopwatch.end(time, contender.name, contender.schedd)

@@ -47,6 +47,33 @@ class Ordering:
     keys: Sequence[Key]
 
 
+@dataclass(frozen=True, slots=True)
+class StaticRanks:
+    """The order of all slots for whatever job, settled before the cycle's first match (matchmaker.cpp, rankSorter).
+
+    Args:
+        keys: NEGOTIATOR_PRE_JOB_RANK and NEGOTIATOR_POST_JOB_RANK per slot, as of a job without attributes.
+        place: per slot its place in their order, ties as listed. (The real negotiator's depend on where the ads
+            happen to be in memory.)
+    """
+
+    keys: tuple[NDArray[np.float32], NDArray[np.float32]]
+    place: NDArray[np.int64]
+
+
+def static_ranks(slots: AdColumns, policy: NegotiationPolicy) -> StaticRanks | None:
+    """Rank the slots once for all jobs, if the policy says so; None if every kind of job has its own order.
+
+    To be called before the ads tell of the slots' holders.
+    """
+    if not policy.static_ranks:
+        return None
+    pre, post = (negotiator_rank(rank, slots, {}) for rank in (policy.pre_job_rank, policy.post_job_rank))
+    place = np.empty(len(slots), np.int64)
+    place[np.lexsort([-post, -pre])] = np.arange(len(slots))
+    return StaticRanks((pre, post), place)
+
+
 def negotiator_rank(
     expression: Expression, slots: AdColumns, job: Ad, rows: NDArray[np.intp] | None = None
 ) -> NDArray[np.float32]:
@@ -64,28 +91,34 @@ def order_slots(
     held: NDArray[np.bool_],
     tie_order: NDArray[np.int64],
     policy: NegotiationPolicy,
+    static: StaticRanks | None = None,
 ) -> Ordering:
     """Order all slots for *job*.
 
-    *held* marks slots with a holder to be preempted; *tie_order* is each slot's place among equals.
+    *held* marks slots with a holder to be preempted; *tie_order* is each slot's place among equals. With *static*
+    ranks only the reason for the claim comes from the job; there is no PREEMPTION_RANK then.
     """
     size = len(slots)
     state = np.full(size, NONE, dtype=np.int8)
     outranked = np.zeros(size, dtype=np.bool_)
-    keys: list[Key] = [
-        negotiator_rank(policy.pre_job_rank, slots, job)
-    ]
-    if not policy.ignore_job_ranks and "rank" in job:
-        keys.append(evaluate_in_ad(expression_of(job["rank"]), job, slots).as_rank(0.0))
-    keys.append(negotiator_rank(policy.post_job_rank, slots, job))
+    keys: list[Key] = []
+    if static is not None:
+        keys += static.keys
+    else:
+        keys.append(negotiator_rank(policy.pre_job_rank, slots, job))
+        if not policy.ignore_job_ranks and "rank" in job:
+            keys.append(evaluate_in_ad(expression_of(job["rank"]), job, slots).as_rank(0.0))
+        keys.append(negotiator_rank(policy.post_job_rank, slots, job))
     if held.any():
         rank = evaluate_in_columns("Rank", slots, job).as_rank(0.0)
         current = evaluate_in_columns("CurrentRank", slots, job).as_rank(0.0)
         state[held] = PRIO
         state[held & (rank > current)] = RANK
         outranked = held & (rank < current)
-        preemption_rank = negotiator_rank(policy.preemption_rank, slots, job)
-        keys += [state, np.where(held, preemption_rank, np.float32(0.0))]
+        keys.append(state)
+        if static is None:
+            preemption_rank = negotiator_rank(policy.preemption_rank, slots, job)
+            keys.append(np.where(held, preemption_rank, np.float32(0.0)))
     return _ordering(keys, state, outranked, tie_order)
 
 

@@ -31,6 +31,7 @@ class NegotiationPolicy:
         force_slot_weight: use *slot_weight* even where the ad has its own.
         ignore_user_priorities: no limits; the order of submitters stays.
         ignore_job_ranks: leave the jobs' Rank out of the order of candidates.
+        static_ranks: rank every slot once for all jobs, by what its own ad says.
         preemption_requirements: gate of priority preemption; None is no test.
         preempt_prio_delta: by how much the holder's effective priority must be worse before a job may
             preempt by priority (the manuals' "better priority"); None is today's code, which does not ask.
@@ -117,6 +118,7 @@ class NegotiationPolicy:
     limit_reasons_add_up: bool = False
     limits_of_slots_stay: bool = False
     pool_size: Expression | None = None
+    static_ranks: bool = False
 
     @property
     def expressions_on_jobs(self) -> list[Expression]:
