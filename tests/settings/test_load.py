@@ -98,6 +98,7 @@ POINTS = [
     ("negotiator.limits_of_slots_stay", False, True),
     ("negotiator.count_slots_outside", True, False),
     ("negotiator.static_ranks", False, True),
+    ("negotiator.remote_group_at_once", True, False),
     ("negotiator.partitionable_slots", "carve", "whole"),
     ("negotiator.negotiator_allow_quota_oversubscription", False, True),
     ("negotiator.integer_group_limits", False, True),

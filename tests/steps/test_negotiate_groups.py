@@ -9,7 +9,7 @@ import pytest
 from tests.engine.negotiation.pools import NOW, SLOT
 from tests.steps.test_negotiate import fill
 
-from fairq.records import Actor, Ad, SlotRecord
+from fairq.records import AccountingRecord, Actor, Ad, SlotRecord
 from fairq.settings import Settings, load
 from fairq.state import claims, cycles, meta, slots, submitters
 from fairq.state.connection import reading, writing
@@ -52,6 +52,21 @@ def test_quotas_hold_from_cycle_to_cycle(state: Path) -> None:
     }
     found = used(state)
     assert (found["physics"], found["physics.einstein@x"], found["chemistry"]) == (20, 20, 4)
+
+
+@pytest.mark.parametrize(("rules", "preempted"), [("htcondor", [0, 2]), ("documented", [2, 0])])
+def test_the_holders_group_is_known_from_the_second_cycle_on(state: Path, rules: str, preempted: list[int]) -> None:
+    """With the rules htcondor RemoteGroup is undefined in the first cycle, as after a start of the negotiator."""
+    busy = {"State": "Claimed", "Activity": "Busy", "RemoteUser": "physics.v@x", "RemoteOwner": "v@x"}
+    fill(state, 4, {"physics.a@x": 2}, [AccountingRecord("physics.v@x", priority=9.0)], **busy)
+    text = (
+        f'[negotiator]\nrules = "{rules}"\npreemption_requirements = "SubmitterGroup =?= RemoteGroup"\n{OWNED}'
+    )
+    planned = cycle(state, text, dry_run=True)
+    made = [cycle(state, text, NOW + 60 * number) for number in range(2)]
+
+    assert [len(of.decision.matches) for of in made] == preempted
+    assert len(planned.decision.matches) == preempted[0]
 
 
 def test_running_jobs_are_demand(state: Path) -> None:

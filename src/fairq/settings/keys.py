@@ -132,6 +132,8 @@ _NEGOTIATOR = (
         "A job refused for a concurrency limit names those of the jobs refused just before it, too.", real=True),
     own("negotiator", "limits_of_slots_stay", "boolean", False,
         "A job without concurrency limits that preempts one with some counts for those in that cycle.", real=True),
+    own("negotiator", "remote_group_at_once", "boolean", True,
+        "RemoteGroup is known in the first cycle that there is such a group, too.", real=False),
     macro("negotiator", "preemption_requirements_stable", "boolean", True,
         "preemption_requirements keeps its value during a cycle."),
     macro("negotiator", "preemption_rank", "expression",

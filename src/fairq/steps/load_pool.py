@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fairq.engine.accounting.accountant import Accountant, charges_of
 from fairq.engine.accounting.leases import ExpiredLease, expire_leases
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.piece import Carved
+from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
 from fairq.records import Ad, Claim, JobRange
 from fairq.state import claims, dynamic_slots, job_ads, jobs, meta, slots, submitters
@@ -42,6 +43,16 @@ def load_round_robin_times(state: State) -> dict[str, int]:
 def load_group_names(state: State) -> tuple[str, ...]:
     """Return the names of the groups that the last cycle charged use to."""
     return tuple((meta.get(state, GROUP_NAMES) or "").split())
+
+
+def with_known_groups(policy: NegotiationPolicy, state: State, settings: Settings) -> NegotiationPolicy:
+    """Return *policy* for the next cycle on *state*: which groups the slots' ads may tell of.
+
+    Today's negotiator knows those of whom a cycle before, since it started, has settled the quotas.
+    """
+    if settings["negotiator.remote_group_at_once"]:
+        return policy
+    return replace(policy, known_groups=frozenset(name.lower() for name in load_group_names(state)))
 
 
 @dataclass(frozen=True, slots=True)

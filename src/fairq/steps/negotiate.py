@@ -15,7 +15,7 @@ from fairq.state.connection import State, reading, writing
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle_document import Cycle, decision_document, explanation_document
 from fairq.steps.dynamic_slots import carved_slots
-from fairq.steps.load_pool import LoadedPool, load_pool, load_round_robin_times
+from fairq.steps.load_pool import LoadedPool, load_pool, load_round_robin_times, with_known_groups
 from fairq.steps.negotiation_policy import negotiation_policy
 from fairq.steps.store_cycle import store_cycle
 
@@ -38,10 +38,12 @@ def negotiate(
     policy = negotiation_policy(settings)
     if dry_run:
         with reading(path) as state:
+            policy = with_known_groups(policy, state, settings)
             return _decide(load_pool(state, settings, actor.time), state, policy, actor.time, explain)
     with cycle_lock(path), writing(path) as state:
         pool = load_pool(state, settings, actor.time)
         known = set(pool.accountant.records)
+        policy = with_known_groups(policy, state, settings)
         cycle = _decide(pool, state, policy, actor.time, explain)
         store_cycle(state, cycle, pool, known, actor)
         cycles.forget_decisions(state, keep=settings["negotiator.decisions_kept"])

@@ -19,7 +19,7 @@ from fairq.state import history, job_ads, jobs, runs
 from fairq.state.connection import State, reading
 from fairq.steps.jobs_overlay import Overlay
 from fairq.steps.jobs_selection import Target, parse_targets
-from fairq.steps.load_pool import load_pool, load_round_robin_times
+from fairq.steps.load_pool import load_pool, load_round_robin_times, with_known_groups
 from fairq.steps.negotiation_policy import negotiation_policy
 from fairq.steps.why_words import group_sentence, pair_sentence, status_sentence, submitter_sentence
 from fairq.steps.why_world import ImaginedPool
@@ -67,7 +67,7 @@ class _Study:
         self._state = state
         self._now = now
         self._settings = settings
-        self._policy = negotiation_policy(settings)
+        self._policy = with_known_groups(negotiation_policy(settings), state, settings)
         self._held: tuple[ImaginedPool, Outcome] | None = None
 
     def jobs(self, target: Target, slot: str | None) -> Document:

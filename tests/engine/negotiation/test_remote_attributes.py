@@ -65,6 +65,28 @@ def test_with_groups_it_may_ask_about_the_holders_group(gate: str, got: int) -> 
     assert matched(decision)["a@x"] == got
 
 
+@pytest.mark.parametrize(
+    ("known", "gate", "got"),
+    [
+        (["g", "g.sub"], 'RemoteGroup == "g.sub"', 4),
+        (["g"], 'RemoteGroup == "g.sub"', 0),
+        ([], "isUndefined(RemoteGroup) && isUndefined(RemoteGroupQuota) && isUndefined(RemoteGroupResourcesInUse)", 4),
+    ],
+)
+def test_of_groups_that_are_not_known_yet_nothing_is_told(known: list[str], gate: str, got: int) -> None:
+    """The negotiator's slots tell of groups of whom an earlier cycle has settled the quotas."""
+    decision = cycle(
+        held(4, "g.sub.v@x"),
+        {"a@x": differing(4)},
+        {"a@x": 10.0, "g.sub.v@x": 1000.0},
+        quotas=rules_of({"g": 6, "g.sub": 1}),
+        preemption_requirements=gate,
+        known_groups=frozenset(known),
+    )
+
+    assert matched(decision).get("a@x", 0) == got
+
+
 @pytest.mark.parametrize(("stable", "got"), [(True, 4), (False, 2)])
 def test_an_unstable_policy_is_asked_for_every_job(stable: bool, got: int) -> None:
     """Jobs alike share one list, made when the first is matched, unless the policy is said not to be stable."""

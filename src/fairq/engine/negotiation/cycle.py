@@ -349,9 +349,7 @@ class NegotiationCycle:
         held = np.array([name is not None for name in names], np.bool_)
         if not held.any():
             return Holders(held, names, names, np.full(size, np.nan))
-        remote = RemoteAttributes(
-            self._pool.ads, names, self._accountant, self._groups, self._policy.cross_slot_prios
-        )
+        remote = RemoteAttributes(self._pool.ads, names, self._accountant, self._groups, self._policy)
         known: dict[str | None, float] = {name: self._accountant.effective_priority(name) for name in remote.known}
         priorities = np.array([known.get(name, np.nan) for name in names])
         return Holders(held, names, running_on(self._pool.ads, names), priorities, remote)

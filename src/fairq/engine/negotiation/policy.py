@@ -66,6 +66,8 @@ class NegotiationPolicy:
             it, too.
         limits_of_slots_stay: a job without concurrency limits that takes a slot whose ad has some counts for those.
         pool_size: which slots count towards the size of the pool, and so of the pie; None: all.
+        known_groups: accounting groups (lower-case names) of whom the slots' ads may tell, since an earlier cycle
+            has settled their quotas; None: all of them.
         allow_pslot_preemption: preempt dynamic slots to make room on a partitionable one.
         match_working_cm_slots: consider claimed partitionable slots that another pool works on.
         matchlist_caching: keep the list of candidates while alike jobs are matched.
@@ -118,6 +120,7 @@ class NegotiationPolicy:
     limit_reasons_add_up: bool = False
     limits_of_slots_stay: bool = False
     pool_size: Expression | None = None
+    known_groups: frozenset[str] | None = None
     static_ranks: bool = False
 
     @property

@@ -14,7 +14,9 @@ from collections.abc import Mapping, Sequence
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.groups import Groups
+from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.slots import HOLDER_NAMES, show_waiting_ranks, text_of
+from fairq.engine.quotas.tree import Group
 
 _USER_IN_USE = "RemoteUserResourcesInUse"
 _GROUP_IN_USE = "RemoteGroupResourcesInUse"
@@ -28,7 +30,8 @@ class RemoteAttributes:
         names: per slot, its holder; None where nobody.
         accountant: knows priorities, floors and use.
         groups: the accounting groups; None: there are none.
-        cross_slot: give every slot those of its machine's other slots, too, as ``Slot<N>_RemoteUserPrio``.
+        policy: the cycle's rules; its *known_groups* are those told of, and with *cross_slot_prios* every slot gets
+            the attributes of its machine's other slots, too, as ``Slot<N>_RemoteUserPrio``.
     """
 
     def __init__(
@@ -37,13 +40,14 @@ class RemoteAttributes:
         names: Sequence[str | None],
         accountant: Accountant,
         groups: Groups | None,
-        cross_slot: bool,
+        policy: NegotiationPolicy,
     ) -> None:
         self._slots = slots
         self._accountant = accountant
         self._groups = groups
+        self._known_groups = policy.known_groups
         self._families = {"": names}
-        if cross_slot:
+        if policy.cross_slot_prios:
             self._families |= holders_by_number(slots, names)
         self.known = sorted({name for family in self._families.values() for name in family if name is not None})
         self.live = frozenset(
@@ -62,7 +66,7 @@ class RemoteAttributes:
         users = {name: self._accountant.weighted_used(name) for name in self.known}
         of_groups: dict[str, float] = {}
         if self._groups is not None:
-            of_groups = {name: self._groups.used(self._groups.group_of(name)) for name in self.known}
+            of_groups = {name: self._groups.used(group) for name, group in self._groups_of_holders().items()}
         in_use = (*users.values(), *of_groups.values())
         if in_use == self._in_use:
             return
@@ -77,13 +81,22 @@ class RemoteAttributes:
         self._give("RemoteUserPrio", {name: accountant.effective_priority(name) for name in self.known})
         self._give("RemoteUserFloor", {name: accountant.record(name).floor for name in self.known})
         if self._groups is not None:
-            groups = {name: self._groups.group_of(name) for name in self.known}
+            groups = self._groups_of_holders()
             self._give("RemoteGroup", {name: group.name for name, group in groups.items()})
             self._give("RemoteGroupQuota", {name: group.quota for name, group in groups.items()})
 
+    def _groups_of_holders(self) -> dict[str, Group]:
+        """The groups of the holders, as far as an earlier cycle knew them (matchmaker.cpp, getGroupInfoFromUserId)."""
+        assert self._groups is not None
+        groups = {name: self._groups.group_of(name) for name in self.known}
+        known = self._known_groups
+        if known is None:
+            return groups
+        return {n: group for n, group in groups.items() if (known if group.is_root else group.name.lower() in known)}
+
     def _give(self, attribute: str, values: Mapping[str, float | str]) -> None:
         for prefix, names in self._families.items():
-            column = [None if name is None else values[name] for name in names]
+            column = [None if name is None else values.get(name) for name in names]
             self._slots.with_column(prefix + attribute, column)
 
 
