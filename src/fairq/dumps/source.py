@@ -67,7 +67,7 @@ class Source:
             source=self.name,
             where="at its start or further on",
             problem="not UTF-8 text",
-            cure="give the output of condor_status or condor_q with -json or -long",
+            cure="give text in UTF-8: JSON, CSV, or what condor_status and condor_q print",
         )
 
 
