@@ -22,6 +22,8 @@ Function = TypeVar("Function", bound=Callable[..., None])
 _CONTEXT = "fairq_context"
 """The parameter by which Typer hands over the context; no command's own parameter is called so."""
 
+_NEGATIVE = re.compile(r"-[.\d]")
+
 _AF = re.compile(r"--?(?:af|autoformat)(?::(.*))?", re.DOTALL)
 
 
@@ -88,6 +90,18 @@ class Command(TyperCommand):
                 word = bare(parameter.make_metavar(ctx=ctx))
                 pieces.append(word if parameter.required else f"[{word}]")
         return pieces
+
+
+class SetCommand(Command):
+    """A command that sets something to its last argument, which may be a negative number."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put a value such as ``-5`` behind ``--``, which tells it from an option; then parse as usual."""
+        numbers = [at for at, word in enumerate(args) if _NEGATIVE.match(word)]
+        if len(numbers) == 1 and "--" not in args:
+            at = numbers[0]
+            args = [*args[:at], *args[at + 1 :], "--", args[at]]
+        return super().parse_args(ctx, args)
 
 
 def bare(metavar: str) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairq.cli.command import App, Command
+from fairq.cli.command import App, SetCommand
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun
 from fairq.cli.output import Column, Output, Report, Table, View, emit, write_text
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
     from fairq.settings.collect import Entry
     from fairq.steps.config import ImportedConfig
-
-_NEGATIVE = re.compile(r"-[.\d]")
 
 app = App(help="The settings: show, get, set, check, path, import.", default="show")
 
@@ -71,18 +68,6 @@ def get(
 
     (entry,) = _named(invocation, key, single=True)
     write_text(to_text(entry.key, entry.value) or "\n")
-
-
-class SetCommand(Command):
-    """A command whose last argument may be a negative number."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put a value such as ``-5`` behind ``--``, which tells it from an option; then parse as usual."""
-        numbers = [at for at, word in enumerate(args) if _NEGATIVE.match(word)]
-        if len(numbers) == 1 and "--" not in args:
-            at = numbers[0]
-            args = [*args[:at], *args[at + 1 :], "--", args[at]]
-        return super().parse_args(ctx, args)
 
 
 @app.command(

@@ -8,7 +8,7 @@ import typer
 
 from fairq.brokerdata.work import CONFIG
 from fairq.cli.broker.importing import run_import
-from fairq.cli.command import App
+from fairq.cli.command import App, SetCommand
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column, Output, Table, View, emit, write_text
@@ -48,7 +48,7 @@ def list_(
     emit(View(tables=[Table(columns=columns, records=look(invocation.state_path, settings or []))]), output)
 
 
-@app.command("set", examples="fairq broker config set NW_ACTIVE true")
+@app.command("set", cls=SetCommand, examples="fairq broker config set NW_ACTIVE true")
 def set_(
     invocation: Invocation,
     setting: Setting,
