@@ -260,6 +260,7 @@ CASES: list[tuple[str, int, str]] = [
     ("broker queues import open.json", 47, "open.json, line 1: not JSON"),
     ("broker queues import numbers.json", 80, "numbers.json, record 1: not an object and 1 more; nothing was changed"),
     ("broker links import text.json", 47, "text.json, line 1: neither JSON nor CSV of this kind: no heading is known"),
+    ("broker config set NQUEUED_SAT_CAP -3", 83, "give a number of at least 0"),
     ("broker tasks import latin.json", 47, "not UTF-8 text; give JSON or CSV in UTF-8"),
     ("broker tasks import task.csv", 80, "task.csv, line 2 (task '1'): ramCount must be a number, not 'much'; nothing"),
     ("broker tasks import wide.csv", 47, "wide.csv, line 2: 3 values under 2 headings; put values that hold a comma"),
@@ -284,7 +285,7 @@ CASES: list[tuple[str, int, str]] = [
     ("broker run --rules best", 2, "--rules 'best' is not known; give documented or panda"),
     ("broker config list NQUEUE_SAT", 82, "'NQUEUE_SAT' is no setting of PanDA's brokerage; did you mean jobbroker.NQ"),
     ("broker config set MIN_WEIGHT 1", 82, "'jobbroker.MIN_WEIGHT' is no setting of PanDA's brokerage; it goes on"),
-    ("broker config set NW_ACTIVE maybe", 83, "jobbroker.NW_ACTIVE = 'maybe' is not valid; give a number, or true"),
+    ("broker config set NW_ACTIVE maybe", 83, "jobbroker.NW_ACTIVE = 'maybe' is not valid; give a number of at least 0, or true"),
     ("broker config import config.csv", 80, "line 2 (setting 'jobbroker'): jobbroker.NW_ACTIVE must be a number"),
     ("broker tasks --constraint '1 +'", 21, "not a ClassAd expression"),
     # the state

@@ -21,7 +21,7 @@ from fairq.steps.broker_import import Checked, check_record
 Value = float | bool | str
 
 _TRUTH = {"true": True, "false": False}
-_EXPECTED = "a number, or true or false"
+_EXPECTED = "a number of at least 0, or true or false"
 _LISTED = "'fairq broker config' lists all"
 
 
@@ -51,7 +51,7 @@ def put(path: Path, name: str, text: str, actor: Actor, *, dry_run: bool = False
     if ending:
         raise UnknownBrokerSettingError(name=name, hint=f"it goes on with {ending}")
     value = _read(text.strip())
-    if isinstance(value, str):
+    if not _is_fit(value):
         raise BrokerSettingValueError(name=name, value=text, expected=_EXPECTED, default=_default(name))
     _change(path, actor, {name: text.strip()}, dry_run)
     return name, value
@@ -77,7 +77,7 @@ def check_setting(kind: Kind, record: dict[str, Any]) -> Checked:
         return row, given, [*remarks, "is a setting that the brokerage does not read"]
     if _ending(name):
         remarks = [*remarks, f"is read only with what it goes on with: {_ending(name)}"]
-    if isinstance(_read(value), str):
+    if not _is_fit(_read(value)):
         raise UnfitError(f"{name} must be {_EXPECTED}, not {value!r}")
     return row, given, remarks
 
@@ -157,6 +157,10 @@ def _shown(name: str, stored: dict[str, Value]) -> dict[str, Any]:
 def _default(name: str) -> str:
     key = key_of(name)
     return "unset" if key is None or key.default is None else str(key.default).lower()
+
+
+def _is_fit(value: Value) -> bool:
+    return not isinstance(value, str) and value >= 0
 
 
 def _read(text: str) -> Value:
