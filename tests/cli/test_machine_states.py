@@ -84,7 +84,7 @@ STATES = [
     ("one that may retire for a while", bens(activity="Retiring", RetirementTimeRemaining=600), None, None),
     ("one that has retired", bens(activity="Retiring", RetirementTimeRemaining=0), PRIORITY, PRIORITY),
     ("Preempting, for nobody yet", bens("Preempting", "Vacating"), PRIORITY, PRIORITY),
-    ("for somebody better", bens("Preempting", "Vacating", PreemptingUser="best@x"), None, ("priority", "best@x")),
+    ("for somebody better", bens("Preempting", "Vacating", PreemptingUser="best@x"), None, PRIORITY),
     ("for one that it likes better", bens("Claimed", "Retiring", PreemptingRank=2.0, Rank=1.0), None, None),
     ("for one that it likes less", bens("Claimed", "Retiring", PreemptingRank=2.0, Rank=3.0), RANK, RANK),
     ("Drained", slot("Drained", Draining=True), None, None),
