@@ -121,7 +121,10 @@ class EditedAds(Sequence[Ad]):
 
 def _shared(column: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return *column* with one text in it for all rows, if all are that text: the others need no room."""
+    return (column[0],) * len(column) if is_one_text(column) else column
+
+
+def is_one_text(column: Sequence[Any]) -> bool:
+    """Whether a column, which is not empty, holds one and the same text in all rows."""
     first = column[0]
-    if type(first) is str and first == column[-1] and column.count(first) == len(column):
-        return (first,) * len(column)
-    return column
+    return type(first) is str and first == column[-1] and column.count(first) == len(column)

@@ -61,7 +61,7 @@ class TestSlots:
         with writing(state) as opened:
             slots.add(opened, [slot("a"), slot("b")])
             assert slots.set_draining(opened, ["b", "unknown"], True) == 1
-            assert slots.load_draining(opened) == [False, True]
+            assert [found.draining for found in slots.load_all(opened)] == [False, True]
 
     def test_names_are_completed_in_order(self, state: Path) -> None:
         with writing(state) as opened:

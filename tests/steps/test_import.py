@@ -202,7 +202,7 @@ def test_slot_that_is_draining(bring: Run, state: Path, tmp_path: Path) -> None:
     bring("--slots", dump(tmp_path, "slots", slot("a", Draining=True), slot("b")))
 
     with reading(state) as opened:
-        assert slots.load_draining(opened) == [True, False]
+        assert [found.draining for found in slots.load_all(opened)] == [True, False]
 
 
 def test_ads_of_other_daemons_are_left_out(bring: Run, state: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fairq.cli.figures import percent, two_places
+from fairq.cli.figures import counted, percent, short, two_places
 from fairq.cli.output import Column, Record, Table, View
 
 
@@ -23,11 +23,11 @@ def cycle_view(document: Record, matches: Sequence[Record]) -> View:
             Column("Submitter", "submitter"),
             Column("Priority", "effective_priority", two_places),
             Column("Idle", "idle"),
-            Column("In Use", "used_before", _short),
+            Column("In Use", "used_before", short),
             Column("Share", "share", percent),
             Column("Limit", "limit", two_places),
             Column("Matched", "matched"),
-            Column("Weight", "matched_weight", _short),
+            Column("Weight", "matched_weight", short),
             *([Column("Refused", "rejected")] if explained else []),
             Column("Stopped by", "stopped"),
         ],
@@ -60,11 +60,11 @@ def cycle_view(document: Record, matches: Sequence[Record]) -> View:
 
 
 def _title(document: Record, matches: int) -> str:
-    counted = f"Cycle {document['cycle']}: {_counted(matches, 'match', 'matches')}"
+    made = f"Cycle {document['cycle']}: {counted(matches, 'match', 'matches')}"
     if "spins" not in document:
-        return counted
-    spins, slots = _counted(document["spins"], "spin"), _counted(document["slots"], "slot")
-    return f"{counted} in {spins} over {slots}, rules {document['rules']}"
+        return made
+    spins, slots = counted(document["spins"], "spin"), counted(document["slots"], "slot")
+    return f"{made} in {spins} over {slots}, rules {document['rules']}"
 
 
 _LOST = {
@@ -105,9 +105,9 @@ def _limits(document: Record) -> Table:
     return Table(
         columns=[
             Column("Limit", "name"),
-            Column("In Use Before", "in_use_before", _short),
-            Column("In Use", "in_use", _short),
-            Column("Maximum", "maximum", _short),
+            Column("In Use Before", "in_use_before", short),
+            Column("In Use", "in_use", short),
+            Column("Maximum", "maximum", short),
         ],
         records=document["limits"],
         title="Concurrency limits",
@@ -126,13 +126,13 @@ def _groups(document: Record, explained: bool) -> Table:
     return Table(
         columns=[
             Column("Group", "group"),
-            Column("Requested", "requested", _short),
+            Column("Requested", "requested", short),
             Column("Quota", "quota", two_places),
             Column("Allocated", "allocated", two_places),
             Column("Surplus", "surplus", two_places),
             Column("Limit", "limit", two_places),
-            Column("In Use", "used_before", _short),
-            Column("After", "used_after", _short),
+            Column("In Use", "used_before", short),
+            Column("After", "used_after", short),
             *([Column("Refused", "refused")] if explained else []),
         ],
         records=[{**figures[name], "limit": limit, "refused": refused[name]} for name, limit in limits.items()],
@@ -143,14 +143,6 @@ def _groups(document: Record, explained: bool) -> Table:
 def _with_quota_group(submitter: dict[str, Any]) -> dict[str, Any]:
     group = submitter["quota_group"]
     return submitter if group is None else {**submitter, "stopped": f"{submitter['stopped']} ({group})"}
-
-
-def _counted(count: int, one: str, many: str | None = None) -> str:
-    return f"{count} {one if count == 1 else many or one + 's'}"
-
-
-def _short(value: float) -> str:
-    return f"{value:g}"
 
 
 def _victim(value: dict[str, Any]) -> str:

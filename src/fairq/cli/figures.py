@@ -10,6 +10,16 @@ def two_places(value: float) -> str:
     return f"{value:.2f}" if value < 1e12 else "unlimited"
 
 
+def short(value: float) -> str:
+    """A number in as few digits as show it."""
+    return f"{value:g}"
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """So many of something, by its name for one and, if that takes more than an s, for *many*."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
 def percent(value: float) -> str:
     """A share of 0 to 1."""
     return f"{100 * value:.1f}%"

@@ -31,6 +31,7 @@ from fairq.cli.taskqueues_options import (
     pilot_of,
 )
 from fairq.errors import InvalidJobIdError, UsageError
+from fairq.settings.key import DIRAC
 
 if TYPE_CHECKING:
     from fairq.steps.share_world import Told
@@ -41,7 +42,6 @@ app = App(
 
 Selection = Literal["dirac", "proportional", "strict"]
 SELECTIONS: tuple[Selection, ...] = ("dirac", "proportional", "strict")
-RULES = ("documented", "dirac")
 
 
 @app.command(
@@ -126,7 +126,7 @@ def shares(
     """
     from fairq.cli import taskqueues_views as views
 
-    if rules is not None and rules not in RULES:
+    if rules is not None and rules not in DIRAC.choices:
         raise UsageError(message=f"--rules {rules}: give documented or dirac")
     time = invocation.now(now)
     if dump is not None:

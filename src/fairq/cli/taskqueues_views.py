@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fairq.cli.figures import counted, short
 from fairq.cli.output import Column, Table, View
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def list_view(listed: QueueList) -> View:
         empty="no job waits; there are no task queues",
     )
     jobs = sum(queue["Jobs"] for queue in listed.queues)
-    text = f"{_counted(len(listed.queues), 'task queue')} of {_counted(jobs, 'job')}, rules {listed.rules}"
+    text = f"{counted(len(listed.queues), 'task queue')} of {counted(jobs, 'job')}, rules {listed.rules}"
     return View(text=text if listed.queues else None, tables=[table], fields=(*FIELDS, "Rules"))
 
 
@@ -49,7 +50,7 @@ def shares_view(report: ShareReport) -> View:
             Column("Sharing", "JobSharing", _yes_no, "left"),
             Column("Users", "Users"),
             Column("Queues", "TaskQueues"),
-            Column("JobShare", "JobShare", _short),
+            Column("JobShare", "JobShare", short),
             Column("Factor", "Factor", _places),
             Column("Share", "Share", _priority),
         ],
@@ -111,12 +112,12 @@ def _corrections(report: ShareReport) -> Table:
             Column("Of", "Entity"),
             Column("Slice", "Slice"),
             Column("Expected", "Expected", _percent),
-            Column("Use", "Use", _short),
+            Column("Use", "Use", short),
             Column("of all", "UseFraction", _percent),
             Column("Raw", "RawCorrection", _places),
             Column("Correction", "Correction", _places),
             Column("Bound", "Bound"),
-            Column("Max", "MaxCorrection", _short),
+            Column("Max", "MaxCorrection", short),
             Column("Weight", "Weight", _places),
             Column("Term", "Term", _places),
         ],
@@ -192,7 +193,7 @@ def match_view(matched: Matched) -> View:
         "matching": matched.matching,
         "limited": matched.negative,
     }
-    told = f"{_counted(len(records), 'job')} for {_counted(matched.asked, 'pilot')} at {matched.pilot.site}"
+    told = f"{counted(len(records), 'job')} for {counted(matched.asked, 'pilot')} at {matched.pilot.site}"
     text = f"{told}, rules {matched.rules}, drawn {_DRAWN[matched.selection]}"
     table = Table(columns=columns, records=records, key="matches")
     return View(text=text if records else None, tables=[table], document=document)
@@ -263,8 +264,8 @@ def _sentence(found: WhyNot) -> str:
     told = f"{job} is offered to this pilot at {site}"
     chance = "" if found.chance is None else f", and comes first with a chance of {found.chance:.1%}"
     others = f"{found.matching} of {found.queues} task queues suit the pilot"
-    has = f"it has priority {found.priority:.4f} and {_counted(found.jobs, 'job')}"
-    ahead = f" Ahead of the job are {_counted(found.ahead, 'older job')} of its UserPriority." if found.ahead else ""
+    has = f"it has priority {found.priority:.4f} and {counted(found.jobs, 'job')}"
+    ahead = f" Ahead of the job are {counted(found.ahead, 'older job')} of its UserPriority." if found.ahead else ""
     return f"{told}: {others}; {has}{chance} (rules {found.rules}).{ahead}"
 
 
@@ -289,7 +290,7 @@ def _queue_columns() -> list[Column]:
         Column("Owner", "Owner"),
         Column("CPUTime", "CPUTime"),
         Column("Jobs", "Jobs"),
-        Column("Average", "AveragePriority", _short),
+        Column("Average", "AveragePriority", short),
         Column("Priority", "Priority", _priority),
         Column("Requires", "Requires"),
     ]
@@ -298,14 +299,6 @@ def _queue_columns() -> list[Column]:
 def _asks(queue: Mapping[str, Any]) -> str:
     """Return in words what a queue asks for beyond owner, group and CPU time."""
     return "; ".join(f"{word} {queue[name]}" for name, word in _ASKED if queue.get(name))
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-def _short(value: float) -> str:
-    return f"{value:g}"
 
 
 def _places(value: float) -> str:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from fairq.ad_table import AdTable, Part
+from fairq.ad_table import AdTable, Part, is_one_text
 from fairq.records import Ad
 from fairq.state import rows
 from fairq.state.connection import State
@@ -92,8 +92,7 @@ def split(stretch: Stretch, apart: Collection[int], first: int) -> tuple[Sequenc
 
 def _packed(column: Sequence[Any]) -> Sequence[Any]:
     """Return *column*, or its first value alone if it is one text for all rows."""
-    first = column[0]
-    return [first] if type(first) is str and column.count(first) == len(column) else column
+    return [column[0]] if is_one_text(column) else column
 
 
 def _unpacked(column: list[Any], size: int) -> tuple[Any, ...]:

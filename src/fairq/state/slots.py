@@ -81,11 +81,6 @@ def load_addresses(state: State) -> list[str]:
     return [address for (address,) in state.connection.execute("SELECT address FROM slot ORDER BY id")]
 
 
-def load_draining(state: State) -> list[bool]:
-    """Return of all slots, in pool order, whether they are being drained."""
-    return [bool(flag) for (flag,) in state.connection.execute("SELECT draining FROM slot ORDER BY id")]
-
-
 def count(state: State) -> int:
     """Return how many slots the pool has."""
     return int(state.connection.execute("SELECT count(*) FROM slot").fetchone()[0])

@@ -7,13 +7,12 @@ from typing import Annotated
 import typer
 
 from fairq.errors import UsageError
-
-NAMES = ("documented", "panda")
+from fairq.settings.key import PANDA
 
 
 def _rules(text: str) -> str:
-    if text not in NAMES:
-        raise UsageError(message=f"--rules {text!r} is not known; give {' or '.join(NAMES)}")
+    if text not in PANDA.choices:
+        raise UsageError(message=f"--rules {text!r} is not known; give {' or '.join(PANDA.choices)}")
     return text
 
 
