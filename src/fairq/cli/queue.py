@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairq.cli.command import App
-from fairq.cli.figures import duration
+from fairq.cli.figures import duration, local
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
 from fairq.cli.output import Column, Output, Table, View, emit
@@ -70,9 +70,7 @@ def _summary(found: Queue) -> Table:
 
 
 def _submitted(time: Any) -> str:
-    from datetime import datetime
-
-    return f"{datetime.fromtimestamp(time):%m/%d %H:%M}" if isinstance(time, int) else str(time)
+    return f"{local(time):%m/%d %H:%M}" if isinstance(time, int) else str(time)
 
 
 def _letter(status: Any) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from fairq.cli.command import App
+from fairq.cli.figures import local
 from fairq.cli.invocation import Invocation
 from fairq.cli.output import Column, Output, Record, Report, Table, View, emit
 from fairq.errors import FairqError
@@ -226,7 +226,7 @@ def _as_lines(records: Sequence[Record]) -> str:
 
 
 def _time(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds).isoformat(" ")
+    return local(seconds).isoformat(" ")
 
 
 def _value(value: Any) -> str:

@@ -30,6 +30,22 @@ SCHEMES: dict[str, Scheme] = {"shares": DIRAC, "broker": PANDA}
 """The scheme of each section of the settings; those not named here are HTCondor's."""
 
 
+class Difference(NamedTuple):
+    """Where a text and a program part, as `docs/differences.md` and the manual show it.
+
+    Args:
+        text: what the text says, in our own words.
+        source: the text and the place in it, as "HTCondor 8 manual, Group Accounting".
+        program: what the program does instead, in our own words.
+        function: where the program does it, as "matchmaker_negotiate.cpp, getGroupInfoFromUserId".
+    """
+
+    text: str
+    source: str
+    program: str
+    function: str
+
+
 class Key(NamedTuple):
     """One setting, as the manual, the checks and the commands all need it.
 
@@ -50,6 +66,7 @@ class Key(NamedTuple):
         optional: whether the empty text unsets it although it has a default.
         spaces: whether a string may hold white space.
         without_effect: why the setting changes nothing in this version; empty if it does.
+        difference: of a point, what text and program say; None of any other setting.
     """
 
     section: str
@@ -68,6 +85,7 @@ class Key(NamedTuple):
     optional: bool = False
     spaces: bool = False
     without_effect: str = ""
+    difference: Difference | None = None
 
     @property
     def full_name(self) -> str:
@@ -128,3 +146,23 @@ def macro(section: str, name: str, kind: Type, default: Any, text: str, **detail
 def own(section: str, name: str, kind: Type, default: Any, text: str, **details: Any) -> Key:
     """Return a key without a macro; one with a default for the *real* program's rules is a point."""
     return Key(section, name, kind, default, text, point="real" in details, **details)
+
+
+def rule_point(
+    section: str,
+    name: str,
+    kind: Type,
+    documented: Any,
+    program: Any,
+    text: str,
+    difference: Difference,
+    **details: Any,
+) -> Key:
+    """Return the key of a rule point: *documented* is its value under the rules of the texts, *program* otherwise.
+
+    The name is that of the field of the engine's rules. A choice without *choices* has those two values; *text* says
+    in one line what the setting decides, *difference* why there are two answers.
+    """
+    if kind == "choice":
+        details.setdefault("choices", (documented, program))
+    return Key(section, name, kind, documented, text, real=program, point=True, difference=difference, **details)
