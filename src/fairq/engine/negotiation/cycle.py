@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.accounting.accountant import Accountant, SlotUse
 from fairq.engine.accounting.removal import removable
+from fairq.engine.classad.budget import NOBODY, Payer
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.budgets import Clock, Stopwatch
 from fairq.engine.negotiation.candidates import Candidates, Holders
@@ -101,6 +102,7 @@ class NegotiationCycle:
             self._stopwatch = Stopwatch(policy.budgets, clock)
         self._watch = watch
         self._pool = pool
+        self._budget = pool.ads.budget
         self._policy = policy
         self._accountant = accountant
         self._now = now
@@ -139,7 +141,7 @@ class NegotiationCycle:
             [constraint] if constraint else [],
             policy.significant,
         )
-        queues, kept_out = submitters_taking_part(jobs.queues, policy, now)
+        queues, kept_out = submitters_taking_part(jobs.queues, policy, now, pool.ads.budget)
         jobs = Jobs(queues, jobs.ads)
         self._contenders = self._find_contenders(jobs)
         if self._groups is not None:
@@ -165,6 +167,8 @@ class NegotiationCycle:
             self._groups.negotiate(self.deal, self.decision)
         if self._stopwatch is not None:
             self.decision.time_budgets_used_up = sorted(self._stopwatch.used_up)
+        if self._budget is not None:
+            self.decision.overruns = self._budget.overruns
         self.decision.limits = self.concurrency.figures()
         self.decision.submitters.sort(key=lambda d: (d.effective_priority, d.submitter, d.schedd))
         return self.decision
@@ -174,6 +178,7 @@ class NegotiationCycle:
         name = (job.submitter, job.schedd)
         found = next(of for of in self.decision.submitters if (of.submitter, of.schedd) == name)
         autocluster = next(self._autoclusters.split(replace(job, last_proc=job.first_proc)))[0]
+        self._evaluate_for(Payer(job.submitter, autocluster, (job.cluster, job.first_proc)))
         return self._asker(found, autocluster, found.group)
 
     def weighted_used(self, name: str) -> float:
@@ -203,6 +208,7 @@ class NegotiationCycle:
         group = rules.quota.group
 
         def asker(autocluster: int) -> Asker:
+            self._evaluate_for(Payer(contender.name, autocluster, turn.offered))
             return self._asker(decision, autocluster, group)
 
         def take(
@@ -255,6 +261,7 @@ class NegotiationCycle:
                 return TurnEnd(True, StopReason.TIME)
         turn = Turn(self.candidates, asker, limits, self.concurrency, self._policy, ignore_limit, time)
         end = turn.run(contender.queue, take, refuse)
+        self._evaluate_for(NOBODY)
         if self._stopwatch is not None and time is not None:
             self._stopwatch.end(time, contender.name, contender.schedd)
             decision.time_budget = time.budget if end.reason is StopReason.TIME else None
@@ -302,6 +309,11 @@ class NegotiationCycle:
             ephemeral |= self._groups.attributes(of.submitter, group)
         job = self._autoclusters.kinds[autocluster]
         return Asker(autocluster, job, of.submitter, priority, ephemeral)
+
+    def _evaluate_for(self, payer: Payer) -> None:
+        """Let what is evaluated from now on be at the expense of *payer*."""
+        if self._budget is not None:
+            self._budget.payer = payer
 
     def _allot(self, slot: int) -> tuple[Hashable, float, Piece | None]:
         """Take a slot, or of one that is divided what was proposed: what is charged, its weight, the piece."""
@@ -360,7 +372,7 @@ class NegotiationCycle:
         most = policy.global_job_prios
         admits = None
         if policy.job_constraint is not None:
-            constraint = JobConstraint(policy.job_constraint, self._now, self._autoclusters.kinds)
+            constraint = JobConstraint(policy.job_constraint, self._now, self._autoclusters.kinds, self._budget)
             admits = constraint.admits
         contenders: list[Contender] = []
         for queue in jobs.queues:
