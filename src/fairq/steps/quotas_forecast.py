@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fairq.engine.accounting.accountant import Accountant, SlotUse
-from fairq.engine.classad.budget import EvaluationBudget
+from fairq.engine.classad.budget import EvaluationBudget, Payer, evaluate_for
 from fairq.engine.negotiation.groups import pool_size, quota_tree
 from fairq.engine.negotiation.slots import slot_weights, users_of
 from fairq.engine.negotiation.snapshot import Jobs
@@ -141,6 +141,7 @@ def _enrol(
     for queue in jobs.queues:
         group = tree.find(accountant.group_of(queue.name)) or tree.root
         members[group.name].add(queue.name)
+        evaluate_for(budget, Payer(queue.name, queue.name))
         running = queue.running_weight if policy.demand.weighted else queue.running_jobs
-        group.demand += demand.of(queue.name, queue.idle) + running
+        group.demand += demand.of(queue.idle) + running
     return members

@@ -181,3 +181,9 @@ class EvaluationBudget:
                 known.errors = max(known.errors, errors)
                 return
         self.overruns.append(Overrun(self.payer, culprit, limit, seconds, errors))
+
+
+def evaluate_for(budget: EvaluationBudget | None, payer: Payer) -> None:
+    """Let what is evaluated from now on be at the expense of *payer*."""
+    if budget is not None:
+        budget.payer = payer

@@ -9,7 +9,7 @@ from fairq.engine.classad.column import ABSENT, Column
 from fairq.engine.classad.columns import AdColumns
 from fairq.engine.classad.convert import constant, is_scalar
 from fairq.engine.classad.expression import Expression, constant_size, expression_of, parse
-from fairq.engine.classad.library import expression_text
+from fairq.engine.classad.library import EXPR_OPEN, expression_text
 from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.pair import may_read
 from fairq.engine.classad.scopes import Side
@@ -83,7 +83,12 @@ class Parties:
 
     def shape(self) -> Hashable:
         """Return what the costs of expressions hang on in the single ad, unless its texts were looked at as well."""
-        long = [(name, repr(value)) for name, value in self._attributes.items() if may_read(value) or _is_long(value)]
+        long = [
+            (name, value if value.__class__ is str else repr(value))
+            for name, value in self._attributes.items()
+            if (value.__class__ is str and (len(value) > SHORT or value.startswith(EXPR_OPEN)))
+            or isinstance(value, list | tuple | Mapping)
+        ]
         return tuple(self._attributes), *long
 
     def json_ad(self, names: frozenset[str]) -> dict[str, Any]:
@@ -134,7 +139,3 @@ class PartiesOfRows(Parties):
 
     def _column(self, name: str) -> Column:
         return self.columns.column(name).of_rows(self._rows)
-
-
-def _is_long(value: Any) -> bool:
-    return isinstance(value, str) and len(value) > SHORT

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.accounting.accountant import Accountant, SlotUse
 from fairq.engine.accounting.removal import removable
-from fairq.engine.classad.budget import NOBODY, Payer
+from fairq.engine.classad.budget import NOBODY, Payer, evaluate_for
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.budgets import Clock, Stopwatch
 from fairq.engine.negotiation.candidates import Candidates, Holders
@@ -146,6 +146,7 @@ class NegotiationCycle:
         self._contenders = self._find_contenders(jobs)
         if self._groups is not None:
             self._groups.enrol(self._contenders, jobs)
+        evaluate_for(self._budget, NOBODY)
         self.decision = CycleDecision(
             rules=policy.rules,
             time=now,
@@ -178,7 +179,7 @@ class NegotiationCycle:
         name = (job.submitter, job.schedd)
         found = next(of for of in self.decision.submitters if (of.submitter, of.schedd) == name)
         autocluster = next(self._autoclusters.split(replace(job, last_proc=job.first_proc)))[0]
-        self._evaluate_for(Payer(job.submitter, autocluster, (job.cluster, job.first_proc)))
+        evaluate_for(self._budget, Payer(job.submitter, autocluster, (job.cluster, job.first_proc)))
         return self._asker(found, autocluster, found.group)
 
     def weighted_used(self, name: str) -> float:
@@ -208,7 +209,7 @@ class NegotiationCycle:
         group = rules.quota.group
 
         def asker(autocluster: int) -> Asker:
-            self._evaluate_for(Payer(contender.name, autocluster, turn.offered))
+            evaluate_for(self._budget, Payer(contender.name, autocluster, turn.offered))
             return self._asker(decision, autocluster, group)
 
         def take(
@@ -261,7 +262,7 @@ class NegotiationCycle:
                 return TurnEnd(True, StopReason.TIME)
         turn = Turn(self.candidates, asker, limits, self.concurrency, self._policy, ignore_limit, time)
         end = turn.run(contender.queue, take, refuse)
-        self._evaluate_for(NOBODY)
+        evaluate_for(self._budget, NOBODY)
         if self._stopwatch is not None and time is not None:
             self._stopwatch.end(time, contender.name, contender.schedd)
             decision.time_budget = time.budget if end.reason is StopReason.TIME else None
@@ -309,11 +310,6 @@ class NegotiationCycle:
             ephemeral |= self._groups.attributes(of.submitter, group)
         job = self._autoclusters.kinds[autocluster]
         return Asker(autocluster, job, of.submitter, priority, ephemeral)
-
-    def _evaluate_for(self, payer: Payer) -> None:
-        """Let what is evaluated from now on be at the expense of *payer*."""
-        if self._budget is not None:
-            self._budget.payer = payer
 
     def _allot(self, slot: int) -> tuple[Hashable, float, Piece | None]:
         """Take a slot, or of one that is divided what was proposed: what is charged, its weight, the piece."""

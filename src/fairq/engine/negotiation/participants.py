@@ -18,7 +18,7 @@ from fairq.engine.classad import (
     evaluate_in_columns,
     evaluate_scalar,
 )
-from fairq.engine.classad.budget import Payer
+from fairq.engine.classad.budget import Payer, evaluate_for
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import SubmitterQueue
 from fairq.records import Ad
@@ -92,8 +92,7 @@ class JobConstraint:
         """Whether the constraint is true for the jobs of an autocluster."""
         known = self._known.get(autocluster)
         if known is None:
-            if self._budget is not None:
-                self._budget.payer = Payer(autocluster=autocluster)
+            evaluate_for(self._budget, Payer(autocluster=autocluster))
             known = _is_true(self._constraint, self._kinds[autocluster], self._now, self._budget)
             self._known[autocluster] = known
         return known

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fairq.engine.classad import EvaluationBudget, Expression, evaluate_scalar, expression_of
-from fairq.engine.classad.budget import Payer
 from fairq.engine.quotas.policy import DemandPolicy
 from fairq.records import Ad, JobRange
 
@@ -28,12 +27,10 @@ class IdleDemand:
         self._ads = ads
         self._known: dict[int, float] = {}
 
-    def of(self, submitter: str, idle: Iterable[JobRange]) -> float:
-        """The summed weight of all *idle* jobs of one submitter."""
+    def of(self, idle: Iterable[JobRange]) -> float:
+        """The summed weight of all *idle* jobs."""
         if not self._policy.weighted:
             return float(sum(map(len, idle)))
-        if self._budget is not None:
-            self._budget.payer = Payer(submitter, submitter)
         return sum((self._weight(jobs) for jobs in idle), start=0.0)
 
     def _weight(self, jobs: JobRange) -> float:
