@@ -58,7 +58,7 @@ def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
         "quotas": [asdict(of) for of in decision.quotas],
         "time_budgets_used_up": list(decision.time_budgets_used_up),
         "limits": [asdict(of) for of in decision.limits],
-        "overruns": [_overrun(of) for of in decision.overruns],
+        "overruns": [overrun_document(of) for of in decision.overruns],
         "rejections": [_rejection(of) for of in decision.rejections],
     }
 
@@ -78,8 +78,8 @@ def _rejection(of: Rejection) -> dict[str, Any]:
     }
 
 
-def _overrun(of: Overrun) -> dict[str, Any]:
-    """An expression that took longer than its budget: *errors* slots, at most, found it to be ERROR for the job."""
+def overrun_document(of: Overrun) -> dict[str, Any]:
+    """An expression that took longer than its budget, and so counted as ERROR for so many slots (*errors*)."""
     return {
         "job": None if of.payer.job is None else _job(*of.payer.job),
         "submitter": of.payer.submitter,

@@ -169,7 +169,7 @@ class NegotiationCycle:
         if self._stopwatch is not None:
             self.decision.time_budgets_used_up = sorted(self._stopwatch.used_up)
         if self._budget is not None:
-            self.decision.overruns = self._budget.overruns
+            self.decision.overruns = list(self._budget.overruns)
         self.decision.limits = self.concurrency.figures()
         self.decision.submitters.sort(key=lambda d: (d.effective_priority, d.submitter, d.schedd))
         return self.decision
