@@ -136,6 +136,13 @@ class ExpressionError(FairqError):
 
     exit_code = 21
 
+
+class EvaluationBudgetError(FairqError):
+    """evaluating {expression!r} takes more than {limit}; simplify it, or raise negotiator.evaluation_budget"""
+
+    exit_code = 22
+
+
 # 24-29: names, numbers, times
 
 

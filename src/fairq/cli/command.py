@@ -14,6 +14,7 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.options import AF_SEPARATOR, OUTPUT_OPTIONS, read_output
 from fairq.cli.output.selection import Output, Report
 from fairq.errors import UsageError
+from fairq.steps.current import settings_in_force
 
 _FLAGS = frozenset({"-q", "--quiet", "-v", "--verbose", "--version"})
 
@@ -244,6 +245,7 @@ def expand(function: Callable[..., None]) -> Callable[..., None]:
     def command(**values: Any) -> None:
         context: typer.Context = values.pop(_CONTEXT)
         invocation: Invocation = context.obj
+        settings_in_force.set(lambda: invocation.settings)
         output_values = {name: values.pop(name) for name in options}
         for name, kind in handed.items():
             if kind is Invocation:

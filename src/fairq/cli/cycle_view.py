@@ -53,6 +53,8 @@ def cycle_view(document: Record, matches: Sequence[Record]) -> View:
     if told and document["limits"]:
         tables.insert(-1, _limits(document))
     main = len(tables) - 1
+    if document.get("overruns"):
+        tables.append(overruns(document["overruns"]))
     if explained:
         tables.append(_lost(document))
         document = {name: value for name, value in document.items() if name != "explanation"}
@@ -97,6 +99,24 @@ def _lost(document: Record) -> Table:
         records=document["explanation"],
         title="Slots lost to each test",
         key="explanation",
+    )
+
+
+def overruns(records: Sequence[Record]) -> Table:
+    """The expressions that took longer than their budget."""
+    return Table(
+        columns=[
+            Column("Job", "job"),
+            Column("Submitter", "submitter"),
+            Column("Attribute", "name"),
+            Column("CPU s", "seconds", two_places),
+            Column("Errors", "errors"),
+            Column("Used up", "limit"),
+            Column("Expression", "expression"),
+        ],
+        records=records,
+        title="Expressions that took too long and count as errors",
+        key="overruns",
     )
 
 

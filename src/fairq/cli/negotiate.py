@@ -47,8 +47,8 @@ def negotiate(
     works on the same state, this one does nothing and exits with 75.
 
     The JSON document has the members cycle, time, rules, pie (weight of all slots), slots, candidates,
-    min_slot_weight, spins, rounds, submitters, groups, quotas, limits, time_budgets_used_up, rejections and
-    matches. A match's job is the job that runs; under the rules htcondor it is the first job of its request, as
+    min_slot_weight, spins, rounds, submitters, groups, quotas, limits, time_budgets_used_up, overruns, rejections
+    and matches. A match's job is the job that runs; under the rules htcondor it is the first job of its request, as
     the negotiator logs it, and assigned is the job that runs. The dynamic_slot of a match is what was carved for
     it out of a partitionable slot. The list groups has every turn of every group in
     order, with its limit or why it was skipped; quotas has every group once. The quota_group of a rejection is the
@@ -61,6 +61,11 @@ def negotiate(
     ranking the job it runs higher, PREEMPTION_REQUIREMENTS, a holder whose priority is not worse enough, a
     concurrency limit, and at last the limits of the submitter. In JSON this is the member explanation, a list of
     rejections each with its lost slots. 'fairq why' explains one job whole.
+
+    An expression that takes longer than evaluation_budget allows is ended and counts as ERROR for the slots that
+    are left; the cycle goes on. A table at the end, in JSON the member overruns, names each with the job it was
+    evaluated for (the first of its kind), the attribute or setting, the CPU seconds, and for how many slots it
+    counted as ERROR.
 
     What was decided is stored, with --explain these counts too: 'fairq state cycles' lists the cycles and
     'fairq state cycle' shows one again.

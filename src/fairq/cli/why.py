@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from fairq.cli.command import App
-from fairq.cli.figures import percent, two_places
+from fairq.cli.figures import counted, percent, two_places
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
 from fairq.cli.output import Column, Report, Table, View, emit
@@ -55,7 +55,8 @@ def why(
 
     The JSON document has the members kind, subject, status, reason, summary, and for an idle job changes, verified
     (whether they were tried), requirements, slot_requirements, slots, users, submitter_state, groups, queue (jobs
-    of the submitter ahead of this one, and whether a cycle offers it), rejected (in the negotiator's words) and
+    of the submitter ahead of this one, and whether a cycle offers it), overruns (expressions that took too long, as
+    negotiate --json lists them), rejected (in the negotiator's words) and
     skipped_for (the other job of the same kind that was rejected in its place); schedd, if several have a job of this
     number. A change has the members change (what kind it is), of, to, and where they apply attribute, clause and now.
     """
@@ -87,6 +88,12 @@ def _details(document: dict[str, Any]) -> list[str]:
             if queue["offered"]
             else f"No cycle offers it as things stand; its place is {place}."
         )
+    lines += [
+        f"{of['name'] or 'An expression'} took too long to evaluate ({of['limit']}, {of['seconds']:.2f} s of CPU) and"
+        f" counts as an error for {counted(of['errors'], 'slot')}; simplify it, or raise"
+        f" negotiator.evaluation_budget: {of['expression']}"
+        for of in document.get("overruns", ())
+    ]
     if document["kind"] == "pair" and document["place"] is not None:
         lines.append(f"Among the slots that suit the job this one has place {document['place']}.")
     return lines

@@ -152,6 +152,10 @@ _NEGOTIATOR = (
         "Time for one spin of a pie.", unit="seconds", minimum=0),
     macro("negotiator", "negotiator_max_time_per_cycle", "integer", 1200,
         "Time for a whole cycle.", unit="seconds", minimum=0),
+    own("negotiator", "evaluation_budget", "real", 10.0,
+        "CPU time for the expressions of one kind of job in a cycle, beyond what ordinary ones take;"
+        " all of a submitter get 2 times it, all in a cycle 6 times. What takes longer counts as ERROR.",
+        unit="seconds", minimum=0),
     own("negotiator", "decisions_kept", "integer", 100,
         "Of how many cycles is kept what they decided; matches are always.", unit="cycles", minimum=1),
     # groups

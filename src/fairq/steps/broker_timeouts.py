@@ -134,13 +134,14 @@ def _record(one: Timeout) -> Record:
 
 
 def _matching(records: list[tuple[Timeout, Record]], constraint: str) -> list[tuple[Timeout, Record]]:
-    from fairq.engine.classad import evaluate_scalar, parse
+    from fairq.engine.classad import parse
+    from fairq.steps.evaluation import evaluated, listing_budget
 
-    expression = parse(constraint)
+    values = evaluated(parse(constraint), (record for _, record in records), listing_budget())
     return [
-        (one, record)
-        for one, record in records
-        if isinstance(value := evaluate_scalar(expression, record), (bool, int, float)) and value
+        found
+        for found, value in zip(records, values, strict=True)
+        if isinstance(value, (bool, int, float)) and value
     ]
 
 

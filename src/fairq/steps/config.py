@@ -246,10 +246,10 @@ def _check(text: str) -> None:
 
 
 def _evaluate(text: str) -> Any:
-    from fairq.engine.classad import evaluate_scalar, parse
+    from fairq.engine.classad import evaluate_alone, parse
 
     try:
-        return evaluate_scalar(parse(text), {})
+        return evaluate_alone(parse(text))
     except ExpressionError:
         raise BadValueError from None
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fairq.engine.accounting.leases import ExpiredLease
+from fairq.engine.classad.budget import Overrun
 from fairq.engine.explain.record import ExplainedRejection
 from fairq.engine.negotiation.decision import CycleDecision, Match, Rejection
 from fairq.engine.negotiation.policy import NegotiationPolicy
@@ -57,6 +58,7 @@ def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
         "quotas": [asdict(of) for of in decision.quotas],
         "time_budgets_used_up": list(decision.time_budgets_used_up),
         "limits": [asdict(of) for of in decision.limits],
+        "overruns": [overrun_document(of) for of in decision.overruns],
         "rejections": [_rejection(of) for of in decision.rejections],
     }
 
@@ -73,6 +75,20 @@ def _rejection(of: Rejection) -> dict[str, Any]:
         "reason": of.words,
         "group": of.group,
         "quota_group": of.quota_group,
+    }
+
+
+def overrun_document(of: Overrun) -> dict[str, Any]:
+    """An expression that took longer than its budget, and so counted as ERROR for so many slots (*errors*)."""
+    return {
+        "job": None if of.payer.job is None else _job(*of.payer.job),
+        "submitter": of.payer.submitter,
+        "name": of.culprit.name,
+        "expression": of.culprit.text,
+        "of_slots": of.culprit.of_slot,
+        "limit": of.limit,
+        "seconds": of.seconds,
+        "errors": of.errors,
     }
 
 

@@ -135,10 +135,11 @@ def _weigh(plan: ClaimPlan, settings: Settings) -> None:
         return
     from fairq.engine.classad import AdColumns
     from fairq.engine.negotiation.slots import slot_weights
+    from fairq.steps.evaluation import evaluation_budget
     from fairq.steps.negotiation_policy import negotiation_policy
 
     ads = {slot.id: slot.ad for slot in plan.pool}
-    linked = AdColumns([ads[claim.slot_id] for claim in plan.linked])
+    linked = AdColumns([ads[claim.slot_id] for claim in plan.linked], budget=evaluation_budget(settings))
     weights = slot_weights(linked, negotiation_policy(settings)).tolist()
     for claim, weight in zip(plan.linked, weights, strict=True):
         claim.slot_weight = weight

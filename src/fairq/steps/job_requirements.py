@@ -188,10 +188,10 @@ def _value(value: Any) -> Any:
     """Return a plain value: an expression is evaluated by itself, None if that leads nowhere."""
     if not isinstance(value, str) or not value.startswith("/Expr("):
         return value
-    from fairq.engine.classad import ERROR, UNDEFINED, evaluate_scalar, parse
+    from fairq.engine.classad import ERROR, UNDEFINED, evaluate_alone, parse
 
     try:
-        found = evaluate_scalar(parse(value.removeprefix("/Expr(").removesuffix(")/")), {})
+        found = evaluate_alone(parse(value.removeprefix("/Expr(").removesuffix(")/")))
     except ExpressionError:
         return None
     return None if found is UNDEFINED or found is ERROR else found

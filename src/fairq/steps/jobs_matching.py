@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import jobs
 from fairq.state.connection import State
 from fairq.steps.jobs_overlay import RUNNING_ATTRIBUTES, Overlay
 
+if TYPE_CHECKING:
+    from fairq.engine.classad import Expression
+
+_SHORT: Final = 64
+
 
 class Matcher:
-    """Tests the jobs of *state* against *constraint*; raises ExpressionError if that does not parse."""
+    """Tests the jobs of *state* against *constraint*.
+
+    Raises:
+        ExpressionError: it does not parse.
+        EvaluationBudgetError: evaluating it takes too long; from `parts`.
+    """
 
     def __init__(self, state: State, constraint: str) -> None:
         """Parse *constraint*; a number other than 0 counts as true, as in HTCondor's tools."""
         from fairq.engine.classad import parse
         from fairq.engine.classad.library import evaluate_tree, to_ad, to_library, tree
 
-        parse(constraint)
+        self._bounded = _Bounded(parse(constraint))
         self._state = state
         self._text = constraint.lower()
         self._tree = tree(constraint)
@@ -30,6 +41,7 @@ class Matcher:
         self._shared: dict[int, Ad] = {}
         self._shape: tuple[object, ...] = ()
         self._library_ad: Any = None
+        self._shown: tuple[int, Ad] = (0, {})
 
     def parts(self, job: JobRange) -> list[JobRange]:
         """Return the parts of *job* that satisfy the constraint."""
@@ -51,6 +63,7 @@ class Matcher:
     def _show(self, job: JobRange, peculiar: Ad, *, again: bool = False) -> None:
         """Bring the library's ad up to one proc of *job*: much of it is that of the last one already."""
         peculiar |= self._overlay.of(job, peculiar["ProcId"])
+        self._shown = job.ad_id, peculiar
         shape = (job.ad_id, *peculiar)
         if not again and shape != self._shape:
             self._library_ad = self._to_ad({**self._shared[job.ad_id], **peculiar})
@@ -68,5 +81,50 @@ class Matcher:
         return any(name in text for name in varying for text in texts)
 
     def _is_true(self) -> bool:
-        value = self._evaluate(self._tree, self._library_ad, None)
+        ad_id, peculiar = self._shown
+        value = self._bounded.value(
+            self._shared[ad_id], peculiar, ad_id, lambda: self._evaluate(self._tree, self._library_ad, None)
+        )
         return isinstance(value, bool | int | float) and bool(value)
+
+
+class _Bounded:
+    """Keeps the evaluation of a constraint within the budget of a listing."""
+
+    def __init__(self, expression: Expression) -> None:
+        from fairq.steps.evaluation import listing_budget
+
+        self._expression = expression
+        self._budget = listing_budget()
+        self._nodes: dict[tuple[object, ...], float] = {}
+        self._unmetered = 0.0
+        self._tested = 0
+        self._start = self._budget.meter()
+
+    def value(self, shared: Ad, peculiar: Ad, key: int, evaluate: Callable[[], Any]) -> Any:
+        """Return what *evaluate* does for the ad *shared*, known by *key*, overlaid by *peculiar*.
+
+        Where that has no bound, it is evaluated otherwise.
+        """
+        from fairq.engine.classad import evaluate_scalar
+        from fairq.engine.classad.costs import BATCH, UNGUARDED
+        from fairq.engine.classad.scalar import FREE_PER_AD, nodes_of
+        from fairq.steps.evaluation import check, overrun
+
+        # What else differs between jobs that share an ad, numbers and short strings, does not count.
+        long = (value for value in peculiar.values() if isinstance(value, str) and len(value) > _SHORT)
+        shape = (key, *peculiar, *long)
+        nodes = self._nodes.get(shape)
+        if nodes is None:
+            nodes = self._nodes[shape] = nodes_of(self._expression, {**shared, **peculiar})
+        if nodes > UNGUARDED:
+            value = evaluate_scalar(self._expression, {**shared, **peculiar}, budget=self._budget)
+            check(self._budget)
+            return value
+        self._tested += 1
+        self._unmetered += nodes
+        if self._unmetered > BATCH:
+            self._unmetered = 0.0
+            if self._budget.meter() - self._start > self._budget.seconds + FREE_PER_AD * self._tested:
+                raise overrun(self._expression.text, self._budget)
+        return evaluate()

@@ -20,6 +20,7 @@ from fairq.state.connection import State
 from fairq.steps.accounting_policy import accounting_policy
 from fairq.steps.claimed_ads import with_claim
 from fairq.steps.dynamic_slots import carved_rows, lay_out
+from fairq.steps.evaluation import evaluation_budget
 from fairq.steps.imported_parts import imported_parts
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
     carved, parts = carved_rows(dynamic, keys), {}
     if settings["negotiator.allow_pslot_preemption"]:
         parts = imported_parts(stored.names, stored.ads, carved)
-    pool = PoolSlots(stored.names, keys, AdColumns(stored.ads, now=now), draining, {**carved, **parts})
+    columns = AdColumns(stored.ads, now, evaluation_budget(settings))
+    pool = PoolSlots(stored.names, keys, columns, draining, {**carved, **parts})
     return LoadedPool(pool, keys, stored.ads, _load_jobs(state, held.values()), held, accountant, expired, parts)
 
 

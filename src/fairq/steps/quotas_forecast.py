@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fairq.engine.accounting.accountant import Accountant, SlotUse
+from fairq.engine.classad.budget import EvaluationBudget, Payer, evaluate_for
 from fairq.engine.negotiation.groups import pool_size, quota_tree
 from fairq.engine.negotiation.slots import slot_weights, users_of
 from fairq.engine.negotiation.snapshot import Jobs
@@ -59,11 +60,12 @@ class Forecaster:
             consider_preemption=policy.consider_preemption,
             use_slot_weights=policy.use_slot_weights,
             std_sort=policy.tie_break != "slot_name",
+            budget=self._pool.slots.ads.budget,
         )
         tree = quota_tree(policy.quotas, terms.total)
         for group in tree.groups:
             group.round_robin_time = self._times.get(group.name, 0)
-        members = _enrol(tree, self._pool.jobs, accountant, policy.quotas)
+        members = _enrol(tree, self._pool.jobs, accountant, policy.quotas, terms.budget)
         onlookers = _Onlookers(tree, accountant)
         rounds: FlatTurns | AllocationRounds
         if policy.quotas.model == "flat":
@@ -130,13 +132,16 @@ class _Onlookers:
         """Note nothing."""
 
 
-def _enrol(tree: Tree, jobs: Jobs, accountant: Accountant, policy: QuotaPolicy) -> dict[str, set[str]]:
+def _enrol(
+    tree: Tree, jobs: Jobs, accountant: Accountant, policy: QuotaPolicy, budget: EvaluationBudget | None
+) -> dict[str, set[str]]:
     """Count what each group asks for; return who is in which."""
     members: dict[str, set[str]] = {group.name: set() for group in tree.groups}
-    demand = IdleDemand(policy.demand, jobs.ads)
+    demand = IdleDemand(policy.demand, jobs.ads, budget)
     for queue in jobs.queues:
         group = tree.find(accountant.group_of(queue.name)) or tree.root
         members[group.name].add(queue.name)
+        evaluate_for(budget, Payer(queue.name, queue.name))
         running = queue.running_weight if policy.demand.weighted else queue.running_jobs
         group.demand += demand.of(queue.idle) + running
     return members

@@ -306,9 +306,11 @@ def _weights(ads: list[Ad], settings: Settings) -> list[float]:
         return [float(ad["SlotWeight"]) for ad in ads]
     from fairq.engine.classad import AdColumns
     from fairq.engine.negotiation.slots import slot_weights
+    from fairq.steps.evaluation import evaluation_budget
     from fairq.steps.negotiation_policy import negotiation_policy
 
-    weights: list[float] = slot_weights(AdColumns(ads), negotiation_policy(settings)).tolist()
+    columns = AdColumns(ads, budget=evaluation_budget(settings))
+    weights: list[float] = slot_weights(columns, negotiation_policy(settings)).tolist()
     return weights
 
 

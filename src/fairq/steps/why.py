@@ -13,10 +13,12 @@ from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.explain.pair import explain_pair
 from fairq.engine.explain.pieces import rows_called
 from fairq.engine.explain.search import Search
+from fairq.engine.negotiation.shared_work import Asker
 from fairq.errors import AmbiguousSlotError, NothingToExplainError, UnknownJobError, UnknownSlotError
 from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import history, job_ads, jobs, runs
 from fairq.state.connection import State, reading
+from fairq.steps.cycle_document import overrun_document
 from fairq.steps.jobs_overlay import Overlay
 from fairq.steps.jobs_selection import Target, parse_targets
 from fairq.steps.load_pool import load_pool, load_round_robin_times, with_known_groups
@@ -207,6 +209,7 @@ class _Study:
             "groups": report.group_rows(outcome, diagnosis.submitter.group),
             "queue": report.place_in_queue(diagnosis),
             "rejected": None if rejection is None else str(rejection.reason),
+            "overruns": _overruns(outcome, diagnosis.asker),
             "skipped_for": None if rejection is None or ahead is None else f"{ahead[0]}.{ahead[1]}",
         }
 
@@ -221,7 +224,8 @@ class _Study:
         pair = explain_pair(outcome, job, rows[0], dict(world.ads[rows[0]]))
         name = f"{job.cluster}.{job.first_proc}"
         summary = pair_sentence(name, pair)
-        return {"kind": "pair", "subject": name, "summary": summary, **pair}
+        overruns = _overruns(outcome, outcome.cycle.examine(job))
+        return {"kind": "pair", "subject": name, "summary": summary, **pair, "overruns": overruns}
 
     def _not_idle(self, job: JobRange) -> Document:
         overlay = Overlay(self._state)
@@ -267,6 +271,12 @@ class _Study:
         summary = f"job {target.text} is not in the queue any more: {removed.user} removed it at {when} "
         summary += f"({removed.command})."
         return {"kind": "job", "subject": target.text, "status": "removed", "reason": "removed", "summary": summary}
+
+
+def _overruns(outcome: Outcome, asker: Asker) -> list[Document]:
+    """Return the expressions that took too long for the kind of job that *asker* is."""
+    found = (of for of in outcome.decision.overruns if of.payer.autocluster == asker.autocluster)
+    return [overrun_document(of) for of in found]
 
 
 def _gone(after: Any) -> bool:

@@ -266,10 +266,10 @@ class Program:
 
 
 def _evaluated(text: str) -> Any:
-    from fairq.engine.classad import evaluate_scalar, parse
+    from fairq.engine.classad import evaluate_alone, parse
     from fairq.errors import ExpressionError
 
     try:
-        return evaluate_scalar(parse(text), {})
+        return evaluate_alone(parse(text))
     except ExpressionError:
         return None

@@ -78,9 +78,9 @@ class Commands:
             return None
         number = self.expression(command, value)
         if isinstance(number, str):
-            from fairq.engine.classad import evaluate_scalar, expression_of
+            from fairq.engine.classad import evaluate_alone, expression_of
 
-            number = evaluate_scalar(expression_of(number), {}) if PROC_PLACEHOLDER not in number else None
+            number = evaluate_alone(expression_of(number)) if PROC_PLACEHOLDER not in number else None
         if type(number) is not int:
             raise self.wrong(command, value, "give a whole number")
         return number

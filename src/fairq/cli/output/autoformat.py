@@ -10,24 +10,36 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TextIO
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from fairq.cli.output.selection import Output
 from fairq.cli.output.text import escape, width
 from fairq.cli.output.view import Record
 
+if TYPE_CHECKING:
+    from fairq.engine.classad import EvaluationBudget
+
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _OPEN, _CLOSE = "/Expr(", ")/"
+_TOGETHER: Final = 1000
 
 
 def write(records: Iterable[Record], output: Output, stream: TextIO) -> None:
-    """Write the attributes asked for; raises ExpressionError if one does not parse."""
+    """Write the attributes asked for.
+
+    Raises:
+        ExpressionError: one does not parse.
+        EvaluationBudgetError: evaluating them takes too long.
+    """
     modifiers = output.modifiers
-    readers = [_reader(attribute, modifiers) for attribute in output.attributes]
+    budget = cache(_listing_budget)
+    readers = [_reader(attribute, modifiers, budget) for attribute in output.attributes]
     if "j" in modifiers:
-        readers.insert(0, _job_id)
+        readers.insert(0, _job_ids)
     headings = ["ID"] * ("j" in modifiers) + [escape(attribute) for attribute in output.attributes]
-    rows: Iterable[list[str]] = ([reader(_Lowered(record)) for reader in readers] for record in records)
+    rows: Iterable[Sequence[str]] = _rows(readers, records)
     before, between = _separators(modifiers)
     if "h" in modifiers and output.header:
         rows = _aligned(headings, list(rows))
@@ -51,6 +63,16 @@ class _Lowered:
         return self._names.get(name.lower())
 
 
+def _rows(readers: Sequence[_Reader], records: Iterable[Record]) -> Iterator[Sequence[str]]:
+    """Yield the texts of each record; records are read some at a time, as expressions are evaluated."""
+    waiting = map(_Lowered, records)
+    while batch := list(islice(waiting, _TOGETHER)):
+        yield from zip(*(reader(batch) for reader in readers), strict=True)
+
+
+_Reader = Callable[[Sequence[_Lowered]], list[str]]
+
+
 def _separators(modifiers: str) -> tuple[str, str]:
     """Return what stands before each record and between its values; of rivals the last named wins."""
     before, prefix, suffix = "", " ", ""
@@ -66,7 +88,7 @@ def _separators(modifiers: str) -> tuple[str, str]:
     return before, suffix + prefix
 
 
-def _aligned(headings: Sequence[str], rows: list[list[str]]) -> Iterator[list[str]]:
+def _aligned(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[list[str]]:
     table = [list(headings), *rows]
     sizes = [max(width(row[column]) for row in table) for column in range(len(headings))]
     for row in table:
@@ -74,30 +96,49 @@ def _aligned(headings: Sequence[str], rows: list[list[str]]) -> Iterator[list[st
         yield [*padded[:-1], row[-1]]
 
 
-def _job_id(record: _Lowered) -> str:
-    cluster, proc = record.get("ClusterId"), record.get("ProcId")
+def _job_ids(records: Sequence[_Lowered]) -> list[str]:
+    return [_job_id(record.get("ClusterId"), record.get("ProcId")) for record in records]
+
+
+def _job_id(cluster: Any, proc: Any) -> str:
     return "undefined" if cluster is None else f"{cluster}.{0 if proc is None else proc}"
 
 
-def _reader(attribute: str, modifiers: str) -> Callable[[_Lowered], str]:
-    """Return the function that gives the text of *attribute* (a name or an expression) in a record."""
+def _reader(attribute: str, modifiers: str, budget: Callable[[], EvaluationBudget]) -> _Reader:
+    """Return the function that gives the text of *attribute* (a name or an expression) in each record.
+
+    All expressions are evaluated at the expense of one *budget*.
+    """
     quoted = "V" in modifiers
     if "r" in modifiers or "o" in modifiers:
         if _NAME.fullmatch(attribute):
-            return lambda record: unparsed(record.get(attribute), quoted=True)
+            return lambda records: [unparsed(record.get(attribute), quoted=True) for record in records]
         _parsed(attribute)
-        return lambda record: attribute
+        return lambda records: [attribute] * len(records)
     if not _NAME.fullmatch(attribute) or attribute.lower() in ("true", "false", "undefined", "error"):
         expression = _parsed(attribute)
-        return lambda record: unparsed(_evaluated(expression, record.record), quoted)
+        return lambda records: [unparsed(value, quoted) for value in _evaluated(expression, records, budget())]
 
-    def value(record: _Lowered) -> str:
-        found = record.get(attribute)
-        if isinstance(found, str) and found.startswith(_OPEN) and found.endswith(_CLOSE):
-            found = _evaluated(_parsed(attribute), record.record)
-        return unparsed(found, quoted)
+    def values(records: Sequence[_Lowered]) -> list[str]:
+        found = [record.get(attribute) for record in records]
+        places = [place for place, value in enumerate(found) if _is_expression(value)]
+        if places:
+            own = _evaluated(_parsed(attribute), [records[place] for place in places], budget())
+            for place, value in zip(places, own, strict=True):
+                found[place] = value
+        return [unparsed(value, quoted) for value in found]
 
-    return value
+    return values
+
+
+def _is_expression(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith(_OPEN) and value.endswith(_CLOSE)
+
+
+def _listing_budget() -> EvaluationBudget:
+    from fairq.steps.evaluation import listing_budget
+
+    return listing_budget()
 
 
 def _parsed(text: str) -> Any:
@@ -106,13 +147,13 @@ def _parsed(text: str) -> Any:
     return parse(text)
 
 
-def _evaluated(expression: Any, record: Record) -> Any:
-    from fairq.engine.classad import ERROR, UNDEFINED, evaluate_scalar
+def _evaluated(expression: Any, records: Iterable[_Lowered], budget: EvaluationBudget) -> list[Any]:
+    from fairq.engine.classad import ERROR, UNDEFINED
+    from fairq.steps.evaluation import evaluated
 
-    value = evaluate_scalar(expression, record)
-    if value is UNDEFINED:
-        return None
-    return f"{_OPEN}error{_CLOSE}" if value is ERROR else value
+    shown = {UNDEFINED: None, ERROR: f"{_OPEN}error{_CLOSE}"}
+    values = evaluated(expression, (record.record for record in records), budget)
+    return [shown[value] if isinstance(value, type(ERROR)) else value for value in values]
 
 
 def unparsed(value: Any, quoted: bool) -> str:

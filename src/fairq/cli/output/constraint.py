@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import tee
 
 from fairq.cli.output.view import Record
 
@@ -10,15 +11,17 @@ from fairq.cli.output.view import Record
 def matching(records: Iterable[Record], constraint: str) -> Iterator[Record]:
     """Return the records for which *constraint* is true; any number but 0 counts, as in HTCondor's tools.
 
-    Raises ExpressionError at once, before any record is read, if *constraint* does not parse.
+    Raises ExpressionError at once, before any record is read, if *constraint* does not parse, and
+    EvaluationBudgetError if evaluating it takes too long.
     """
-    from fairq.engine.classad import evaluate_scalar, parse
+    from fairq.engine.classad import parse
+    from fairq.steps.evaluation import evaluated, listing_budget
 
     expression = parse(constraint)
 
     def selected() -> Iterator[Record]:
-        for record in records:
-            value = evaluate_scalar(expression, record)
+        shown, tested = tee(records)
+        for record, value in zip(shown, evaluated(expression, tested, listing_budget()), strict=True):
             if isinstance(value, (bool, int, float)) and value:
                 yield record
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairq.engine.classad.api import attributes_read, columns_read, evaluate_in_ad, evaluate_in_columns
+    from fairq.engine.classad.budget import EvaluationBudget
     from fairq.engine.classad.columns import AdColumns
     from fairq.engine.classad.expression import Expression, expression_of, parse
     from fairq.engine.classad.kinds import (
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
         UNDEFINED_KIND,
     )
     from fairq.engine.classad.references import EVERY_ATTRIBUTE
-    from fairq.engine.classad.scalar import evaluate_scalar
+    from fairq.engine.classad.scalar import evaluate_alone, evaluate_each, evaluate_scalar
     from fairq.engine.classad.values import Values
 
 __all__ = [
@@ -40,10 +41,13 @@ __all__ = [
     "UNDEFINED",
     "UNDEFINED_KIND",
     "AdColumns",
+    "EvaluationBudget",
     "Expression",
     "Values",
     "attributes_read",
     "columns_read",
+    "evaluate_alone",
+    "evaluate_each",
     "evaluate_in_ad",
     "evaluate_in_columns",
     "evaluate_scalar",
@@ -53,10 +57,11 @@ __all__ = [
 
 _HOMES = {
     "api": ("attributes_read", "columns_read", "evaluate_in_ad", "evaluate_in_columns"),
+    "budget": ("EvaluationBudget",),
     "columns": ("AdColumns",),
     "expression": ("Expression", "expression_of", "parse"),
     "references": ("EVERY_ATTRIBUTE",),
-    "scalar": ("evaluate_scalar",),
+    "scalar": ("evaluate_alone", "evaluate_each", "evaluate_scalar"),
     "values": ("Values",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.classad.columns import AdColumns
-from fairq.engine.classad.evaluator import evaluate
 from fairq.engine.classad.expression import Expression
+from fairq.engine.classad.metered import evaluate
 from fairq.engine.classad.nodes import Node, Reference
 from fairq.engine.classad.parties import Parties
 from fairq.engine.classad.references import EVERY_ATTRIBUTE, closure

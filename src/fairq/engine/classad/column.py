@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 
 from fairq.engine.classad.convert import is_scalar, item
-from fairq.engine.classad.expression import Expression, parse
+from fairq.engine.classad.expression import Expression, constant_size, expression_of, parse
 from fairq.engine.classad.kinds import BOOLEAN, EXPRESSION, INTEGER, LIST, MISSING, RAW, REAL, STRING, Absent
 from fairq.engine.classad.lexer import wrapped_integer
 from fairq.engine.classad.library import EXPR_CLOSE, EXPR_OPEN, expression_text
+from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.pools import Pool
-from fairq.engine.classad.vectors import MIXED, Array, Vector, merge
+from fairq.engine.classad.vectors import MIXED, Array, Rows, Vector, merge
 
 ABSENT: Final = object()
 
@@ -31,6 +33,44 @@ class Column:
         self.raw = raw
         kinds = {vector.kind} if vector.kind != MIXED else set(np.unique(vector.kind_array(0)).tolist())
         self.kinds: frozenset[int] = frozenset(kinds)
+        self._size: int | None = None
+
+    @cached_property
+    def unevaluated(self) -> list[Node | None]:
+        """The trees of all values that are more than constants; None for an unreadable one."""
+        raw = [expression_of(value).node for value in self.raw if constant_size(value) is None]
+        return [expression.node for expression in self.expressions] + raw
+
+    def size(self, pool: Pool) -> int:
+        """Return the largest size of a constant: the characters of strings, the elements of lists and all in them."""
+        if self._size is None:
+            sizes = [constant_size(value) or 0 for value in self.raw]
+            if not self.kinds.isdisjoint((STRING, LIST)):
+                sizes += [constant_size(text) or 0 for text in self.strings(pool)]
+                sizes += [constant_size(pool.lists.items[code]) or 0 for code in self._codes(LIST)]
+            self._size = max(sizes, default=0)
+        return self._size
+
+    def of_rows(self, rows: Rows) -> Column:
+        """Return the column of these *rows*, which holds no expressions and raw values but theirs."""
+        vector = self.vector.take(rows)
+        part = Column(vector, self.expressions, self.raw)
+        expressions, raw = part._codes(EXPRESSION), part._codes(RAW)
+        vector = _renumbered(_renumbered(vector, EXPRESSION, expressions), RAW, raw)
+        return Column(vector, [self.expressions[code] for code in expressions], [self.raw[code] for code in raw])
+
+    def strings(self, pool: Pool) -> list[str]:
+        """Return all distinct strings of the column."""
+        return [pool.strings.texts[code] for code in self._codes(STRING)]
+
+    def _codes(self, kind: int) -> list[int]:
+        vector = self.vector
+        if vector.kind == kind:
+            assert vector.data is not None
+            return np.unique(vector.data).tolist()  # type: ignore[no-any-return]
+        if vector.kinds is None or vector.codes is None:
+            return []
+        return np.unique(vector.codes[vector.kinds == kind]).tolist()  # type: ignore[no-any-return]
 
     @property
     def may_be_missing(self) -> bool:
@@ -89,6 +129,17 @@ def build_numbers(values: Array, present: Array) -> Column:
     kinds = np.where(present, np.where(whole, np.uint8(INTEGER), np.uint8(REAL)), np.uint8(MISSING))
     codes = np.where(whole, values, 0.0).astype(np.int64)
     return Column(Vector(MIXED, kinds=kinds, codes=codes, reals=values.astype(np.float64)), [], [])
+
+
+def _renumbered(vector: Vector, kind: int, codes: list[int]) -> Vector:
+    """Return *vector* with the place in *codes* (ascending) in place of each code of that *kind*."""
+    if vector.kind == kind:
+        assert vector.data is not None
+        return Vector(kind, np.searchsorted(codes, vector.data))
+    if vector.kinds is None or vector.codes is None or not codes:
+        return vector
+    places = np.where(vector.kinds == kind, np.searchsorted(codes, vector.codes), vector.codes)
+    return Vector(MIXED, kinds=vector.kinds, codes=places, reals=vector.reals)
 
 
 def _shared(vector: Vector) -> Vector:

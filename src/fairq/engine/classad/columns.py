@@ -8,12 +8,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fairq.engine.classad.budget import EvaluationBudget
 from fairq.engine.classad.column import ABSENT, Column, build, build_array, build_numbers
-from fairq.engine.classad.expression import expression_of
+from fairq.engine.classad.expression import expression_of, parse
 from fairq.engine.classad.kinds import MISSING, UNDEFINED
-from fairq.engine.classad.library import evaluate_tree, expression_text, to_ad, tree
+from fairq.engine.classad.library import expression_text
 from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.references import closure
+from fairq.engine.classad.scalar import evaluate_scalar
 from fairq.engine.classad.scopes import Side
 from fairq.engine.classad.source import EditedSource, Source
 from fairq.engine.classad.unknown import UnknownAd
@@ -24,12 +26,22 @@ class AdColumns:
     """Ads in JSON form, read by column.
 
     *now*, in seconds since 1970, is what ``time()`` and ``CurrentTime`` mean in expressions; without it they
-    are undefined: evaluation never reads the clock. Attribute names ignore case.
+    are undefined: evaluation never reads the clock. *budget* bounds what evaluating anything for these ads may
+    cost; without one nothing does. Attribute names ignore case.
+
+    `costs` keeps what was found out about the cost of expressions (`fairq.engine.classad.metered`).
     """
 
-    def __init__(self, ads: Sequence[Mapping[str, Any]] | Source, now: int | None = None) -> None:
+    def __init__(
+        self,
+        ads: Sequence[Mapping[str, Any]] | Source,
+        now: int | None = None,
+        budget: EvaluationBudget | None = None,
+    ) -> None:
         self._source = ads if isinstance(ads, Source) else Source(ads)
         self.now = now
+        self.budget = budget
+        self.costs: dict[Any, float] = {}
         self.pool = self._source.pool
         self._given: dict[str, Column] = {}
         self._expression_names: frozenset[str] | None = None
@@ -37,14 +49,14 @@ class AdColumns:
 
     def at(self, now: int | None) -> AdColumns:
         """Return the same ads, as they were at first, at another time; what is read of them is read once for both."""
-        return AdColumns(self._source, now)
+        return AdColumns(self._source, now, self.budget)
 
     def edited(self, rows: NDArray[np.intp], changed: Mapping[int, Mapping[str, Any]]) -> AdColumns:
         """Return the ads of *rows*, as they were at first, and in the places that *changed* names those ads instead.
 
         What is not changed is not read again.
         """
-        return AdColumns(EditedSource(self._source, rows, changed), self.now)
+        return AdColumns(EditedSource(self._source, rows, changed), self.now, self.budget)
 
     def __len__(self) -> int:
         return len(self._source)
@@ -71,6 +83,8 @@ class AdColumns:
             column = build([ABSENT if value is None else value for value in values], self.pool)
         self._given[name.lower()] = column if len(self) else self._missing
         self._expression_names = None
+        if column.expressions or column.raw:
+            self.costs.clear()
         return self
 
     def with_numbers(self, name: str, values: NDArray[np.float64], present: NDArray[np.bool_]) -> Self:
@@ -103,7 +117,8 @@ class AdColumns:
         text = expression_text(value)
         if text is None:
             return value
-        return evaluate_tree(tree(text), to_ad(self.json_ad(row, self.names())), None)
+        ad = self.json_ad(row, self.names())
+        return evaluate_scalar(parse(text), ad, now=self.now, budget=self.budget)
 
     def json_ad(self, row: int, names: Iterable[str]) -> dict[str, Any]:
         """Return *row*'s ad, with only the attributes *names* (in lower case)."""

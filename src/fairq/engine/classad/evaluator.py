@@ -44,11 +44,8 @@ from fairq.engine.classad.vectors import (
 _CHAIN: Final = 20  # longer chains of attributes are left to the library, which has its own bound
 
 
-def evaluate(expression: Expression, side: Side, parties: Parties, rows: Rows | None) -> Vector:
-    """Return the values of *expression*, MY being *side*, for the given rows of the columns (None: for all)."""
-    n = len(parties.columns) if rows is None else len(rows)
-    if n == 0:
-        return UNDEFINED_VECTOR
+def evaluate_freely(expression: Expression, side: Side, parties: Parties, rows: Rows | None, n: int) -> Vector:
+    """Return the values of *expression*, MY being *side*, for the *n* given rows of the columns (None: for all)."""
     if expression.node is not None:
         try:
             return Evaluator(parties).value(expression.node, side, rows, n)

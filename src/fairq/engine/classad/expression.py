@@ -10,7 +10,7 @@ from typing import Any
 from fairq.engine.classad.grammar import Unreadable, read
 from fairq.engine.classad.kinds import UNDEFINED, Absent
 from fairq.engine.classad.lexer import wrapped_integer
-from fairq.engine.classad.library import expression_text, library, tree
+from fairq.engine.classad.library import EXPR_OPEN, expression_text, library, tree
 from fairq.engine.classad.nodes import Call, ListOf, Literal, NestedAd, Node, children, depth
 from fairq.engine.classad.unparse import unparse
 from fairq.errors import ExpressionError
@@ -82,6 +82,18 @@ def expression_of(value: Any) -> Expression:
     except Unreadable:
         return Expression("undefined", None)
     return Expression(unparse(node), node)
+
+
+def constant_size(value: Any) -> int | None:
+    """Return the size of a value in JSON form, None if it holds an expression.
+
+    That is the characters of a string, the elements of a list or nested ad and what is in them."""
+    if isinstance(value, str):
+        return None if value.startswith(EXPR_OPEN) else len(value)
+    if not isinstance(value, list | tuple | Mapping):
+        return 0
+    sizes = [constant_size(part) for part in (value.values() if isinstance(value, Mapping) else value)]
+    return None if None in sizes else len(sizes) + sum(size or 0 for size in sizes)
 
 
 def literal_node(value: Any) -> Node:

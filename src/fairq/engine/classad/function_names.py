@@ -18,3 +18,27 @@ UNSCOPED: Final = frozenset(
 
 RANDOM: Final = "random"
 """Differs from row to row although nothing is read."""
+
+LINEAR: Final = frozenset[str]().union(
+    TIMES,
+    ["time", "random", "interval", "ifthenelse", "pow", "quantize", "floor", "ceil", "ceiling", "round"],
+    ["int", "real", "bool", "string", "isboolean", "isclassad", "iserror", "isinteger", "islist", "isreal"],
+    ["isstring", "isundefined", "member", "identicalmember", "anycompare", "allcompare", "size", "sum"],
+    ["avg", "min", "max", "strcat", "strcmp", "stricmp", "substr", "tolower", "toupper", "split"],
+    ["splitslotname", "splitusername", "envv1tov2", "argstolist", "listtoargs", "stringlistavg"],
+    ["stringlistimember", "stringlistmax", "stringlistmember", "stringlistmin", "stringlistsize"],
+    ["stringlistsum", "version_in_range", "versioncmp", "versioneq", "versionge", "versiongt", "versionle"],
+    ["versionlt"],
+)
+"""Functions whose work, and whose value's size, grow with the sizes of their arguments and no faster."""
+
+PRODUCTS: Final = frozenset(
+    ["join", "mergeenvironment", "stringlistsubsetmatch", "stringlistisubsetmatch", "stringlistsintersect"]
+)
+"""Functions whose work, or whose value's size, grows with the product of the sizes of their arguments."""
+
+PATTERNS: Final = frozenset(["regexp", "regexps", "regexpmember", "replace", "replaceall", "stringlist_regexpmember"])
+"""Functions whose first argument is a regular expression."""
+
+PER_ELEMENT: Final = frozenset(["evalineachcontext", "countmatches"])
+"""Functions that evaluate their first argument once for each element of the second."""

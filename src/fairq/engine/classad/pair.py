@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fairq.engine.classad.expression import expression_of
+from fairq.engine.classad.expression import constant_size, expression_of
 from fairq.engine.classad.library import EXPR_OPEN
 from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.scopes import Side
@@ -32,6 +32,21 @@ class Pair:
         """Return the tree of the attribute *name* of *side* if it is more than a constant."""
         value = self._ads[side].get(name)
         return [expression_of(value).node] if may_read(value) else []
+
+    def unevaluated(self, side: Side, name: str) -> list[Node | None]:
+        """Return the tree of the attribute *name* of *side* if it is, or holds, an expression."""
+        return [] if constant_size(self._ads[side].get(name)) is not None else self.nodes(side, name)
+
+    def size(self, side: Side, name: str) -> int:
+        """Return the size of the attribute *name* of *side*; 0 if it is no constant."""
+        return constant_size(self._ads[side].get(name)) or 0
+
+    def texts(self, side: Side, name: str) -> list[str] | None:
+        """Return the string that *name* is on *side*; None for an expression."""
+        value = self._ads[side].get(name)
+        if isinstance(value, str):
+            return None if value.startswith(EXPR_OPEN) else [value]
+        return None if may_read(value) else []
 
     def attributes(self) -> Iterator[tuple[Side, str]]:
         """Return all attributes of both ads."""

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Hashable, Mapping
+from typing import Any, Final
 
-from fairq.engine.classad.column import ABSENT
+from fairq.engine.classad.column import ABSENT, Column
 from fairq.engine.classad.columns import AdColumns
 from fairq.engine.classad.convert import constant, is_scalar
-from fairq.engine.classad.expression import Expression, expression_of, parse
-from fairq.engine.classad.library import expression_text
+from fairq.engine.classad.expression import Expression, constant_size, expression_of, parse
+from fairq.engine.classad.library import EXPR_OPEN, expression_text
 from fairq.engine.classad.nodes import Node
+from fairq.engine.classad.pair import may_read
 from fairq.engine.classad.scopes import Side
-from fairq.engine.classad.vectors import Vector
+from fairq.engine.classad.vectors import Rows, Vector
+
+SHORT: Final = 64
+"""Characters up to which a string of the single ad counts as that long, whatever it is."""
+
+FEW: Final = 100
+"""Strings of one attribute of the columns that are looked at one by one."""
 
 
 class Parties:
@@ -21,6 +28,7 @@ class Parties:
     def __init__(self, ad: Mapping[str, Any], columns: AdColumns) -> None:
         self.columns = columns
         self._attributes = {name.lower(): value for name, value in ad.items()}
+        self.looked_at_texts = False
 
     def owns(self, side: Side, name: str) -> bool:
         """Tell whether any ad of *side* has the attribute *name* (lower case)."""
@@ -48,9 +56,53 @@ class Parties:
         text = expression_text(value)
         return [expression_of(value).node if text is None else parse(text).node]
 
+    def unevaluated(self, side: Side, name: str) -> list[Node | None]:
+        """Return the trees of what is not constant among the values that the attribute *name* has on *side*."""
+        if side is Side.COLUMNS:
+            return self.columns.column(name).unevaluated
+        value = self._attributes.get(name)
+        return [expression_of(value).node] if may_read(value) and constant_size(value) is None else []
+
+    def size(self, side: Side, name: str) -> int:
+        """Return the largest size of a constant that the attribute *name* has on *side*; short ones are all alike."""
+        if side is Side.COLUMNS:
+            return self.columns.column(name).size(self.columns.pool)
+        return max(SHORT, constant_size(self._attributes.get(name)) or 0)
+
+    def texts(self, side: Side, name: str) -> list[str] | None:
+        """Return the strings that *name* may be on *side*; None if it may be an expression or one of many."""
+        if side is Side.COLUMNS:
+            column = self.columns.column(name)
+            found = [] if column.expressions or column.raw else column.strings(self.columns.pool)
+            return None if column.expressions or column.raw or len(found) > FEW else found
+        self.looked_at_texts = True
+        value = self._attributes.get(name)
+        if isinstance(value, str):
+            return None if expression_text(value) is not None else [value]
+        return None if may_read(value) else []
+
+    def shape(self) -> Hashable:
+        """Return what the costs of expressions hang on in the single ad, unless its texts were looked at as well."""
+        long = [
+            (name, value if value.__class__ is str else repr(value))
+            for name, value in self._attributes.items()
+            if (value.__class__ is str and (len(value) > SHORT or value.startswith(EXPR_OPEN)))
+            or isinstance(value, list | tuple | Mapping)
+        ]
+        return tuple(self._attributes), *long
+
     def json_ad(self, names: frozenset[str]) -> dict[str, Any]:
         """Return the single ad with only the attributes *names*."""
         return {name: value for name, value in self._attributes.items() if name in names}
+
+    def text(self, side: Side, name: str, row: int) -> str | None:
+        """Return the text of the expression that the attribute *name* is, on the side of the columns in *row*."""
+        value = self._attributes.get(name) if side is Side.AD else self.columns.json_value(row, name)
+        return expression_text(value)
+
+    def name_of(self, text: str) -> str | None:
+        """Return the attribute of the single ad that is the expression *text*."""
+        return next((name for name, value in self._attributes.items() if expression_text(value) == text), None)
 
     def attribute(self, name: str) -> Vector | Expression | None:
         """Return the single ad's own attribute: its value, its expression, or None for a nested ad or list.
@@ -66,3 +118,24 @@ class Parties:
         if isinstance(value, list | tuple) and not all(is_scalar(p) and expression_text(p) is None for p in value):
             return None
         return constant(value, self.columns.pool)
+
+
+class PartiesOfRows(Parties):
+    """The same two parties, of the ads in columns only some *rows*, for telling what an expression costs there."""
+
+    def __init__(self, parties: Parties, rows: Rows) -> None:
+        self.columns = parties.columns
+        self._attributes = parties._attributes
+        self._rows = rows
+        self.looked_at_texts = False
+
+    def unevaluated(self, side: Side, name: str) -> list[Node | None]:
+        """Return the trees of what is not constant among the values that the attribute *name* has on *side*."""
+        return self._column(name).unevaluated if side is Side.COLUMNS else super().unevaluated(side, name)
+
+    def size(self, side: Side, name: str) -> int:
+        """Return the largest size of a constant that the attribute *name* has on *side*; short ones are all alike."""
+        return self._column(name).size(self.columns.pool) if side is Side.COLUMNS else super().size(side, name)
+
+    def _column(self, name: str) -> Column:
+        return self.columns.column(name).of_rows(self._rows)

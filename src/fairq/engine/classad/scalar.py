@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
+from fairq.engine.classad import apart
+from fairq.engine.classad.budget import Culprit, Ending, EvaluationBudget
 from fairq.engine.classad.clock import at_time, reads_clock
+from fairq.engine.classad.costs import UNGUARDED, Costs
 from fairq.engine.classad.expression import Expression, expression_of, parse
 from fairq.engine.classad.kinds import ERROR, UNDEFINED
 from fairq.engine.classad.library import evaluate_tree, expression_text, library, to_library, tree
@@ -16,21 +20,119 @@ from fairq.engine.classad.references import closure
 from fairq.engine.classad.scopes import CURRENT_TIME, Side
 from fairq.engine.classad.unparse import unparse
 
+_TOGETHER: Final = 1000
+
+FREE_PER_AD: Final = 5e-4
+"""CPU seconds that are free of each evaluation: handing the library an ad takes longer than most expressions."""
+
 
 def evaluate_scalar(
     expression: Expression,
     my: Mapping[str, Any],
     target: Mapping[str, Any] | None = None,
     now: int | None = None,
+    budget: EvaluationBudget | None = None,
 ) -> Any:
     """Evaluate once; ``time()`` is *now* (seconds since 1970), undefined without it.
 
-    Returns a Python value, UNDEFINED or ERROR; the latter also for what the library cannot evaluate.
+    Returns a Python value, UNDEFINED or ERROR; the latter also for what the library cannot evaluate, and for what
+    uses up *budget*.
     """
+    if budget is None:
+        return _evaluated(expression, my, target, now)
+    return next(evaluate_each(expression, [my], budget, target, now))
+
+
+def evaluate_alone(expression: Expression) -> Any:
+    """Return the value of an expression that no ad is there for; ERROR if what that costs has no bound."""
+    return _evaluated(expression, {}, None, None) if nodes_of(expression, {}) <= UNGUARDED else ERROR
+
+
+def nodes_of(expression: Expression, ad: Mapping[str, Any]) -> float:
+    """Return the most nodes that evaluating *expression* in *ad* visits; infinite if there is no bound."""
+    return Costs(Pair(ad, {})).nodes(expression.node, Side.AD)
+
+
+def evaluate_each(
+    expression: Expression,
+    ads: Iterable[Mapping[str, Any]],
+    budget: EvaluationBudget,
+    target: Mapping[str, Any] | None = None,
+    now: int | None = None,
+) -> Iterator[Any]:
+    """Yield for each of *ads* what `evaluate_scalar` returns for it.
+
+    Ads are taken some at a time; those for which the evaluation has no bound are evaluated under one guard.
+    """
+    waiting = iter(ads)
+    while batch := list(islice(waiting, _TOGETHER)):
+        yield from _of_batch(expression, batch, budget, target, now)
+
+
+def _of_batch(
+    expression: Expression,
+    batch: list[Mapping[str, Any]],
+    budget: EvaluationBudget,
+    target: Mapping[str, Any] | None,
+    now: int | None,
+) -> list[Any]:
+    key = (Side.AD, expression.text)
+    values: list[Any] = [ERROR] * len(batch)
+    risky: list[int] = []
+    culprit: Culprit | None = None
+    free = FREE_PER_AD * len(batch)
+    start = budget.meter()
+    for place, ad in enumerate(batch):
+        costs = Costs(Pair(ad, target or {}))
+        if costs.nodes(expression.node, Side.AD) > UNGUARDED:
+            risky.append(place)
+            culprit = culprit or _blamed(expression, costs.culprit, ad, target or {}, budget)
+            continue
+        left, limit = budget.left(key)
+        if left + free <= 0:
+            budget.record(_blamed(expression, None, ad, {}, budget), limit, 0.0, len(batch) - place)
+            break
+        values[place] = _evaluated(expression, ad, target, now)
+        used, start = budget.meter() - start, budget.meter()
+        budget.charge(key, used - free)
+        free = max(0.0, free - used)
+    if culprit is not None:
+        left, limit = budget.left(key)
+
+        def work() -> Iterator[Any]:
+            return (_evaluated(expression, batch[place], target, now) for place in risky)
+
+        guarded = apart.run(work, left, budget)
+        budget.charge(key, guarded.seconds - free)
+        for place, value in zip(risky, guarded.results, strict=False):
+            values[place] = value
+        if guarded.ending is not Ending.DONE:
+            errors = len(risky) - len(guarded.results)
+            budget.record(culprit, apart.LIMITS.get(guarded.ending, limit), guarded.seconds, errors)
+    return values
+
+
+def _evaluated(expression: Expression, my: Mapping[str, Any], target: Mapping[str, Any] | None, now: int | None) -> Any:
     if recurses_endlessly(expression.node, my, target or {}):
         return ERROR
     other = None if target is None else library_ad(target, now, True)
     return evaluate_tree(tree(timed_text(expression.text, now)), library_ad(my, now, True), other)
+
+
+def _blamed(
+    expression: Expression,
+    attribute: tuple[Side, str] | None,
+    my: Mapping[str, Any],
+    target: Mapping[str, Any],
+    budget: EvaluationBudget,
+) -> Culprit:
+    """Return the expression to name: that of the *attribute* that has no bound, or the whole one."""
+    if attribute is None:
+        return Culprit(budget.names.get(expression.text), expression.text)
+    side, name = attribute
+    ad = my if side is Side.AD else target
+    value = next(value for key, value in ad.items() if key.lower() == name)
+    return Culprit(name, expression_text(value) or repr(value), of_slot=side is Side.COLUMNS)
 
 
 def recurses_endlessly(node: Node | None, my: Mapping[str, Any], target: Mapping[str, Any]) -> bool:

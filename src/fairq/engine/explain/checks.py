@@ -14,6 +14,7 @@ from fairq.engine.classad import (
     ERROR_KIND,
     UNDEFINED_KIND,
     AdColumns,
+    Expression,
     evaluate_in_ad,
     evaluate_in_columns,
     evaluate_scalar,
@@ -72,11 +73,15 @@ class PoolChecks:
             values = evaluate_in_ad(clause.expression, self.job, self.slots)
             undefined, error = (int(np.count_nonzero(values.kind == kind)) for kind in (UNDEFINED_KIND, ERROR_KIND))
             compared = comparison(clause.text, self.job)
-            wanted = None if compared is None else evaluate_scalar(compared.value, self.job, None, self.slots.now)
+            wanted = None if compared is None else self._alone(compared.value)
             is_value = isinstance(wanted, bool | int | float | str)
             found = (compared, wanted) if is_value else (None, None)
             checks.append(JobCheck(clause, values.is_true(), *found, undefined, error))
         return checks
+
+    def _alone(self, expression: Expression) -> Any:
+        """Return the value of *expression* in the job alone."""
+        return evaluate_scalar(expression, self.job, None, self.slots.now, self.slots.budget)
 
     @cached_property
     def of_slots(self) -> list[SlotCheck]:

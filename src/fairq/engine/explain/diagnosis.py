@@ -255,7 +255,8 @@ class Diagnosis:
         given = self.outcome.given
         if given.policy.job_constraint is None:
             return True
-        return JobConstraint(given.policy.job_constraint, given.now, [self.asker.job]).admits(0)
+        constraint = given.policy.job_constraint
+        return JobConstraint(constraint, given.now, [self.asker.job], given.pool.ads.budget).admits(0)
 
     @property
     def matched_ahead(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairq.engine.classad import ERROR, UNDEFINED, evaluate_scalar, expression_of
+from fairq.engine.classad import ERROR, UNDEFINED, AdColumns, evaluate_scalar, expression_of
 from fairq.engine.explain.clauses import Clause, clauses_of
 from fairq.engine.explain.diagnosis import Outcome
 from fairq.engine.explain.losses import TESTS
@@ -32,8 +32,8 @@ def explain_pair(outcome: Outcome, job: JobRange, row: int, slot_ad: Ad) -> Docu
         "slot": outcome.labels[row],
         "holder": outcome.observer.holders[row],
         "clauses": [
-            *(_row("job", clause, mine, slot, given.now) for clause in clauses_of(mine)),
-            *(_row("slot", clause, slot, mine, given.now) for clause in clauses_of(slot)),
+            *(_row("job", clause, mine, slot, given.pool.ads) for clause in clauses_of(mine)),
+            *(_row("slot", clause, slot, mine, given.pool.ads) for clause in clauses_of(slot)),
         ],
         "ranks": _ranks(outcome, mine, slot),
         "suitable": bool(suitable[row]),
@@ -42,8 +42,8 @@ def explain_pair(outcome: Outcome, job: JobRange, row: int, slot_ad: Ad) -> Docu
     }
 
 
-def _row(side: str, clause: Clause, my: Mapping[str, Any], target: Mapping[str, Any], now: int) -> Document:
-    value = evaluate_scalar(clause.expression, my, target, now)
+def _row(side: str, clause: Clause, my: Mapping[str, Any], target: Mapping[str, Any], slots: AdColumns) -> Document:
+    value = evaluate_scalar(clause.expression, my, target, slots.now, slots.budget)
     passes = isinstance(value, bool | int | float) and bool(value)
     return {
         "side": side,
@@ -56,7 +56,7 @@ def _row(side: str, clause: Clause, my: Mapping[str, Any], target: Mapping[str, 
 
 def _ranks(outcome: Outcome, mine: Ad, slot: Ad) -> list[Document]:
     """The keys of the order among candidates in their order; more is better."""
-    policy, now = outcome.given.policy, outcome.given.now
+    policy, slots = outcome.given.policy, outcome.given.pool.ads
     rank = expression_of(mine.get("rank", 0))
     keys = [
         ("negotiator_pre_job_rank", policy.pre_job_rank, slot, mine),
@@ -67,7 +67,7 @@ def _ranks(outcome: Outcome, mine: Ad, slot: Ad) -> list[Document]:
         ("machine's current rank", expression_of(slot.get("currentrank", 0)), slot, mine),
     ]
     return [
-        {"rank": name, "value": _plain(evaluate_scalar(expression, my, target, now))}
+        {"rank": name, "value": _plain(evaluate_scalar(expression, my, target, slots.now, slots.budget))}
         for name, expression, my, target in keys
     ]
 

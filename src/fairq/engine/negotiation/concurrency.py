@@ -81,7 +81,7 @@ class ConcurrencyLimits:
         value = asker.job[_JOBS]
         if isinstance(value, str) and value.startswith("/Expr("):
             ad = asker.ad()
-            value = evaluate_scalar(expression_of(value), ad, now=self._slots.now)
+            value = evaluate_scalar(expression_of(value), ad, now=self._slots.now, budget=self._slots.budget)
             if not isinstance(value, str):
                 return JobLimits(self, by_slot=self._by_slot.get(asker))
         return JobLimits(self, text=value) if isinstance(value, str) else None

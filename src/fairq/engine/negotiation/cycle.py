@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.accounting.accountant import Accountant, SlotUse
 from fairq.engine.accounting.removal import removable
+from fairq.engine.classad.budget import NOBODY, Payer, evaluate_for
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.budgets import Clock, Stopwatch
 from fairq.engine.negotiation.candidates import Candidates, Holders
@@ -101,6 +102,7 @@ class NegotiationCycle:
             self._stopwatch = Stopwatch(policy.budgets, clock)
         self._watch = watch
         self._pool = pool
+        self._budget = pool.ads.budget
         self._policy = policy
         self._accountant = accountant
         self._now = now
@@ -139,11 +141,12 @@ class NegotiationCycle:
             [constraint] if constraint else [],
             policy.significant,
         )
-        queues, kept_out = submitters_taking_part(jobs.queues, policy, now)
+        queues, kept_out = submitters_taking_part(jobs.queues, policy, now, pool.ads.budget)
         jobs = Jobs(queues, jobs.ads)
         self._contenders = self._find_contenders(jobs)
         if self._groups is not None:
             self._groups.enrol(self._contenders, jobs)
+        evaluate_for(self._budget, NOBODY)
         self.decision = CycleDecision(
             rules=policy.rules,
             time=now,
@@ -165,6 +168,8 @@ class NegotiationCycle:
             self._groups.negotiate(self.deal, self.decision)
         if self._stopwatch is not None:
             self.decision.time_budgets_used_up = sorted(self._stopwatch.used_up)
+        if self._budget is not None:
+            self.decision.overruns = list(self._budget.overruns)
         self.decision.limits = self.concurrency.figures()
         self.decision.submitters.sort(key=lambda d: (d.effective_priority, d.submitter, d.schedd))
         return self.decision
@@ -174,6 +179,7 @@ class NegotiationCycle:
         name = (job.submitter, job.schedd)
         found = next(of for of in self.decision.submitters if (of.submitter, of.schedd) == name)
         autocluster = next(self._autoclusters.split(replace(job, last_proc=job.first_proc)))[0]
+        evaluate_for(self._budget, Payer(job.submitter, autocluster, (job.cluster, job.first_proc)))
         return self._asker(found, autocluster, found.group)
 
     def weighted_used(self, name: str) -> float:
@@ -203,6 +209,7 @@ class NegotiationCycle:
         group = rules.quota.group
 
         def asker(autocluster: int) -> Asker:
+            evaluate_for(self._budget, Payer(contender.name, autocluster, turn.offered))
             return self._asker(decision, autocluster, group)
 
         def take(
@@ -255,6 +262,7 @@ class NegotiationCycle:
                 return TurnEnd(True, StopReason.TIME)
         turn = Turn(self.candidates, asker, limits, self.concurrency, self._policy, ignore_limit, time)
         end = turn.run(contender.queue, take, refuse)
+        evaluate_for(self._budget, NOBODY)
         if self._stopwatch is not None and time is not None:
             self._stopwatch.end(time, contender.name, contender.schedd)
             decision.time_budget = time.budget if end.reason is StopReason.TIME else None
@@ -360,7 +368,7 @@ class NegotiationCycle:
         most = policy.global_job_prios
         admits = None
         if policy.job_constraint is not None:
-            constraint = JobConstraint(policy.job_constraint, self._now, self._autoclusters.kinds)
+            constraint = JobConstraint(policy.job_constraint, self._now, self._autoclusters.kinds, self._budget)
             admits = constraint.admits
         contenders: list[Contender] = []
         for queue in jobs.queues:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from fairq.engine.accounting.identity import ROOT_GROUP
+from fairq.engine.classad.budget import Overrun
 from fairq.engine.negotiation.budgets import Budget
 from fairq.engine.negotiation.piece import Piece
 from fairq.engine.quotas.record import GroupFigures, GroupTurn
@@ -151,7 +152,8 @@ class CycleDecision:
 
     With groups, *groups* are their turns in order, over *rounds* rounds of allocation; *quotas* the figures of
     every group, and *round_robin_times* when each was last dealt a remainder (seconds since 1970), which the
-    next cycle wants to know. *problems* are what is odd about the groups configured.
+    next cycle wants to know. *problems* are what is odd about the groups configured. *overruns* are the expressions
+    that took longer than their budget.
     """
 
     rules: str
@@ -171,3 +173,4 @@ class CycleDecision:
     problems: list[Problem] = field(default_factory=list)
     limits: list[LimitFigures] = field(default_factory=list)
     time_budgets_used_up: list[Budget] = field(default_factory=list)
+    overruns: list[Overrun] = field(default_factory=list)

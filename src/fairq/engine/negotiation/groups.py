@@ -13,6 +13,7 @@ import numpy as np
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
+from fairq.engine.classad.budget import Payer, evaluate_for
 from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.negotiation.pie import Contender, PieQuota
 from fairq.engine.negotiation.policy import NegotiationPolicy
@@ -95,6 +96,7 @@ class Groups:
             consider_preemption=policy.consider_preemption,
             use_slot_weights=policy.use_slot_weights,
             std_sort=policy.tie_break != "slot_name",
+            budget=slots.budget,
         )
         self.tree = quota_tree(policy.quotas, self._terms.total)
         self._of: dict[str, Group] = {"": self.tree.root}
@@ -107,7 +109,7 @@ class Groups:
 
     def enrol(self, contenders: Sequence[Contender], jobs: Jobs) -> None:
         """Put everybody on the list of their group, and count what each group asks for."""
-        demand = IdleDemand(self._policy.demand, jobs.ads)
+        demand = IdleDemand(self._policy.demand, jobs.ads, self._terms.budget)
         weighted = self._policy.demand.weighted
         for contender in contenders:
             group = self.group_of(contender.name)
@@ -115,7 +117,9 @@ class Groups:
             self._members[group.name].append(contender)
         for queue in jobs.queues:
             group = self.group_of(queue.name)
-            group.demand += demand.of(queue.idle) + (queue.running_weight if weighted else queue.running_jobs)
+            evaluate_for(self._terms.budget, Payer(queue.name, queue.name))
+            running = queue.running_weight if weighted else queue.running_jobs
+            group.demand += demand.of(queue.idle) + running
         self._size = {name: len({member.name for member in members}) for name, members in self._members.items()}
         if self.tree.regroups and not self._is_flat:
             for group in self.tree.groups[1:]:

@@ -10,7 +10,15 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.classad import AdColumns, Expression, evaluate_in_ad, evaluate_in_columns, evaluate_scalar
+from fairq.engine.classad import (
+    AdColumns,
+    EvaluationBudget,
+    Expression,
+    evaluate_in_ad,
+    evaluate_in_columns,
+    evaluate_scalar,
+)
+from fairq.engine.classad.budget import Payer, evaluate_for
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import SubmitterQueue
 from fairq.records import Ad
@@ -44,7 +52,7 @@ def slots_shutting_down(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[
     ending = np.zeros(len(slots), np.bool_)
     seconds = None
     if policy.shutdown_threshold is not None:
-        seconds = evaluate_scalar(policy.shutdown_threshold, {}, now=slots.now)
+        seconds = evaluate_scalar(policy.shutdown_threshold, {}, now=slots.now, budget=slots.budget)
     if slots.now is None or not isinstance(seconds, int | float) or not seconds > 0:
         return ending
     later = slots.at(slots.now + int(seconds))
@@ -55,7 +63,7 @@ def slots_shutting_down(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[
 
 
 def submitters_taking_part(
-    queues: Iterable[SubmitterQueue], policy: NegotiationPolicy, now: int
+    queues: Iterable[SubmitterQueue], policy: NegotiationPolicy, now: int, budget: EvaluationBudget | None = None
 ) -> tuple[list[SubmitterQueue], list[SubmitterQueue]]:
     """The queues for which NEGOTIATOR_SUBMITTER_CONSTRAINT is true, and the others."""
     constraint = policy.submitter_constraint
@@ -64,14 +72,17 @@ def submitters_taking_part(
     inside: list[SubmitterQueue] = []
     outside: list[SubmitterQueue] = []
     for queue in queues:
-        (inside if _is_true(constraint, _submitter_ad(queue), now) else outside).append(queue)
+        (inside if _is_true(constraint, _submitter_ad(queue), now, budget) else outside).append(queue)
     return inside, outside
 
 
 class JobConstraint:
     """NEGOTIATOR_JOB_CONSTRAINT on the *kinds* of jobs met, of which there may be more later; MY is the job."""
 
-    def __init__(self, constraint: Expression, now: int, kinds: Sequence[Ad]) -> None:
+    def __init__(
+        self, constraint: Expression, now: int, kinds: Sequence[Ad], budget: EvaluationBudget | None = None
+    ) -> None:
+        self._budget = budget
         self._constraint = constraint
         self._now = now
         self._kinds = kinds
@@ -81,13 +92,14 @@ class JobConstraint:
         """Whether the constraint is true for the jobs of an autocluster."""
         known = self._known.get(autocluster)
         if known is None:
-            known = _is_true(self._constraint, self._kinds[autocluster], self._now)
+            evaluate_for(self._budget, Payer(autocluster=autocluster))
+            known = _is_true(self._constraint, self._kinds[autocluster], self._now, self._budget)
             self._known[autocluster] = known
         return known
 
 
-def _is_true(expression: Expression, ad: Ad, now: int) -> bool:
-    return bool(evaluate_in_ad(expression, ad, AdColumns([{}], now=now)).is_true()[0])
+def _is_true(expression: Expression, ad: Ad, now: int, budget: EvaluationBudget | None) -> bool:
+    return bool(evaluate_in_ad(expression, ad, AdColumns([{}], now, budget)).is_true()[0])
 
 
 def _submitter_ad(queue: SubmitterQueue) -> Ad:

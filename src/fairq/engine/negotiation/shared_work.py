@@ -87,6 +87,7 @@ class SharedWork(Generic[Result]):
         self._read_by_job: dict[str, frozenset[str]] = {}
         self._keys: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._results: dict[Any, Result] = {}
+        self._own: dict[tuple[int, Any], Result] = {}
 
     def get(self, asker: Asker) -> Result:
         """Return the result for *asker*, worked out at most once for all who agree."""
@@ -100,12 +101,24 @@ class SharedWork(Generic[Result]):
             key = (key, self._changing.version)
         result = self._results.get(key)
         if result is None:
-            result = self._results[key] = self._make(asker)
-        return result
+            result = self._own.get((asker.autocluster, key))
+        return self._new(asker, key) if result is None else result
 
     def forget(self) -> None:
         """Drop all results; they are worked out anew when asked for."""
         self._results.clear()
+        self._own.clear()
+
+    def _new(self, asker: Asker, key: Any) -> Result:
+        """Work a result out and keep it; for the asker's autocluster alone if a budget cut it short."""
+        budget = self._slots.budget
+        before = 0 if budget is None else budget.cut_short
+        result = self._make(asker)
+        if budget is not None and budget.cut_short > before:
+            self._own[asker.autocluster, key] = result
+        else:
+            self._results[key] = result
+        return result
 
     def _key(self, asker: Asker) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The values of what is read, and the names of those read attributes that change in the cycle."""

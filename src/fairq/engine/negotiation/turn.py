@@ -73,6 +73,7 @@ class Turn:
         self._stop_when_limited = not policy.consider_preemption and not policy.use_slot_weights
         self._time = time
         self._limited = False
+        self.offered: Job = (0, 0)
         self._list: MatchList | None = None
         self._listed_for: tuple[int, bool] | None = None
         self._ranks: NDArray[np.floating] = np.empty(0)
@@ -96,7 +97,7 @@ class Turn:
                 return end
             if reason is None:
                 continue
-            refuse(self._offered, reason, request.autocluster, self._used_up)
+            refuse(self.offered, reason, request.autocluster, self._used_up)
             if self._policy.skip_by != "nothing":
                 rejected.add(request.key)
             reasons.add(reason)
@@ -128,7 +129,7 @@ class Turn:
     def _offer(self, request: JobRequest, take: TakeSlot) -> tuple[RejectReason | None, TurnEnd | None]:
         """Match the request's jobs one after the other: why the last one failed, or how the turn ended."""
         limits = self._limits
-        self._offered = first = request.first_job()
+        self.offered = first = request.first_job()
         self._used_up = ()
         job_limits = self._concurrency.of(self._asker_of(request.autocluster))
         while request.count:
@@ -136,7 +137,7 @@ class Turn:
             if end is not None:
                 return None, end
             if not self._policy.request_counts:
-                self._offered = first = request.first_job()
+                self.offered = first = request.first_job()
             only_rank = limits.used >= limits.limit
             if job_limits is not None and (name := job_limits.refusing()) is not None:
                 self._used_up = self._name_limits([name])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fairq.engine.classad import evaluate_scalar, expression_of
+from fairq.engine.classad import EvaluationBudget, Expression, evaluate_scalar, expression_of
 from fairq.engine.quotas.policy import DemandPolicy
 from fairq.records import Ad, JobRange
 
@@ -17,9 +17,12 @@ _REQUESTS = {"requestcpus": ("Cpus", 1), "requestmemory": ("Memory", 0), "reques
 
 
 class IdleDemand:
-    """Weighs idle jobs; *ads* are their shared ads by id."""
+    """Weighs idle jobs; *ads* are their shared ads by id, *budget* is for what their expressions cost."""
 
-    def __init__(self, policy: DemandPolicy, ads: Mapping[int, Ad]) -> None:
+    def __init__(
+        self, policy: DemandPolicy, ads: Mapping[int, Ad], budget: EvaluationBudget | None = None
+    ) -> None:
+        self._budget = budget
         self._policy = policy
         self._ads = ads
         self._known: dict[int, float] = {}
@@ -46,15 +49,18 @@ class IdleDemand:
         slot = dict(_REQUESTS.values())
         for name, value in job.items():
             if name.lower() in _REQUESTS:
-                number = value if _is_number(value) else evaluate_scalar(expression_of(value), job)
+                number = value if _is_number(value) else self._evaluated(expression_of(value), job)
                 if _is_number(number):
                     slot[_REQUESTS[name.lower()][0]] = number
         policy = self._policy
         of_job = policy.job_weight
-        weight = evaluate_scalar(policy.slot_weight, slot) if of_job is None else evaluate_scalar(of_job, job)
+        weight = self._evaluated(policy.slot_weight, slot) if of_job is None else self._evaluated(of_job, job)
         if not _is_number(weight) or not weight >= 0:
             weight = slot["Cpus"]
         return float(int(weight) if policy.whole else weight)
+
+    def _evaluated(self, expression: Expression, ad: Ad) -> Any:
+        return evaluate_scalar(expression, ad, budget=self._budget)
 
 
 def _matters(overlay: Ad | None) -> bool:

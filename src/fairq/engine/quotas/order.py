@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from fairq.engine.classad import AdColumns, Expression, evaluate_in_columns
+from fairq.engine.classad import AdColumns, EvaluationBudget, Expression, evaluate_in_columns
 from fairq.engine.negotiation.std_sort import std_sorted
 from fairq.engine.quotas.tree import Group, Tree
 
@@ -14,7 +14,9 @@ LAST = float(np.finfo(np.float32).max)
 """The key of a group for which the expression gives no number: after all others."""
 
 
-def sort_keys(tree: Tree, expression: Expression, now: int) -> list[float]:
+def sort_keys(
+    tree: Tree, expression: Expression, now: int, budget: EvaluationBudget | None = None
+) -> list[float]:
     """Evaluate GROUP_SORT_EXPR for every group of *tree*, in its order.
 
     The expression reads AccountingGroup, GroupQuota, GroupResourcesAllocated and GroupResourcesInUse; the
@@ -31,7 +33,7 @@ def sort_keys(tree: Tree, expression: Expression, now: int) -> list[float]:
         }
         for group in tree.groups
     ]
-    keys = evaluate_in_columns(expression, AdColumns(ads, now=now), {}).as_rank(LAST)
+    keys = evaluate_in_columns(expression, AdColumns(ads, now, budget), {}).as_rank(LAST)
     return [LAST if math.isnan(key) else key for key in keys.tolist()]
 
 

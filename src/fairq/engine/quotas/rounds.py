@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
+from fairq.engine.classad import EvaluationBudget
 from fairq.engine.quotas.enforcement import enforce_caps
 from fairq.engine.quotas.fairshare import share_fairly
 from fairq.engine.quotas.order import negotiation_order, sort_keys
@@ -56,6 +57,7 @@ class Terms:
         consider_preemption: groups at their allocation negotiate, too.
         use_slot_weights: otherwise every slot counts 1, and quotas come in whole slots.
         std_sort: groups equal in order go as ``std::sort`` leaves them.
+        budget: of evaluation.
     """
 
     total: float
@@ -63,6 +65,7 @@ class Terms:
     consider_preemption: bool
     use_slot_weights: bool
     std_sort: bool
+    budget: EvaluationBudget | None = None
 
 
 class AllocationRounds:
@@ -122,7 +125,7 @@ class AllocationRounds:
         for group in tree.groups:
             target = group.allocated if self._any_surplus else group.quota
             largest = max(largest, target - group.usage)
-        keys = sort_keys(tree, self._policy.sort_expression, self._terms.now)
+        keys = sort_keys(tree, self._policy.sort_expression, self._terms.now, self._terms.budget)
         self.keys = {group.name: key for group, key in zip(tree.groups, keys, strict=True)}
         order = negotiation_order(tree, keys, self._terms.std_sort)
         step, reach = 0, 0.0

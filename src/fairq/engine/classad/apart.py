@@ -1,0 +1,54 @@
+"""Evaluation under guard: one value after the other, each of which can be sent from where it was computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fairq.engine.classad.budget import Ending, EvaluationBudget, Guarded, Limit
+from fairq.engine.classad.library import library, tree
+
+LIMITS: Final = {Ending.MEMORY: Limit.MEMORY, Ending.CRASH: Limit.CRASH}
+"""What was used up when work ended so; at any other end it is what limited its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A value of the library's own, a nested ad or an expression, as text."""
+
+    text: str
+
+
+def run(work: Callable[[], Iterator[Any]], seconds: float, budget: EvaluationBudget) -> Guarded:
+    """Return the values that *work* yields until it has used so many CPU *seconds*, under *budget*'s guard."""
+    if seconds <= 0:
+        return Guarded([], Ending.TIME, 0.0)
+    if budget.guard is None:
+        return _in_turn(work, seconds, budget)
+    guarded = budget.guard(lambda: map(_sendable, work()), seconds)
+    return guarded._replace(results=[_received(value) for value in guarded.results])
+
+
+def _in_turn(work: Callable[[], Iterator[Any]], seconds: float, budget: EvaluationBudget) -> Guarded:
+    results: list[Any] = []
+    start = budget.meter()
+    used = 0.0
+    for value in work():
+        used = budget.meter() - start
+        if used > seconds:
+            return Guarded(results, Ending.TIME, used)
+        results.append(value)
+    return Guarded(results, Ending.DONE, used)
+
+
+def _sendable(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_sendable(part) for part in value]
+    return _Text(str(value)) if isinstance(value, library().ClassAd | library().ExprTree) else value
+
+
+def _received(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_received(part) for part in value]
+    return tree(value.text) if isinstance(value, _Text) else value

@@ -1,0 +1,265 @@
+"""A bound on what one evaluation costs, told from the expressions alone, before anything is evaluated.
+
+The unit is one node of a syntax tree visited, about 60 ns of HTCondor's library; a string's character counts as
+one. An attribute counts as often as it is read, although it is looked at once: with ``A1 = A0 + A0``,
+``A2 = A1 + A1``, ... the bound doubles from each to the next.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from fairq.engine.classad.function_names import LINEAR, PATTERNS, PER_ELEMENT, PRODUCTS
+from fairq.engine.classad.nodes import Binary, Call, ListOf, Literal, NestedAd, Node, Reference, Unary, children
+from fairq.engine.classad.regex_cost import steps_power
+from fairq.engine.classad.scopes import CURRENT_TIME, RESERVED, Owner, Side, scope_side
+
+UNGUARDED: Final = 300_000
+"""Nodes up to which one evaluation, about 20 ms of CPU, needs no guard."""
+
+BATCH: Final = 5_000_000
+"""Nodes to evaluate between two looks at the meter, a third of a second at most."""
+
+_STEP: Final = 0.1  # of the match of a regular expression
+_CALL: Final = 8  # what a function does beside looking at its arguments, and what it may add to their size
+_DEEPEST: Final = 150  # attributes that lead one to the next; the library gives up at 400
+_KEPT: Final = 50_000
+
+
+class Measured(Owner, Protocol):
+    """What a bound asks about the two parties; names are in lower case."""
+
+    def may_lack(self, side: Side, name: str) -> bool:
+        """Tell whether any ad of *side* lacks the attribute *name*."""
+        ...
+
+    def unevaluated(self, side: Side, name: str) -> list[Node | None]:
+        """Return the trees of what is not constant among the values that the attribute *name* has on *side*."""
+        ...
+
+    def size(self, side: Side, name: str) -> int:
+        """Return the largest size of a constant, in characters or elements, that *name* has on *side*."""
+        ...
+
+    def texts(self, side: Side, name: str) -> list[str] | None:
+        """Return the strings that *name* may be on *side*; None if it may be an expression or one of many."""
+        ...
+
+
+@dataclass(slots=True)
+class _Profile:
+    """What a tree costs by itself, and what else counts: references, and calls that cost more than their parts.
+
+    Both stand with the number of functions that look at their value.
+    """
+
+    node: Node
+    nodes: float = 0.0
+    size: float = 0.0
+    references: list[tuple[Reference, int]] = field(default_factory=list)
+    calls: list[tuple[Node, int]] = field(default_factory=list)
+
+
+_profiles: dict[int, _Profile] = {}
+
+
+class Costs:
+    """Bounds for one pair of parties; each attribute is looked at once.
+
+    `culprit` is the attribute in which something without a bound was found first; None also if that was no attribute.
+    """
+
+    def __init__(self, parties: Measured) -> None:
+        self._parties = parties
+        self._nodes: dict[tuple[Side, str], float] = {}
+        self._sizes: dict[tuple[Side, str], float] = {}
+        self._path: list[tuple[Side, str]] = []
+        self._is_found = False
+        self.culprit: tuple[Side, str] | None = None
+
+    def nodes(self, node: Node | None, side: Side) -> float:
+        """Return the most nodes that evaluating *node*, seen from *side*, visits; infinite if there is no bound.
+
+        None is a tree that only the library can read.
+        """
+        if node is None or len(self._path) > _DEEPEST:
+            return math.inf
+        profile = _profile(node)
+        total = profile.nodes
+        for reference, calls in profile.references:
+            total += self._reference(reference, side, self._attribute_nodes)
+            if calls:
+                total += calls * self._reference(reference, side, self._attribute_size)
+        for call, calls in profile.calls:
+            cost = self._call_nodes(call, side)
+            if cost == math.inf and not self._is_found:
+                self._is_found = True
+                self.culprit = self._path[-1] if self._path else None
+            total += cost
+            if calls:
+                total += calls * self._call_size(call, side)
+        return total
+
+    def size(self, node: Node | None, side: Side) -> float:
+        """Return the largest size of the value of *node*."""
+        if node is None or len(self._path) > _DEEPEST:
+            return math.inf
+        profile = _profile(node)
+        total = profile.size
+        for reference, _ in profile.references:
+            total += self._reference(reference, side, self._attribute_size)
+        for call, _ in profile.calls:
+            total += self._call_size(call, side)
+        return total
+
+    def _reference(self, node: Reference, side: Side, measure: Callable[[Side, str], float]) -> float:
+        """Return the *measure* of all attributes that *node* may mean."""
+        name = node.name.lower()
+        parties = self._parties
+        if node.absolute or (name in RESERVED and name != CURRENT_TIME):
+            return math.inf
+        if node.scope is None:
+            if not parties.may_lack(side, name):
+                return measure(side, name)
+            return sum(measure(of, name) for of in Side if parties.owns(of, name))
+        party = scope_side(node.scope, side, parties)
+        if party is not None:
+            return measure(party, name) if parties.owns(party, name) else 0.0
+        # of a nested ad, or of the ads around it
+        inner = self.nodes if measure == self._attribute_nodes else self.size
+        return inner(node.scope, side) + sum(measure(of, name) for of in Side if parties.owns(of, name))
+
+    def _attribute_nodes(self, side: Side, name: str) -> float:
+        return self._attribute(self._nodes, self.nodes, side, name)
+
+    def _attribute_size(self, side: Side, name: str) -> float:
+        return max(self._attribute(self._sizes, self.size, side, name), self._parties.size(side, name))
+
+    def _attribute(
+        self,
+        known: dict[tuple[Side, str], float],
+        measure: Callable[[Node | None, Side], float],
+        side: Side,
+        name: str,
+    ) -> float:
+        key = (side, name)
+        if key not in known:
+            # What leads back to itself has no bound: which round ends it hangs on where it began.
+            known[key] = math.inf
+            self._path.append(key)
+            known[key] = max((measure(node, side) for node in self._parties.unevaluated(side, name)), default=0.0)
+            self._path.pop()
+        return known[key]
+
+    def _call_nodes(self, node: Node, side: Side) -> float:
+        if isinstance(node, Binary):
+            return self._subscript(node, side, self.nodes, self._attribute_nodes)
+        if not isinstance(node, Call):
+            return math.inf
+        name, arguments = node.name.lower(), node.arguments
+        total = _CALL + sum(self.nodes(part, side) for part in arguments)
+        if name in PATTERNS and len(arguments) > 1:
+            return total + self._pattern_steps(node, side)
+        if name in PER_ELEMENT and len(arguments) == 2:
+            return total + self.nodes(arguments[0], side) * self.size(arguments[1], side)
+        if name in PRODUCTS:
+            return total + self._call_size(node, side)
+        return math.inf
+
+    def _call_size(self, node: Node, side: Side) -> float:
+        if isinstance(node, Binary):
+            return self._subscript(node, side, self.size, self._attribute_size)
+        if not isinstance(node, Call):
+            return math.inf
+        # none of them makes more than every part of one argument together with every part of each other
+        return math.prod(1 + self.size(part, side) for part in node.arguments)
+
+    def _subscript(
+        self,
+        node: Binary,
+        side: Side,
+        measure: Callable[[Node | None, Side], float],
+        attribute: Callable[[Side, str], float],
+    ) -> float:
+        party = scope_side(node.left, side, self._parties)
+        if party is None:
+            return 2 * measure(node.left, side) + measure(node.right, side)
+        if isinstance(node.right, Literal) and isinstance(node.right.value, str):
+            return attribute(party, node.right.value.lower())
+        return math.inf
+
+    def _pattern_steps(self, node: Call, side: Side) -> float:
+        patterns = self._texts(node.arguments[0], side)
+        if patterns is None:
+            return math.inf
+        length = 1 + sum(self.size(part, side) for part in node.arguments[1:])
+        try:
+            return _STEP * length ** max(map(steps_power, patterns), default=0)
+        except OverflowError:
+            return math.inf
+
+    def _texts(self, node: Node, side: Side) -> list[str] | None:
+        """Return the strings that *node* may be; None if they cannot be told, or are many."""
+        if isinstance(node, Literal):
+            return [node.value] if isinstance(node.value, str) else []
+        if not isinstance(node, Reference) or node.absolute:
+            return None
+        name = node.name.lower()
+        party = None if node.scope is None else scope_side(node.scope, side, self._parties)
+        if node.scope is not None and party is None:
+            return None
+        found: list[str] = []
+        for of in Side if party is None else (party,):
+            texts = self._parties.texts(of, name) if self._parties.owns(of, name) else []
+            if texts is None:
+                return None
+            found += texts
+        return found
+
+
+def _profile(node: Node) -> _Profile:
+    known = _profiles.get(id(node))
+    if known is None:
+        if len(_profiles) >= _KEPT:
+            _profiles.clear()
+        # It holds the node, so that its id stays its own.
+        known = _profiles[id(node)] = _made(node)
+    return known
+
+
+def _made(root: Node) -> _Profile:
+    profile = _Profile(root)
+    waiting: list[tuple[Node, int]] = [(root, 0)]
+    while waiting:
+        node, calls = waiting.pop()
+        profile.nodes += 1
+        match node:
+            case Literal(value):
+                size = len(value) if isinstance(value, str) else 0
+                profile.size += size
+                profile.nodes += calls * size
+            case Reference():
+                profile.references.append((node, calls))
+            case Call(name, arguments) if name.lower() in LINEAR:
+                profile.nodes += _CALL
+                profile.size += _CALL
+                waiting.extend((part, calls + 1) for part in arguments)
+            case Binary("[]") | Call():
+                profile.calls.append((node, calls))
+            case NestedAd() if not _is_constant(node):
+                profile.calls.append((node, calls))
+            case _:
+                if isinstance(node, ListOf | NestedAd):
+                    profile.size += 1 + len(children(node))
+                waiting.extend((part, calls) for part in children(node))
+    return profile
+
+
+def _is_constant(node: Node) -> bool:
+    return all(
+        isinstance(part, Literal) or (isinstance(part, Unary | ListOf | NestedAd) and _is_constant(part))
+        for part in children(node)
+    )

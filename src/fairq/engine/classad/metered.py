@@ -1,0 +1,175 @@
+"""Evaluation within a budget: what has a bound goes on in batches, what has none is run under guard.
+
+An expression that uses up the budget counts as ERROR for what is left.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterator
+from typing import Final
+
+import numpy as np
+
+from fairq.engine.classad import apart
+from fairq.engine.classad.budget import Culprit, Ending, EvaluationBudget, free_seconds
+from fairq.engine.classad.column import Column
+from fairq.engine.classad.convert import item
+from fairq.engine.classad.costs import BATCH, UNGUARDED, Costs
+from fairq.engine.classad.evaluator import evaluate_freely
+from fairq.engine.classad.expression import Expression
+from fairq.engine.classad.fallback import Whole
+from fairq.engine.classad.identity import distinct_rows
+from fairq.engine.classad.kinds import EXPRESSION, INTEGER, RAW
+from fairq.engine.classad.parties import Parties, PartiesOfRows
+from fairq.engine.classad.references import closure
+from fairq.engine.classad.scopes import Side
+from fairq.engine.classad.vectors import ERROR_VECTOR, UNDEFINED_VECTOR, Array, Rows, Vector, merge
+
+_SMALL_BATCH: Final = 200_000
+"""Nodes to evaluate between two looks at the meter where the budget is used up already."""
+
+_ATTRIBUTE: Final = re.compile(r"(?:MY\.)?(\w+)")
+
+
+def evaluate(expression: Expression, side: Side, parties: Parties, rows: Rows | None) -> Vector:
+    """Return the values of *expression*, MY being *side*, for the given rows of the columns (None: for all)."""
+    n = len(parties.columns) if rows is None else len(rows)
+    if n == 0:
+        return UNDEFINED_VECTOR
+    budget = parties.columns.budget
+    if budget is None:
+        return evaluate_freely(expression, side, parties, rows, n)
+    nodes = _nodes(expression, side, parties)
+    metered = _Metered(expression, side, parties, budget)
+    if nodes <= UNGUARDED:
+        return metered.in_batches(rows, n, nodes)
+    return metered.by_risk(rows, n)
+
+
+def _nodes(expression: Expression, side: Side, parties: Parties) -> float:
+    """Return the bound for one evaluation for any row, found out once for all single ads of one shape."""
+    known = parties.columns.costs
+    key = (expression.text, side, parties.shape())
+    nodes = known.get(key)
+    if nodes is None:
+        nodes = Costs(parties).nodes(expression.node, side)
+        if not parties.looked_at_texts:
+            known[key] = nodes
+    return nodes
+
+
+class _Metered:
+    """One expression for one pair of parties, evaluated at the expense of *budget*."""
+
+    def __init__(self, expression: Expression, side: Side, parties: Parties, budget: EvaluationBudget) -> None:
+        self._expression = expression
+        self._side = side
+        self._parties = parties
+        self._budget = budget
+
+    def in_batches(self, rows: Rows | None, n: int, nodes: float) -> Vector:
+        """Evaluate what costs at most so many *nodes* each, with a look at the meter now and then."""
+        budget, key = self._budget, self._key(())
+        free = free_seconds(n)
+        parts: list[tuple[Rows | None, Vector]] = []
+        done = 0
+        while done < n:
+            left, limit = budget.left(key)
+            if left + free <= 0:
+                parts.append((np.arange(done, n), ERROR_VECTOR))
+                row = int(done if rows is None else rows[done])
+                budget.record(self._blamed(None, row), limit, 0.0, n - done)
+                break
+            size = max(1, int((BATCH if left > 0 else _SMALL_BATCH) / nodes))
+            start = budget.meter()
+            if done == 0 and size >= n:
+                batch, some = rows, None
+            else:
+                some = np.arange(done, min(n, done + size))
+                batch = some if rows is None else rows[some]
+            count = n if some is None else len(some)
+            parts.append((some, evaluate_freely(self._expression, self._side, self._parties, batch, count)))
+            used = budget.meter() - start
+            budget.charge(key, used - free)
+            free = max(0.0, free - used)
+            done += count
+        return parts[0][1] if len(parts) == 1 and parts[0][0] is None else merge(n, parts)
+
+    def by_risk(self, rows: Rows | None, n: int) -> Vector:
+        """Evaluate apart what has no bound, so that the expressions of one slot do no harm to the others."""
+        parts: list[tuple[Rows | None, Vector]] = []
+        risky: list[tuple[Rows, tuple[str, ...], Culprit]] = []
+        calm: list[Rows] = []
+        most = 1.0
+        for places, expressions in self._classes(rows, n):
+            some = places if rows is None else rows[places]
+            costs = Costs(PartiesOfRows(self._parties, some))
+            nodes = costs.nodes(self._expression.node, self._side)
+            if nodes <= UNGUARDED:
+                calm.append(places)
+                most = max(most, nodes)
+            else:
+                risky.append((places, expressions, self._blamed(costs.culprit, int(some[0]))))
+        if calm:
+            places = np.sort(np.concatenate(calm))
+            parts.append((places, self.in_batches(places if rows is None else rows[places], len(places), most)))
+        for places, expressions, culprit in risky:
+            parts.append((places, self._under_guard(places if rows is None else rows[places], expressions, culprit)))
+        return merge(n, parts)
+
+    def _classes(self, rows: Rows | None, n: int) -> Iterator[tuple[Rows, tuple[str, ...]]]:
+        """Yield the places of rows that have the same expressions in all that is read, with these expressions."""
+        columns = self._parties.columns
+        found = closure([(self._side, self._expression.node)], self._parties)
+        names = columns.expression_names()
+        if not found.everything:
+            names &= found.names(Side.COLUMNS)
+        reached = [columns.column(name) for name in sorted(names)]
+        codes = [Vector(INTEGER, _codes(column)) for column in reached]
+        firsts, which = distinct_rows([code if rows is None else code.take(rows) for code in codes], n)
+        order = np.argsort(which, kind="stable")
+        for places in np.split(order, np.searchsorted(which[order], np.arange(1, len(firsts)))):
+            row = int(places[0] if rows is None else rows[places[0]])
+            held = [(column, item(code, row, columns.pool)) for column, code in zip(reached, codes, strict=True)]
+            yield places, tuple(column.expressions[code - 1].text for column, code in held if code > 0)
+
+    def _under_guard(self, rows: Rows, expressions: tuple[str, ...], culprit: Culprit) -> Vector:
+        budget, key = self._budget, self._key(expressions)
+        left, limit = budget.left(key)
+        whole = Whole(self._expression, self._side, self._parties, rows, len(rows))
+        guarded = apart.run(whole.values, left, budget)
+        budget.charge(key, guarded.seconds - free_seconds(len(whole)))
+        if guarded.ending is not Ending.DONE:
+            if guarded.ending in apart.LIMITS:
+                limit = apart.LIMITS[guarded.ending]
+                budget.condemn(key, limit)
+            budget.record(culprit, limit, guarded.seconds, whole.rows_beyond(len(guarded.results)))
+        return whole.vector(guarded.results)
+
+    def _key(self, expressions: tuple[str, ...]) -> Hashable:
+        return self._side, self._expression.text, expressions
+
+    def _blamed(self, attribute: tuple[Side, str] | None, row: int) -> Culprit:
+        """Return the expression to name: that of the *attribute* that has no bound, or the whole one."""
+        parties = self._parties
+        if attribute is None and self._side is Side.COLUMNS:
+            own = _ATTRIBUTE.fullmatch(self._expression.text)
+            attribute = None if own is None else (Side.COLUMNS, own.group(1).lower())
+        if attribute is not None and (text := parties.text(*attribute, row)) is not None:
+            return Culprit(attribute[1], text, of_slot=attribute[0] is Side.COLUMNS)
+        text = self._expression.text
+        name = parties.name_of(text) if self._side is Side.AD else self._budget.names.get(text)
+        return Culprit(name, text, of_slot=False)
+
+
+def _codes(column: Column) -> Array:
+    """Return a number for each row's expression, counted from 1, those of nested values below 0; 0 for a constant."""
+    vector = column.vector
+    if vector.kind in (EXPRESSION, RAW):
+        assert vector.data is not None
+        return vector.data + 1 if vector.kind == EXPRESSION else -1 - vector.data
+    if vector.kinds is None or vector.codes is None:
+        return np.zeros(1, np.int64)
+    codes: Array = (vector.kinds == EXPRESSION) * (vector.codes + 1) - (vector.kinds == RAW) * (vector.codes + 1)
+    return codes
