@@ -136,6 +136,14 @@ class ExpressionError(FairqError):
 
     exit_code = 21
 
+
+class ExpressionDepthError(ExpressionError):
+    """this ClassAd expression is nested too deeply: {text!r}; use at most 150 levels of brackets and 5000 operators \
+    in a row"""
+
+    exit_code = 23
+
+
 # 24-29: names, numbers, times
 
 
