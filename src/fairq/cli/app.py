@@ -159,6 +159,8 @@ def _other_error(error: BaseException) -> tuple[str, int]:
 
 def _prepare_streams() -> None:
     """Let no letter of a name break the output: what the locale cannot show is written as an escape."""
+    if sys.stdin is None:  # closed by the caller, as by <&-: no file that is opened may take its place
+        os.open(os.devnull, os.O_RDONLY)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed by the caller, as by >&-

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,11 +13,11 @@ from fairq.cli.invocation import Invocation, operating_system_user
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column, Output, Report, Table, View, emit
 from fairq.errors import InvalidSubmitValueError, UnreadableDescriptionError, UsageError
+from fairq.files import STANDARD_INPUT, read_bytes
 
 if TYPE_CHECKING:
     from fairq.steps.submit import Description, Program, Submitted
 
-_STANDARD_INPUT = "-"
 _LARGEST_COUNT = 2**31 - 1
 _SEPARATOR = "\0"
 
@@ -171,10 +170,9 @@ def _description(file: str | None, given: dict[str, str], count: int | None) -> 
     if given or count is not None:
         name = next(iter(given), "count").replace("_", "-")
         raise UsageError(message=f"--{name} is for -- PROGRAM; in a submit description write it there")
-    name = "standard input" if file == _STANDARD_INPUT else file
+    name = "standard input" if file == STANDARD_INPUT else file
     try:
-        content = sys.stdin.buffer.read() if file == _STANDARD_INPUT else Path(file).read_bytes()
-        text = content.decode("utf-8-sig")
+        text = read_bytes(file).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UnreadableDescriptionError(source=name, reason="it is not UTF-8 text") from None
     except (OSError, ValueError) as error:
