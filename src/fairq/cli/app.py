@@ -84,6 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
+    if sys.stdin is None:  # closed by the caller, as by <&-: no file that is opened later may take its place
+        os.open(os.devnull, os.O_RDONLY)
     # Two questions that scripts and shells ask often are answered without the parser.
     if words == ["--version"]:
         show_version()
@@ -159,8 +161,6 @@ def _other_error(error: BaseException) -> tuple[str, int]:
 
 def _prepare_streams() -> None:
     """Let no letter of a name break the output: what the locale cannot show is written as an escape."""
-    if sys.stdin is None:  # closed by the caller, as by <&-: no file that is opened may take its place
-        os.open(os.devnull, os.O_RDONLY)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed by the caller, as by >&-

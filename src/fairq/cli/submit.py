@@ -13,7 +13,7 @@ from fairq.cli.invocation import Invocation, operating_system_user
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column, Output, Report, Table, View, emit
 from fairq.errors import InvalidSubmitValueError, UnreadableDescriptionError, UsageError
-from fairq.files import STANDARD_INPUT, read_bytes
+from fairq.inputs import STANDARD_INPUT, read_bytes
 
 if TYPE_CHECKING:
     from fairq.steps.submit import Description, Program, Submitted
@@ -105,6 +105,10 @@ def submit(
     core, 128 MB and the disk of the executable. The executable must be there, unless transfer_executable is
     false; a relative path is under the directory fairq was called in.
 
+    A description can run commands, with your rights and before any job runs: "queue ... from COMMAND |" and
+    "include : COMMAND |". Submit only what you trust. A command, and a pipe that is read, must end within
+    submit.command_timeout, or the command with all its processes is killed and nothing is queued.
+
     Behind -- stand a program and its arguments. The words go to the job as they are: blanks, quotes and
     dollars survive. A program without a slash is looked for on PATH. The values of the options are those of
     the submit commands of the same name, macros as $(Process) included.
@@ -138,7 +142,7 @@ def submit(
     for text in attribute or []:
         given.update([_attribute(text)])
     if program is None:
-        source: Description | Program = _description(file, given, count)
+        source: Description | Program = _description(file, given, count, invocation.settings["submit.command_timeout"])
     else:
         source = _program(file, program.split(_SEPARATOR), given, count or 1)
     time = invocation.now(now)
@@ -162,8 +166,8 @@ def submit(
     emit(_view(submitted, output, dry_run), output)
 
 
-def _description(file: str | None, given: dict[str, str], count: int | None) -> Description:
-    from fairq.steps.submit import Description
+def _description(file: str | None, given: dict[str, str], count: int | None, timeout: int) -> Description:
+    from fairq.steps.submit import Description, External
 
     if file is None:
         raise UsageError(message="nothing to submit; name a submit description, or write -- PROGRAM ARGS...")
@@ -178,7 +182,7 @@ def _description(file: str | None, given: dict[str, str], count: int | None) -> 
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UnreadableDescriptionError(source=name, reason=reason) from None
-    return Description(text.replace("\r\n", "\n"), name)
+    return Description(text.replace("\r\n", "\n"), name, External(timeout))
 
 
 def _program(file: str | None, words: list[str], given: dict[str, str], count: int) -> Program:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from fairq.errors import InvalidDumpError, UnreadableDumpError
-from fairq.files import STANDARD_INPUT, standard_input
+from fairq.inputs import STANDARD_INPUT, standard_input
 
 CHUNK = 1 << 22
 """Characters read at a time: dumps of large pools are never held in memory as a whole."""

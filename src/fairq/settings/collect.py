@@ -16,7 +16,7 @@ from fairq.errors import (
     SettingValueError,
     UnknownSettingError,
 )
-from fairq.files import read_text_once
+from fairq.inputs import read_text_once
 from fairq.settings import names, share_blocks
 from fairq.settings.key import Key
 from fairq.settings.keys import GROUP_KEYS, LIMIT_KEY, SECTIONS, SINGLE

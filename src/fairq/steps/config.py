@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fairq.errors import ExpressionError, FairqError, HTCondorConfigError, SettingsFileError
-from fairq.files import STANDARD_INPUT, read_bytes, read_once
+from fairq.inputs import STANDARD_INPUT, read_bytes, read_once
 from fairq.settings.collect import Collection, Entry, Report, bad_value, parse_document, read_text
 from fairq.settings.htcondor.reader import NotTaken, Reader
 from fairq.settings.htcondor.translate import Expressions, Imported, translate

@@ -41,7 +41,7 @@ def tree(text: str) -> Any:
     return library().ExprTree(text + "\n")
 
 
-def to_library(value: Any) -> Any:
+def to_library(value: Any) -> Any:  # noqa: PLR0911 - one per case
     """Return an ad's JSON-form value as what the library's ads accept."""
     text = expression_text(value)
     if text is not None:
