@@ -165,6 +165,12 @@ class InvalidNameError(FairqError):
     exit_code = 26
 
 
+class TimeRangeError(InvalidTimeError):
+    """{what} is out of range: {value!r}; give a time from 1970 to 2200"""
+
+    exit_code = 27
+
+
 # 30-39: jobs and submit descriptions
 
 

@@ -59,10 +59,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from fairq import interrupts
 from fairq.cli.version import show_version
 from fairq.errors import FairqError
 
-INTERRUPTED = 130
 CLOSED_PIPE = 141
 
 
@@ -103,6 +103,7 @@ def _run(words: list[str]) -> int:
     root = Root()
     try:
         with root.make_context("fairq", words, obj=Invocation(arguments=words)) as context:
+            interrupts.as_usual()
             root.invoke(context)
     except typer.Exit as end:
         return end.exit_code
@@ -148,7 +149,7 @@ def _usage_error(error: BaseException) -> tuple[str, int] | None:
 
 def _other_error(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt):
-        return "interrupted", INTERRUPTED
+        return "interrupted", interrupts.INTERRUPTED
     if isinstance(error, FairqError):
         return str(error), error.exit_code
     if isinstance(error, MemoryError):
