@@ -1,10 +1,31 @@
-"""``python -m fairq`` is the ``fairq`` command."""
+"""The ``fairq`` command begins here, and so does ``python -m fairq``.
+
+Nothing but sys and os is imported before `main` runs: whoever interrupts the start of a command gets no traceback.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 
-from fairq.cli.app import main
+
+def main() -> int:
+    """Run the command line and return its exit code, 130 if it is interrupted, however early or late."""
+    try:
+        from fairq import interrupts
+
+        interrupts.end_at_once()
+        from fairq.cli.app import main as run
+
+        code = run()
+        interrupts.ignore()
+    except KeyboardInterrupt:
+        code = 130
+    if code == 130:
+        # After an interrupt in an import the interpreter would end itself by the signal, whatever the exit code.
+        os._exit(code)
+    return code
+
 
 if __name__ == "__main__":
     sys.exit(main())

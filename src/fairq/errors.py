@@ -143,6 +143,13 @@ class EvaluationBudgetError(FairqError):
     exit_code = 22
 
 
+class ExpressionDepthError(ExpressionError):
+    """this ClassAd expression is nested too deeply: {text!r}; use at most 150 levels of brackets and 5000 operators \
+    in a row"""
+
+    exit_code = 23
+
+
 # 24-29: names, numbers, times
 
 
@@ -162,6 +169,12 @@ class InvalidNameError(FairqError):
     """{what} is not a valid name: {value!r}; {expected}"""
 
     exit_code = 26
+
+
+class TimeRangeError(InvalidTimeError):
+    """{what} is out of range: {value!r}; give a time from 1970 to 2200"""
+
+    exit_code = 27
 
 
 # 30-39: jobs and submit descriptions

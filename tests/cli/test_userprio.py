@@ -292,7 +292,7 @@ def test_of_two_edits_the_first_in_condor_userprios_order_is_done(userprio, pool
         (["-setceiling", "bob@pool", "5", "-duration", "soon"], 25, "soon"),
         (["-setaccum", "bob@pool", "-5"], 25, "-5"),
         (["-setbegin", "bob@pool", "yesterday"], 24, "yesterday"),
-        (["-setlast", "bob@pool", "-5"], 24, "-5"),
+        (["-setlast", "bob@pool", "-5"], 27, "-5"),
         (["-setprio", "bob", "3"], 26, "bob"),
         (["-setprio", "b b@pool", "3"], 26, "b b@pool"),
         (["-setprio", "", "3"], 26, "''"),

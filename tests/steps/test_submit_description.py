@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from fairq.errors import InvalidSubmitValueError, SubmitDescriptionError
-from fairq.submitfile import Context, Description, Submission, submission
+from fairq.submitfile import Context, Description, External, Submission, submission
 
 
 def read(text: str, cluster: int = 7, directory: Path = Path("/tmp")) -> Submission:
     context = Context("alice", directory, "X86_64", "LINUX", {"HOME": "/home/alice", "LANG": "C", "X": "1 2"})
-    return submission(Description(text, "job.sub"), cluster, context)
+    return submission(Description(text, "job.sub", External(60)), cluster, context)
 
 
 def ad_of(*lines: str, proc: int = 0, queue: str = "queue") -> dict:

@@ -59,10 +59,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from fairq import interrupts
 from fairq.cli.version import show_version
 from fairq.errors import FairqError
 
-INTERRUPTED = 130
 CLOSED_PIPE = 141
 
 
@@ -84,6 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
+    if sys.stdin is None:  # closed by the caller, as by <&-: no file that is opened later may take its place
+        os.open(os.devnull, os.O_RDONLY)
     # Two questions that scripts and shells ask often are answered without the parser.
     if words == ["--version"]:
         show_version()
@@ -101,6 +103,7 @@ def _run(words: list[str]) -> int:
     root = Root()
     try:
         with root.make_context("fairq", words, obj=Invocation(arguments=words)) as context:
+            interrupts.as_usual()
             root.invoke(context)
     except typer.Exit as end:
         return end.exit_code
@@ -146,7 +149,7 @@ def _usage_error(error: BaseException) -> tuple[str, int] | None:
 
 def _other_error(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt):
-        return "interrupted", INTERRUPTED
+        return "interrupted", interrupts.INTERRUPTED
     if isinstance(error, FairqError):
         return str(error), error.exit_code
     if isinstance(error, MemoryError):

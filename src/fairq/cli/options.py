@@ -10,27 +10,34 @@ from typing import Annotated, Any
 import typer
 
 from fairq.cli.output.selection import Format, Output
-from fairq.errors import InvalidNumberError, InvalidTimeError, UsageError
+from fairq.errors import InvalidNumberError, InvalidTimeError, TimeRangeError, UsageError
 
-LATEST = 253_402_300_799
-"""The last second of the year 9999, the end of ISO 8601's years."""
+LATEST = 7_289_654_399
+"""The last second of the year 2200 (UTC): a later time is a slip, as milliseconds or digits too many."""
+
+LONGEST = 253_402_300_799
+"""Seconds of the longest duration, as many as the calendar has."""
 
 
 def parse_time(text: str, what: str = "--now") -> int:
     """Return *text* as seconds since 1970: a number of seconds, or ISO 8601, local time without a zone.
 
-    Raises InvalidTimeError naming *what*.
+    Raises InvalidTimeError naming *what*, TimeRangeError for a time before 1970 or after 2200.
     """
     text = text.strip()
-    try:
-        if re.fullmatch(r"\d+(\.\d*)?", text, re.ASCII):
-            seconds = int(text.partition(".")[0])
-        else:
-            seconds = int(datetime.fromisoformat(text).timestamp())
-    except (ValueError, OverflowError, OSError):
-        raise InvalidTimeError(what=what, value=text) from None
-    if not 0 <= seconds <= LATEST:
-        raise InvalidTimeError(what=what, value=text)
+    if re.fullmatch(r"-?\d+(\.\d*)?", text, re.ASCII):
+        digits = text.partition(".")[0].lstrip("-0")
+        seconds = int(digits or 0) if len(digits) <= len(str(LATEST)) else LATEST + 1
+        outside = text.startswith("-") or seconds > LATEST
+    else:
+        try:
+            moment = datetime.fromisoformat(text)
+            outside = not 1969 <= moment.year <= 2201
+            seconds = 0 if outside else int(moment.timestamp())
+        except (ValueError, OverflowError, OSError):
+            raise InvalidTimeError(what=what, value=text) from None
+    if outside or not 0 <= seconds <= LATEST:
+        raise TimeRangeError(what=what, value=text)
     return seconds
 
 
@@ -58,7 +65,7 @@ def parse_duration(text: str, what: str = "the duration") -> int:
         raise InvalidNumberError(what=what, value=text, expected=expected)
     for number, unit in re.findall(r"(\d+)([smhdw]?)", text):
         total += int(number) * _UNITS[unit]
-    if total > LATEST:
+    if total > LONGEST:
         raise InvalidNumberError(what=what, value=text, expected="it is longer than the calendar")
     return total
 

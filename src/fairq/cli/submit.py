@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,11 +13,11 @@ from fairq.cli.invocation import Invocation, operating_system_user
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column, Output, Report, Table, View, emit
 from fairq.errors import InvalidSubmitValueError, UnreadableDescriptionError, UsageError
+from fairq.inputs import STANDARD_INPUT, read_bytes
 
 if TYPE_CHECKING:
     from fairq.steps.submit import Description, Program, Submitted
 
-_STANDARD_INPUT = "-"
 _LARGEST_COUNT = 2**31 - 1
 _SEPARATOR = "\0"
 
@@ -106,6 +105,10 @@ def submit(
     core, 128 MB and the disk of the executable. The executable must be there, unless transfer_executable is
     false; a relative path is under the directory fairq was called in.
 
+    A description can run commands, with your rights and before any job runs: "queue ... from COMMAND |" and
+    "include : COMMAND |". Submit only what you trust. A command, and a pipe that is read, must end within
+    submit.command_timeout, or the command with all its processes is killed and nothing is queued.
+
     Behind -- stand a program and its arguments. The words go to the job as they are: blanks, quotes and
     dollars survive. A program without a slash is looked for on PATH. The values of the options are those of
     the submit commands of the same name, macros as $(Process) included.
@@ -139,7 +142,7 @@ def submit(
     for text in attribute or []:
         given.update([_attribute(text)])
     if program is None:
-        source: Description | Program = _description(file, given, count)
+        source: Description | Program = _description(file, given, count, invocation.settings["submit.command_timeout"])
     else:
         source = _program(file, program.split(_SEPARATOR), given, count or 1)
     time = invocation.now(now)
@@ -163,24 +166,23 @@ def submit(
     emit(_view(submitted, output, dry_run), output)
 
 
-def _description(file: str | None, given: dict[str, str], count: int | None) -> Description:
-    from fairq.steps.submit import Description
+def _description(file: str | None, given: dict[str, str], count: int | None, timeout: int) -> Description:
+    from fairq.steps.submit import Description, External
 
     if file is None:
         raise UsageError(message="nothing to submit; name a submit description, or write -- PROGRAM ARGS...")
     if given or count is not None:
         name = next(iter(given), "count").replace("_", "-")
         raise UsageError(message=f"--{name} is for -- PROGRAM; in a submit description write it there")
-    name = "standard input" if file == _STANDARD_INPUT else file
+    name = "standard input" if file == STANDARD_INPUT else file
     try:
-        content = sys.stdin.buffer.read() if file == _STANDARD_INPUT else Path(file).read_bytes()
-        text = content.decode("utf-8-sig")
+        text = read_bytes(file).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UnreadableDescriptionError(source=name, reason="it is not UTF-8 text") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UnreadableDescriptionError(source=name, reason=reason) from None
-    return Description(text.replace("\r\n", "\n"), name)
+    return Description(text.replace("\r\n", "\n"), name, External(timeout))
 
 
 def _program(file: str | None, words: list[str], given: dict[str, str], count: int) -> Program:

@@ -10,7 +10,7 @@ from typing import Any
 from fairq.dumps.json_form import JsonAds
 from fairq.dumps.long_form import LongAds
 from fairq.dumps.source import Source
-from fairq.errors import ExpressionError, InvalidAdError, InvalidDumpError
+from fairq.errors import ExpressionDepthError, ExpressionError, InvalidAdError, InvalidDumpError
 from fairq.records import Ad
 
 UNDEFINED = "/Expr(undefined)/"
@@ -107,7 +107,8 @@ class Soundness:
                 self._check(name, part, number, levels - 1)
 
     def _check_text(self, name: str, value: str, number: int) -> None:
-        if any("\ud800" <= character <= "\udfff" for character in value):
+        # A byte that is not UTF-8, as a file's name may hold, is sound: U+DC80 to U+DCFF, see `json_form.as_unicode`.
+        if any("\ud800" <= character <= "\udfff" and not "\udc80" <= character <= "\udcff" for character in value):
             problem = f"the text of {name} is damaged (half a character)"
             raise self._error(number, problem, "write the dump anew")
         if value.startswith("/Expr("):
@@ -126,6 +127,8 @@ class Soundness:
             if value.endswith(")/"):
                 parse(text)
                 return
+        except ExpressionDepthError as failure:
+            raise self._error(number, f"{name}: {failure}", "split the expression") from None
         except ExpressionError as failure:
             near = failure.fields["near"]
         except ValueError:  # a number of thousands of digits

@@ -14,6 +14,9 @@ from fairq.records import Ad
 _LONGEST_TOKEN = 16
 """Characters within which a keyword or an escape, cut at the end of a piece, shows as an error."""
 
+SURROGATE = re.compile("[\ud800-\udfff]")
+"""What stands for a byte that is not UTF-8 (U+DC80 to U+DCFF), or is half a character."""
+
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -118,9 +121,20 @@ def write(ads: Iterable[Ad], stream: IO[str]) -> None:
     before = "[\n"
     for ad in ads:
         stream.write(before)
-        stream.write(encode(ad))
+        stream.write(as_unicode(encode(ad)))
         before = ",\n"
     stream.write("[\n]\n" if before == "[\n" else "\n]\n")
+
+
+def as_unicode(text: str) -> str:
+    """Return the JSON *text* so that every encoding can write it.
+
+    A byte that is not UTF-8, as in a file's name, is a lone surrogate in Python (PEP 383) and here the escape of
+    that: 0xff is written ``\\udcff``. Reading brings it back.
+    """
+    if text.isascii():
+        return text
+    return SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _kind(value: Any) -> str:

@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any
 
+from fairq.dumps.json_form import SURROGATE
 from fairq.dumps.source import Source
-from fairq.errors import InvalidAdError, InvalidDumpError, UnwritableExportError
+from fairq.errors import ExpressionDepthError, ExpressionError, InvalidAdError, InvalidDumpError, UnwritableExportError
 from fairq.records import Ad
 
 _LINE = re.compile(r"\s*([^\s=]+)\s*=(?!=)\s*(.*?)\s*")
@@ -71,11 +72,12 @@ class LongAds:
     def _value(self, name: str, text: str) -> Any:
         try:
             value = _literal(text)
-        except ValueError:
+        except (ValueError, ExpressionError) as failure:
+            what = "is nested too deeply" if isinstance(failure, ExpressionDepthError) else "is not an expression"
             raise InvalidAdError(
                 source=self._source.name,
                 number=self._number,
-                problem=f"line {self._line}: the value of {name} is not an expression: {text[:60]}",
+                problem=f"line {self._line}: the value of {name[:60]} {what}: {text[:60]}",
                 cure="write it as -long prints it",
             ) from None
         worth_keeping = len(text) <= _LONGEST_KEPT and len(self._values) < _MOST_KEPT
@@ -116,9 +118,11 @@ def _literal(text: str) -> Any:
 
 def _structure(text: str) -> Any:
     """Return the list or record *text*, whose parts may be expressions, as ``-json`` would hold it."""
+    from fairq.engine.classad import parse
     from fairq.engine.classad.library import library
 
     classad2 = library()
+    parse(text)  # what the library would not survive is refused
     try:
         ad = classad2.ClassAd({"Value": classad2.ExprTree(_doubled_backslashes(text))})
     except classad2.ClassAdException:
@@ -135,22 +139,25 @@ def write(ads: Iterable[Ad], stream: IO[str], describe: Callable[[Ad], str]) -> 
 
     Where there are none a comment says so: an empty file would be taken for a dump that failed.
 
-    Raises UnwritableExportError for a text with a line break, which this form cannot hold.
+    Raises UnwritableExportError for a text with a line break or a byte that is not UTF-8: this form cannot hold them.
     """
     ad: Ad | None = None
     for ad in ads:
         for name, value in ad.items():
             text = _old_text(value)
             if "\n" in text or "\r" in text:
-                raise UnwritableExportError(
-                    target=f"{name} of {describe(ad)}",
-                    reason="it holds a line break, which the long form has no way to write",
-                    cure="export with --json",
-                )
+                raise _unwritable(f"{name} of {describe(ad)}", "a line break")
+            if not text.isascii() and SURROGATE.search(text):
+                raise _unwritable(f"{name} of {describe(ad)}", "a byte that is not UTF-8")
             stream.write(f"{name} = {text}\n")
         stream.write("\n")
     if ad is None:
         stream.write("# no ads\n")
+
+
+def _unwritable(what: str, holds: str) -> UnwritableExportError:
+    reason = f"it holds {holds}, which the long form has no way to write"
+    return UnwritableExportError(target=what, reason=reason, cure="export with --json")
 
 
 def _old_text(value: Any) -> str:
@@ -172,6 +179,9 @@ def _old_text(value: Any) -> str:
 def _by_library(value: Any) -> str:
     from fairq.engine.classad.library import library
 
+    whole = json.dumps(value, ensure_ascii=False)
+    if SURROGATE.search(whole):
+        return whole  # the library would not survive it; whoever writes this refuses it
     classad2 = library()
     # The library tells an expression from a text by the escaped slashes.
     text = json.dumps({"Value": value}).replace("/", "\\/")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,8 +11,8 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from fairq.errors import InvalidDumpError, UnreadableDumpError
+from fairq.inputs import STANDARD_INPUT, standard_input
 
-STANDARD_INPUT = "-"
 CHUNK = 1 << 22
 """Characters read at a time: dumps of large pools are never held in memory as a whole."""
 
@@ -31,7 +30,7 @@ class Source:
         """Read *stream*, which may be gzip's, as UTF-8."""
         self.name = name
         self._raw = stream
-        self._advance = advance
+        self._advance = advance if stream.seekable() else None  # how far a pipe is read cannot be told
         self._seen = 0
         peekable = io.BufferedReader(cast(io.RawIOBase, stream))
         compressed = peekable.peek(2)[:2] == _GZIP_MAGIC
@@ -80,14 +79,18 @@ def opened(name: str, advance: Advance | None = None) -> Iterator[Source]:
     Raises UnreadableDumpError for what is missing, a directory or forbidden.
     """
     if name == STANDARD_INPUT:
-        yield _started("standard input", sys.stdin.buffer)
+        try:
+            stream = standard_input()
+        except OSError as failure:
+            raise _unreadable("standard input", failure) from None
+        yield _started("standard input", stream)
         return
     try:
-        stream = Path(name).open("rb", buffering=0)  # noqa: SIM115 - closed below
+        file = Path(name).open("rb", buffering=0)  # noqa: SIM115 - closed below
     except (OSError, ValueError) as failure:
         raise _unreadable(name, failure) from None
-    with stream:
-        yield _started(name, cast(BinaryIO, stream), advance)
+    with file:
+        yield _started(name, cast(BinaryIO, file), advance)
 
 
 def _started(name: str, stream: BinaryIO, advance: Advance | None = None) -> Source:

@@ -16,15 +16,21 @@ from fairq.errors import (
     SettingValueError,
     UnknownSettingError,
 )
+from fairq.inputs import read_text_once
 from fairq.settings import names, share_blocks
 from fairq.settings.key import Key
 from fairq.settings.keys import GROUP_KEYS, LIMIT_KEY, SECTIONS, SINGLE
 from fairq.settings.origin import Origin
+from fairq.settings.statements import KEY_PATTERN
 from fairq.settings.values import BadValueError, from_text, from_toml, to_text
 
 Report = Callable[[FairqError], None]
 
 LONGEST_SHOWN = 80
+DEEPEST = 50
+"""Levels of tables and lists that a settings file may have."""
+
+_DEEP_KEY = re.compile(rf"(?:^|[{{,])[ \t]*\[{{0,2}}[ \t]*(?:{KEY_PATTERN}[ \t]*\.[ \t]*){{{DEEPEST}}}", re.MULTILINE)
 
 _NOBODYS = "<none>"
 """The group of everybody who is in no other; the engine's word for it."""
@@ -216,21 +222,24 @@ def read_document(file: Path) -> dict[str, Any]:
 def read_text(file: Path) -> str:
     """Return the text of *file*; raises FileNotFoundError, SettingsFileError if it cannot be read."""
     try:
-        return file.read_text("utf-8")
+        return read_text_once(file)
     except FileNotFoundError:
         raise
     except UnicodeDecodeError:
         raise SettingsFileError(file=file, problem="not a text file in UTF-8") from None
-    except OSError as error:
-        raise SettingsFileError(file=file, problem=error.strerror or str(error)) from None
+    except (OSError, ValueError) as error:
+        raise SettingsFileError(file=file, problem=getattr(error, "strerror", None) or str(error)) from None
 
 
 def parse_document(text: str, file: Path) -> dict[str, Any]:
-    """Parse the text of a TOML file; raises SettingsSyntaxError naming *file*, line and column."""
+    """Parse the text of a TOML file; raises SettingsSyntaxError naming *file*, line and column, SettingsFileError."""
     import tomllib
 
+    too_deep = SettingsFileError(file=file, problem=f"its tables are nested too deeply; use at most {DEEPEST} levels")
+    if _DEEP_KEY.search(text):  # the parser would take hours for a key of many parts
+        raise too_deep
     try:
-        return tomllib.loads(text)
+        document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         place = r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)"
         found = re.fullmatch(place, str(error), re.DOTALL)
@@ -240,9 +249,27 @@ def parse_document(text: str, file: Path) -> dict[str, Any]:
             file=file, line=line or len(lines), column=column or len(lines[-1]) + 1, problem=problem
         ) from None
     except RecursionError:
-        raise SettingsFileError(file=file, problem="its values are nested too deep") from None
+        raise too_deep from None
     except ValueError:
         raise SettingsFileError(file=file, problem="it holds a number of thousands of digits") from None
+    if _is_deep(document):
+        raise too_deep
+    return document
+
+
+def _is_deep(document: dict[str, Any]) -> bool:
+    """Say whether *document* has more than DEEPEST levels."""
+    level: list[Any] = [document]
+    for _ in range(DEEPEST):
+        level = [
+            part
+            for value in level
+            for part in (value.values() if isinstance(value, dict) else value)
+            if isinstance(part, (dict, list))
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _group_problem(name: str) -> str:

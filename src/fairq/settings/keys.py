@@ -213,6 +213,11 @@ _SCHEDD = (
         "Attributes whose name matches this do not tell autoclusters apart.", optional=True, spaces=True),
 )
 
+_SUBMIT = (
+    own("submit", "command_timeout", "integer", 120,
+        "Time for each command or pipe that a submit description reads.", unit="seconds", minimum=1, maximum=1e9),
+)
+
 _GROUPS = (
     macro("groups", "quota", "real", None,
         "Static quota, in slot weight; wins over quota_dynamic.",
@@ -240,7 +245,7 @@ _LIMITS = (
         "The same for all other limits.", minimum=0, macros=("CONCURRENCY_LIMIT_DEFAULT",)),
 )
 
-KEYS: tuple[Key, ...] = (*_ACCOUNTING, *_NEGOTIATOR, *_SCHEDD, *_GROUPS, *_LIMITS, *SHARES, *BROKER)
+KEYS: tuple[Key, ...] = (*_ACCOUNTING, *_NEGOTIATOR, *_SCHEDD, *_SUBMIT, *_GROUPS, *_LIMITS, *SHARES, *BROKER)
 SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(key.section for key in KEYS))
 
 SINGLE: dict[str, Key] = {key.full_name: key for key in KEYS if not key.is_pattern}

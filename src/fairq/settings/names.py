@@ -18,6 +18,8 @@ def resolve(text: str, where: str) -> tuple[Key, Path]:
     ``groups.NAME.quota``, ``limits.NAME``, and what is below ``shares``. Raises UnknownSettingError, which begins
     with *where*.
     """
+    if not text.isprintable():
+        raise UnknownSettingError(where=where, key=text, hint="'fairq config show' lists them")
     lower = text.lower()
     section, _, rest = text.partition(".")
     if section.lower() == "groups":

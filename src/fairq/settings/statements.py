@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairq.inputs import read_text_once
+
 KEY_PATTERN = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 """One part of a key."""
 
@@ -70,8 +72,8 @@ def _dots(chunk: str) -> int:
 def line_of(file: Path, path: tuple[str, ...]) -> int | None:
     """Return the line, from 1, where *file* sets *path* (a table: begins it); None if it does not."""
     try:
-        found = statements(file.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError):
+        found = statements(read_text_once(file))
+    except (OSError, ValueError):
         return None
     for statement in found:
         is_inline = not statement.is_header and path[: len(statement.path)] == statement.path

@@ -31,6 +31,8 @@ def from_toml(key: Key, value: Any) -> Any:
 def from_text(key: Key, text: str) -> Any:
     """Return what someone typed for *key* (on the command line, in a variable); raises BadValueError."""
     text = text.strip()
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):  # not UTF-8, which TOML is
+        raise BadValueError
     match key.type:
         case "integer":
             return from_toml(key, read_integer(text))

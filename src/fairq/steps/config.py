@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fairq.errors import ExpressionError, FairqError, HTCondorConfigError, SettingsFileError
+from fairq.inputs import STANDARD_INPUT, read_bytes, read_once
 from fairq.settings.collect import Collection, Entry, Report, bad_value, parse_document, read_text
 from fairq.settings.htcondor.reader import NotTaken, Reader
 from fairq.settings.htcondor.translate import Expressions, Imported, translate
@@ -226,11 +226,13 @@ def _check_corrections(settings: Settings, report: Report) -> None:
 def configuration(name: str) -> str:
     """Return the text of the configuration file *name*, ``-`` is stdin; raises SettingsFileError."""
     try:
-        content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        content = read_bytes(name) if name == STANDARD_INPUT else read_once(Path(name))
     except FileNotFoundError:
         raise SettingsFileError(file=name, problem="there is no such file") from None
-    except OSError as error:
-        raise SettingsFileError(file=name, problem=error.strerror or str(error)) from None
+    except (OSError, ValueError) as error:
+        file = "stdin" if name == STANDARD_INPUT else name
+        problem = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        raise SettingsFileError(file=file, problem=problem) from None
     if b"\0" in content:
         raise SettingsFileError(file=name, problem="is not a text file; give HTCondor configuration")
     return content.decode("utf-8", "replace").replace("\r\n", "\n")

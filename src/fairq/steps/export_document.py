@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import IO
 
+from fairq.dumps.json_form import as_unicode
 from fairq.state import document
 from fairq.state.connection import reading
 
@@ -14,5 +15,6 @@ def export_document(path: Path, stream: IO[str]) -> None:
     """Write the state at *path*, as of one moment, to *stream*; what `import_document` brings back."""
     with reading(path) as state:
         whole = document.export(state)
-    json.dump(whole, stream, ensure_ascii=False, indent=1)
+    pieces = json.JSONEncoder(ensure_ascii=False, indent=1).iterencode(whole)
+    stream.writelines(map(as_unicode, pieces))
     stream.write("\n")

@@ -47,13 +47,14 @@ def finish(
     when = actor.time if end is None else end
     with reading(path) if dry_run or not path.exists() else writing(path) as state:
         chosen = choose(state, selection, (JobStatus.RUNNING,))
+        if chosen.jobs and when > actor.time:
+            job = f"{chosen.jobs[0].cluster}.{chosen.jobs[0].first_proc}"
+            raise InvalidEndTimeError(job=job, end=when, reason=f"now it is {actor.time}")
         held = claims.of_procs(state, map(procs, chosen.jobs))
         for claim in held:
             job = f"{claim.cluster}.{claim.proc}"
             if when < claim.start_time:
                 raise InvalidEndTimeError(job=job, end=when, reason=f"it began at {claim.start_time}")
-            if when > actor.time:
-                raise InvalidEndTimeError(job=job, end=when, reason=f"now it is {actor.time}")
         if dry_run:
             return Finished(chosen.targets, [])
         codes = {(claim.cluster or 0, claim.proc or 0): exit_code for claim in held} if exit_code is not None else {}

@@ -11,12 +11,12 @@ from fairq.engine.accounting.identity import submitter_name
 from fairq.records import Actor, Ad, Change, JobRange
 from fairq.state import history, jobs, meta
 from fairq.state.connection import State, reading, writing
-from fairq.submitfile import Context, Description, JobGroup, Program, Submission, submission
+from fairq.submitfile import Context, Description, External, JobGroup, Program, Submission, submission
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
 
-__all__ = ["Context", "Description", "Program", "Submitted", "submit"]
+__all__ = ["Context", "Description", "External", "Program", "Submitted", "submit"]
 
 
 @dataclass(slots=True)

@@ -5,7 +5,8 @@ schedd, so the ads are built here by ``condor_submit``'s rules (its manual page;
 """
 
 from fairq.submitfile.description import Description, Program
+from fairq.submitfile.external import External
 from fairq.submitfile.jobs import JobGroup, Submission, submission
 from fairq.submitfile.rules import Context
 
-__all__ = ["Context", "Description", "JobGroup", "Program", "Submission", "submission"]
+__all__ = ["Context", "Description", "External", "JobGroup", "Program", "Submission", "submission"]

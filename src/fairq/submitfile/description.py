@@ -6,12 +6,14 @@ ones: what stands above it counts, and what an ``if`` leaves out is not queued.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
-from fairq.errors import SubmitDescriptionError
-from fairq.submitfile.items import Item, read_items
+from fairq.errors import InvalidSubmitValueError, SubmitDescriptionError
+from fairq.submitfile.external import External
+from fairq.submitfile.includes import Includes, refuse_trouble
+from fairq.submitfile.items import Item, from_outside, read_items
 from fairq.submitfile.library import LibraryError, new_submit
 from fairq.submitfile.lines import Line, QueueLine, logical_lines
 from fairq.submitfile.macros import CLUSTER_NAMES, PROC_NAMES, MacroGraph, references
@@ -25,24 +27,37 @@ class Statement:
     """One queue statement with the macros in force at its line."""
 
     def __init__(
-        self, submit: Any, source: str, line: QueueLine | None, lines: Sequence[Line], literals: Mapping[str, str]
+        self,
+        submit: Any,
+        place: Callable[[int], str],
+        line: QueueLine | None,
+        lines: Sequence[Line],
+        own_lines: Sequence[Line],
+        literals: Mapping[str, str],
+        outside: Callable[[str, str], list[str]] | None = None,
     ) -> None:
-        """Take the parsed *submit* of *source*; *literals* are commands whose values stand as they are."""
+        """Take the parsed *submit*; *literals* are commands whose values stand as they are.
+
+        *place* names a line, 0 is the whole, in messages; *own_lines* are those that were not included. *outside* reads
+        the file or command that has the items; it is also told where that is named.
+        """
         self._submit = submit
         self._line = line
-        self._source = source
+        self._place = place
+        self._outside = outside
         self._assigned = {name.lower(): row for row in lines if (name := row.assigned) is not None}
+        self._own = {name.lower() for row in own_lines if (name := row.assigned) is not None}
         self.literals = {name.lower(): value for name, value in literals.items()}
         self.names = {name.lower(): name for name in submit if name.lower() not in _LIVE}
         self._raw = {lower: submit[name] for lower, name in self.names.items()}
         self.graph = MacroGraph(self._raw)
         self.names |= {name.lower(): name for name in literals}
-        self._refuse_circle(self.graph)
+        self._refuse_trouble(self.graph)
 
     def where(self, name: str | None = None) -> str:
         """Return the place to name in a message: where the command *name* stands, else the queue statement."""
         row = self._assigned.get(name.lower()) if name is not None else self._line
-        return f"{self._source}, line {row.first}" if row is not None and row.first else self._source
+        return self._place(row.first if row is not None else 0)
 
     def expand(self, name: str) -> str | None:
         """Return the value of the command *name* (in lower case) with its macros expanded, None if empty."""
@@ -52,6 +67,9 @@ class Statement:
             value: str = self._submit.expand(self.names[name])
         except KeyError:
             return None
+        except UnicodeDecodeError:
+            problem = f"the value of {self.names[name]} is not UTF-8 text"
+            raise SubmitDescriptionError(where=self.where(name), problem=problem) from None
         return value or None
 
     def raw(self, name: str) -> str:
@@ -61,14 +79,14 @@ class Statement:
     def set(self, name: str, value: str) -> None:
         """Give the macro *name* a value, as a loop variable or ``Process`` gets one for each job."""
         if "$" in value:
-            self._refuse_circle(MacroGraph({**self._raw, name.lower(): value}))
+            self._refuse_trouble(MacroGraph({**self._raw, name.lower(): value}))
         self._submit[name] = value
 
-    def _refuse_circle(self, graph: MacroGraph) -> None:
-        """Refuse macros that refer to each other in a circle: the library would never return."""
-        if circle := graph.circle():
-            shown = " -> ".join(self.names.get(name, name) for name in circle)
-            raise SubmitDescriptionError(where=self.where(circle[0]), problem=f"macros refer to each other: {shown}")
+    def _refuse_trouble(self, graph: MacroGraph) -> None:
+        """Refuse macros that the library would not finish to expand."""
+        if (found := graph.trouble()) is not None:
+            shown = " -> ".join(self.names.get(name, name) for name in found.names)
+            raise SubmitDescriptionError(where=self.where(found.names[0]), problem=f"{found.problem}: {shown}")
 
     @cached_property
     def queue(self) -> QueueStatement:
@@ -77,11 +95,14 @@ class Statement:
             return QueueStatement()
         text = self._line.arguments
         if "$" in text:
+            refuse_trouble(MacroGraph({**self._raw, "": text}), self.where(), self.names, start="")
             self._submit[_ARGUMENTS] = text
             try:
                 text = self._submit.expand(_ARGUMENTS)
             except KeyError:
                 text = ""
+            except UnicodeDecodeError:
+                raise SubmitDescriptionError(where=self.where(), problem="a macro in it is not UTF-8 text") from None
         return parse_queue(text, self.where())
 
     def count(self) -> int:
@@ -105,12 +126,19 @@ class Statement:
         if self.queue.mode is None:
             return None
         listed = self._line.listed if self._line is not None else None
-        return read_items(self.queue, listed, self._matching, self.where())
+        return read_items(self.queue, listed, self._matching, self._external)
+
+    def _external(self, rest: str) -> list[str]:
+        return [] if self._outside is None else self._outside(rest, self.where())
 
     def _matching(self, patterns: str) -> list[str]:
         self._submit.setQArgs(f"fairq_item matching {patterns}")
-        found = self._submit.itemdata()
-        return [] if found is None else [row["fairq_item"] for row in found]
+        try:
+            found = self._submit.itemdata()
+            return [] if found is None else [row["fairq_item"] for row in found]
+        except UnicodeDecodeError:
+            problem = "a file that matches has a name that is not UTF-8; rename it, or name the files otherwise"
+            raise SubmitDescriptionError(where=self.where(), problem=problem) from None
 
     def unused(self, known: frozenset[str]) -> Iterator[str]:
         """Yield ``condor_submit``'s complaint about each line that is neither a command nor mentioned."""
@@ -118,30 +146,44 @@ class Statement:
         for lower, name in self.names.items():
             if lower in known or lower in mentioned or "." in name or lower in self.literals:
                 continue
-            if lower.startswith("request_") or lower not in self._assigned:
+            if lower.startswith("request_") or lower not in self._own:
                 continue
             yield f"the line '{name} = {self.raw(lower)}' was unused by fairq. Is it a typo?"
 
 
 class Description:
-    """The text of a submit description; *source* names it in messages."""
+    """The text of a submit description; *source* names it in messages.
 
-    def __init__(self, text: str, source: str) -> None:
-        """Split *text* into logical lines; raises SubmitDescriptionError if one is none."""
+    What it includes and where its items come from is read by *external*, and only once.
+    """
+
+    def __init__(self, text: str, source: str, external: External) -> None:
+        """Read what *text* includes and split it into lines; raises SubmitDescriptionError if that cannot be done."""
         if "\0" in text:
             raise SubmitDescriptionError(where=source, problem="it is not a text: it holds a zero byte")
         self.source = source
-        self._rows = text.split("\n")
-        self._lines = list(logical_lines(text, source))
+        self._external = external
+        self._items: dict[int, list[str]] = {}
+        whole = Includes(text, source, external)
+        self._rows, self._places, self._included = whole.rows, whole.places, whole.included
+        self._lines = list(logical_lines("\n".join(self._rows), self._place))
         self.warnings: list[str] = []
         for line in self._lines:
             if not isinstance(line, QueueLine) and not line.is_directive and line.assigned is None:
                 raise SubmitDescriptionError(
-                    where=f"{source}, line {line.first}",
-                    problem=f"{line.text!r} is neither NAME = VALUE nor a queue statement",
+                    where=self._place(line.first),
+                    problem=f"{_shown(line.text)} is neither NAME = VALUE nor a queue statement",
                 )
         self._refuse_open_conditions()
-        self._refuse_circles()
+
+    def _place(self, row: int) -> str:
+        """Name the line *row*, from 1, in messages; 0 is the whole."""
+        return self._places[row - 1] if row else self.source
+
+    def _outside(self, line: QueueLine, rest: str, where: str) -> list[str]:
+        if line.first not in self._items:
+            self._items[line.first] = from_outside(rest, self._external, where)
+        return self._items[line.first]
 
     def statements(self) -> Iterator[Statement]:
         """Yield the queue statements that are in force, in order.
@@ -157,7 +199,8 @@ class Description:
             if submit.getQArgs() == marker:
                 found = True
                 above = [other for other in self._lines if other.first < line.first]
-                yield Statement(submit, self.source, line, above, {})
+                own = [other for other in above if other.first not in self._included]
+                yield Statement(submit, self._place, line, above, own, {}, partial(self._outside, line))
         if not found:
             self._parsed(self._text(None, ""))
             raise SubmitDescriptionError(
@@ -174,22 +217,8 @@ class Description:
                 waiting.pop()
         if waiting:
             raise SubmitDescriptionError(
-                where=f"{self.source}, line {waiting[-1].first}", problem="this 'if' has no 'endif'"
+                where=self._place(waiting[-1].first), problem="this 'if' has no 'endif'"
             )
-
-    def _refuse_circles(self) -> None:
-        """Refuse a directive whose macros refer to each other in a circle: the library would never return."""
-        values: dict[str, str] = {}
-        for line in self._lines:
-            if line.is_directive and "$" in line.text:
-                circle = MacroGraph({**values, "": line.text}).circle()
-                if circle and len(circle) > 2:
-                    raise SubmitDescriptionError(
-                        where=f"{self.source}, line {line.first}",
-                        problem=f"macros refer to each other: {' -> '.join(circle)}",
-                    )
-            elif line.assigned is not None:
-                values[line.assigned.lower()] = line.text.partition("=")[2]
 
     def _text(self, kept: QueueLine | None, marker: str) -> str:
         rows = list(self._rows)
@@ -222,8 +251,8 @@ class Description:
             else:
                 good = middle
         line = lines[min(bad, len(lines)) - 1]
-        problem = f"{line.text!r} cannot be read" + (f": {said}" if said else "")
-        return SubmitDescriptionError(where=f"{self.source}, line {line.first}", problem=problem)
+        problem = f"{_shown(line.text)} cannot be read" + (f": {said[:200]}" if said else "")
+        return SubmitDescriptionError(where=self._place(line.first), problem=problem)
 
     def _beginning(self, lines: Sequence[Line]) -> str:
         """Return *lines* as a text in which every ``if`` is closed."""
@@ -256,13 +285,26 @@ class Program:
         from fairq.submitfile.arguments import quoted
 
         submit, _ = new_submit("")
-        for name, value in self._commands.items():
-            submit[name] = value
         literals = {"executable": self._words[0]}
+        for name, value in self._commands.items():
+            try:
+                submit[name] = value
+            except UnicodeEncodeError:  # a file's name may be any bytes, but the library takes UTF-8 only
+                if "$" in value:
+                    cure = "give macros in UTF-8 text only"
+                    raise InvalidSubmitValueError(
+                        where=self.source, command=name, value=value, expected=cure
+                    ) from None
+                literals[name] = value
         if len(self._words) > 1:
             literals["arguments"] = quoted(self._words[1:])
         line = QueueLine(0, 0, "", str(self._count))
-        yield Statement(submit, self.source, line, [], literals)
+        yield Statement(submit, lambda _: self.source, line, [], [], literals)
+
+
+def _shown(text: str) -> str:
+    """Return a line of the description for a message."""
+    return repr(text if len(text) <= 100 else f"{text[:100]}...")
 
 
 def _evaluated(text: str) -> Any:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
 
 from fairq.errors import SubmitDescriptionError
+from fairq.submitfile.external import External, reason
 from fairq.submitfile.queue_statement import QueueStatement
 
 _SEPARATORS = re.compile(r"[ \t]*[, \t]")
@@ -22,14 +20,13 @@ def read_items(
     statement: QueueStatement,
     listed: Sequence[str] | None,
     matching: Callable[[str], list[str]],
-    where: str,
+    outside: Callable[[str], list[str]],
 ) -> list[Item]:
     """Return the items of *statement*, which has a mode.
 
     *listed* are the lines of a list that follows in the text. *matching* returns the paths for what follows
-    the word ``matching``, as HTCondor's library finds and orders them.
-
-    Raises SubmitDescriptionError naming *where* if a file or command cannot be read.
+    the word ``matching``, as HTCondor's library finds and orders them; *outside* the lines of the file or command
+    that follows the word ``from``.
     """
     if listed is not None:
         lines = [first] if (first := statement.rest.lstrip("(").strip()) else []
@@ -42,7 +39,7 @@ def read_items(
     elif statement.mode == "in":
         lines = _words(statement.rest)
     elif statement.mode == "from":
-        lines = _external(statement.rest, where)
+        lines = outside(statement.rest)
     else:
         lines = []
     if statement.mode == "matching":
@@ -82,30 +79,34 @@ def _words(text: str) -> list[str]:
     return text.replace(",", " ").split()
 
 
-def _external(rest: str, where: str) -> list[str]:
-    if rest.endswith("|"):
-        return _output(rest[:-1].strip(), where)
-    if rest == "-":
-        raise SubmitDescriptionError(where=where, problem="items cannot be read from standard input; name a file")
-    try:
-        text = Path(rest).read_text(encoding="utf-8", errors="surrogateescape")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise SubmitDescriptionError(where=where, problem=f"the items' file {rest} cannot be read: {reason}") from None
-    return _lines(text)
+def from_outside(rest: str, external: External, where: str) -> list[str]:
+    """Return the lines that ``from`` with *rest*, a file or a command behind which a ``|`` stands, reads.
 
-
-def _output(command: str, where: str) -> list[str]:
+    Raises SubmitDescriptionError naming *where*.
+    """
     import shlex
 
+    if rest == "-":
+        raise SubmitDescriptionError(where=where, problem="items cannot be read from standard input; name a file")
+    command = rest[:-1].strip() if rest.endswith("|") else None
+    if command == "":
+        raise SubmitDescriptionError(where=where, problem="no command stands before the |; write from COMMAND |")
+    what = f"the items' file {_shown(rest)} cannot be read"
     try:
-        done: Any = subprocess.run(
-            shlex.split(command), stdout=subprocess.PIPE, check=True, encoding="utf-8", errors="surrogateescape"
-        )
-    except (OSError, ValueError, subprocess.CalledProcessError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise SubmitDescriptionError(where=where, problem=f"the items' command {command!r} failed: {reason}") from None
-    return _lines(done.stdout)
+        if command is None:
+            return _lines(external.file(rest))
+        what = f"the items' command {_shown(command)!r} failed"
+        output = external.output(shlex.split(command))
+    except (OSError, ValueError) as error:
+        raise SubmitDescriptionError(where=where, problem=f"{what}: {reason(error)}") from None
+    if output.code:
+        how = f"it returned {output.code}" if output.code > 0 else f"it was ended by signal {-output.code}"
+        raise SubmitDescriptionError(where=where, problem=f"{what}: {how}")
+    return _lines(output.text)
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= 100 else f"{text[:100]}..."
 
 
 def _lines(text: str) -> list[str]:

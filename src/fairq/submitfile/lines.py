@@ -7,16 +7,16 @@ over several lines are kept together, as HTCondor's reader does.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fairq.errors import SubmitDescriptionError
 
 _QUEUE = re.compile(r"queue(?=\s|$)|iter(?:ate?|at)?(?=\s|$)", re.IGNORECASE)
-_OPEN_LIST = re.compile(r"(?:^|\s)(?:in|from|matching)\b[^()]*\([^()]*$", re.IGNORECASE)
+_LIST_WORD = re.compile(r"(?<!\S)(?:in|from|matching)\b", re.IGNORECASE)
 _BLOCK = re.compile(r"\+?[\w.]+\s*@=\s*(\w+)\s*$")
 _ASSIGNMENT = re.compile(r"(\+?[\w.$()]+)\s*(?:=|:)")
-_DIRECTIVE = re.compile(r"(?:if|elif|else|endif|include|use|error|warning)(?=\s|:|$)", re.IGNORECASE)
+_DIRECTIVE = re.compile(r"(?:if|elif|else|endif|@?include|@?use|error|warning)(?=\s|:|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Line:
     @property
     def word(self) -> str:
         """The first word, in lower case."""
-        return self.text.partition(" ")[0].lower()
+        return self.text.split(None, 1)[0].lower() if self.text.strip() else ""
 
     @property
     def assigned(self) -> str | None:
@@ -54,8 +54,8 @@ class QueueLine(Line):
     listed: tuple[str, ...] | None = None
 
 
-def logical_lines(text: str, source: str) -> Iterator[Line]:
-    """Yield the logical lines of *text* that say something, in order.
+def logical_lines(text: str, place: Callable[[int], str]) -> Iterator[Line]:
+    """Yield the logical lines of *text* that say something, in order; *place* names a line (from 1) in messages.
 
     Raises SubmitDescriptionError for a list or block without its end.
     """
@@ -70,8 +70,8 @@ def logical_lines(text: str, source: str) -> Iterator[Line]:
         if queue is not None:
             arguments = joined[queue.end() :].strip()
             listed = None
-            if _OPEN_LIST.search(arguments):
-                listed, at = _listed(lines, at, source, first + 1)
+            if _opens_list(arguments):
+                listed, at = _listed(lines, at, place(first + 1))
             yield QueueLine(first + 1, at, joined, arguments, listed)
             continue
         block = _BLOCK.match(joined)
@@ -81,10 +81,19 @@ def logical_lines(text: str, source: str) -> Iterator[Line]:
                 at += 1
             if at == len(lines):
                 raise SubmitDescriptionError(
-                    where=f"{source}, line {first + 1}", problem=f"the block has no end; close it with {end}"
+                    where=place(first + 1), problem=f"the block has no end; close it with {end}"
                 )
             at += 1
         yield Line(first + 1, at, joined)
+
+
+def _opens_list(arguments: str) -> bool:
+    """Say whether the list of a queue statement begins in *arguments* and goes on in the next line."""
+    start = arguments.rfind("(")
+    if start <= arguments.rfind(")"):
+        return False
+    before = max(arguments.rfind("(", 0, start), arguments.rfind(")", 0, start)) + 1
+    return _LIST_WORD.search(arguments, before, start) is not None
 
 
 def _joined(lines: list[str], at: int) -> tuple[str, int]:
@@ -102,7 +111,7 @@ def _joined(lines: list[str], at: int) -> tuple[str, int]:
     return text, at
 
 
-def _listed(lines: list[str], at: int, source: str, line: int) -> tuple[tuple[str, ...], int]:
+def _listed(lines: list[str], at: int, where: str) -> tuple[tuple[str, ...], int]:
     items: list[str] = []
     while at < len(lines):
         item, at = _joined(lines, at)
@@ -111,5 +120,5 @@ def _listed(lines: list[str], at: int, source: str, line: int) -> tuple[tuple[st
         if not item.startswith("#"):
             items.append(item)
     raise SubmitDescriptionError(
-        where=f"{source}, line {line}", problem="the list of the queue statement has no end; close it with ')'"
+        where=where, problem="the list of the queue statement has no end; close it with ')'"
     )

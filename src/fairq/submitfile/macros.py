@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import NamedTuple
@@ -16,7 +17,17 @@ CLUSTER_NAMES = frozenset({"cluster", "clusterid", "jobid", "joblistid"})
 _PLAIN = re.compile(r"(?<!\$)\$\(([\w.]+)(?::([^()$]*))?\)")
 _FUNCTION = re.compile(r"(?<!\$)\$([A-Za-z_]\w*)\(")
 _WORD = re.compile(r"[A-Za-z_][\w.]*")
-_LATE = re.compile(r"\$\$(?:\([^)]*\)|\(\[.*?\]\))")
+_LATE = re.compile(r"\$\$(?:\([^)]{0,1000}\)|\(\[.{0,1000}?\]\))")
+
+_HAZARD = re.compile(
+    r"\$(?:INT|REAL|STRING)\([^()]*%[^()]*\d{4}|\$RANDOM_INTEGER\([^()]*\d{10}", re.IGNORECASE
+)
+
+LARGEST = 1_000_000
+"""Letters to which a macro may expand, and references that it may take."""
+
+DEEPEST = 500
+"""Macros that may refer to one another in a chain."""
 
 
 class Variation(IntEnum):
@@ -30,25 +41,47 @@ class Variation(IntEnum):
 
 
 class References(NamedTuple):
-    """What a raw value refers to, in lower case; *computes* if by a macro function, *random* if that draws."""
+    """What a raw value refers to, in lower case; *computes* if by a macro function, *random* if that draws.
 
-    names: frozenset[str]
+    *uses* says how often it refers to each.
+    """
+
+    uses: Mapping[str, int]
     computes: bool
     random: bool
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The macros referred to."""
+        return frozenset(self.uses)
+
+
+class Trouble(NamedTuple):
+    """Why macros cannot be expanded: the *problem*, and the *names* of the macros it shows in."""
+
+    problem: str
+    names: tuple[str, ...]
+
+
+def hazard(raw: str) -> str | None:
+    """Return what in the functions of *raw* the library would not survive, None if there is nothing."""
+    if "$" in raw and _HAZARD.search(raw):
+        return "a number in $INT, $REAL, $STRING or $RANDOM_INTEGER is too large"
+    return None
 
 
 def references(raw: str) -> References:
     """Return the references in *raw*, a value before expansion; ``$$(...)`` is left for the match."""
     if "$" not in raw:
-        return References(frozenset(), computes=False, random=False)
+        return References({}, computes=False, random=False)
     text = _LATE.sub("", raw)
-    names = {match[1].lower() for match in _PLAIN.finditer(text)}
+    uses = Counter(match[1].lower() for match in _PLAIN.finditer(text))
     rest = _PLAIN.sub("", text)
     functions = {match[1].lower() for match in _FUNCTION.finditer(rest)}
     computes = bool(functions) or "$(" in rest
     if computes:
-        names |= {word.lower() for word in _WORD.findall(rest)}
-    return References(frozenset(names), computes, any(name.startswith("random") for name in functions))
+        uses.update(word.lower() for word in _WORD.findall(rest))
+    return References(uses, computes, any(name.startswith("random") for name in functions))
 
 
 class MacroGraph:
@@ -57,30 +90,48 @@ class MacroGraph:
     def __init__(self, raw: Mapping[str, str]) -> None:
         """Take the macros by lower-case name, with their values before expansion."""
         self._references = {name: references(value) for name, value in raw.items()}
+        self._lengths = {name: len(value) for name, value in raw.items()}
+        self._hazards = {name: problem for name, value in raw.items() if (problem := hazard(value)) is not None}
         self._variations: dict[str, Variation] = {}
 
     def mentioned(self) -> frozenset[str]:
         """Return the names that any value refers to."""
         return frozenset().union(*(found.names for found in self._references.values()))
 
-    def circle(self) -> list[str] | None:
-        """Return names that refer to each other in a circle, or None. Expanding them would never end."""
-        done: set[str] = set()
-        for start in self._references:
-            path: list[str] = []
-            stack: list[tuple[str, bool]] = [(start, False)]
+    def trouble(self, start: str | None = None) -> Trouble | None:
+        """Return why expanding the macros, or *start* alone, would never end or not soon; None if it would.
+
+        That is so if they refer to each other in a circle, double each other, or form an endless chain.
+        """
+        sizes: dict[str, tuple[int, int]] = {}  # how much work a macro is, and how long the chain is below it
+        for root in self._references if start is None else [start]:
+            path: dict[str, None] = {}
+            stack: list[tuple[str, bool]] = [(root, False)]
             while stack:
                 name, leaving = stack.pop()
                 if leaving:
-                    path.pop()
-                    done.add(name)
+                    del path[name]
+                    sizes[name] = size, depth = self._size(name, sizes)
+                    if name in self._hazards:
+                        return Trouble(self._hazards[name], (name,))
+                    if size > LARGEST:
+                        return Trouble(f"macros expand to more than {LARGEST} letters; do they double?", (name,))
+                    if depth > DEEPEST:
+                        return Trouble(f"more than {DEEPEST} macros refer to one another in a chain", (name,))
                 elif name in path:
-                    return [*path[path.index(name) :], name]
-                elif name not in done and name in self._references:
-                    path.append(name)
+                    names = list(path)
+                    return Trouble("macros refer to each other", (*names[names.index(name) :], name))
+                elif name not in sizes and name in self._references:
+                    path[name] = None
                     stack.append((name, True))
-                    stack.extend((other, False) for other in self._references[name].names)
+                    stack.extend((other, False) for other in self._references[name].uses)
         return None
+
+    def _size(self, name: str, sizes: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
+        uses = self._references[name].uses
+        below = [(times, *sizes.get(other, (1, 0))) for other, times in uses.items()]
+        size = self._lengths[name] + sum(times * part for times, part, _ in below)
+        return size, 1 + max((depth for _, _, depth in below), default=0)
 
     def reaches(self, name: str, goal: Callable[[str], bool]) -> bool:
         """Say whether the macro *name* is, or refers in the end to, one that satisfies *goal*."""

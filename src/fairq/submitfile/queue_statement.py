@@ -16,7 +16,7 @@ Mode = Literal["in", "from", "matching"]
 _KEYWORD = re.compile(r"(?:(?<=\s)|^)(in|from|matching)(?=\s|\(|\[|$)", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_.][\w.]*")
 _QUALIFIER = re.compile(r"(files|dirs|any|table)(?=\s|\(|\[|$)", re.IGNORECASE)
-_SLICE = re.compile(r"\[\s*(-?\d+)?\s*(?::\s*(-?\d+)?\s*)?(?::\s*(-?\d+)?\s*)?\]")
+_SLICE = re.compile(r"\[\s*(-?\d{1,18})?\s*(?::\s*(-?\d{1,18})?\s*)?(?::\s*(-?\d{1,18})?\s*)?\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def parse_queue(arguments: str, where: str) -> QueueStatement:
             cut = _SLICE.match(rest)
             if cut is None:
                 raise SubmitDescriptionError(
-                    where=where, problem=f"{rest.split(']')[0]}] is not a slice; write it as [first:end:step]"
+                    where=where, problem=f"{rest.split(']')[0][:60]}] is not a slice; write it as [first:end:step]"
                 )
             chosen = _as_slice(cut, where)
             rest = rest[cut.end() :].strip()

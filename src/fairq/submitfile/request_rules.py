@@ -122,7 +122,7 @@ def requirements(commands: Commands) -> Ad:
     read: frozenset[str] = frozenset()
     if own is not None:
         commands.expression("requirements", own)
-        read = _machine_attributes(own)
+        read = _machine_attributes(commands, own)
         if "requirements" in read:
             raise commands.wrong("requirements", own, "it refers to itself; did you mean $(Requirements)?")
         clauses.append(f"({own})")
@@ -192,11 +192,17 @@ def _above(value: Any, least: float) -> bool:
     return value > least if isinstance(value, int | float) else True
 
 
-def _machine_attributes(text: str) -> frozenset[str]:
+def _machine_attributes(commands: Commands, text: str) -> frozenset[str]:
     """Return the attributes, in lower case, that *text* reads and that are not said to be the job's own."""
     from fairq.engine.classad.library import library
 
-    found = library().ClassAd().externalRefs(library().ExprTree(text.replace(PROC_PLACEHOLDER, "0")))
+    classad2 = library()
+    try:
+        # As condor_submit, which puts the text into parentheses: a // would take the closing one away.
+        found = classad2.ClassAd().externalRefs(classad2.ExprTree(f"({text.replace(PROC_PLACEHOLDER, '0')})"))
+    except (classad2.ClassAdException, ValueError):
+        cure = "take comments (//) out of it, and split what is nested deeply"
+        raise commands.wrong("requirements", text, cure) from None
     names = (name.lower() for name in found)
     return frozenset(name.removeprefix("target.") for name in names if not name.startswith("my."))
 

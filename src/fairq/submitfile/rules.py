@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fairq.errors import ExpressionError, InvalidSubmitValueError
+from fairq.errors import ExpressionDepthError, ExpressionError, InvalidSubmitValueError
 from fairq.records import PROC_PLACEHOLDER, Ad
 from fairq.submitfile.commands import spellings
 from fairq.submitfile.description import Statement
@@ -89,6 +89,9 @@ class Commands:
         """Return *text*, the value of *command*, as an ad's value."""
         try:
             return value_of(text)
+        except ExpressionDepthError:
+            cure = "it is nested too deeply; use at most 150 levels of brackets and 5000 operators in a row"
+            raise self.wrong(command, text, cure) from None
         except ExpressionError as error:
             near = error.fields.get("near", text)
             raise self.wrong(

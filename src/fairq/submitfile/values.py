@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -23,8 +24,8 @@ def value_of(text: str) -> Any:
     text = text.strip()
     if _INTEGER.fullmatch(text) and -(2**63) <= int(text) < 2**63:
         return int(text)
-    if _REAL.fullmatch(text):
-        return float(text)
+    if _REAL.fullmatch(text) and math.isfinite(number := float(text)):
+        return number
     if (keyword := _KEYWORDS.get(text.lower())) is not None:
         return keyword
     if (string := _STRING.fullmatch(text)) and '"' not in string[1].replace('\\"', ""):

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from fairq import broker_errors, errors, share_errors
-from fairq.cli.app import CLOSED_PIPE, INTERRUPTED
+from fairq.cli.app import CLOSED_PIPE
 from fairq.cli.manual.roff import bold, examples, header, italic, listed, options, page, paragraphs, section, text
 from fairq.cli.manual.walk import Documented, global_options
+from fairq.interrupts import INTERRUPTED
 
 DESCRIPTION = (
     "fairq decides whose jobs run next on shared machines. It takes HTCondor's rules for it: real and effective "

@@ -26,7 +26,7 @@ def submitter_name(ad: Mapping[str, Any], accounting_domain: str) -> str:
     last ``@`` of its ``User``; ``NiceUser`` puts ``nice-user.`` before it. The letter case is kept: names
     that differ in case are different submitters.
 
-    Raises InvalidNameError if the ad names nobody, or if the name contains white space.
+    Raises InvalidNameError if the ad names nobody, or if the name contains white space or bytes that are not UTF-8.
     """
     name = _text(ad, "accountinggroup") or _text(ad, "owner")
     if not name:
@@ -38,6 +38,8 @@ def submitter_name(ad: Mapping[str, Any], accounting_domain: str) -> str:
         )
     if any(character.isspace() for character in name):
         raise InvalidNameError(what="a submitter", value=name, expected="white space is not allowed in it")
+    if any("\ud800" <= character <= "\udfff" for character in name):
+        raise InvalidNameError(what="a submitter", value=name, expected="give it in UTF-8")
     if _lookup(ad, "niceuser") is True and not is_nice(name):
         name = f"{NICE_PREFIX}.{name}"
     return f"{name}@{accounting_domain}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -10,13 +11,18 @@ from typing import Any
 from fairq.engine.classad.grammar import Unreadable, read
 from fairq.engine.classad.kinds import UNDEFINED, Absent
 from fairq.engine.classad.lexer import wrapped_integer
-from fairq.engine.classad.library import EXPR_OPEN, expression_text, library, tree
+from fairq.engine.classad.library import EXPR_OPEN, expression_text, is_unicode, library, tree
 from fairq.engine.classad.nodes import Call, ListOf, Literal, NestedAd, Node, children, depth
 from fairq.engine.classad.unparse import unparse
-from fairq.errors import ExpressionError
+from fairq.errors import ExpressionDepthError, ExpressionError
 
 SHOWN = 100  # characters of a wrong expression that a message repeats
 DEPTH = 150  # deeper trees are left to the library, which gives up at 400 levels
+DEEPEST = 5000  # levels; the library crashes on trees of some ten thousand
+BRACKETS = 150  # levels that the library surely reads; it gives up a little later
+
+_STRING = re.compile(r""" "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' """, re.DOTALL | re.VERBOSE)
+_OPERATOR = re.compile(r"[-+*/%&|^<>=!~?:.(\[{]+|\bisn?t?\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +38,15 @@ class Expression:
 
 @lru_cache(maxsize=50_000)
 def parse(text: str) -> Expression:
-    """Return *text* as an Expression; raises ExpressionError for what HTCondor's library cannot read."""
+    """Return *text* as an Expression; raises ExpressionError for what HTCondor's library cannot read.
+
+    What it reads and does not survive is refused, too: bytes that are not UTF-8, and more than DEEPEST levels.
+    """
+    if not text.isascii() and not is_unicode(text):
+        place = next(at for at, letter in enumerate(text) if not is_unicode(letter))
+        raise _refusal(text, text[max(0, place - 5) : place + 15])
+    if "\0" in text:
+        raise _refusal(text, text[max(0, text.index("\0") - 5) :][:20])
     try:
         node = read(text)
     except Unreadable as problem:
@@ -40,7 +54,10 @@ def parse(text: str) -> Expression:
         if not problem.uncertain:
             raise _refusal(text, near) from None
         return Expression(text, _read_by_library(text, near))
-    if depth(node) > DEPTH:
+    levels = depth(node)
+    if levels > DEEPEST:
+        raise _too_deep(text)
+    if levels > DEPTH:
         return Expression(text, None)
     if _has_time_literal(node):
         _read_by_library(text, text[:20])
@@ -49,6 +66,19 @@ def parse(text: str) -> Expression:
 
 def _refusal(text: str, near: str) -> ExpressionError:
     return ExpressionError(text=text if len(text) <= SHOWN else f"{text[:SHOWN]}...", near=near)
+
+
+def _too_deep(text: str) -> ExpressionDepthError:
+    return ExpressionDepthError(text=f"{text[:SHOWN]}...", near=text[:20])
+
+
+def _brackets(text: str) -> int:
+    """Return how deep the brackets of *text*, which has no strings, are nested."""
+    deepest = level = 0
+    for letter in re.findall(r"[][(){}]", text):
+        level += 1 if letter in "([{" else -1
+        deepest = max(deepest, level)
+    return deepest
 
 
 def _has_time_literal(node: Node) -> bool:
@@ -60,11 +90,14 @@ def _has_time_literal(node: Node) -> bool:
 
 def _read_by_library(text: str, near: str) -> Node | None:
     exception = library()._class_ad.ClassAdException
+    bare = _STRING.sub('""', text)
+    if len(text) > DEEPEST and sum(map(len, _OPERATOR.findall(bare))) > DEEPEST:
+        raise _too_deep(text)
     # brackets keep a text such as "1; other = 2" from being read as two attributes
     try:
         canonical = str(tree(f"({text}\n)"))
     except (exception, UnicodeError, ValueError):
-        raise _refusal(text, near) from None
+        raise (_too_deep(text) if _brackets(bare) > BRACKETS else _refusal(text, near)) from None
     try:
         node = read(canonical)
     except Unreadable:

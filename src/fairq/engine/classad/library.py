@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from types import ModuleType
@@ -12,6 +13,8 @@ from fairq.engine.classad.lexer import wrapped_integer
 
 EXPR_OPEN = "/Expr("
 EXPR_CLOSE = ")/"
+
+_NOT_UNICODE = re.compile("[\ud800-\udfff]")
 
 
 @lru_cache(maxsize=1)
@@ -38,7 +41,7 @@ def tree(text: str) -> Any:
     return library().ExprTree(text + "\n")
 
 
-def to_library(value: Any) -> Any:
+def to_library(value: Any) -> Any:  # noqa: PLR0911 - one per case
     """Return an ad's JSON-form value as what the library's ads accept."""
     text = expression_text(value)
     if text is not None:
@@ -51,6 +54,9 @@ def to_library(value: Any) -> Any:
         return [to_library(item) for item in value]
     if isinstance(value, Mapping):
         return to_ad(value)
+    if isinstance(value, str):
+        # The library crashes on bytes that are not UTF-8, which Python holds as lone surrogates.
+        return value if value.isascii() else _NOT_UNICODE.sub("\ufffd", value)
     return wrapped_integer(value) if type(value) is int else value
 
 
@@ -58,8 +64,19 @@ def to_ad(ad: Mapping[str, Any]) -> Any:
     """Return a library ad with the attributes of *ad*."""
     result = library().ClassAd()
     for name, value in ad.items():
-        result[name] = to_library(value)
+        if has_name(name):
+            result[name] = to_library(value)
     return result
+
+
+def has_name(name: str) -> bool:
+    """Tell whether the library can hold an attribute called *name*; no expression can refer to any other."""
+    return bool(name) and "\0" not in name and (name.isascii() or is_unicode(name))
+
+
+def is_unicode(text: str) -> bool:
+    """Tell whether *text* is all Unicode: without bytes that are not UTF-8, which Python holds as lone surrogates."""
+    return _NOT_UNICODE.search(text) is None
 
 
 def from_library(value: Any) -> Any:

@@ -13,7 +13,7 @@ from fairq.engine.classad.clock import at_time, reads_clock
 from fairq.engine.classad.costs import UNGUARDED, Costs
 from fairq.engine.classad.expression import Expression, expression_of, parse
 from fairq.engine.classad.kinds import ERROR, UNDEFINED
-from fairq.engine.classad.library import evaluate_tree, expression_text, library, to_library, tree
+from fairq.engine.classad.library import evaluate_tree, expression_text, has_name, library, to_library, tree
 from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.pair import Pair
 from fairq.engine.classad.references import closure
@@ -148,6 +148,8 @@ def library_ad(ad: Mapping[str, Any], now: int | None, reads_time: bool) -> Any:
     """Return *ad* as the library's, with *now* wherever it would look at the clock."""
     result = library().ClassAd()
     for name, value in ad.items():
+        if not has_name(name):
+            continue
         text = expression_text(value)
         if text is not None:
             result[name] = tree(timed_text(text, now))

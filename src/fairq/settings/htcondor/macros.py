@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from fairq.errors import HTCondorConfigError
@@ -12,6 +12,8 @@ from fairq.settings.values import to_text
 
 NAME = re.compile(r"[A-Za-z0-9_./]+")
 LONGEST_VALUE = 1_000_000
+
+_REFERENCE = re.compile(r"\$\$|\$(\w*)\(")
 
 _DEFAULTS = {
     macro: to_text(key, default)
@@ -66,9 +68,14 @@ class Macros:
         return own or self.assigned.get(name.upper())
 
     def assign(self, name: str, value: str, where: str) -> Assignment | None:
-        """Define *name*, with references to itself replaced at once; return a definition that this undoes."""
+        """Define *name*, with references to itself replaced at once; return a definition that this undoes.
+
+        Raises HTCondorConfigError if that makes a text of more than LONGEST_VALUE letters.
+        """
         former = self.assigned.get(name.upper())
         text = self._with_former(name, value)
+        if len(text) > LONGEST_VALUE:
+            raise _too_long(where)
         self.assigned[name.upper()] = Assignment(name, text, where)
         self._known.clear()
         return former if text == value else None
@@ -90,26 +97,25 @@ class Macros:
         except RecursionError:
             raise HTCondorConfigError(where=where, problem="macros are nested too deep here") from None
         except OverflowError:
-            problem = f"macros expand to more than {LONGEST_VALUE} letters here"
-            raise HTCondorConfigError(where=where, problem=problem) from None
+            raise _too_long(where) from None
 
     def _expand(self, text: str, prefix: str, within: tuple[str, ...]) -> Expansion:
-        result = Expansion("")
-        rest = 0
-        while (reference := _next_reference(text, rest)) is not None:
-            start, function, body, end = reference
-            result.text += text[rest:start]
+        parts: list[str] = []
+        blanks: dict[str, None] = {}
+        rest = length = 0
+        for start, function, body, end in _references(text):
+            parts.append(text[rest:start])
             rest = end
             found = self._resolve(function, body, prefix, within)
             if found is None:
-                result.text += text[start:end]
+                parts.append(text[start:end])
                 continue
-            result.text += found.text
-            result.blanks += found.blanks
-            if len(result.text) > LONGEST_VALUE:
+            parts.append(found.text)
+            blanks |= dict.fromkeys(found.blanks)
+            length += len(found.text)
+            if length > LONGEST_VALUE:
                 raise OverflowError
-        result.text += text[rest:]
-        return result
+        return Expansion("".join([*parts, text[rest:]]), list(blanks))
 
     def _resolve(self, function: str, body: str, prefix: str, within: tuple[str, ...]) -> Expansion | None:
         """Return what one reference stands for, None if it is none after all."""
@@ -145,25 +151,41 @@ class Macros:
         """Return *value* with references to *name* replaced by what it has been so far, unexpanded."""
         former = self.assigned.get(name.upper())
         text = former.value if former else _DEFAULTS.get(name.upper(), "")
-        result, rest = "", 0
-        while (reference := _next_reference(value, rest)) is not None:
-            start, function, body, end = reference
+        parts: list[str] = []
+        rest = length = 0
+        for start, function, body, end in _references(value):
             referred, _, default = body.partition(":")
             is_self = not function and referred.upper() == name.upper()
-            result += value[rest:start] + ((text or default) if is_self else value[start:end])
+            parts += [value[rest:start], (text or default) if is_self else value[start:end]]
             rest = end
-        return result + value[rest:]
+            length += len(parts[-1])
+            if length > LONGEST_VALUE:
+                break  # whoever asked refuses it
+        return "".join([*parts, value[rest:]])
 
 
-def _next_reference(text: str, start: int) -> tuple[int, str, str, int] | None:
-    """Return the next reference's beginning, function, body and end; ``$$(...)`` is none."""
-    for found in re.compile(r"\$\$|\$(\w*)\(").finditer(text, start):
-        if found.group() == "$$":
+def _too_long(where: str) -> HTCondorConfigError:
+    problem = f"macros expand to more than {LONGEST_VALUE} letters here; do they double each other?"
+    return HTCondorConfigError(where=where, problem=problem)
+
+
+def _references(text: str) -> Iterator[tuple[int, str, str, int]]:
+    """Yield each reference's beginning, function, body and end, outer ones only; ``$$(...)`` is none."""
+    if "$" not in text:
+        return
+    closing: dict[int, int] = {}
+    opened: list[int] = []
+    for found in re.finditer(r"[()]", text):
+        if found.group() == "(":
+            opened.append(found.start())
+        elif opened:
+            closing[opened.pop()] = found.start()
+    end = 0
+    for found in _REFERENCE.finditer(text):
+        if found.start() < end or found.group() == "$$":
             continue
-        depth = 1
-        for index in range(found.end(), len(text)):
-            depth += {"(": 1, ")": -1}.get(text[index], 0)
-            if depth == 0:
-                return found.start(), found.group(1), text[found.end() : index], index + 1
-        return None
-    return None
+        close = closing.get(found.end() - 1)
+        if close is None:
+            return
+        end = close + 1
+        yield found.start(), found.group(1), text[found.end() : close], end

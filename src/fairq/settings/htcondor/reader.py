@@ -11,6 +11,9 @@ from fairq.settings.htcondor.conditions import holds
 from fairq.settings.htcondor.lines import logical_lines
 from fairq.settings.htcondor.macros import NAME, Macros
 
+DEEPEST = 63
+"""Levels of ``if`` blocks that HTCondor reads, too."""
+
 _KEYWORD = re.compile(r"@?(use|include|error|warning)\b([^=:]*):(.*)", re.IGNORECASE | re.DOTALL)
 _CONDITIONAL = re.compile(r":?(if|elif|else|endif)(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
 _ASSIGNMENT = re.compile(r"([^\s=:]+)\s*(@=|\+[,;|&*]{0,2}=|=|:)\s*(.*)", re.DOTALL)
@@ -97,6 +100,9 @@ class Reader:
 
     def _conditional(self, word: str, condition: str, where: str) -> None:
         if word == "if":
+            if len(self._blocks) == DEEPEST:
+                problem = f"this if is nested too deeply; use at most {DEEPEST} levels"
+                raise HTCondorConfigError(where=where, problem=problem)
             outer = all(block.active for block in self._blocks)
             value = self._test("if", condition, where) if outer else False
             self._blocks.append(_Block(where, active=bool(value), done=value is not False))

@@ -1,0 +1,72 @@
+"""Reading a file that somebody named: an ordinary one, a pipe or the standard input; once, and never without end."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from functools import lru_cache
+from pathlib import Path
+from typing import BinaryIO
+
+STANDARD_INPUT = "-"
+LARGEST = 1 << 28
+"""Bytes of the largest text that is read as a whole."""
+
+_CHUNK = 1 << 20
+
+
+def standard_input() -> BinaryIO:
+    """Return the standard input; raises OSError if it is closed, as by ``<&-``."""
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, "it is closed")
+    return sys.stdin.buffer
+
+
+def too_large() -> OSError:
+    """Return the error of a text that has more than LARGEST bytes, or no end."""
+    return OSError(errno.EFBIG, f"it has no end, or more than {LARGEST >> 20} MiB")
+
+
+def read_bytes(name: str | Path) -> bytes:
+    """Return the content of the file *name*, ``-`` is the standard input.
+
+    Of what holds a zero byte, and so is no text, only the beginning is returned. Raises OSError, also for a file of
+    more than LARGEST bytes, or ValueError for what cannot be a name.
+    """
+    if str(name) == STANDARD_INPUT:
+        return _all_of(standard_input())
+    with Path(name).open("rb", buffering=0) as stream:
+        return _all_of(stream)
+
+
+def read_once(file: Path) -> bytes:
+    """Return the content of *file* as `read_bytes` does; a pipe is remembered, for it can be read only once."""
+    found = file.stat()
+    if stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode):
+        return read_bytes(file)
+    return _remembered(os.fspath(file), found.st_dev, found.st_ino)
+
+
+def read_text_once(file: Path) -> str:
+    """Return the content of *file*, which is UTF-8, with plain line ends; raises OSError or ValueError."""
+    return read_once(file).decode().replace("\r\n", "\n").replace("\r", "\n")
+
+
+@lru_cache(maxsize=16)
+def _remembered(name: str, _device: int, _number: int) -> bytes:
+    return read_bytes(Path(name))
+
+
+def _all_of(stream: BinaryIO) -> bytes:
+    pieces = []
+    size = 0
+    while piece := stream.read(_CHUNK):
+        pieces.append(piece)
+        size += len(piece)
+        if b"\0" in piece:
+            break
+        if size > LARGEST:
+            raise too_large()
+    return b"".join(pieces)
