@@ -66,7 +66,7 @@ def check(invocation: Invocation, output: Output) -> None:
     if found:
         faults = "1 fault" if len(found) == 1 else f"{len(found)} faults"
         raise FairqError(message=f"{faults} found in {place.path}; see them above, or put a backup in its place")
-    invocation.note(f"{place.path} " + ("does not exist yet" if place.size is None else "is sound"))
+    invocation.note(f"{place.path} is sound")
 
 
 @app.command(
