@@ -56,13 +56,30 @@ def user_name(number: int) -> str:
         return str(number)
 
 
+def sweep(directory: Path) -> None:
+    """Remove the drafts of killed processes of this user: those that nobody has locked."""
+    with os.scandir(directory) as entries:
+        found = [Path(entry.path) for entry in entries if _DRAFT.fullmatch(entry.name)]
+    for place in found:
+        with suppress(OSError):
+            descriptor = os.open(place, _DIRECTORY)
+            try:
+                about = os.fstat(descriptor)
+                private = about.st_uid == os.geteuid() and not about.st_mode & 0o077
+                if private and _locked(descriptor) and is_at(descriptor, place):
+                    _clear(descriptor)
+                    place.rmdir()
+            finally:
+                os.close(descriptor)
+
+
 @contextmanager
 def draft(directory: Path) -> Iterator[Path]:
     """Make a directory inside *directory* that nobody else may enter; it is removed afterwards with its files.
 
     What killed processes of the same user left behind in *directory* is removed, too. Raises OSError.
     """
-    _sweep(directory)
+    sweep(directory)
     place, descriptor = _made(directory)
     try:
         yield place
@@ -162,12 +179,11 @@ def _made(directory: Path) -> tuple[Path, int]:
         place = directory / f".fairq-{os.urandom(8).hex()}.draft"
         try:
             place.mkdir(0o700)
-            descriptor = os.open(place, _DIRECTORY)
         except FileExistsError:
             continue
+        try:
+            descriptor = os.open(place, _DIRECTORY)
         except FileNotFoundError:
-            if not directory.exists():
-                raise
             continue  # another process took it for a left over one before it was locked
         if _locked(descriptor) is not False and is_at(descriptor, place):
             return place, descriptor
@@ -183,23 +199,6 @@ def _locked(descriptor: int) -> bool | None:
     except OSError:
         return None
     return True
-
-
-def _sweep(directory: Path) -> None:
-    """Remove the drafts of killed processes of this user: those that nobody has locked."""
-    with os.scandir(directory) as entries:
-        found = [Path(entry.path) for entry in entries if _DRAFT.fullmatch(entry.name)]
-    for place in found:
-        with suppress(OSError):
-            descriptor = os.open(place, _DIRECTORY)
-            try:
-                about = os.fstat(descriptor)
-                private = about.st_uid == os.geteuid() and not about.st_mode & 0o077
-                if private and _locked(descriptor) and is_at(descriptor, place):
-                    _clear(descriptor)
-                    place.rmdir()
-            finally:
-                os.close(descriptor)
 
 
 def _clear(descriptor: int) -> None:

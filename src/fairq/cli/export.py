@@ -53,8 +53,8 @@ def export(
     """Write the whole state as one JSON document, or a part of it as HTCondor's own dumps.
 
     What is written can be given to fairq import, which brings back what was there. A FILE that exists is
-    replaced when all is written, not before. A slot that runs a job is shown with the attributes that a
-    claimed slot advertises (State, RemoteUser, JobId and so on).
+    replaced when all is written, not before, and keeps its mode. A new one is no more open than the state. A slot
+    that runs a job is shown with the attributes that a claimed slot advertises (State, RemoteUser, JobId and so on).
     """
     chosen: list[Subject] = []
     if slots:
@@ -96,8 +96,9 @@ def _target(name: str | None, state: Path) -> Iterator[IO[str]]:
             raise UnwritableExportError(
                 target=name, reason="it is the state itself", cure="name another file with --output"
             )
-        if target.exists() and not target.is_file():
-            with target.open("w", encoding="utf-8") as stream, _spooled(stream) as spool:
+        # Not the target: where the link /dev/stdout leads to may be a pipe, which has no path.
+        if Path(name).exists() and not Path(name).is_file():
+            with Path(name).open("w", encoding="utf-8") as stream, _spooled(stream) as spool:
                 yield spool
             return
         with files.replacing(target, _mode(state)) as draft:

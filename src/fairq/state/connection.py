@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairq.errors import BackupError
+from fairq.files import sweep
 from fairq.state.copy import keep_copy, write_copy
 from fairq.state.cycle_lock import cycle_lock
 from fairq.state.failures import BUSY_CODES, mapped, primary_code
@@ -80,6 +81,9 @@ def writing(path: Path, wait: float = WAIT) -> Iterator[State]:
     with mapped(path, wait), ExitStack() as open_files:
         connection, opened = _begin_writing(path, Patience(wait, path), open_files)
         version = identify(connection, path)
+        if not version:
+            # The one that made the file may have been killed before it had cleared up.
+            sweep(path.parent)
         kept = False
         try:
             if 0 < version < len(MIGRATIONS):
