@@ -39,8 +39,8 @@ class StateError(FairqError):
 
 
 class StateLockedError(FairqError):
-    """the state file {state} is locked by another process, still so after {wait:g} seconds; nothing was \
-    done; try again when that process has ended (to find it: fuser {state})"""
+    """{what} is locked by another process, still so after {wait:g} seconds; nothing was done; try again when \
+    that process has ended (to find it: fuser {place})"""
 
     exit_code = 4
 

@@ -107,7 +107,8 @@ def _free_disk(directory: Path) -> int:
 
 def _gpus() -> tuple[Gpu, ...]:
     tool = shutil.which("nvidia-smi")
-    if tool is not None:
+    # PATH may hold the current directory: nothing is run from there.
+    if tool is not None and Path(tool).is_absolute():
         try:
             output = subprocess.run(
                 [tool, f"--query-gpu={_NVIDIA_FIELDS}", "--format=csv,noheader,nounits"],

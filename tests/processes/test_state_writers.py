@@ -38,7 +38,7 @@ def run_all(*commands: list[str]) -> None:
 def test_twenty_first_commands_at_once_are_all_recorded(state: Path) -> None:
     """None finds half a state, though the file does not exist when they begin."""
     names = [f"user{number}@x" for number in range(WRITERS)]
-    fairq = [sys.executable, "-m", "fairq", "--state", str(state), "userprio", "--setfactor"]
+    fairq = [sys.executable, "-m", "fairq", "-q", "--state", str(state), "userprio", "--setfactor"]
     run_all(*([*fairq, name, "5"] for name in names))
     with reading(state) as opened:
         assert {entry.subject for entry in history.load(opened)} == set(names)

@@ -50,7 +50,8 @@ def test_a_killed_submit_queued_all_or_nothing_and_the_next_one_completes(
             wait_for(journal, submit)
             time.sleep(0.02 if moment == "written" else 0)
         submit.kill()
-    sound(run, state)
+    if not first or state.exists():
+        sound(run, state)
     jobs = queued(run, state)
     assert len(jobs) in (before, before + PROCS)
     with start(state, "submit", description, "--now", NOW) as again:
@@ -65,8 +66,8 @@ def test_twenty_submitters_and_two_crons_at_once_lose_and_double_nothing(run: Ru
     """What is matched meanwhile runs once, what is not still waits; the next cycle matches the rest."""
     assert run("--state", state, "slots", "add", "node", "--count", "30", "--memory", "2GB", "--now", NOW).code == 0
     words = ["--count", "3", "--now", NOW, "--", "/bin/sleep", "60"]
-    submits = [start(state, "submit", "--accounting-group-user", f"user{n}", *words) for n in range(20)]
-    cycles = [start(state, "negotiate", "--now", NOW) for _ in range(2)]
+    submits = [start(state, "-q", "submit", "--accounting-group-user", f"user{n}", *words) for n in range(20)]
+    cycles = [start(state, "-q", "negotiate", "--now", NOW) for _ in range(2)]
     for process in submits:
         assert (process.communicate(timeout=120)[1], process.returncode) == ("", 0)
     for process in cycles:

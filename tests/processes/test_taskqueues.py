@@ -29,11 +29,11 @@ from fairq.cli.app import main
 state, site = sys.argv[1:3]
 got = []
 for number, count in enumerate(sys.argv[3:]):
-    words = ["--state", state, "taskqueues", "match", "--site", site, "--cputime", "90000", "--count", count, "--json"]
+    words = ["-q", "--state", state, "taskqueues", "match", "--site", site, "--cputime", "90000", "--json"]
     out = io.StringIO()
     out.reconfigure = lambda **_: None
     with contextlib.redirect_stdout(out):
-        code = main([*words, "--pilot", f"{site}-{number}"])
+        code = main([*words, "--pilot", f"{site}-{number}", "--count", count])
     assert code == 0, code
     got += [match["job"] for match in json.loads(out.getvalue())["matches"]]
 print(json.dumps(got))

@@ -35,8 +35,8 @@ def test_a_backup_waits_for_no_writer(state: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["file", "link", "directory"])
 def test_what_is_there_is_never_overwritten(state: Path, tmp_path: Path, kind: str) -> None:
-    with writing(state):
-        pass
+    with writing(state) as opened:
+        fill(opened)
     target = tmp_path / "target"
     if kind == "file":
         target.write_text("precious")
@@ -51,8 +51,8 @@ def test_what_is_there_is_never_overwritten(state: Path, tmp_path: Path, kind: s
 
 
 def test_a_place_that_cannot_be_written_is_named(state: Path, tmp_path: Path) -> None:
-    with writing(state):
-        pass
+    with writing(state) as opened:
+        fill(opened)
     with pytest.raises(BackupError, match=r"no/copy\.db: No such file or directory"):
         backup(state, tmp_path / "no" / "copy.db")
 

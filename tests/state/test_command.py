@@ -49,9 +49,12 @@ class TestCheck:
         assert (ended.code, ended.out, ended.err) == (0, "", f"{filled} is sound\n")
         assert run("-q", "state", "check", "--state", filled).err == ""
 
-    def test_a_state_that_does_not_exist_is_not_created(self, run: Run, state: Path) -> None:
+    def test_a_state_that_does_not_exist_is_an_error_and_not_created(self, run: Run, state: Path) -> None:
         ended = run("state", "check", "--state", state)
-        assert (ended.code, ended.err) == (0, f"{state} does not exist yet\n")
+        assert (ended.code, ended.out) == (3, "")
+        assert ended.err == (
+            f"fairq: the state file {state} cannot be used: it does not exist; name the file with --state\n"
+        )
         assert not state.exists()
 
     def test_every_fault_is_a_line_and_the_exit_code_is_1(self, run: Run, filled: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import stat
 import threading
 from collections.abc import Callable
 from contextlib import closing
@@ -56,11 +57,54 @@ class TestNoFileYet:
             assert meta.get(opened, "cycle") == "1"
         assert [path.name for path in state.parent.iterdir()] == [state.name]
 
-    def test_a_first_write_that_fails_leaves_an_empty_state(self, state: Path) -> None:
-        with pytest.raises(ZeroDivisionError), writing(state):
+    def test_a_first_write_that_fails_leaves_no_file(self, state: Path) -> None:
+        with pytest.raises(ZeroDivisionError), writing(state) as opened:
+            fill(opened)
             _ = 1 / 0
-        with reading(state) as opened:
+        assert list(state.parent.iterdir()) == []
+
+    def test_a_first_write_of_nothing_leaves_no_file(self, state: Path) -> None:
+        with writing(state) as opened:
             assert meta.get(opened, "cycle") is None
+        assert list(state.parent.iterdir()) == []
+
+    def test_a_first_write_shows_nothing_before_its_end(self, state: Path) -> None:
+        with writing(state) as opened:
+            meta.set(opened, "cycle", "1")
+            with reading(state, wait=0) as reader:
+                assert meta.get(reader, "cycle") is None
+        with reading(state) as reader:
+            assert meta.get(reader, "cycle") == "1"
+
+    def test_who_waits_for_a_first_write_that_fails_makes_the_file_himself(self, state: Path) -> None:
+        """The file that the other one has locked is gone by then: what is written to it would be lost."""
+        waiting = threading.Event()
+
+        def second() -> None:
+            waiting.set()
+            with writing(state) as opened:
+                meta.set(opened, "cycle", "2")
+
+        thread = threading.Thread(target=second)
+        with pytest.raises(ZeroDivisionError), writing(state) as opened:
+            meta.set(opened, "cycle", "1")
+            thread.start()
+            waiting.wait()
+            _ = 1 / 0
+        thread.join()
+        with reading(state) as opened:
+            assert meta.get(opened, "cycle") == "2"
+        assert list(state.parent.iterdir()) == [state]
+
+    @pytest.mark.parametrize("umask, mode", [(0o002, 0o664), (0o022, 0o644), (0o077, 0o600)])
+    def test_its_mode_is_that_of_the_umask(self, state: Path, umask: int, mode: int) -> None:
+        former = os.umask(umask)
+        try:
+            with writing(state) as opened:
+                fill(opened)
+        finally:
+            os.umask(former)
+        assert stat.S_IMODE(state.stat().st_mode) == mode
 
     def test_a_file_of_length_zero_is_a_new_state(self, state: Path) -> None:
         state.touch()
@@ -232,8 +276,8 @@ class TestSchemas:
     def test_the_copy_never_takes_the_place_of_an_earlier_one(
         self, state: Path, upgrade: Callable[[str], None]
     ) -> None:
-        with writing(state):
-            pass
+        with writing(state) as opened:
+            meta.set(opened, "cycle", "1")
         earlier = state.with_name(f"state.db.schema{len(MIGRATIONS)}")
         earlier.write_text("precious")
         upgrade("INSERT INTO meta VALUES ('later', 'yes')")

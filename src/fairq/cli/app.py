@@ -99,10 +99,13 @@ def _run(words: list[str]) -> int:
 
     from fairq.cli.invocation import Invocation
     from fairq.cli.tree import Root
+    from fairq.waiting import LISTENER
 
     root = Root()
+    invocation = Invocation(arguments=words)
+    LISTENER.set(invocation.note_wait)
     try:
-        with root.make_context("fairq", words, obj=Invocation(arguments=words)) as context:
+        with root.make_context("fairq", words, obj=invocation) as context:
             interrupts.as_usual()
             root.invoke(context)
     except typer.Exit as end:

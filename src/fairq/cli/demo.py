@@ -35,9 +35,11 @@ def demo(
     """
     import tempfile
 
+    from fairq import files
+
     if keep is None:
-        with tempfile.TemporaryDirectory(prefix="fairq-demo-") as scratch:
-            _play(invocation, Path(scratch))
+        with files.draft(Path(tempfile.gettempdir())) as scratch:
+            _play(invocation, scratch)
         return
     try:
         keep.mkdir(parents=True)
@@ -53,10 +55,11 @@ def _play(invocation: Invocation, scratch: Path) -> None:
     import subprocess
     import sys
 
+    from fairq import files
     from fairq.steps.demo import SCENES, SETTINGS
 
     settings = scratch / "fairq.toml"
-    settings.write_text(SETTINGS)
+    files.write(settings, SETTINGS.encode())
     environment = {
         **{name: value for name, value in invocation.environment.items() if not name.startswith("FAIRQ_")},
         "FAIRQ_STATE": str(scratch / "state.db"),
@@ -66,7 +69,8 @@ def _play(invocation: Invocation, scratch: Path) -> None:
         lines = [scene.told, f"$ {shlex.join(['fairq', *scene.words])}"]
         emit(View(text="\n".join([""] * bool(number) + lines)), Output())
         sys.stdout.flush()
-        ended = subprocess.run([sys.executable, "-m", "fairq", *scene.words], env=environment, check=False)
+        # -P: nothing is imported from the directory that the user happens to be in.
+        ended = subprocess.run([sys.executable, "-P", "-m", "fairq", *scene.words], env=environment, check=False)
         if ended.returncode:
             reason = f"'fairq {shlex.join(scene.words)}' ended with {ended.returncode}"
             raise DemoError(reason=reason, cure="see what it said above")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import os
+import io
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from fairq import files
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from fairq.steps.export import Subject
 
 app = App()
+
+_IN_MEMORY = 16 * 1024**2
+"""Bytes of output that are collected in memory; what is more goes to an unnamed temporary file."""
 
 
 @app.command(
@@ -48,8 +53,8 @@ def export(
     """Write the whole state as one JSON document, or a part of it as HTCondor's own dumps.
 
     What is written can be given to fairq import, which brings back what was there. A FILE that exists is
-    replaced when all is written, not before. A slot that runs a job is shown with the attributes that a
-    claimed slot advertises (State, RemoteUser, JobId and so on).
+    replaced when all is written, not before, and keeps its mode. A new one is no more open than the state. A slot
+    that runs a job is shown with the attributes that a claimed slot advertises (State, RemoteUser, JobId and so on).
     """
     chosen: list[Subject] = []
     if slots:
@@ -64,47 +69,74 @@ def export(
         raise UsageError(message="--json and --long exclude each other; give one of them")
     if long and not chosen:
         raise UsageError(message="--long goes with --slots, --jobs or --accounting; the whole state is JSON")
-    with _target(output, invocation.state_path) as stream:
+    state = invocation.state_path
+    with _target(output, state) as stream:
         if chosen:
             from fairq.steps.export import export_dump
 
-            time = invocation.now(now)
-            export_dump(invocation.state_path, chosen[0], stream, long=long, now=time)
+            export_dump(state, chosen[0], stream, long=long, now=invocation.now(now))
         else:
             from fairq.steps.export_document import export_document
 
-            export_document(invocation.state_path, stream)
+            export_document(state, stream)
 
 
 @contextlib.contextmanager
 def _target(name: str | None, state: Path) -> Iterator[IO[str]]:
     """Open where to write to, which is never *state* itself; a file takes its place only once it is complete."""
     if name is None or name == "-":
-        yield sys.stdout
+        with _spooled(sys.stdout) as spool:
+            yield spool
         return
     if not name:
         raise UsageError(message="--output is empty; give a file, or - for stdout")
     try:
-        target = Path(name).resolve()
+        target = files.followed(Path(name))
         if target == state.resolve():
             raise UnwritableExportError(
                 target=name, reason="it is the state itself", cure="name another file with --output"
             )
-        if target.exists() and not target.is_file():
-            with target.open("w", encoding="utf-8") as stream:
-                yield stream
+        # Not the target: where the link /dev/stdout leads to may be a pipe, which has no path.
+        if Path(name).exists() and not Path(name).is_file():
+            with Path(name).open("w", encoding="utf-8") as stream, _spooled(stream) as spool:
+                yield spool
             return
-        draft = target.with_name(f".{target.name}.{os.getpid()}")
-        try:
-            with draft.open("w", encoding="utf-8") as stream:
-                yield stream
-                stream.flush()
-                os.fsync(stream.fileno())
-            draft.replace(target)
-        finally:
-            draft.unlink(missing_ok=True)
+        with files.replacing(target, _mode(state)) as draft:
+            text = io.TextIOWrapper(draft, encoding="utf-8")
+            yield text
+            text.detach()
     except (OSError, ValueError) as failure:
         reason = getattr(failure, "strerror", None) or str(failure)
         raise UnwritableExportError(
             target=name, reason=reason[0].lower() + reason[1:], cure="name another file with --output"
         ) from None
+
+
+@contextlib.contextmanager
+def _spooled(stream: IO[str]) -> Iterator[IO[str]]:
+    """Collect what is written, without a name on the disk if it is much, and hand it on to *stream* at the end.
+
+    A reader of *stream* may be slow, as a pager is, and nobody can write to the state while it is read.
+    """
+    from tempfile import SpooledTemporaryFile, gettempdir
+
+    with SpooledTemporaryFile(_IN_MEMORY) as spool:
+        text = io.TextIOWrapper(cast(IO[bytes], spool), encoding="utf-8", errors="surrogatepass", newline="")
+        try:
+            yield text
+            text.seek(0)
+        except OSError as failure:
+            raise UnwritableExportError(
+                target=f"a temporary file in {gettempdir()}",
+                reason=failure.strerror or failure,
+                cure="free some space, or name another directory with TMPDIR",
+            ) from None
+        shutil.copyfileobj(text, stream)
+
+
+def _mode(state: Path) -> int:
+    """The mode of a new file, less the umask: what is in the state is shown to nobody who may not read it."""
+    try:
+        return state.stat().st_mode & files.NEW_MODE
+    except OSError:
+        return files.NEW_MODE

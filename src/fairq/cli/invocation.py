@@ -16,6 +16,10 @@ from fairq.records import Actor
 if TYPE_CHECKING:
     from fairq.settings import Settings
     from fairq.steps.config import Place
+    from fairq.waiting import Holder
+
+_LONGEST_COMMAND = 120
+"""Characters of another process's command line that a note quotes."""
 
 
 def operating_system_user() -> str:
@@ -105,6 +109,15 @@ class Invocation:
         """Tell the user something beside the data: a line on stderr, unless ``--quiet``."""
         if not self.quiet:
             sys.stderr.write(text + "\n")
+
+    def note_wait(self, place: Path, holders: Sequence[Holder]) -> None:
+        """Tell the user that this run waits for the lock on *place*, and which processes are known to hold it."""
+        from fairq.cli.output.text import escape
+
+        known = [
+            f"process {one.process}" + f" ({one.command[:_LONGEST_COMMAND]})" * bool(one.command) for one in holders
+        ]
+        self.note(escape(f"waiting for {place}, which is locked by {', '.join(known) or 'another process'}"))
 
     def detail(self, text: str) -> None:
         """Tell what only ``--verbose`` wants to know, on stderr."""

@@ -51,7 +51,8 @@ def check(invocation: Invocation, output: Output) -> None:
 
     Prints one line for every fault and ends with 1 if there is any. Looked at are the file as SQLite sees
     it, references to records that are not there, jobs that are there twice, claims on slots for jobs that do
-    not run, running jobs without a slot, and the use that the accounting has recorded beside the claims.
+    not run, running jobs without a slot, and the use that the accounting has recorded beside the claims. A file that
+    does not exist is an error.
     """
     from fairq.steps.state import check_state, locate
 
@@ -66,7 +67,7 @@ def check(invocation: Invocation, output: Output) -> None:
     if found:
         faults = "1 fault" if len(found) == 1 else f"{len(found)} faults"
         raise FairqError(message=f"{faults} found in {place.path}; see them above, or put a backup in its place")
-    invocation.note(f"{place.path} " + ("does not exist yet" if place.size is None else "is sound"))
+    invocation.note(f"{place.path} is sound")
 
 
 @app.command(
@@ -82,7 +83,7 @@ def backup(
     """Copy the state to a new file while others go on working with it.
 
     The copy is the state at one instant, is complete as soon as it is there under its name, and is itself a
-    state file: put it in the place of the state, or look at it with --state.
+    state file: put it in the place of the state, or look at it with --state. It has the state's mode and owner.
     """
     from fairq.steps.state import back_up
 

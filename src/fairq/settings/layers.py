@@ -33,7 +33,7 @@ def layers(config: Path | None, state: Path | None, environ: Mapping[str, str]) 
     from platformdirs import site_config_path
 
     found = [Layer("site", site_config_path("fairq") / FILE_NAME), Layer("user", _user_file())]
-    if state is not None:
+    if state is not None and _is_reachable(beside(state)):
         found.append(Layer("state", beside(state)))
     return found
 
@@ -50,6 +50,17 @@ def destination(config: Path | None, state: Path | None, environ: Mapping[str, s
 def beside(state: Path) -> Path:
     """Return the settings file that belongs to the state file *state*."""
     return Path(f"{state}.toml")
+
+
+def _is_reachable(file: Path) -> bool:
+    """Return whether *file* can be there; if not, neither can the state beside it, which says why when it is opened."""
+    try:
+        file.lstat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def _user_file() -> Path:

@@ -6,26 +6,25 @@ system that cannot be written.
 
 from __future__ import annotations
 
+import os
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
-from itertools import chain, count
 from pathlib import Path
 
 from fairq.errors import BackupError
-from fairq.state.copy import write_copy
+from fairq.files import sweep
+from fairq.state.copy import keep_copy, write_copy
 from fairq.state.cycle_lock import cycle_lock
 from fairq.state.failures import BUSY_CODES, mapped, primary_code
-from fairq.state.location import exists, prepare_for_writing, resolve
+from fairq.state.first_write import create_unborn, remove_unborn
+from fairq.state.location import check_journal, exists, prepare_for_writing, resolve, resolve_for_writing
 from fairq.state.migrations import identify, migrate
 from fairq.state.schema import MIGRATIONS
+from fairq.waiting import WAIT, Patience
 
-__all__ = ["WAIT", "State", "backup", "cycle_lock", "reading", "writing"]
-
-WAIT = 60.0
-"""Seconds a command waits for another one's lock before it gives up."""
+__all__ = ["State", "backup", "cycle_lock", "in_memory", "reading", "writing"]
 
 _NAP = 0.5
 """Seconds SQLite sleeps for a lock at a stretch; between two of them Ctrl-C is heard."""
@@ -56,9 +55,9 @@ def reading(path: Path, wait: float = WAIT) -> Iterator[State]:
         StateError and its kin (exit codes 3 to 10): the file cannot be used; it is untouched.
     """
     path = resolve(path)
-    patience = _Patience(wait)
+    patience = Patience(wait, path)
     with mapped(path, wait), ExitStack() as open_files:
-        connection = open_files.enter_context(_connected(path, patience) if exists(path) else _in_memory())
+        connection = _opened(path, patience, open_files) or open_files.enter_context(_memory())
         version = _begin_reading(connection, path, patience)
         if version < len(MIGRATIONS):
             connection = open_files.enter_context(_upgraded_copy(connection, version))
@@ -71,95 +70,141 @@ def writing(path: Path, wait: float = WAIT) -> Iterator[State]:
     """Change the state in one transaction: all of the body's writes are kept, or none if it raises.
 
     The write lock is taken at once, waiting at most *wait* seconds. The file and its directories are
-    created on first use; an older file is brought to today's schema, a copy of it left beside it.
+    created on first use, and the file is gone again if the body raises or writes nothing; an older file is brought
+    to today's schema, a copy of it left beside it.
 
     Raises:
         StateLockedError: another process kept the lock all the while.
         StateError and its kin (exit codes 3 to 10): the file cannot be used; it is as it was.
     """
-    path = resolve(path)
-    prepare_for_writing(path)
-    patience = _Patience(wait)
-    with mapped(path, wait), _connected(path, patience, create=True) as connection:
-        patience.execute(connection, "BEGIN IMMEDIATE")
+    path = resolve_for_writing(path)
+    with mapped(path, wait), ExitStack() as open_files:
+        connection, opened = _begin_writing(path, Patience(wait, path), open_files)
+        version = identify(connection, path)
+        if not version:
+            # The one that made the file may have been killed before it had cleared up.
+            sweep(path.parent)
+        kept = False
         try:
-            version = identify(connection, path)
             if 0 < version < len(MIGRATIONS):
-                _keep_copy(path, version, patience)
+                _keep_copy(path, version, wait)
             migrate(connection, version)
+            before = connection.total_changes
             # A step whose changes outgrow SQLite's cache locks readers out before its end: wait for them.
             connection.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
             yield State(connection, path)
             connection.execute(f"PRAGMA busy_timeout = {int(_NAP * 1000)}")
-            _Patience(wait).execute(connection, "COMMIT")
-        except BaseException:
+            if version or connection.total_changes > before:
+                _patiently(connection, "COMMIT", Patience(wait, path))
+                kept = True
+        finally:
             # SQLite has rolled back by itself after some errors, as a full disk.
             if connection.in_transaction:
                 connection.rollback()
-            raise
+            if not (version or kept):
+                remove_unborn(connection, path, opened)
+
+
+@contextmanager
+def in_memory() -> Iterator[State]:
+    """Write to an empty state that no file holds, to see what would come of it."""
+    with mapped(Path(":memory:"), 0), _memory() as connection:
+        connection.execute("BEGIN")
+        migrate(connection, 0)
+        yield State(connection, Path(":memory:"))
 
 
 def backup(path: Path, target: Path, wait: float = WAIT) -> None:
     """Copy the state as it is now to *target*, a new file, while others may go on working with it.
 
-    The copy has the schema of the file. It appears whole, or not at all.
+    The copy has the schema of the file, its mode and its owner. It appears whole, or not at all.
 
     Raises:
         BackupError: there is no state file, *target* exists already or cannot be written.
         StateError and its kin (exit codes 3 to 10): the state file cannot be used.
     """
     path = resolve(path)
-    if not exists(path):
-        raise BackupError(target=target, reason=f"the state file {path} does not exist")
-    patience = _Patience(wait)
-    with mapped(path, wait), _connected(path, patience) as connection:
+    patience = Patience(wait, path)
+    with mapped(path, wait), ExitStack() as open_files:
+        connection = _opened(path, patience, open_files)
+        if connection is None:
+            raise BackupError(target=target, reason=f"the state file {path} does not exist")
         _begin_reading(connection, path, patience)
-        write_copy(connection, target)
+        write_copy(connection, target, path)
 
 
-class _Patience:
-    """Executes statements that others' locks may hold up, until the time is over."""
-
-    def __init__(self, wait: float) -> None:
-        self._deadline = time.monotonic() + wait
-
-    def execute(self, connection: sqlite3.Connection, statement: str) -> None:
-        while True:
-            try:
-                connection.execute(statement).fetchone()
-                return
-            except sqlite3.Error as error:
-                if primary_code(error) not in BUSY_CODES or time.monotonic() >= self._deadline:
-                    raise
+def _patiently(connection: sqlite3.Connection, statement: str, patience: Patience) -> None:
+    """Execute a *statement* that others' locks may hold up."""
+    while True:
+        try:
+            connection.execute(statement).fetchone()
+            return
+        except sqlite3.Error as error:
+            if primary_code(error) not in BUSY_CODES or not patience.lasts():
+                raise
 
 
-@contextmanager
-def _connected(path: Path, patience: _Patience, *, create: bool = False) -> Iterator[sqlite3.Connection]:
-    # Mode rw even for reading: what a killed writer left half-done must be undone before it is read.
-    # SQLite opens a file that may not be written for reading by itself.
-    uri = f"{path.as_uri()}?mode={'rwc' if create else 'rw'}"
-    with closing(sqlite3.connect(uri, uri=True, timeout=_NAP, isolation_level=None)) as connection:
+def _opened(path: Path, patience: Patience, open_files: ExitStack) -> sqlite3.Connection | None:
+    """Open the file at *path*, which *open_files* closes; None if there is none."""
+    while exists(path):
+        check_journal(path)
+        # Mode rw even for reading: what a killed writer left half-done must be undone before it is read.
+        # SQLite opens a file that may not be written for reading by itself.
+        uri = f"{path.as_uri()}?mode=rw"
+        try:
+            connection = sqlite3.connect(uri, uri=True, timeout=_NAP, isolation_level=None)
+        except sqlite3.OperationalError:
+            if path.exists():
+                raise
+            continue  # it was that of a first write that failed a moment ago
+        open_files.enter_context(closing(connection))
         for pragma in _BEHAVIOUR:
-            patience.execute(connection, pragma)
-        yield connection
+            _patiently(connection, pragma, patience)
+        return connection
+    return None
 
 
-def _in_memory() -> closing[sqlite3.Connection]:
+def _begin_writing(
+    path: Path, patience: Patience, open_files: ExitStack
+) -> tuple[sqlite3.Connection, os.stat_result]:
+    """Return a connection that holds the write lock of the file at *path*, and what file that is."""
+    while True:
+        prepare_for_writing(path)
+        if not exists(path):
+            create_unborn(path)
+        with ExitStack() as attempt:
+            try:
+                before = path.stat()
+                connection = _opened(path, patience, attempt)
+                # The same file before and after it was opened: that one was opened.
+                if connection is None or not os.path.samestat(before, path.stat()):
+                    continue
+                _patiently(connection, "BEGIN IMMEDIATE", patience)
+                # While this process waited, a first write may have failed and its file be gone.
+                if not os.path.samestat(before, path.stat()):
+                    continue
+            except FileNotFoundError:
+                continue
+            open_files.push(attempt.pop_all())
+            return connection, before
+
+
+def _memory() -> closing[sqlite3.Connection]:
     return closing(sqlite3.connect(":memory:", isolation_level=None))
 
 
-def _begin_reading(connection: sqlite3.Connection, path: Path, patience: _Patience) -> int:
+def _begin_reading(connection: sqlite3.Connection, path: Path, patience: Patience) -> int:
     """Take a snapshot and return its schema number."""
     connection.execute("BEGIN")
     # The transaction's snapshot is that of its first read.
-    patience.execute(connection, "SELECT 1 FROM sqlite_master LIMIT 1")
+    _patiently(connection, "SELECT 1 FROM sqlite_master LIMIT 1", patience)
     return identify(connection, path)
 
 
 @contextmanager
 def _upgraded_copy(connection: sqlite3.Connection, version: int) -> Iterator[sqlite3.Connection]:
     """Open a copy in memory at today's schema, so that an older file is read without being changed."""
-    with _in_memory() as copy:
+    with _memory() as copy:
         if version:
             connection.backup(copy)
         connection.rollback()
@@ -168,9 +213,8 @@ def _upgraded_copy(connection: sqlite3.Connection, version: int) -> Iterator[sql
         yield copy
 
 
-def _keep_copy(path: Path, version: int, patience: _Patience) -> None:
-    """Leave a copy of an older file beside it, under a name that is free."""
-    names = chain([f"{path.name}.schema{version}"], (f"{path.name}.schema{version}-{n}" for n in count(2)))
-    target = next(place for place in map(path.with_name, names) if not place.exists())
-    with _connected(path, patience) as source:
-        write_copy(source, target)
+def _keep_copy(path: Path, version: int, wait: float) -> None:
+    with ExitStack() as open_files:
+        source = _opened(path, Patience(wait, path), open_files)
+        if source is not None:
+            keep_copy(source, path, version)

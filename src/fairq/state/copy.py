@@ -2,45 +2,83 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from itertools import chain, count
 from pathlib import Path
 
+from fairq import files
 from fairq.errors import BackupError
 
 
-def write_copy(source: sqlite3.Connection, target: Path) -> None:
+def write_copy(source: sqlite3.Connection, target: Path, original: Path | None = None) -> None:
     """Copy the database *source* to *target*, a new file, by SQLite's online backup.
+
+    It has the mode and owner of the file *original*; without one the mode that the umask gives.
 
     Raises:
         BackupError: *target* exists already or cannot be written; what was there is untouched.
     """
-    if os.path.lexists(target):
-        raise BackupError(target=target, reason="a file of this name exists already; choose another name")
-    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    with _reported(target):
+        if os.path.lexists(target):
+            raise FileExistsError
+        with _copied(source, target.parent, original) as copy:
+            files.publish(copy, target)
+
+
+def keep_copy(source: sqlite3.Connection, path: Path, version: int) -> None:
+    """Leave a copy of the state *path* of schema *version* beside it, under a name that is free.
+
+    None is added if the last one is the same, as after an upgrade that was interrupted. Raises BackupError.
+    """
+    first = path.with_name(f"{path.name}.schema{version}")
+    names = chain([first], (first.with_name(f"{first.name}-{n}") for n in count(2)))
+    with _reported(first), _copied(source, path.parent, path) as copy:
+        last = None
+        for target in names:
+            try:
+                if not os.path.lexists(target):
+                    if last is None or not _same(copy, last):
+                        files.publish(copy, target)
+                    return
+            except FileExistsError:
+                pass
+            last = target
+
+
+@contextmanager
+def _reported(target: Path) -> Iterator[None]:
     try:
-        _fill(source, draft)
-        # A link, unlike a rename, never puts itself in the place of a file that came up meanwhile.
-        os.link(draft, target)
-        _to_disk(target.parent)
-    except (OSError, sqlite3.Error) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        yield
+    except FileExistsError as error:
+        reason = "a file of this name exists already; choose another name"
         raise BackupError(target=target, reason=reason) from error
-    finally:
-        draft.unlink(missing_ok=True)
+    except (OSError, sqlite3.Error) as error:
+        told = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise BackupError(target=target, reason=told) from error
 
 
-def _fill(source: sqlite3.Connection, draft: Path) -> None:
-    # Opened by the operating system first, since SQLite does not say why it cannot.
-    os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666))
-    with closing(sqlite3.connect(f"{draft.absolute().as_uri()}", uri=True)) as copy:
-        source.backup(copy)
+@contextmanager
+def _copied(source: sqlite3.Connection, directory: Path, original: Path | None) -> Iterator[Path]:
+    """Yield a copy inside a draft in *directory*."""
+    with files.draft(directory) as place:
+        # The name is short: that of the state may be as long as a name can be.
+        copy = place / "state.db"
+        # Created here, since SQLite neither follows the whole umask nor says why it cannot.
+        descriptor = files.create(copy)
+        try:
+            with closing(sqlite3.connect(copy.absolute().as_uri(), uri=True)) as target:
+                source.backup(target)
+            if original is not None:
+                files.resemble(descriptor, original.stat())
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        yield copy
 
 
-def _to_disk(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _same(copy: Path, former: Path) -> bool:
+    return not former.is_symlink() and former.is_file() and filecmp.cmp(copy, former, shallow=False)

@@ -50,7 +50,7 @@ def from_sqlite(error: sqlite3.Error, path: Path, wait: float) -> FairqError:
     """Return fairq's error for one of SQLite's on the file *path*; *wait* is how long a lock was awaited."""
     match primary_code(error):
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            result: FairqError = StateLockedError(state=path, wait=wait)
+            result: FairqError = StateLockedError(what=f"the state file {path}", wait=wait, place=path)
         case sqlite3.SQLITE_NOTADB:
             result = StateForeignError(
                 state=path, found="it is not an SQLite file, or its beginning is damaged"

@@ -6,13 +6,25 @@ import os
 import stat
 from pathlib import Path
 
-from fairq.errors import StateForeignError, StatePermissionError, StateReadOnlyError
+from fairq.errors import StateError, StateForeignError, StatePermissionError, StateReadOnlyError
+from fairq.files import followed, user_name
 from fairq.state.failures import from_os
 
 
 def resolve(path: Path) -> Path:
     """Return the absolute path with every symbolic link followed, so that all names mean one lock."""
     return Path(os.path.realpath(path))
+
+
+def resolve_for_writing(path: Path) -> Path:
+    """Return what `resolve` does; raises StatePermissionError if a link of somebody else decides what is created."""
+    real = resolve(path)
+    if not exists(real):
+        try:
+            followed(path)
+        except OSError as error:
+            raise from_os(error, path, "create") from error
+    return real
 
 
 def exists(path: Path) -> bool:
@@ -52,6 +64,27 @@ def prepare_for_writing(path: Path) -> None:
     except OSError as error:
         raise from_os(error, path, "create") from error
     _require_writable(path.parent, path, "its directory may not be written, which the journal needs")
+
+
+def check_journal(path: Path) -> None:
+    """Refuse the file at *path* if somebody who may not write it has put a journal beside it.
+
+    SQLite takes a journal for what a killed writer left half-done, and changes the file as it says.
+
+    Raises:
+        StateError: the journal is a symbolic link, or belongs to somebody else.
+    """
+    for journal in (Path(f"{path}-journal"), Path(f"{path}-wal")):
+        try:
+            found, state = journal.lstat(), path.stat()
+        except OSError:
+            continue
+        if not stat.S_ISREG(found.st_mode):
+            raise StateError(state=path, reason=f"{journal} is not a regular file; remove it")
+        shared = state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        if not shared and found.st_uid not in {0, state.st_uid}:
+            whose = user_name(found.st_uid)
+            raise StateError(state=path, reason=f"{journal} belongs to {whose}, who may not write the state; remove it")
 
 
 def _require_writable(place: Path, state: Path, otherwise: str) -> None:

@@ -13,7 +13,7 @@ APPLICATION_ID = 0x66616972
 
 
 def identify(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the schema number of an open file; 0 is an empty file, as a new one or a zero-length one.
+    """Return the schema number of an open file; 0 is an empty file: a zero-length one, or one that is unborn.
 
     Raises:
         StateForeignError: the file belongs to another program.
@@ -21,13 +21,20 @@ def identify(connection: sqlite3.Connection, path: Path) -> int:
     """
     application = int(connection.execute("PRAGMA application_id").fetchone()[0])
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    if application == 0 and version == 0 and _is_empty(connection):
+    if application in (0, APPLICATION_ID) and version == 0 and _is_empty(connection):
         return 0
     if application != APPLICATION_ID or version < 1:
         raise StateForeignError(state=path, found="it is an SQLite file of another program")
     if version > len(MIGRATIONS):
         raise StateNewerError(state=path, found=version, known=len(MIGRATIONS))
     return version
+
+
+def is_unborn(connection: sqlite3.Connection) -> bool:
+    """Return whether an open file is one that fairq made for its first write and nobody has written to."""
+    application = int(connection.execute("PRAGMA application_id").fetchone()[0])
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    return application == APPLICATION_ID and version == 0 and _is_empty(connection)
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:

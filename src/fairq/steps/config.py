@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,8 +66,6 @@ def set_setting(place: Place, name: str, text: str, *, dry_run: bool = False) ->
     Returns that file, and whether its comments and order could be kept. Raises the errors of the settings if
     the name, the value, or what the settings would become is wrong; the file is then as before.
     """
-    from contextlib import nullcontext
-
     from fairq.settings.edit import set_value
     from fairq.settings.writing import alone, replace
 
@@ -119,22 +118,23 @@ def import_config(place: Place, files: Sequence[str], *, dry_run: bool = False) 
     import tomli_w
 
     from fairq.settings.dirac.cfg import is_cfg
-    from fairq.settings.writing import replace
+    from fairq.settings.writing import alone, replace
 
     texts = [(name, configuration(name)) for name in files]
     of_dirac = [(name, text) for name, text in texts if is_cfg(text)]
     of_htcondor = [pair for pair in texts if pair not in of_dirac]
     file = place.destination
-    imported = translated(of_htcondor, place.environ) if of_htcondor else Imported(_document(file))
-    if of_dirac:
-        _add_dirac(imported, of_dirac)
-    sources = ", ".join(Path(name).name if name != "-" else "stdin" for name in files)
-    comment = "".join(letter if letter.isprintable() else "?" for letter in sources)
-    whose = " and ".join(["HTCondor's"] * bool(of_htcondor) + ["DIRAC's"] * bool(of_dirac))
-    text = f"# From {whose} configuration ({comment}) by fairq config import.\n"
-    text += tomli_w.dumps(imported.document)
-    _as_if(place, file, text)
-    former = None if dry_run else replace(file, text, keep_former=True)
+    with nullcontext() if dry_run else alone(file):
+        imported = translated(of_htcondor, place.environ) if of_htcondor else Imported(_document(file))
+        if of_dirac:
+            _add_dirac(imported, of_dirac)
+        sources = ", ".join(Path(name).name if name != "-" else "stdin" for name in files)
+        comment = "".join(letter if letter.isprintable() else "?" for letter in sources)
+        whose = " and ".join(["HTCondor's"] * bool(of_htcondor) + ["DIRAC's"] * bool(of_dirac))
+        text = f"# From {whose} configuration ({comment}) by fairq config import.\n"
+        text += tomli_w.dumps(imported.document)
+        _as_if(place, file, text)
+        former = None if dry_run else replace(file, text, keep_former=True)
     return ImportedConfig(
         file, text, imported.document, imported.taken, imported.not_taken, former, imported.without_effect
     )

@@ -10,6 +10,7 @@ from fairq.errors import InvalidEndTimeError
 from fairq.records import Actor, Change, JobStatus, Run
 from fairq.state import claims, history, jobs
 from fairq.state.connection import reading, writing
+from fairq.state.location import exists
 from fairq.steps.jobs_change import choose, procs
 from fairq.steps.jobs_end import end_runs
 from fairq.steps.jobs_selection import Selection, Target
@@ -45,7 +46,7 @@ def finish(
         InvalidEndTimeError: *end* is after the actor's time, or before a job began.
     """
     when = actor.time if end is None else end
-    with reading(path) if dry_run or not path.exists() else writing(path) as state:
+    with reading(path) if dry_run or not exists(path) else writing(path) as state:
         chosen = choose(state, selection, (JobStatus.RUNNING,))
         if chosen.jobs and when > actor.time:
             job = f"{chosen.jobs[0].cluster}.{chosen.jobs[0].first_proc}"

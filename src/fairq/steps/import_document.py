@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from fairq.dumps.source import Source, opened
 from fairq.errors import InvalidDumpError
 from fairq.state import document, jobs, slots, submitters
-from fairq.state.connection import writing
+from fairq.state.connection import in_memory, writing
 
 
 def import_document(path: Path, name: str, *, dry_run: bool = False) -> dict[str, int]:
     """Put the state that the document *name* describes in the place of the one at *path*; return its counts.
 
-    With *dry_run* it is brought into a scratch state only.
+    With *dry_run* it is brought into a state in memory only.
 
     Raises UnreadableDumpError, InvalidDumpError, InvalidDocumentError, or the state's errors; then nothing
     is changed.
     """
     with opened(name) as source:
         whole = _object(source)
-    if dry_run:
-        with TemporaryDirectory(prefix="fairq-") as scratch:
-            return _restored(Path(scratch) / "state.db", whole)
-    return _restored(path, whole)
-
-
-def _restored(path: Path, whole: dict[str, Any]) -> dict[str, int]:
-    with writing(path) as state:
+    with in_memory() if dry_run else writing(path) as state:
         document.restore(state, whole)
         return {
             "Slots": slots.count(state),

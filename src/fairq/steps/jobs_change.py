@@ -14,6 +14,7 @@ from fairq.records import Actor, Change, JobRange, JobStatus
 from fairq.state import claims, history, jobs
 from fairq.state.connection import State, reading, writing
 from fairq.state.job_ranges import Procs
+from fairq.state.location import exists
 from fairq.steps.jobs_end import end_runs
 from fairq.steps.jobs_selection import Selection, Target, find
 
@@ -108,7 +109,7 @@ class JobEditor:
 
     def _open(self) -> AbstractContextManager[State]:
         # Without a file there is no job: the search says so, and no file is made for it.
-        return reading(self._path) if self._dry_run or not self._path.exists() else writing(self._path)
+        return reading(self._path) if self._dry_run or not exists(self._path) else writing(self._path)
 
     def _end(self, state: State, found: Sequence[JobRange], how: str) -> None:
         running = [procs(job) for job in found if job.status == JobStatus.RUNNING]

@@ -15,6 +15,7 @@ from fairq.errors import DuplicateSlotError, SlotInUseError, UnknownSlotError
 from fairq.records import Actor, Ad, Change, Claim, JobStatus, SlotRecord
 from fairq.state import claims, dynamic_slots, history, jobs, slot_columns, slots
 from fairq.state.connection import State, reading, writing
+from fairq.state.location import exists
 from fairq.steps.claimed_ads import with_claim
 from fairq.steps.dynamic_slots import load_slots
 from fairq.steps.jobs_end import end_runs
@@ -66,7 +67,7 @@ def remove(
 
     Raises UnknownSlotError, SlotInUseError.
     """
-    with _open(path, dry_run or not path.exists()) as state:
+    with _open(path, dry_run or not exists(path)) as state:
         found = [slot for name in dict.fromkeys(names) for slot in _named(state, name)]
         found = _with_carved(state, found)
         held = {claim.slot_id: claim for claim in claims.load_all(state)}
@@ -88,7 +89,7 @@ def drain(path: Path, names: Sequence[str], draining: bool, actor: Actor, *, dry
 
     Raises UnknownSlotError.
     """
-    with _open(path, dry_run or not path.exists()) as state:
+    with _open(path, dry_run or not exists(path)) as state:
         found = [slot for name in dict.fromkeys(names) for slot in _named(state, name)]
         changed = [slot.name for slot in found if slot.draining is not draining]
         if not dry_run:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairq.errors import BackupError, UnknownCycleError
+from fairq.errors import BackupError, StateError, UnknownCycleError
 from fairq.state import check, cycles, history
 from fairq.state.connection import backup, reading
 from fairq.state.cycles import CycleSummary
@@ -30,7 +31,12 @@ def locate(path: Path) -> Place:
 
 
 def check_state(path: Path) -> list[str]:
-    """Return the faults of the state file, one line each; none in a sound one or if there is no file."""
+    """Return the faults of the state file, one line each; none in a sound one.
+
+    Raises StateError if there is no file.
+    """
+    if not exists(path):
+        raise StateError(state=path, reason="it does not exist; name the file with --state")
     with reading(path) as state:
         return check.findings(state)
 
@@ -41,8 +47,9 @@ def back_up(path: Path, target: Path) -> Path:
     Raises:
         BackupError: there is no state, *target* exists already or cannot be written.
     """
-    if target.is_dir():
-        raise BackupError(target=target, reason="it is a directory; give the name of the file too")
+    with suppress(OSError):  # the backup itself says what is wrong with the place
+        if target.is_dir():
+            raise BackupError(target=target, reason="it is a directory; give the name of the file too")
     backup(path, target)
     return target.absolute()
 

@@ -10,6 +10,7 @@ from fairq.engine.shares.corrector import EntityCorrection
 from fairq.engine.shares.explanation import GroupExplanation, QueueExplanation, UserExplanation, explain, factor
 from fairq.records import Ad
 from fairq.state.connection import reading, writing
+from fairq.state.location import exists
 from fairq.state.rows import without_collection
 from fairq.steps.form_queues import FormedQueue, fields_of, remember
 from fairq.steps.share_world import ShareWorld, check_group, load_world
@@ -68,10 +69,11 @@ def recalculate_shares(
         UnknownShareGroupError: nobody knows *group*.
     """
     with without_collection():
-        with reading(path) if dry_run or not path.exists() else writing(path) as state:
+        stored = not dry_run and exists(path)
+        with writing(path) if stored else reading(path) as state:
             world = load_world(state, settings, now, rules)
             check_group(world, group, "--group")
-            if not dry_run and path.exists():
+            if stored:
                 remember(state, world.formed, world.priorities, now)
         explained = explain(world.result, group)
         return ShareReport(

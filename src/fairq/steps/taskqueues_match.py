@@ -22,6 +22,7 @@ from fairq.engine.shares.rules import Rules, Selection
 from fairq.records import Actor, Ad, Change, Claim, JobRange, JobStatus, PilotSlot, SlotRecord
 from fairq.state import claims, history, jobs, meta, pilot_slots, slots, submitters
 from fairq.state.connection import State, reading, writing
+from fairq.state.location import exists
 from fairq.steps.accounting_policy import accounting_policy
 from fairq.steps.form_queues import FormedQueue, full_ad, remember
 from fairq.steps.pilots import Pilot, SiteLoad, limited_values, load_site, matcher_of
@@ -89,7 +90,7 @@ def match(
         PilotDescriptionError, InvalidNameError: the pilot cannot be served.
         UnknownShareGroupError: nobody knows a group that it names.
     """
-    with reading(path) if dry_run or not path.exists() else writing(path) as state:
+    with reading(path) if dry_run or not exists(path) else writing(path) as state:
         world = load_world(state, settings, actor.time)
         for group in pilot.groups:
             check_group(world, group, "--group")

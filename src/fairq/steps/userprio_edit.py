@@ -23,6 +23,7 @@ from fairq.errors import InvalidNameError, InvalidNumberError, SubmitterInUseErr
 from fairq.records import AccountingRecord, Actor, Ad, Change
 from fairq.state import claims, history, submitters
 from fairq.state.connection import State, reading, writing
+from fairq.state.location import exists
 from fairq.steps.accounting_policy import accounting_policy
 from fairq.steps.userprio_ads import accounting_ad
 
@@ -186,7 +187,7 @@ class Editor:
 
     def _open(self, *, create: bool = False) -> AbstractContextManager[State]:
         """Open the state; what only makes sense for known records does not create the file."""
-        if self._dry_run or not (create or self._path.exists()):
+        if self._dry_run or not (create or exists(self._path)):
             return reading(self._path)
         return writing(self._path)
 

@@ -11,6 +11,7 @@ from fairq.cli.manual.pages import command_page
 from fairq.cli.manual.settings_page import settings_page
 from fairq.cli.manual.walk import walk
 from fairq.cli.manual.zsh import zsh_script
+from fairq.files import write as write_whole
 
 FOLDERS = ("man", "completions")
 
@@ -36,7 +37,7 @@ def write(directory: Path) -> None:
     for name, text in files.items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        write_whole(path, text.encode())
     for path in sorted((directory / "man").iterdir()):
         if f"man/{path.name}" not in files:
             path.unlink()

@@ -58,6 +58,9 @@ FILES = (
     ("STATE.toml", "The settings that belong to the state file STATE, if that was named."),
     ("STATE.cycle", "The lock by which one negotiation cycle keeps others out. It is empty and may stay."),
     ("STATE.broker", "The same for a brokerage run."),
+    ("STATE.schemaN", "A copy of the state, made before a newer fairq upgraded it from schema N."),
+    (".fairq-NUMBER.draft", "A directory that holds a file while it is written. If the command was killed, the next "
+     "one that writes a file beside it removes it."),
     ("~/.config/fairq/fairq.toml", "The user's settings."),
     ("/etc/xdg/fairq/fairq.toml", "The site's settings."),
 )  # fmt: skip

@@ -1,0 +1,215 @@
+"""Write files so that they appear whole under their name, or not at all, and never through a planted link.
+
+What is being written lies in a *draft*, a directory beside the target: its name cannot be guessed, nobody else may
+enter it, and a rename out of it is atomic. A lock on the directory lives as long as its process. So the next process
+that drafts in the same place can tell what a killed one left behind, and removes that.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+NEW_MODE = 0o666
+"""Mode of a new file, less the umask."""
+
+_DRAFT = re.compile(r"\.fairq-[0-9a-f]{16}\.draft")
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+"""Errors of link(2) on a file system that has no hard links."""
+
+
+def followed(path: Path) -> Path:
+    """Return where *path* leads, symbolic links followed.
+
+    Raises OSError (EPERM) for a link at its end that belongs neither to this user nor to root: who may write in
+    the same directory can plant one, and it would lead to a file that only this user may change.
+    """
+    place = path
+    for _ in range(40):
+        place = Path(os.path.realpath(place.parent)) / place.name
+        found = _lstat(place)
+        if found is None or not stat.S_ISLNK(found.st_mode):
+            return Path(os.path.realpath(place))
+        if found.st_uid not in {os.geteuid(), 0}:
+            reason = f"{place} is a symbolic link of another user ({user_name(found.st_uid)})"
+            raise OSError(errno.EPERM, reason, str(path))
+        place = place.parent / place.readlink()
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+
+
+def user_name(number: int) -> str:
+    """Return the name of the user with this *number*, or the number as text."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+def sweep(directory: Path) -> None:
+    """Remove the drafts of killed processes of this user: those that nobody has locked."""
+    with os.scandir(directory) as entries:
+        found = [Path(entry.path) for entry in entries if _DRAFT.fullmatch(entry.name)]
+    for place in found:
+        with suppress(OSError):
+            descriptor = os.open(place, _DIRECTORY)
+            try:
+                about = os.fstat(descriptor)
+                private = about.st_uid == os.geteuid() and not about.st_mode & 0o077
+                if private and _locked(descriptor) and is_at(descriptor, place):
+                    _clear(descriptor)
+                    place.rmdir()
+            finally:
+                os.close(descriptor)
+
+
+@contextmanager
+def draft(directory: Path) -> Iterator[Path]:
+    """Make a directory inside *directory* that nobody else may enter; it is removed afterwards with its files.
+
+    What killed processes of the same user left behind in *directory* is removed, too. Raises OSError.
+    """
+    sweep(directory)
+    place, descriptor = _made(directory)
+    try:
+        yield place
+    finally:
+        with suppress(OSError):
+            _clear(descriptor)
+            place.rmdir()
+        os.close(descriptor)
+
+
+def create(path: Path, mode: int = NEW_MODE) -> int:
+    """Create a file and return its descriptor; raises OSError if anything has that name already."""
+    return os.open(path, _CREATE, mode)
+
+
+@contextmanager
+def replacing(target: Path, mode: int = NEW_MODE, original: Path | None = None) -> Iterator[BinaryIO]:
+    """Open a file that takes the place of *target* when the body ends, and vanishes if it raises.
+
+    It has the mode and owner of the file *original*, else of the one that it replaces; a new one has *mode* less the
+    umask. A symbolic link in the place of *target* is replaced, not followed. Raises OSError.
+    """
+    with draft(target.parent) as place:
+        with os.fdopen(create(place / "file", mode), "wb") as stream:
+            yield stream
+            stream.flush()
+            former = _lstat(original or target)
+            if former is not None and stat.S_ISREG(former.st_mode):
+                resemble(stream.fileno(), former)
+            os.fsync(stream.fileno())
+        (place / "file").replace(target)
+        to_disk(target.parent)
+
+
+def write(target: Path, content: bytes, original: Path | None = None) -> None:
+    """Put *content* in the place of *target*, as `replacing` does."""
+    with replacing(target, original=original) as stream:
+        stream.write(content)
+
+
+def publish(finished: Path, target: Path) -> None:
+    """Give the *finished* file of a draft the name *target*; raises FileExistsError if that is taken."""
+    try:
+        # A link, unlike a rename, never puts itself in the place of a file that came up meanwhile.
+        os.link(finished, target, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        os.close(create(target))
+        finished.replace(target)
+    to_disk(target.parent)
+
+
+def resemble(descriptor: int, original: os.stat_result) -> None:
+    """Give an open file the mode of *original*, and its owner and group as far as this process may.
+
+    If the group cannot be kept, the file's other group may do no more than everybody.
+    """
+    found = os.fstat(descriptor)
+    if (found.st_uid, found.st_gid) != (original.st_uid, original.st_gid):
+        with suppress(OSError):
+            os.fchown(descriptor, -1, original.st_gid)
+        with suppress(OSError):
+            os.fchown(descriptor, original.st_uid, -1)
+    mode = stat.S_IMODE(original.st_mode) & 0o777
+    if os.fstat(descriptor).st_gid != original.st_gid:
+        mode &= 0o707 | (mode & 0o007) << 3
+    os.fchmod(descriptor, mode)
+
+
+def is_at(descriptor: int, path: Path) -> bool:
+    """Return whether an open file still has the name *path*."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except FileNotFoundError:
+        return False
+
+
+def to_disk(directory: Path) -> None:
+    """Wait until the names in *directory* are on the disk."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _lstat(path: Path) -> os.stat_result | None:
+    try:
+        return path.lstat()
+    except FileNotFoundError:
+        return None
+
+
+def _made(directory: Path) -> tuple[Path, int]:
+    while True:
+        place = directory / f".fairq-{os.urandom(8).hex()}.draft"
+        try:
+            place.mkdir(0o700)
+        except FileExistsError:
+            continue
+        try:
+            descriptor = os.open(place, _DIRECTORY)
+        except FileNotFoundError:
+            continue  # another process took it for a left over one before it was locked
+        if _locked(descriptor) is not False and is_at(descriptor, place):
+            return place, descriptor
+        os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool | None:
+    """Lock a directory without waiting; False: another process has it; None: there are no locks here."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def _clear(descriptor: int) -> None:
+    """Remove what is in an open directory."""
+    for entry in os.listdir(descriptor):
+        try:
+            os.unlink(entry, dir_fd=descriptor)
+        except IsADirectoryError:
+            inner = os.open(entry, _DIRECTORY, dir_fd=descriptor)
+            try:
+                _clear(inner)
+            finally:
+                os.close(inner)
+            os.rmdir(entry, dir_fd=descriptor)

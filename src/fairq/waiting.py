@@ -1,0 +1,99 @@
+"""Wait for another process's lock: for a bounded time, and not in silence."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from pathlib import Path
+from typing import NamedTuple
+
+WAIT = 60.0
+"""Seconds a command waits for another one's lock before it gives up."""
+
+_SILENCE = 2.0
+"""Seconds of waiting before the listener hears of it."""
+
+_NAP = 0.05
+
+
+class Holder(NamedTuple):
+    """A process that holds a lock: its number, and its command line if that can be seen."""
+
+    process: int
+    command: str
+
+
+Listener = Callable[[Path, Sequence[Holder]], None]
+
+
+def _unheard(place: Path, holders: Sequence[Holder]) -> None:
+    """Tell nobody."""
+
+
+LISTENER: ContextVar[Listener] = ContextVar("LISTENER", default=_unheard)
+"""Hears once of every long wait: for what, and who is known to hold it (nobody, where that cannot be known)."""
+
+
+class Patience:
+    """How long a process goes on waiting for the lock on *place*: at most *seconds*."""
+
+    def __init__(self, seconds: float, place: Path) -> None:
+        self._start = time.monotonic()
+        self._seconds = seconds
+        self._place = place
+        self._told = False
+
+    def lasts(self) -> bool:
+        """Return whether to try once more."""
+        waited = time.monotonic() - self._start
+        if waited >= self._seconds:
+            return False
+        if waited >= _SILENCE and not self._told:
+            self._told = True
+            LISTENER.get()(self._place, holders(self._place))
+        return True
+
+
+def take(descriptor: int, patience: Patience) -> bool:
+    """Take the lock (flock) of an open file; False if another process kept it all the while. Raises OSError."""
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if not patience.lasts():
+                return False
+            time.sleep(_NAP)
+
+
+def holders(place: Path) -> list[Holder]:
+    """Return which other processes have *place* locked: those that write, else those that read.
+
+    The kernel's list names a file by device and inode; where it has none or another device (as on some network and
+    overlay file systems), nobody is found.
+    """
+    try:
+        about = place.stat()
+        lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()
+    except (OSError, ValueError):
+        return []
+    file = f"{os.major(about.st_dev):02x}:{os.minor(about.st_dev):02x}:{about.st_ino}"
+    found: dict[str, set[int]] = {"WRITE": set(), "READ": set()}
+    for line in lines:
+        # 2: POSIX  ADVISORY  WRITE 4711 fe:00:2146415 1073741825 1073741825
+        words = line.split()
+        if len(words) == 8 and words[5] == file and words[3] in found and words[4].isdigit():
+            found[words[3]].add(int(words[4]))
+    others = [numbers - {0, os.getpid()} for numbers in found.values()]
+    return [Holder(number, _command(number)) for number in sorted(others[0] or others[1])]
+
+
+def _command(process: int) -> str:
+    try:
+        words = Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return ""
+    return os.fsdecode(words.rstrip(b"\0").replace(b"\0", b" "))
