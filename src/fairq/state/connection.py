@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
 
+from fairq import committed
 from fairq.errors import BackupError
 from fairq.state.copy import write_copy
 from fairq.state.cycle_lock import cycle_lock
@@ -91,12 +92,24 @@ def writing(path: Path, wait: float = WAIT) -> Iterator[State]:
             connection.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
             yield State(connection, path)
             connection.execute(f"PRAGMA busy_timeout = {int(_NAP * 1000)}")
-            _Patience(wait).execute(connection, "COMMIT")
+            _commit(connection, _Patience(wait))
         except BaseException:
             # SQLite has rolled back by itself after some errors, as a full disk.
             if connection.in_transaction:
                 connection.rollback()
             raise
+
+
+def _commit(connection: sqlite3.Connection, patience: _Patience) -> None:
+    try:
+        patience.execute(connection, "COMMIT")
+    except KeyboardInterrupt:
+        # Python hears Ctrl-C only when SQLite has returned, perhaps with everything stored.
+        if not connection.in_transaction and connection.total_changes:
+            committed.mark()
+        raise
+    if connection.total_changes:
+        committed.mark()
 
 
 def backup(path: Path, target: Path, wait: float = WAIT) -> None:
@@ -115,6 +128,7 @@ def backup(path: Path, target: Path, wait: float = WAIT) -> None:
     with mapped(path, wait), _connected(path, patience) as connection:
         _begin_reading(connection, path, patience)
         write_copy(connection, target)
+    committed.mark()
 
 
 class _Patience:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairq import committed
 from fairq.errors import ExpressionError, FairqError, HTCondorConfigError, SettingsFileError
 from fairq.settings.collect import Collection, Entry, Report, bad_value, parse_document, read_text
 from fairq.settings.htcondor.reader import NotTaken, Reader
@@ -88,6 +89,7 @@ def set_setting(place: Place, name: str, text: str, *, dry_run: bool = False) ->
         _as_if(place, file, edited)
         if not dry_run:
             replace(file, edited)
+            committed.mark()
     return file, kept
 
 
@@ -134,7 +136,10 @@ def import_config(place: Place, files: Sequence[str], *, dry_run: bool = False) 
     text = f"# From {whose} configuration ({comment}) by fairq config import.\n"
     text += tomli_w.dumps(imported.document)
     _as_if(place, file, text)
-    former = None if dry_run else replace(file, text, keep_former=True)
+    former = None
+    if not dry_run:
+        former = replace(file, text, keep_former=True)
+        committed.mark()
     return ImportedConfig(
         file, text, imported.document, imported.taken, imported.not_taken, former, imported.without_effect
     )

@@ -36,6 +36,13 @@ def write(records: Iterable[Record], output: Output, stream: TextIO) -> None:
     stream.writelines(f"{before}{between.join(row)}\n" for row in rows)
 
 
+def check(attributes: Iterable[str]) -> None:
+    """Raise ExpressionError if one of *attributes* is neither a name nor an expression that parses."""
+    for attribute in attributes:
+        if not _is_name(attribute):
+            _parsed(attribute)
+
+
 class _Lowered:
     """A record with its attributes found in any case, sought only where the spelling differs."""
 
@@ -87,7 +94,7 @@ def _reader(attribute: str, modifiers: str) -> Callable[[_Lowered], str]:
             return lambda record: unparsed(record.get(attribute), quoted=True)
         _parsed(attribute)
         return lambda record: attribute
-    if not _NAME.fullmatch(attribute) or attribute.lower() in ("true", "false", "undefined", "error"):
+    if not _is_name(attribute):
         expression = _parsed(attribute)
         return lambda record: unparsed(_evaluated(expression, record.record), quoted)
 
@@ -98,6 +105,10 @@ def _reader(attribute: str, modifiers: str) -> Callable[[_Lowered], str]:
         return unparsed(found, quoted)
 
     return value
+
+
+def _is_name(attribute: str) -> bool:
+    return bool(_NAME.fullmatch(attribute)) and attribute.lower() not in ("true", "false", "undefined", "error")
 
 
 def _parsed(text: str) -> Any:
