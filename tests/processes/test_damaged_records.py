@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.processes.live import start
 
 from fairq.errors import StateDamagedError
 
@@ -94,3 +96,12 @@ def test_a_mistake_of_the_user_is_not_laid_to_the_state(pool: Path, run: Run) ->
     damage(pool, "history", "after", b"}")
     assert run("--state", pool, "hold", "77.0").code == 30
     assert run("--state", pool, "queue").code == 0
+
+
+def test_neither_is_a_reader_that_went_away(pool: Path) -> None:
+    damage(pool, "history", "after", b"}")
+    reader, writer = os.pipe()
+    os.close(reader)
+    with start(pool, "export", "--jobs", stdout=writer) as process:
+        os.close(writer)
+        assert (process.communicate(timeout=60)[1], process.returncode) == ("", 141)

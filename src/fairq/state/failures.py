@@ -43,7 +43,7 @@ def mapped(path: Path, wait: float) -> Iterator[None]:
     except UnicodeEncodeError as error:
         expected = "the state holds Unicode text only"
         raise InvalidNameError(what="a text", value=error.object, expected=expected) from error
-    except (FairqError, MemoryError):
+    except (FairqError, MemoryError, OSError):
         raise
     except Exception as error:
         # SQLite has no code, or that of a wrong statement, for a text that cannot be read.
