@@ -9,6 +9,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from fairq.quoting import filled
+
+_SENTENCES = frozenset(
+    {"cure", "expected", "fate", "found", "hint", "known", "message", "others", "problem", "reason", "refused"}
+)
+"""Fields of templates that hold sentences, not values."""
+
 
 class FairqError(Exception):
     """{message}"""
@@ -16,8 +23,9 @@ class FairqError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(self, **fields: Any) -> None:
+        """Fill the template; of a long value in *fields* the message quotes the beginning and the end."""
         self.fields = fields
-        super().__init__(" ".join((type(self).__doc__ or "").split()).format(**fields))
+        super().__init__(filled(" ".join((type(self).__doc__ or "").split()), fields, _SENTENCES))
 
 
 # 2: wrong use of the command line
@@ -59,8 +67,8 @@ class StateNewerError(FairqError):
 
 
 class StateDamagedError(FairqError):
-    """the state file {state} is damaged: {reason}; put a backup in its place (fairq \
-    state check tells more)"""
+    """the state file {state} is damaged: {reason}; 'fairq state check' lists the damage; replace the file by a \
+    backup"""
 
     exit_code = 7
 
@@ -376,6 +384,21 @@ class PilotDescriptionError(FairqError):
     """the pilot's {what} cannot be used: {reason}; {cure}"""
 
     exit_code = 67
+
+
+# 72-73: the output
+
+
+class OutputError(FairqError):
+    """the output cannot be written: {reason}; what was written of it is incomplete"""
+
+    exit_code = 72
+
+
+class DoneNotShownError(FairqError):
+    """the change is stored, but its report was not shown: {reason}; do not repeat the command"""
+
+    exit_code = 73
 
 
 # 75: try again later

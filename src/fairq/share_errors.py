@@ -18,7 +18,7 @@ class UnknownTaskQueueError(FairqError):
 
 
 class ShareCorrectorError(FairqError):
-    """the share corrector {name!r} cannot be started: {problem}; {cure}"""
+    """the share corrector {name!r} {problem}; {cure}"""
 
     exit_code = 76
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Annotated
 
 import typer
@@ -12,6 +13,8 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.options import Constraint, DryRun, Now, joined
 from fairq.cli.output import Column, Output, Report, Table, View, emit
 from fairq.errors import InvalidNameError
+from fairq.state import meta
+from fairq.state.connection import writing
 
 app = App(help="A sample.", default="show")
 
@@ -59,8 +62,15 @@ def words(
 
 
 @app.command("fail")
-def fail(kind: Annotated[str, typer.Argument(metavar="KIND")]) -> None:
-    """Fail."""
+def fail(
+    invocation: Invocation,
+    kind: Annotated[str, typer.Argument(metavar="KIND")],
+    change: Annotated[bool, typer.Option("--change")] = False,
+) -> None:
+    """Fail, perhaps after a change is stored."""
+    if change:
+        with writing(invocation.state_path) as state:
+            meta.set(state, "changed", "yes")
     if kind == "fairq":
         raise InvalidNameError(what="the name", value="a\nb\x1b[31m", expected="mend it")
     if kind == "deep":
@@ -70,6 +80,11 @@ def fail(kind: Annotated[str, typer.Argument(metavar="KIND")]) -> None:
         "memory": MemoryError(),
         "interrupt": KeyboardInterrupt(),
         "file": FileNotFoundError(2, "No such file or directory", "/nowhere"),
+        "odd": OSError(9999, os.strerror(9999)),
+        "bare": OSError("the tape broke"),
+        "empty": OSError(),
+        "two": OSError(17, "File exists", "a", None, "b"),
+        "bytes": OSError(17, "File exists", b"a\xff"),
     }[kind]
 
 

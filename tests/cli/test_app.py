@@ -140,10 +140,15 @@ class TestErrors:
             (["sample", "show", "--now", "noon"], 24, "fairq: --now is not a time: 'noon'; give seconds"),
             (["--state"], 2, "fairq: option '--state' requires an argument"),
             (["sample", "fail", "fairq"], 26, r"fairq: the name is not a valid name: 'a\nb\x1b[31m'; mend"),
-            (["sample", "fail", "bug"], 1, "fairq: internal error: ValueError: what was that; run with"),
+            (["sample", "fail", "bug"], 1, "fairq: internal error: ValueError: what was that; 'fairq state"),
             (["sample", "fail", "memory"], 1, "fairq: out of memory"),
-            (["sample", "fail", "deep"], 1, "fairq: internal error: RecursionError: maximum recursion depth"),
+            (["sample", "fail", "deep"], 1, "fairq: something in the input is nested too deeply"),
             (["sample", "fail", "file"], 1, "fairq: /nowhere: No such file or directory"),
+            (["sample", "fail", "odd"], 1, "fairq: Unknown error 9999"),
+            (["sample", "fail", "bare"], 1, "fairq: the tape broke"),
+            (["sample", "fail", "empty"], 1, "fairq: OSError"),
+            (["sample", "fail", "two"], 1, "fairq: a: b: File exists"),
+            (["sample", "fail", "bytes"], 1, r"fairq: a\udcff: File exists"),
             (["sample", "fail", "interrupt"], 130, "fairq: interrupted"),
         ],
         ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -153,6 +158,35 @@ class TestErrors:
         assert (ended.code, ended.out) == (code, "")
         assert ended.err.startswith(message)
         assert ended.err.count("\n") == 1
+
+    @pytest.mark.parametrize("kind", ["bug", "memory", "deep", "file", "interrupt"])
+    def test_after_a_change_none_of_them_calls_the_command_failed(self, run, state, kind):
+        ended = run("--state", state, "sample", "fail", kind, "--change")
+        assert ended.code == 73
+        assert ended.err.startswith("fairq: the change is stored, but its report was not shown: ")
+        assert ended.err.count("\n") == 1
+        assert state.exists()
+
+    def test_an_error_of_the_command_itself_after_a_change_is_told_as_it_is(self, run, state):
+        ended = run("--state", state, "sample", "fail", "fairq", "--change")
+        assert (ended.code, "the name is not a valid name" in ended.err) == (26, True)
+
+    @pytest.mark.parametrize("number", ["9223372036854775808", "-9223372036854775809", "9" * 100])
+    def test_an_integer_that_no_state_holds_is_refused(self, run, number):
+        for words in (("state", "cycle"), ("broker", "why"), ("broker", "run", "1")):
+            ended = run(*words, "--", number)
+            assert ended.code in (2, 25), ended.err
+            assert ended.err.count("\n") == 1
+            assert "internal" not in ended.err
+
+    @pytest.mark.parametrize(
+        "line",
+        ["state history --limit", "state cycles --limit", "broker why 1 --cycle", "userprio --setfloor a@b",
+         "taskqueues match --site S --cputime 1 --count", "slots detect --slots", "slots add a --gpus"],
+    )  # fmt: skip
+    def test_so_is_one_given_to_an_option(self, run, line):
+        ended = run(*line.split(), "9223372036854775808")
+        assert (ended.code in (2, 25), ended.err.count("\n")) == (True, 1)
 
     def test_a_traceback_is_for_those_who_ask_for_it(self, run, monkeypatch):
         monkeypatch.setenv("FAIRQ_DEBUG", "1")
@@ -176,7 +210,7 @@ class TestErrorClasses:
 
     @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
     def test_code_name_and_message_are_in_order(self, cls):
-        assert cls.exit_code in {1, 2, *range(3, 70), *range(75, 100)}
+        assert cls.exit_code in {1, 2, *range(3, 70), 72, 73, *range(75, 100)}
         assert cls is FairqError or cls.__name__.endswith("Error")
         message = " ".join((cls.__doc__ or "").split())
         assert message
@@ -207,7 +241,8 @@ class TestStreams:
             ended = subprocess.run(
                 [sys.executable, "-m", "fairq", "--help"], stdout=full, stderr=subprocess.PIPE, check=False
             )
-        assert (ended.returncode, ended.stderr) == (1, b"fairq: No space left on device\n")
+        assert ended.returncode == 72
+        assert ended.stderr.startswith(b"fairq: the output cannot be written: No space left on device; ")
 
     @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
     def test_closed_streams_do_no_harm(self, closed):

@@ -48,6 +48,9 @@ module defines ``app``::
 
 **Exit**: 0 done; a `FairqError`'s own code; 2 for wrong use; 1 for anything unforeseen; 130 interrupted; 141
 when the reader of stdout went away, without a word, as the shell shows it for ``yes | head -1``.
+
+**What is stored is never reported as failed.** A command writes to stdout only after its change is stored
+(``fairq.committed``). If the output then fails, the code is that of DoneNotShownError; if its reader went away, 0.
 """
 
 from __future__ import annotations
@@ -55,13 +58,14 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import sys
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
-from fairq import interrupts
+from fairq import committed, interrupts
+from fairq.cli import streams
 from fairq.cli.version import show_version
-from fairq.errors import FairqError
+from fairq.errors import CycleUnderWayError, DoneNotShownError, FairqError, OutputError
 
 CLOSED_PIPE = 141
 
@@ -69,17 +73,21 @@ CLOSED_PIPE = 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; every error ends as one line on stderr."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    _prepare_streams()
+    committed.begin()
     try:
+        streams.prepare()
         code = _run(words)
         sys.stdout.flush()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
     except BrokenPipeError:
-        code = CLOSED_PIPE
+        code = 0 if committed.happened() else CLOSED_PIPE
     except BaseException as error:
-        code = _report(error)
-    _close_streams()
+        with _uninterrupted():
+            if isinstance(error, KeyboardInterrupt):
+                streams.drop_output()
+            code = _report(error)
+    streams.close()
     return code
 
 
@@ -101,8 +109,7 @@ def _run(words: list[str]) -> int:
     from fairq.cli.tree import Root
     from fairq.waiting import LISTENER
 
-    root = Root()
-    invocation = Invocation(arguments=words)
+    root, invocation = Root(), Invocation(arguments=words)
     LISTENER.set(invocation.note_wait)
     try:
         with root.make_context("fairq", words, obj=invocation) as context:
@@ -110,22 +117,48 @@ def _run(words: list[str]) -> int:
             root.invoke(context)
     except typer.Exit as end:
         return end.exit_code
+    except CycleUnderWayError as error:
+        if invocation.quiet:  # cron's next run does the work: nobody needs a mail
+            return error.exit_code
+        raise
     return 0
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let nobody interrupt the report of an error: it is one line."""
+    try:
+        former = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except ValueError:  # not the main thread, which alone is interrupted
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, former)
 
 
 def _report(error: BaseException) -> int:
     """Tell *error* in one line on stderr and return the exit code."""
+    from fairq.cli.output.messages import tell_error
+
     if os.environ.get("FAIRQ_DEBUG"):
         import traceback
 
-        traceback.print_exception(error)
-    message, code = _usage_error(error) or _other_error(error)
-    if message:
-        from fairq.cli.output.text import escape
-
         with contextlib.suppress(OSError):
-            sys.stderr.write(f"fairq: {escape(' '.join(message.split()))}\n")
+            traceback.print_exception(error)
+    message, code = _usage_error(error) or _other_error(_after_commit(error))
+    if message:
+        tell_error(message)
     return code
+
+
+def _after_commit(error: BaseException) -> BaseException:
+    """Return what to report for *error*: that a change is stored, if one is and *error* does not say so itself."""
+    if not committed.happened() or (isinstance(error, FairqError) and not isinstance(error, OutputError)):
+        return error
+    reason = error.fields["reason"] if isinstance(error, OutputError) else _other_error(error)[0]
+    return DoneNotShownError(reason=reason)
 
 
 def _usage_error(error: BaseException) -> tuple[str, int] | None:
@@ -142,7 +175,8 @@ def _usage_error(error: BaseException) -> tuple[str, int] | None:
     message = error.format_message().strip()
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
-        sys.stderr.write(message + "\n")
+        with contextlib.suppress(OSError):
+            sys.stderr.write(message + "\n")
         return "", error.exit_code
     hint = f"; try '{context.command_path} --help'" if context is not None else ""
     message = message.rstrip(".?").replace(". Did you mean ", "; perhaps ")
@@ -157,26 +191,11 @@ def _other_error(error: BaseException) -> tuple[str, int]:
         return str(error), error.exit_code
     if isinstance(error, MemoryError):
         return "out of memory", 1
-    if isinstance(error, OSError) and error.strerror:
-        where = f"{error.filename}: " if error.filename is not None else ""
-        return f"{where}{error.strerror}", 1
-    return f"internal error: {type(error).__name__}: {error}; run with FAIRQ_DEBUG=1 for details", 1
-
-
-def _prepare_streams() -> None:
-    """Let no letter of a name break the output: what the locale cannot show is written as an escape."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:  # closed by the caller, as by >&-
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - lives on
-        elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-
-
-def _close_streams() -> None:
-    """Flush what is left; if nobody reads it, keep the interpreter from complaining about it at its end."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    if isinstance(error, RecursionError):
+        return "something in the input is nested too deeply", 1
+    if isinstance(error, OSError):
+        names = [os.fsdecode(name) if isinstance(name, bytes) else str(name)
+                 for name in (error.filename, error.filename2) if name is not None]  # fmt: skip
+        return ": ".join([*names, error.strerror or str(error) or type(error).__name__]), 1
+    cure = "'fairq state check' tells whether the state is damaged; FAIRQ_DEBUG=1 shows where it happened"
+    return f"internal error: {type(error).__name__}: {error}; {cure}", 1

@@ -13,8 +13,11 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import AF_SEPARATOR, OUTPUT_OPTIONS, read_output
 from fairq.cli.output.selection import Output, Report
-from fairq.errors import UsageError
+from fairq.errors import InvalidNumberError, UsageError
 from fairq.steps.current import settings_in_force
+
+LARGEST_INTEGER = 2**63 - 1
+"""What SQLite and ClassAds hold."""
 
 _FLAGS = frozenset({"-q", "--quiet", "-v", "--verbose", "--version"})
 
@@ -46,7 +49,7 @@ def global_options(taken: frozenset[str]) -> list[TyperOption]:
     declared: list[tuple[list[str], dict[str, Any]]] = [
         (["--state"], {"metavar": "FILE", "help": "The state file (else $FAIRQ_STATE, else your own)."}),
         (["--config"], {"metavar": "FILE", "help": "The settings file, read alone (else $FAIRQ_CONFIG)."}),
-        (["-q", "--quiet"], {"is_flag": True, "help": "Print data and errors only."}),
+        (["-q", "--quiet"], {"is_flag": True, "help": "Print no notes, no progress, no report of a change."}),
         (["-v", "--verbose"], {"count": True, "type": int, "help": "Tell more on stderr; may be repeated."}),
         (
             ["--version"],
@@ -81,7 +84,10 @@ class Command(TyperCommand):
         """Join the words of every ``--af`` to one, then parse as usual."""
         if any(parameter.name == "output_af" for parameter in self.params):
             args = join_autoformat(args)
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, args)
+        for parameter in self.params:
+            _check_size(parameter, ctx.params.get(parameter.name))
+        return rest
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the words of the usage line: arguments bare if required, in brackets if not."""
@@ -91,6 +97,15 @@ class Command(TyperCommand):
                 word = bare(parameter.make_metavar(ctx=ctx))
                 pieces.append(word if parameter.required else f"[{word}]")
         return pieces
+
+
+def _check_size(parameter: Any, value: Any) -> None:
+    """Raise InvalidNumberError for an integer that neither the state nor an expression can hold."""
+    for number in value if isinstance(value, (list, tuple)) else [value]:
+        if isinstance(number, int) and abs(number) > LARGEST_INTEGER:
+            is_argument = parameter.param_type_name == "argument"
+            what = bare(parameter.metavar or parameter.name) if is_argument else max(parameter.opts, key=len)
+            raise InvalidNumberError(what=what, value=number, expected=f"give at most {LARGEST_INTEGER}")
 
 
 class SetCommand(Command):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -114,14 +113,14 @@ def check(
     The exit code is that of the last problem told; 0 if there is none. Settings that are right but have no effect
     in this version are told, too.
     """
-    from fairq.cli.output.text import escape
+    from fairq.cli.output.messages import tell_error
     from fairq.steps.config import check as step
     from fairq.steps.config import without_effect
 
     place = invocation.place
     problems = step(place, Path(file) if file is not None else None)
     for problem in problems[:-1]:
-        sys.stderr.write(f"fairq: {escape(' '.join(str(problem).split()))}\n")
+        tell_error(problem)
     if problems:
         raise problems[-1]
     for entry in without_effect(place, Path(file) if file is not None else None):

@@ -10,10 +10,10 @@ from fairq.cli.figures import counted, percent, short, two_places
 from fairq.cli.output import Column, Record, Table, View
 
 
-def cycle_view(document: Record, matches: Sequence[Record]) -> View:
+def cycle_view(document: Record, matches: Sequence[Record], *, dry_run: bool = False) -> View:
     """Show the *document* of a cycle and its *matches*, as `steps.cycle_document` makes them.
 
-    Of a cycle whose decision is kept no more there are only the matches.
+    Of a cycle whose decision is kept no more there are only the matches. Of a *dry_run* the title says "would".
     """
     submitters = document.get("submitters", ())
     told = any(of["idle"] for of in submitters)
@@ -32,7 +32,7 @@ def cycle_view(document: Record, matches: Sequence[Record]) -> View:
             Column("Stopped by", "stopped"),
         ],
         records=[_with_quota_group(of) for of in submitters] if told else [],
-        title=_title(document, len(matches)),
+        title=_title(document, len(matches), dry_run),
     )
     made = Table(
         columns=[
@@ -61,8 +61,9 @@ def cycle_view(document: Record, matches: Sequence[Record]) -> View:
     return View(tables=tables, document=document, main=main)
 
 
-def _title(document: Record, matches: int) -> str:
-    made = f"Cycle {document['cycle']}: {counted(matches, 'match', 'matches')}"
+def _title(document: Record, matches: int, dry_run: bool) -> str:
+    name = f"Dry run: cycle {document['cycle']} would make" if dry_run else f"Cycle {document['cycle']}:"
+    made = f"{name} {counted(matches, 'match', 'matches')}"
     if "spins" not in document:
         return made
     spins, slots = counted(document["spins"], "spin"), counted(document["slots"], "slot")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -108,7 +107,7 @@ class Invocation:
     def note(self, text: str) -> None:
         """Tell the user something beside the data: a line on stderr, unless ``--quiet``."""
         if not self.quiet:
-            sys.stderr.write(text + "\n")
+            self._tell(text)
 
     def note_wait(self, place: Path, holders: Sequence[Holder]) -> None:
         """Tell the user that this run waits for the lock on *place*, and which processes are known to hold it."""
@@ -122,4 +121,10 @@ class Invocation:
     def detail(self, text: str) -> None:
         """Tell what only ``--verbose`` wants to know, on stderr."""
         if self.verbose:
-            sys.stderr.write(text + "\n")
+            self._tell(text)
+
+    @staticmethod
+    def _tell(text: str) -> None:
+        from fairq.cli.output.messages import tell
+
+        tell(text)

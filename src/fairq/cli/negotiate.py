@@ -80,4 +80,4 @@ def negotiate(
     for problem in cycle.decision.problems:
         invocation.detail(str(problem))
     matches = [match_document(cycle, match) for match in cycle.decision.matches]
-    emit(cycle_view(cycle.document, matches), output)
+    emit(cycle_view(cycle.document, matches, dry_run=dry_run), output)

@@ -146,7 +146,13 @@ _AF_MODIFIERS = frozenset("jlhVro,tng")
 
 
 def read_output(values: dict[str, Any], quiet: bool, kind: type[Output] = Output) -> Output:
-    """Return the output that values of `OUTPUT_OPTIONS` describe; raises UsageError if formats clash."""
+    """Return the output that values of `OUTPUT_OPTIONS` describe.
+
+    Raises:
+        UsageError: formats clash.
+        ExpressionError: the constraint or an expression of ``--af`` does not parse. This comes now, before the
+            command stores anything that it could not show afterwards.
+    """
     formats: list[Format] = [name for name in ("json", "ndjson", "csv", "tsv") if values[f"output_{name}"]]
     attributes: list[str] = []
     modifiers = ""
@@ -161,11 +167,24 @@ def read_output(values: dict[str, Any], quiet: bool, kind: type[Output] = Output
     for modifier in modifiers:
         if modifier not in _AF_MODIFIERS:
             raise UsageError(message=f"--af: {modifier!r} is not a modifier; known are jlhVr,tng")
+    constraint = joined(values.get("output_constraint"))
+    _check_expressions(attributes, constraint)
     return kind(
         format=formats[0] if formats else "table",
         header=not values["output_no_header"],
         attributes=tuple(attributes),
         modifiers=modifiers,
-        constraint=joined(values.get("output_constraint")),
+        constraint=constraint,
         quiet=quiet,
     )
+
+
+def _check_expressions(attributes: list[str], constraint: str | None) -> None:
+    if attributes:
+        from fairq.cli.output import autoformat
+
+        autoformat.check(attributes)
+    if constraint is not None:
+        from fairq.cli.output.constraint import check
+
+        check(constraint)

@@ -136,13 +136,13 @@ def check(
     told on stderr, as fairq config check does it; the exit code is then that of the last of these errors.
     """
     from fairq.cli import quotas_views as views
-    from fairq.cli.output.text import escape
+    from fairq.cli.output.messages import tell_error
     from fairq.steps.quotas_check import check_quotas
 
     checked = check_quotas(invocation.state_path, invocation.place, file, invocation.now(now))
     emit(views.check_view(checked), output)
     for problem in checked.errors[:-1]:
-        sys.stderr.write(f"fairq: {escape(' '.join(str(problem).split()))}\n")
+        tell_error(problem)
     if checked.errors:
         raise checked.errors[-1]
     if checked.oddities:

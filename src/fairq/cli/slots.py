@@ -121,7 +121,13 @@ def detect(
     output: Output,
     slots: Annotated[
         int | None,
-        typer.Option("--slots", metavar="N", min=1, help="Share the machine out to N slots; else one per core."),
+        typer.Option(
+            "--slots",
+            metavar="N",
+            min=1,
+            max=_LARGEST_COUNT,
+            help="Share the machine out to N slots; else one per core.",
+        ),
     ] = None,
     partitionable: Annotated[
         bool, typer.Option("--partitionable", help="Slots of which jobs take what they request; one unless --slots.")
@@ -230,7 +236,10 @@ def drain(
 
     actor = invocation.actor(invocation.now(now))
     changed = step(invocation.state_path, names, not cancel, actor, dry_run=dry_run)
-    what = "takes jobs again" if cancel else "is being drained"
+    if dry_run:
+        what = "would take jobs again" if cancel else "would be drained"
+    else:
+        what = "takes jobs again" if cancel else "is being drained"
     for name in changed:
         _said(invocation, f"slot {name} {what}")
     if not changed:

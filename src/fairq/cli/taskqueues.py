@@ -41,6 +41,7 @@ app = App(
 )
 
 Selection = Literal["dirac", "proportional", "strict"]
+_LARGEST_COUNT = 1_000_000
 SELECTIONS: tuple[Selection, ...] = ("dirac", "proportional", "strict")
 
 
@@ -139,6 +140,8 @@ def shares(
     )
     for note in (*report.details, *report.notes):
         invocation.note(note)
+    if dry_run:
+        invocation.note("dry run: these priorities would be stored; nothing was changed")
     emit(views.shares_view(report), output)
 
 
@@ -170,7 +173,10 @@ def match(
     count: Annotated[
         float,
         typer.Option(
-            "--count", metavar="N", parser=number("--count", 1, whole=True), help="So many pilots ask, all alike."
+            "--count",
+            metavar="N",
+            parser=number("--count", 1, _LARGEST_COUNT, whole=True),
+            help="So many pilots ask, all alike.",
         ),
     ] = 1,
     selection: Annotated[
@@ -222,6 +228,8 @@ def match(
     _tell(invocation, matched)
     if len(matched.matches) < matched.asked:
         invocation.note(views.shortage(matched))
+    if dry_run:
+        invocation.note("dry run: these jobs would be handed out; nothing was changed")
     emit(views.match_view(matched), output)
 
 

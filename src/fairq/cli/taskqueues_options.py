@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from fairq.steps.pilots import Pilot
 
 
-def number(what: str, least: float, *, whole: bool) -> Callable[[str | float], float]:
-    """Return a parser of numbers of at least *least* for the option *what*, for ``typer.Option(parser=...)``."""
+def number(what: str, least: float, most: float = math.inf, *, whole: bool) -> Callable[[str | float], float]:
+    """Return a parser of numbers from *least* to *most* for the option *what*, for ``typer.Option(parser=...)``."""
 
     def parse(text: str | float) -> float:
         if not isinstance(text, str):  # a default
@@ -25,9 +26,10 @@ def number(what: str, least: float, *, whole: bool) -> Callable[[str | float], f
             value: float = read_integer(text) if whole else read_real(text)
         except BadValueError:
             value = least - 1
-        if value < least:
+        if not least <= value <= most:
             kind = "a whole number" if whole else "a number"
-            raise InvalidNumberError(what=what, value=text, expected=f"give {kind} of at least {least:g}")
+            limits = f"of at least {least:g}" if value < least else f"of at most {most:.0f}"
+            raise InvalidNumberError(what=what, value=text, expected=f"give {kind} {limits}")
         return value
 
     return parse

@@ -17,7 +17,7 @@ from fairq.state.connection import State
 _TOLERANCE = 1e-6
 """Relative: weights are summed in the order in which slots came and went."""
 
-_JSON_COLUMNS = {
+JSON_COLUMNS = {
     "slot": ("id", "ad"),
     "dynamic_slot": ("slot_id", "carved"),
     "claim": ("slot_id", "advertised"),
@@ -28,12 +28,14 @@ _JSON_COLUMNS = {
     "task_queue": ("number", "identity"),
     "share_group": ("name", "properties"),
     "broker_cycle": ("number", "document"),
+    "slot_columns": ("first", "content"),
     **{
         kind.table: (kind.keys[0].name, *nested)
         for kind in STORED
         if (nested := [column.name for column in kind.columns if column.type in NESTED])
     },
 }
+"""The columns that hold JSON, by table, after the column that names a record."""
 
 _Running = tuple[int, str, int, int, str]
 
@@ -67,7 +69,7 @@ def _broken_references(state: State) -> Iterator[str]:
 
 
 def _unreadable_json(state: State) -> Iterator[str]:
-    for table, (key, *columns) in _JSON_COLUMNS.items():
+    for table, (key, *columns) in JSON_COLUMNS.items():
         for number, *texts in state.connection.execute(f"SELECT {key}, {', '.join(columns)} FROM {table}"):
             for column, text in zip(columns, texts, strict=True):
                 try:

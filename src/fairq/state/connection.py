@@ -13,6 +13,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairq import committed
 from fairq.errors import BackupError
 from fairq.files import sweep
 from fairq.state.copy import keep_copy, write_copy
@@ -95,7 +96,7 @@ def writing(path: Path, wait: float = WAIT) -> Iterator[State]:
             yield State(connection, path)
             connection.execute(f"PRAGMA busy_timeout = {int(_NAP * 1000)}")
             if version or connection.total_changes > before:
-                _patiently(connection, "COMMIT", Patience(wait, path))
+                _commit(connection, Patience(wait, path), before)
                 kept = True
         finally:
             # SQLite has rolled back by itself after some errors, as a full disk.
@@ -112,6 +113,19 @@ def in_memory() -> Iterator[State]:
         connection.execute("BEGIN")
         migrate(connection, 0)
         yield State(connection, Path(":memory:"))
+
+
+def _commit(connection: sqlite3.Connection, patience: Patience, before: int) -> None:
+    """Commit, and note whether anything was stored that was not there *before* the step."""
+    try:
+        _patiently(connection, "COMMIT", patience)
+    except KeyboardInterrupt:
+        # Python hears Ctrl-C only when SQLite has returned, perhaps with everything stored.
+        if not connection.in_transaction and connection.total_changes > before:
+            committed.mark()
+        raise
+    if connection.total_changes > before:
+        committed.mark()
 
 
 def backup(path: Path, target: Path, wait: float = WAIT) -> None:
@@ -131,6 +145,7 @@ def backup(path: Path, target: Path, wait: float = WAIT) -> None:
             raise BackupError(target=target, reason=f"the state file {path} does not exist")
         _begin_reading(connection, path, patience)
         write_copy(connection, target, path)
+    committed.mark()
 
 
 def _patiently(connection: sqlite3.Connection, statement: str, patience: Patience) -> None:

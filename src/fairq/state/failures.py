@@ -35,15 +35,30 @@ def primary_code(error: sqlite3.Error) -> int:
 def mapped(path: Path, wait: float) -> Iterator[None]:
     """Run the body; an error of SQLite comes out as one of fairq's, with its cause kept.
 
-    So does a text that SQLite cannot hold: bytes of a command line that are no Unicode text.
+    So does a text that SQLite cannot hold: bytes of a command line that are no Unicode text. Whatever else goes
+    wrong is laid to the state if a record in it is damaged.
     """
     try:
         yield
     except UnicodeEncodeError as error:
         expected = "the state holds Unicode text only"
         raise InvalidNameError(what="a text", value=error.object, expected=expected) from error
-    except sqlite3.Error as error:
-        raise from_sqlite(error, path, wait) from error
+    except (FairqError, MemoryError, OSError):
+        raise
+    except Exception as error:
+        # SQLite has no code, or that of a wrong statement, for a text that cannot be read.
+        of_reading = not isinstance(error, sqlite3.Error) or primary_code(error) in (0, sqlite3.SQLITE_ERROR)
+        if of_reading and (reason := _damage(path)):
+            raise StateDamagedError(state=path, reason=reason) from error
+        if isinstance(error, sqlite3.Error):
+            raise from_sqlite(error, path, wait) from error
+        raise
+
+
+def _damage(path: Path) -> str | None:
+    from fairq.state.damage import first_damage
+
+    return first_damage(path) if path.exists() else None
 
 
 def from_sqlite(error: sqlite3.Error, path: Path, wait: float) -> FairqError:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairq import committed
 from fairq.errors import ExpressionError, FairqError, HTCondorConfigError, SettingsFileError
 from fairq.inputs import STANDARD_INPUT, read_bytes, read_once
 from fairq.settings.collect import Collection, Entry, Report, bad_value, parse_document, read_text
@@ -87,6 +88,7 @@ def set_setting(place: Place, name: str, text: str, *, dry_run: bool = False) ->
         _as_if(place, file, edited)
         if not dry_run:
             replace(file, edited)
+            committed.mark()
     return file, kept
 
 
@@ -135,6 +137,8 @@ def import_config(place: Place, files: Sequence[str], *, dry_run: bool = False) 
         text += tomli_w.dumps(imported.document)
         _as_if(place, file, text)
         former = None if dry_run else replace(file, text, keep_former=True)
+        if not dry_run:
+            committed.mark()
     return ImportedConfig(
         file, text, imported.document, imported.taken, imported.not_taken, former, imported.without_effect
     )

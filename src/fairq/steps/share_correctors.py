@@ -13,6 +13,7 @@ from fairq.engine.shares.options import names
 from fairq.engine.shares.rules import Rules
 from fairq.errors import FairqError
 from fairq.share_errors import ShareCorrectorError
+from fairq.steps.watched_corrector import WatchedCorrector
 
 GROUP = "fairq.share_correctors"
 """The group of the entry points; each leads to a `CorrectorMaker`."""
@@ -29,13 +30,14 @@ def _make(
 ) -> ShareCorrector:
     try:
         make: CorrectorMaker = entry.load()
-        return make(corrector, instance, options, rules)
+        made = make(corrector, instance, options, rules)
     except FairqError:
         raise
     except Exception as error:
-        problem = f"{entry.value}: {type(error).__name__}: {error}"
+        problem = f"cannot be started: {entry.value}: {type(error).__name__}: {error}"
         cure = f"mend or remove the plugin, or take it out of {TO_START}"
         raise ShareCorrectorError(name=corrector, problem=problem, cure=cure) from error
+    return made if entry.value.startswith("fairq.") else WatchedCorrector(corrector, entry.value, made)
 
 
 def start_corrections(

@@ -55,6 +55,8 @@ class Editor:
         self._policy: AccountingPolicy = accounting_policy(settings)
         self._actor = actor
         self._dry_run = dry_run
+        self._was, self._gone = ("would be", "would be deleted") if dry_run else ("was", "deleted")
+        self._set, self._cancelled = ("Would set", "Would cancel") if dry_run else ("Set", "Cancelled")
 
     def set_priority(self, name: str, value: float) -> Edited:
         """Set the real priority; below 0.5 it counts as 0.5."""
@@ -63,7 +65,7 @@ class Editor:
         def change(record: AccountingRecord) -> None:
             record.priority = value
 
-        return self._change(name, change, f"The priority of {name} was set to {value:f}")
+        return self._change(name, change, f"The priority of {name} {self._was} set to {value:f}")
 
     def set_bound(self, name: str, bound: Bound, value: float, seconds: int | None = None) -> Edited:
         """Set the priority factor, the floor or the ceiling, for good or for *seconds* (a lease).
@@ -85,9 +87,9 @@ class Editor:
 
         shown = f"{value:f}" if what is Leasable.FACTOR else f"{value:.0f}"
         if seconds is None:
-            return self._change(name, change, f"The {what.value} of {name} was set to {shown}")
+            return self._change(name, change, f"The {what.value} of {name} {self._was} set to {shown}")
         kind = _LEASE_NAME[what]
-        return self._change(name, change, f"Set {kind} lease on {name} to {shown} for {seconds} seconds")
+        return self._change(name, change, f"{self._set} {kind} lease on {name} to {shown} for {seconds} seconds")
 
     def cancel(self, name: str, bound: Bound) -> Edited:
         """End a lease; raises NoLeaseError if there is none."""
@@ -96,7 +98,7 @@ class Editor:
         def change(record: AccountingRecord) -> None:
             cancel_lease(record, what)
 
-        return self._change(name, change, f"Cancelled {_LEASE_NAME[what]} lease for {name}", create=False)
+        return self._change(name, change, f"{self._cancelled} {_LEASE_NAME[what]} lease for {name}", create=False)
 
     def set_usage(self, name: str, seconds: float) -> Edited:
         """Set the accumulated weighted usage, in weighted seconds; the unweighted one stays."""
@@ -105,7 +107,7 @@ class Editor:
         def change(record: AccountingRecord) -> None:
             record.weighted_accumulated_usage = seconds
 
-        return self._change(name, change, f"The Accumulated Usage of {name} was set to {seconds:f}")
+        return self._change(name, change, f"The Accumulated Usage of {name} {self._was} set to {seconds:f}")
 
     def set_begin(self, name: str, time: int) -> Edited:
         """Set the time of the first use (seconds since 1970)."""
@@ -113,7 +115,7 @@ class Editor:
         def change(record: AccountingRecord) -> None:
             record.begin_usage_time = time
 
-        return self._change(name, change, f"The Begin Usage Time of {name} was set to {time}")
+        return self._change(name, change, f"The Begin Usage Time of {name} {self._was} set to {time}")
 
     def set_last(self, name: str, time: int) -> Edited:
         """Set the time of the last use (seconds since 1970)."""
@@ -121,11 +123,11 @@ class Editor:
         def change(record: AccountingRecord) -> None:
             record.last_usage_time = time
 
-        return self._change(name, change, f"The Last Usage Time of {name} was set to {time}")
+        return self._change(name, change, f"The Last Usage Time of {name} {self._was} set to {time}")
 
     def reset_usage(self, name: str) -> Edited:
         """Forget the accumulated usage; it counts from now on. Priority, last use and slots in use stay."""
-        return self._change(name, self._reset, f"The accumulated usage of {name} was reset", create=False)
+        return self._change(name, self._reset, f"The accumulated usage of {name} {self._was} reset", create=False)
 
     def reset_all(self) -> Edited:
         """Forget the accumulated usage of every record."""
@@ -137,7 +139,7 @@ class Editor:
                 self._reset(record)
                 changes.append(_difference(record.name, before, self._ad(record)))
             self._store(state, records, changes)
-        return Edited("The accumulated usage was reset for all users", changes)
+        return Edited(f"The accumulated usage {self._was} reset for all users", changes)
 
     def delete(self, name: str, *, force: bool = False) -> Edited:
         """Delete a record; it starts anew when next needed, so a factor set by hand is lost.
@@ -151,7 +153,7 @@ class Editor:
                 raise SubmitterInUseError(name=name, slots=held)
             changes = [Change(name, self._ad(record), None)]
             self._remove(state, [name], changes)
-        return Edited(f"The accountant record named {name} was deleted", changes)
+        return Edited(f"The accountant record named {name} {self._was} deleted", changes)
 
     def prune(self, seconds: int) -> Edited:
         """Delete the records of submitters that used nothing for *seconds* and hold nothing."""
@@ -165,7 +167,7 @@ class Editor:
         count = f"{len(names)} accountant record{'' if len(names) == 1 else 's'}"
         days, rest = divmod(seconds, 86400)
         age = f"{seconds} seconds" if rest or not days else f"{days} day{'' if days == 1 else 's'}"
-        return Edited(f"{count} idle for {age} deleted", changes)
+        return Edited(f"{count} idle for {age} {self._gone}", changes)
 
     def _change(
         self, name: str, change: Callable[[AccountingRecord], None], message: str, *, create: bool = True

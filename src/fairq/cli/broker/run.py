@@ -127,8 +127,9 @@ def _document(done: Run) -> dict[str, Any]:
 def _headline(done: Run, dry_run: bool) -> str:
     number = len(done.decided)
     counts = ", ".join(f"{count} {status}" for status, count in done.counts.items())
-    name = "Dry run" if dry_run else f"Cycle {done.number}"
-    return f"{name}: {number} task{'' if number == 1 else 's'}: {counts}; rules {done.rules.name}"
+    tasks = f"{number} task{'' if number == 1 else 's'}"
+    name = f"Dry run: would broker {tasks}" if dry_run else f"Cycle {done.number}: {tasks}"
+    return f"{name}: {counts}; rules {done.rules.name}"
 
 
 def _few(queues: list[str]) -> str:

@@ -79,7 +79,8 @@ def timeouts(
         invocation.detail(f"job {record['PandaID']} is exempt from {record['Row']}: its queue is {_why(record)}")
     emit(_view(cleaned), output)
     if cleaned.found and not applying:
-        invocation.note("nothing was changed; --apply does it" if not apply else "nothing was changed: --dry-run")
+        would = "dry run: these jobs would end; nothing was changed"
+        invocation.note(would if apply else "nothing was changed; --apply does it")
 
 
 def _why(record: dict[str, Any]) -> str:

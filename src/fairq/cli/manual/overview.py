@@ -21,17 +21,21 @@ DESCRIPTION = (
     "transaction: killed at any moment, it leaves the state as before or as after. Cron runs fairq negotiate "
     "every minute or so.",
     "Data goes to stdout and everything else to stderr. A terminal gets a drawn table, a pipe the same table as "
-    "aligned plain text, complete and unwrapped.",
+    "aligned plain text, complete and unwrapped. No format lets a control character of the data through, nor an "
+    "invisible one or one that changes the direction of writing: a job's name cannot steer a terminal. Tables and "
+    "messages spell such a character as \\n, \\x1b or \\u202e; a message quotes at most 200 characters of one value.",
 )
 
 OUTPUT = (
     ("--json", "One document. Numbers have full precision; infinity and not-a-number, which JSON does not have, are "
      'the strings "Infinity", "-Infinity" and "NaN"; what is not known is null or left out. An expression is '
-     'the string "/Expr(...)/", as in HTCondor\'s own JSON.'),
+     'the string "/Expr(...)/", as in HTCondor\'s own JSON. Control characters are written as \\u001b.'),
     ("--ndjson", "The records alone, one JSON object per line."),
-    ("--csv", "The columns of the table under their attributes' names, unrounded, quoted as RFC 4180 says."),
+    ("--csv", "The columns of the table under their attributes' names, unrounded, quoted as RFC 4180 says. "
+     "A newline or tab stays inside the quotes. Another control character becomes the text \\x1b, \\r or \\u202e. A "
+     "backslash stays single, so only JSON and TSV give every value back exactly."),
     ("--tsv", "The same, between tabs; a tab, newline, carriage return or backslash in a value is written "
-     "\\t, \\n, \\r or \\\\."),
+     "\\t, \\n, \\r or \\\\, other control characters \\x1b or \\u202e."),
     ("--af[:jlhVr,tng]", "HTCondor's autoformat. The words up to the next option are attributes or ClassAd "
      "expressions over a record; their values stand on one line, a space between them, undefined for what is "
      "missing. j puts the job's id first, l labels as Attr = value, h adds headings, V quotes strings, r leaves "
@@ -39,6 +43,15 @@ OUTPUT = (
      "before each record."),
     ("--constraint", "A ClassAd expression over a record; only records for which it is true are shown."),
 )  # fmt: skip
+
+REPORTING = (
+    "What is stored is never reported as failed. A command writes its report to stdout after its change is stored. If "
+    "the report cannot be written then, for example to a full disk, the code is 73: the change is done, but not shown. "
+    "If the reader of stdout went away, or stdout is closed, nothing is said and the code is 0: the change is done.",
+    "A command that only shows something ends with 72 if stdout cannot be written, and with 141 if its reader went "
+    "away. A message that cannot be written to stderr is lost; it changes no exit code.",
+    "With every other code but 0 and 80, a command that changes something has changed nothing.",
+)
 
 VARIABLES = (
     ("FAIRQ_STATE", "The state file, if --state does not say."),
@@ -91,7 +104,8 @@ def overview_page(commands: list[Documented]) -> str:
         section("TIMES", paragraphs([
             "A time is given as seconds since 1970 or as ISO 8601, such as 2026-11-20T14:00 (local time) or "
             "2026-11-20T14:00Z. --now TIME takes the place of the clock everywhere."])),
-        section("EXIT STATUS", listed((bold(str(code)), [meaning]) for code, meaning in exit_codes())),
+        section("EXIT STATUS", [*paragraphs(REPORTING),
+                                *listed((bold(str(code)), [meaning]) for code, meaning in exit_codes())]),
         section("ENVIRONMENT", listed((bold(name), [meaning]) for name, meaning in VARIABLES)),
         section("FILES", listed((italic(name), [meaning]) for name, meaning in FILES)),
         section("EXAMPLES", examples(EXAMPLES)),
@@ -113,7 +127,7 @@ def exit_codes() -> Iterator[tuple[int, str]]:
     for code in sorted(classes):
         yield code, f"{classes[code].__name__}: {_readable(classes[code].__doc__ or '')}"
     yield INTERRUPTED, "Interrupted from the keyboard."
-    yield CLOSED_PIPE, "The reader of the output went away, as in fairq queue | head -1."
+    yield CLOSED_PIPE, "The reader of the output went away, as in fairq queue | head -1; no change was to be stored."
 
 
 def _readable(template: str) -> str:

@@ -48,6 +48,13 @@ def write(records: Iterable[Record], output: Output, stream: TextIO) -> None:
     stream.writelines(f"{before}{between.join(row)}\n" for row in rows)
 
 
+def check(attributes: Iterable[str]) -> None:
+    """Raise ExpressionError if one of *attributes* is neither a name nor an expression that parses."""
+    for attribute in attributes:
+        if not _is_name(attribute):
+            _parsed(attribute)
+
+
 class _Lowered:
     """A record with its attributes found in any case, sought only where the spelling differs."""
 
@@ -115,7 +122,7 @@ def _reader(attribute: str, modifiers: str, budget: Callable[[], EvaluationBudge
             return lambda records: [unparsed(record.get(attribute), quoted=True) for record in records]
         _parsed(attribute)
         return lambda records: [attribute] * len(records)
-    if not _NAME.fullmatch(attribute) or attribute.lower() in ("true", "false", "undefined", "error"):
+    if not _is_name(attribute):
         expression = _parsed(attribute)
         return lambda records: [unparsed(value, quoted) for value in _evaluated(expression, records, budget())]
 
@@ -139,6 +146,10 @@ def _listing_budget() -> EvaluationBudget:
     from fairq.steps.evaluation import listing_budget
 
     return listing_budget()
+
+
+def _is_name(attribute: str) -> bool:
+    return bool(_NAME.fullmatch(attribute)) and attribute.lower() not in ("true", "false", "undefined", "error")
 
 
 def _parsed(text: str) -> Any:

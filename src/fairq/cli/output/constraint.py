@@ -8,6 +8,13 @@ from itertools import tee
 from fairq.cli.output.view import Record
 
 
+def check(constraint: str) -> None:
+    """Raise ExpressionError if *constraint* does not parse."""
+    from fairq.engine.classad import parse
+
+    parse(constraint)
+
+
 def matching(records: Iterable[Record], constraint: str) -> Iterator[Record]:
     """Return the records for which *constraint* is true; any number but 0 counts, as in HTCondor's tools.
 

@@ -6,17 +6,37 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
+from fairq import committed
+from fairq.cli.output.messages import tell
 from fairq.cli.output.selection import Output
 from fairq.cli.output.text import escape
 from fairq.cli.output.view import Record, Table, View
+from fairq.errors import DoneNotShownError, FairqError, OutputError
 
 DRAWN_AT_MOST = 1000
 """Records up to which a table is drawn on a terminal; Rich would take seconds for ten thousand."""
 
 
 def emit(view: View, output: Output) -> None:
-    """Show *view* as *output* says; raises ExpressionError if constraint or ``--af`` do not parse."""
-    stream = sys.stdout
+    """Show *view* as *output* says.
+
+    A quiet command that has stored a change shows its view only in a format that was asked for.
+
+    Raises:
+        ExpressionError: constraint or ``--af`` do not parse.
+        DoneNotShownError: a change is stored, and showing it failed.
+    """
+    if output.quiet and output.format == "table" and committed.happened():
+        return
+    try:
+        _emit(view, output, sys.stdout)
+    except FairqError as error:
+        if not committed.happened() or isinstance(error, OutputError):
+            raise
+        raise DoneNotShownError(reason=error) from error
+
+
+def _emit(view: View, output: Output, stream: TextIO) -> None:
     if output.format == "table":
         _people(view, output, stream)
     elif output.format == "json":
@@ -29,7 +49,13 @@ def emit(view: View, output: Output) -> None:
 
 def write_text(text: str) -> None:
     """Print the lines of *text*: the one value that a command such as ``state path`` gives."""
-    sys.stdout.writelines(escape(line) + "\n" for line in text.splitlines())
+    if text:
+        _write_lines(text.removesuffix("\n"), sys.stdout)
+
+
+def _write_lines(text: str, stream: TextIO) -> None:
+    # Not str.splitlines: it takes a form feed and the like, which may stand in a name, for ends of lines.
+    stream.writelines(escape(line) + "\n" for line in text.split("\n"))
 
 
 def _selected(table: Table, output: Output) -> Iterable[Record]:
@@ -83,7 +109,7 @@ def _people(view: View, output: Output, stream: TextIO) -> None:
         exact = table.plain if style is None or not table.columns else None
         if not records and table.footer is None and exact is None:
             if table.empty and not output.quiet:
-                sys.stderr.write(escape(table.empty) + "\n")
+                tell(table.empty)
             continue
         if written:
             stream.write("\n")
@@ -96,6 +122,8 @@ def _people(view: View, output: Output, stream: TextIO) -> None:
         if table.title and len(view.tables) > 1:
             stream.write(escape(table.title) + "\n")
         if exact is not None:
-            stream.write(exact(records))
+            drawn = exact(records)
+            if drawn:
+                _write_lines(drawn.removesuffix("\n"), stream)
         else:
             stream.writelines(line + "\n" for line in plain.lines(table, records, output.header))

@@ -1,6 +1,8 @@
 """JSON, NDJSON, CSV and TSV: complete values at full precision, never rounded, cut or wrapped.
 
 JSON has no infinity: it and not-a-number are written as the strings ``Infinity``, ``-Infinity`` and ``NaN``.
+No format lets a character through that steers a terminal: JSON and TSV write it as an escape that their readers undo.
+CSV has no escapes: a control character becomes the text of one, newline and tab stay inside their quotes.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, TextIO
 
+from fairq.cli.output.text import escape
 from fairq.cli.output.view import Record
 
 
@@ -42,6 +45,12 @@ def _finite(value: Any) -> Any:
     return value
 
 
+def _json_escaped(character: str) -> str:
+    if character.isprintable():
+        return character
+    return json.dumps(character)[1:-1] if character != "\x7f" else "\\u007f"
+
+
 class Encoder:
     """Writes values as JSON text that *stream* can carry."""
 
@@ -52,9 +61,11 @@ class Encoder:
     def text(self, value: Any) -> str:
         """Return *value* as JSON on one line."""
         try:
-            return json.dumps(value, ensure_ascii=self._ascii, allow_nan=False, default=_plain)
+            text = json.dumps(value, ensure_ascii=self._ascii, allow_nan=False, default=_plain)
         except ValueError:
-            return json.dumps(_finite(value), ensure_ascii=self._ascii, allow_nan=False, default=_plain)
+            text = json.dumps(_finite(value), ensure_ascii=self._ascii, allow_nan=False, default=_plain)
+        # Whatever is not printable here is part of a string: JSON's own punctuation is.
+        return text if text.isprintable() else "".join(map(_json_escaped, text))
 
     def array(self, values: Iterable[Any]) -> Iterator[str]:
         """Yield the pieces of an array, each item on its own line."""
@@ -113,19 +124,23 @@ def _rows(records: Iterable[Record], fields: Sequence[str]) -> Iterator[list[str
 
 
 def write_csv(records: Iterable[Record], fields: Sequence[str], header: bool, stream: TextIO) -> None:
-    """Write comma-separated values as RFC 4180 quotes them, with lines that end in a bare newline."""
+    """Write comma-separated values as RFC 4180 quotes them, with lines that end in a bare newline.
+
+    Control characters but newline and tab are written as escapes; a backslash of the value stays single.
+    """
     writer = csv.writer(stream, lineterminator="\n")
     if header:
-        writer.writerow(fields)
-    writer.writerows(_rows(records, fields))
-
-
-_TSV = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+        writer.writerow([escape(field) for field in fields])
+    writer.writerows([escape(cell, keep="\n\t") for cell in row] for row in _rows(records, fields))
 
 
 def write_tsv(records: Iterable[Record], fields: Sequence[str], header: bool, stream: TextIO) -> None:
-    """Write tab-separated values; tab, newline, carriage return and backslash are escaped by a backslash."""
+    """Write tab-separated values; a backslash is doubled, and control characters are written as escapes."""
     if header:
-        stream.write("\t".join(fields) + "\n")
+        stream.write("\t".join(map(_tsv, fields)) + "\n")
     for row in _rows(records, fields):
-        stream.write("\t".join(cell.translate(_TSV) for cell in row) + "\n")
+        stream.write("\t".join(map(_tsv, row)) + "\n")
+
+
+def _tsv(cell: str) -> str:
+    return escape(cell.replace("\\", "\\\\"))

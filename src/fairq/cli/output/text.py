@@ -9,11 +9,16 @@ from typing import Any
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-def escape(text: str) -> str:
-    """Return *text* with every control, bidirectional and unprintable character written as an escape."""
+def escape(text: str, keep: str = "") -> str:
+    """Return *text* with every control, bidirectional, invisible and undecodable character written as an escape.
+
+    The characters in *keep* stay as they are.
+    """
     if text.isprintable():
         return text
-    return "".join(character if character.isprintable() else _escaped(character) for character in text)
+    return "".join(
+        character if character.isprintable() or character in keep else _escaped(character) for character in text
+    )
 
 
 def _escaped(character: str) -> str:

@@ -1,0 +1,93 @@
+"""stdout and stderr as fairq needs them: no name breaks them, and output that cannot be written is an error."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import select
+import sys
+from typing import Any
+
+from fairq.errors import OutputError
+
+_STDOUT, _STDERR = 1, 2
+_BUFFER = 1 << 16
+
+
+class _Output(io.FileIO):
+    """The descriptor of stdout; what the operating system refuses comes out as OutputError."""
+
+    def write(self, data: Any) -> int:
+        try:
+            while (count := super().write(data)) is None:
+                # Another process has made the pipe non-blocking, and it is full.
+                select.select([], [self], [])
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputError(reason=error.strerror or str(error)) from None
+        return count
+
+
+def prepare() -> None:
+    """Set up stdout and stderr; what the locale cannot show is written as an escape.
+
+    A stream that the caller closed, as by ``>&-``, leads nowhere: no file opened later may get its descriptor,
+    for the output or the messages of a library would be written into it.
+    """
+    for descriptor in (_STDOUT, _STDERR):
+        _occupy(descriptor)
+    stdout = sys.stdout
+    if stdout is None:
+        sys.stdout = _reopened(_STDOUT)
+    elif sys.__stdout__ is not None and stdout is sys.__stdout__:
+        stdout.flush()
+        sys.stdout = _checked(stdout)
+    if sys.stderr is None:
+        sys.stderr = _reopened(_STDERR)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def close() -> None:
+    """Flush what is left; if nobody takes it, keep the interpreter from complaining about it at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, OutputError):
+            _lead_nowhere(stream)
+
+
+def drop_output() -> None:
+    """Give up what is not written yet: its reader may never take it, and the user wants an end."""
+    _lead_nowhere(sys.stdout)
+
+
+def _lead_nowhere(stream: Any) -> None:
+    with contextlib.suppress(OSError):  # not a file, where a test took its place
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _occupy(descriptor: int) -> None:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        if nowhere != descriptor:
+            os.dup2(nowhere, descriptor)
+            os.close(nowhere)
+
+
+def _reopened(descriptor: int) -> io.TextIOWrapper:
+    return open(descriptor, "w", encoding="utf-8", closefd=False)
+
+
+def _checked(stream: Any) -> io.TextIOWrapper:
+    return io.TextIOWrapper(
+        io.BufferedWriter(_Output(stream.fileno(), "w", closefd=False), _BUFFER),
+        encoding=stream.encoding,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )

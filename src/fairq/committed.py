@@ -1,0 +1,24 @@
+"""Whether this process has stored a change: an error after that must not be reported as if nothing had happened.
+
+The places that store call `mark` once the change is durable. The command line asks `happened` when it reports an
+error, and when ``-q`` decides whether there is a report to leave out.
+"""
+
+from __future__ import annotations
+
+_marks: list[bool] = []
+
+
+def mark() -> None:
+    """Note that a change is stored."""
+    _marks.append(True)
+
+
+def happened() -> bool:
+    """Tell whether a change was stored since the run began."""
+    return bool(_marks)
+
+
+def begin() -> None:
+    """Begin a run that has stored nothing yet."""
+    _marks.clear()

@@ -1,0 +1,59 @@
+"""How much of somebody's text a message quotes: enough to recognise it, never a screenful."""
+
+from __future__ import annotations
+
+import re
+import string
+from typing import Any
+
+QUOTED_AT_MOST = 200
+"""Characters of one value in a message."""
+
+_SENTENCE_AT_MOST = 1000
+_GAP = "..."
+
+_LONG = re.compile(
+    rf"(?<!\w)'[^']{{{QUOTED_AT_MOST - 1},}}'(?!\w)"
+    rf'|(?<!\w)"[^"]{{{QUOTED_AT_MOST - 1},}}"(?!\w)'
+    rf"|\S{{{QUOTED_AT_MOST + 1},}}"
+)
+"""A value inside a sentence that is too long: in quotes, or without a blank."""
+
+
+def shortened(text: str, limit: int = QUOTED_AT_MOST) -> str:
+    """Return *text* with at most *limit* characters, its middle left out: beginning and end tell most."""
+    if len(text) <= limit:
+        return text
+    end = (limit - len(_GAP)) // 3
+    return text[: limit - len(_GAP) - end] + _GAP + text[-end:]
+
+
+def shortened_sentence(text: str) -> str:
+    """Return *text*, a sentence that may quote values, with each long value shortened."""
+    if len(text) <= QUOTED_AT_MOST:
+        return text
+    return shortened(_LONG.sub(lambda found: shortened(found[0]), text), _SENTENCE_AT_MOST)
+
+
+class _Sentence(str):
+    """A text that is a sentence of fairq's own, with values in it."""
+
+    __slots__ = ()
+
+
+class _Formatter(string.Formatter):
+    def format_field(self, value: Any, format_spec: str) -> str:
+        text = format(value, format_spec)
+        return text if isinstance(value, _Sentence) else shortened(text)
+
+
+def filled(template: str, fields: dict[str, Any], sentences: frozenset[str]) -> str:
+    """Return *template* filled from *fields* as ``str.format`` does, every value shortened.
+
+    The fields named in *sentences* hold sentences: they stay whole, only the values that they quote are shortened.
+    """
+    values = {
+        name: _Sentence(shortened_sentence(str(value))) if name in sentences else value
+        for name, value in fields.items()
+    }
+    return _Formatter().vformat(template, (), values)

@@ -1,0 +1,69 @@
+"""Find the record that an error came from: a text in the state that is no longer what fairq wrote."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from fairq.state.check import JSON_COLUMNS
+
+_NUMBERS = (b"last_update", b"next_cluster", b"next_task_queue")
+"""The values in meta that are whole numbers."""
+
+
+def first_damage(path: Path) -> str | None:
+    """Return in words the first record of the state file *path* with a text that is not UTF-8, or not JSON.
+
+    None if there is none, or if the file cannot be read at all. The whole file is read.
+    """
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+            connection.text_factory = bytes
+            return next(_damages(connection), None)
+    except sqlite3.Error:
+        return None
+
+
+def _damages(connection: sqlite3.Connection) -> Iterator[str]:
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
+    for (name,) in tables:
+        table = name.decode()
+        columns = connection.execute(f'PRAGMA table_info("{table}")').fetchall()
+        texts = [column.decode() for _, column, kind, *_ in columns if kind == b"TEXT"]
+        keys = [column.decode() for _, column, *_, key in columns if key] or ["rowid"]
+        if texts:
+            yield from _damages_of(connection, table, keys, texts)
+
+
+def _damages_of(connection: sqlite3.Connection, table: str, keys: list[str], texts: list[str]) -> Iterator[str]:
+    documents = JSON_COLUMNS.get(table, ())[1:]
+    wanted = ", ".join(f'"{column}"' for column in (*keys, *texts))
+    for row in connection.execute(f'SELECT {wanted} FROM "{table}"'):
+        for column, value in zip(texts, row[len(keys) :], strict=True):
+            if not isinstance(value, bytes):
+                continue
+            problem = _problem(value, is_json=column in documents)
+            if (table, column) == ("meta", "value") and row[0] in _NUMBERS and not value.isdigit():
+                problem = "not a number"
+            if problem:
+                key = ", ".join(_shown(value) for value in row[: len(keys)])
+                yield f"{column} of {table} {key} is {problem}"
+
+
+def _problem(value: bytes, *, is_json: bool) -> str | None:
+    try:
+        text = value.decode()
+        if is_json:
+            json.loads(text or "null")
+    except UnicodeDecodeError:
+        return "not UTF-8 text"
+    except (ValueError, RecursionError) as error:
+        return f"not JSON: {error}"
+    return None
+
+
+def _shown(key: object) -> str:
+    return key.decode("utf-8", "backslashreplace") if isinstance(key, bytes) else str(key)

@@ -1,0 +1,187 @@
+"""Nothing in the data steers a terminal, on stdout or stderr, and no message quotes more than a reader can use."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairq.errors import InvalidNameError, StateError, UsageError
+from fairq.quoting import QUOTED_AT_MOST, shortened, shortened_sentence
+
+Run = Callable[..., Any]
+
+EVIL = "a\x1b]0;x\x07b\r\x08c\x7fd\x9b31me\u202ef\u200bg\u2066h\u0085i\x0cj\u2028k\ufeffl"
+"""ESC, BEL, carriage return, backspace, DEL, C1, bidirectional and invisible characters, other ends of lines."""
+
+ESCAPED = r"a\x1b]0;x\x07b\r\x08c\x7fd\x9b31me\u202ef\u200bg\u2066h\x85i\x0cj\u2028k\ufeffl"
+HARMLESS = re.compile(
+    r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]*"
+)
+
+
+@pytest.fixture
+def pool(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A slot and a job with an odd attribute, and a submitter and a queue with an odd name."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "slots.json").write_text(json.dumps([{"Name": "node", "Odd": EVIL}]))
+    (tmp_path / "jobs.json").write_text(
+        json.dumps([{"ClusterId": 1, "ProcId": 0, "Owner": "anna", "JobStatus": 1, "Cmd": EVIL, "Odd": EVIL}])
+    )
+    (tmp_path / "queues.json").write_text(json.dumps([{"name": "CERN", "site": "CERN", "catchall": EVIL}]))
+    assert run("--state", state, "import", "--slots", "slots.json", "--jobs", "jobs.json").code == 0
+    run("--state", state, "broker", "queues", "import", "queues.json")
+    return state
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "queue",
+        "queue --af Odd",
+        "queue --af:lV Odd Cmd",
+        "queue --json",
+        "queue --ndjson",
+        "queue --csv",
+        "slots --json",
+        "slots --tsv",
+        "why 1.0",
+        "negotiate --dry-run -v",
+        "negotiate --dry-run --json",
+        "broker queues --json",
+        "broker queues --tsv",
+        "state history",
+    ],
+)
+def test_no_listing_lets_a_control_character_through(line: str, run: Run, pool: Path) -> None:
+    ended = run("--state", pool, *line.split())
+    assert ended.code == 0
+    assert HARMLESS.fullmatch(ended.out), ascii(ended.out)
+    assert HARMLESS.fullmatch(ended.err), ascii(ended.err)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("hold", EVIL),
+        ("hold", "1", "--constraint", f'Owner == "{EVIL}"'),
+        ("queue", "--constraint", EVIL),
+        ("queue", "--now", EVIL),
+        ("queue", f"--{EVIL}"),
+        (EVIL,),
+        ("userprio", EVIL),
+        ("submit", EVIL),
+        ("submit", "--attribute", EVIL, "--", "/bin/true"),
+        ("import", "--slots", EVIL),
+        ("slots", "add", EVIL),
+        ("slots", "remove", EVIL),
+        ("config", "set", EVIL, "1"),
+        ("config", "set", "groups.a.quota", EVIL),
+        ("config", "check", EVIL),
+        ("quotas", "check", EVIL),
+        ("broker", "why", "1", "--queue", EVIL),
+        ("taskqueues", "shares", "--rules", EVIL),
+        ("export", "-o", f"/nowhere/{EVIL}"),
+        ("state", "backup", f"/nowhere/{EVIL}"),
+    ],
+    ids=lambda words: " ".join(words[:2]).replace(EVIL, "EVIL"),
+)
+def test_neither_errors_nor_notes_let_a_control_character_through(words: tuple[str, ...], run: Run, pool: Path) -> None:
+    ended = run("--state", pool, *words)
+    assert ended.err
+    assert HARMLESS.fullmatch(ended.err), ascii(ended.err)
+    assert HARMLESS.fullmatch(ended.out), ascii(ended.out)
+
+
+def test_a_note_is_one_line_with_its_data_escaped(run: Run, pool: Path) -> None:
+    assert run("--state", pool, "userprio", EVIL).err == f"fairq: nobody named {ESCAPED} has an accounting record\n"
+
+
+class TestMachineFormats:
+    """The formats for programs, as fairq(1) documents them."""
+
+    @pytest.fixture
+    def shown(self, run: Run, sample: object) -> Callable[..., str]:
+        def shown(value: object, *options: str) -> str:
+            ended = run("sample", "show", "--records", json.dumps([{"Name": value}]), *options, "--no-header")
+            assert ended.code == 0, ended.err
+            return str(ended.out)
+
+        return shown
+
+    @pytest.mark.parametrize("value", [EVIL, "\ud800", "tab\tnewline\n", "back\\slash", "\U000e0041"], ids=ascii)
+    def test_json_and_tsv_give_every_value_back(self, value: str, shown: Callable[..., str]) -> None:
+        text = shown(value, "--json")
+        assert HARMLESS.fullmatch(text), ascii(text)
+        assert json.loads(text) == [{"Name": value}]
+        line = shown(value, "--tsv").split("\t")[0]
+        assert line.encode("ascii").decode("unicode_escape") == value
+
+    def test_csv_keeps_newline_and_tab_in_quotes_and_spells_the_rest(self, shown: Callable[..., str]) -> None:
+        text = shown("a\nb\tc\\d\x1b[31m\r\u202e", "--csv")
+        assert next(csv.reader(io.StringIO(text)))[0] == "a\nb\tc\\d\\x1b[31m\\r\\u202e"
+
+
+class TestLongValues:
+    LONG = "b" * 3000 + "e" * 3000
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ("hold", LONG),
+            ("hold", "7" * 6000),
+            ("queue", "--constraint", f"{LONG} +"),
+            ("queue", "--constraint", f"'{LONG}' +"),
+            ("queue", "--now", LONG),
+            ("queue", f"--{LONG}"),
+            (LONG,),
+            ("userprio", LONG),
+            ("userprio", "--setfactor", "a@b", LONG),
+            ("submit", LONG),
+            ("submit", "--attribute", LONG, "--", "/bin/true"),
+            ("submit", "--request-memory", f"{LONG} XB", "--", "/bin/true"),
+            ("submit", "--", LONG),
+            ("import", "--slots", LONG),
+            ("slots", "add", "a", "--memory", LONG),
+            ("slots", "remove", LONG),
+            ("config", "set", LONG, "1"),
+            ("config", "set", "priority_halflife", LONG),
+            ("quotas", "check", LONG),
+            ("broker", "why", "7" * 6000),
+            ("broker", "config", "set", LONG, "1"),
+            ("taskqueues", "shares", "--rules", LONG),
+            ("export", "-o", LONG),
+            ("--state", LONG, "queue"),
+            ("--config", LONG, "config", "show"),
+        ],
+        ids=lambda words: " ".join(word[:20] for word in words),
+    )
+    def test_an_error_quotes_beginning_and_end_of_a_long_value(self, words: tuple[str, ...], run: Run) -> None:
+        err = run(*words).err
+        assert err.count("\n") == 1
+        assert len(err) < 1100
+        assert not re.search(r"b{200}|e{200}|7{200}", err), err
+        assert "..." in err
+
+    def test_a_value_of_the_allowed_length_is_whole(self) -> None:
+        name = "n" * (QUOTED_AT_MOST - 2)
+        error = InvalidNameError(what="it", value=name, expected="give another")
+        assert f"'{name}'" in str(error)
+        assert len(shortened("x" * 201)) == QUOTED_AT_MOST
+
+    def test_the_cure_at_the_end_survives(self) -> None:
+        error = InvalidNameError(what="it", value="n" * 1000, expected="give another one")
+        assert str(error).endswith("give another one")
+        assert len(str(error)) < 300
+        assert str(UsageError(message=f"--x {'n ' * 900}: give Y")).endswith(": give Y")
+        assert "..." in str(StateError(state=Path("/" + "d" * 300), reason="x"))
+
+    def test_a_long_sentence_with_apostrophes_is_whole(self) -> None:
+        text = "HTCondor's words are " + "many, " * 60 + "and DIRAC's are few"
+        assert shortened_sentence(text) == text
