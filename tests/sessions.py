@@ -1,6 +1,6 @@
-"""The console session of the README: what it shows, and what fairq prints now.
+"""The console sessions of the README and of docs/: what the pages show, and what fairq prints now.
 
-``python -m tests.readme`` writes into the README what is printed now.
+``python -m tests.sessions`` writes into the pages what is printed now.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-FILE = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 MARK = "-- the next command --"
+PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if BLOCK.search(page.read_text())]
+"""Every page with a session; a page is one session from its first block to its last."""
 
 Step = tuple[str, str]
 """A command as typed, with the lines of its here-document, and what it prints."""
@@ -33,18 +35,18 @@ def steps(block: str) -> list[Step]:
     return found
 
 
-def shown() -> list[Step]:
-    """Return what the README shows."""
-    return [step for block in BLOCK.findall(FILE.read_text()) for step in steps(block)]
+def shown(page: Path) -> list[Step]:
+    """Return what *page* shows."""
+    return [step for block in BLOCK.findall(page.read_text()) for step in steps(block)]
 
 
-def printed(directory: Path) -> list[Step]:
-    """Run the README's commands in the empty *directory* and return what they print."""
+def printed(page: Path, directory: Path) -> list[Step]:
+    """Run the commands of *page* in the empty *directory* and return what they print."""
     program = directory / "bin" / "fairq"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m fairq "$@"\n')
     program.chmod(0o755)
-    commands = [command for command, _ in shown()]
+    commands = [command for command, _ in shown(page)]
     ended = subprocess.run(
         ["bash", "-c", "".join(f"{command}\necho '{MARK}'\n" for command in commands)],
         cwd=directory,
@@ -63,17 +65,18 @@ def _trimmed(text: str) -> str:
     return "".join(line.rstrip() + "\n" for line in text.splitlines())
 
 
-def fill(directory: Path) -> None:
-    """Write into the README what its commands print now."""
-    now = iter(printed(directory))
+def fill(page: Path, directory: Path) -> None:
+    """Write into *page* what its commands print now."""
+    now = iter(printed(page, directory))
 
     def block(found: re.Match[str]) -> str:
         renewed = [next(now) for _ in steps(found.group(1))]
         return "```console\n" + "".join(f"$ {command}\n{text}" for command, text in renewed) + "```"
 
-    FILE.write_text(BLOCK.sub(block, FILE.read_text()))
+    page.write_text(BLOCK.sub(block, page.read_text()))
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as scratch:
-        fill(Path(scratch))
+    for one in PAGES:
+        with tempfile.TemporaryDirectory() as scratch:
+            fill(one, Path(scratch))
