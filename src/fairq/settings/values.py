@@ -31,10 +31,12 @@ def from_toml(key: Key, value: Any) -> Any:
 def from_text(key: Key, text: str) -> Any:
     """Return what someone typed for *key* (on the command line, in a variable); raises BadValueError."""
     text = text.strip()
+    if key.unset and text.lower() == key.unset:
+        return None
     match key.type:
         case "integer":
             return from_toml(key, read_integer(text))
-        case "real" if not key.unset or text.lower() != key.unset:
+        case "real":
             return from_toml(key, read_real(text))
         case "option":
             return from_toml(key, _as_number(text))

@@ -56,7 +56,7 @@ def choose_jobs(jobs: Sequence[WaitingJob], draw: Draw, rules: Rules) -> list[in
     """
     if not jobs:
         return []
-    weights = [real_priority(job.user_priority) for job in jobs]
+    weights = [real_priority(job.user_priority, rules) for job in jobs]
     wanted = jobs[order(weights, draw, rules.selection)[0]].user_priority
     oldest = sorted(job.id for job in jobs if job.user_priority == wanted)[: rules.job_pool]
     return [oldest[place] for place in np.argsort(draw(len(oldest)), kind="stable")] if len(oldest) > 1 else oldest

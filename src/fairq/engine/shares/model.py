@@ -54,10 +54,10 @@ class TaskQueue(NamedTuple):
 
 
 class WaitingJob(NamedTuple):
-    """A job in a task queue: its number, and its UserPriority (0 to 10, `user_priority.whole_priority`)."""
+    """A job in a task queue: its number, and its UserPriority (`user_priority.read_priority`)."""
 
     id: int
-    user_priority: int
+    user_priority: float
 
 
 @dataclass(frozen=True)
