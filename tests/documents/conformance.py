@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from tests.documents.sentences import NotNormative, Sentence, Text, sentences
 
@@ -28,25 +29,28 @@ the real program does otherwise, the last column names the setting that decides 
 
 @dataclass(frozen=True)
 class Document:
-    """A text, the module that tests it, what that holds fairq to, and what it leaves out."""
+    """A text, the files that test it, what those hold fairq to, and what they leave out."""
 
     text: Text
-    file: str
+    files: tuple[str, ...]
     sentences: tuple[Sentence, ...]
     not_normative: tuple[NotNormative, ...]
 
 
 def documents() -> Iterator[Document]:
-    """Yield every text that has a module here, in order of the modules' names."""
-    for path in sorted(HERE.glob("test_*.py")):
+    """Yield every text that has a module here, in order of the modules' names; those of one text follow each other."""
+    modules: dict[Text, list[ModuleType]] = {}
+    for path in sorted(HERE.glob("test_*.py"), key=lambda path: path.stem):
         module = import_module(f"tests.documents.{path.stem}")
         if hasattr(module, "TEXT"):
-            yield Document(
-                module.TEXT,
-                f"tests/documents/{path.name}",
-                tuple(sentences(module)),
-                tuple(getattr(module, "NOT_NORMATIVE", ())),
-            )
+            modules.setdefault(module.TEXT, []).append(module)
+    for text, parts in modules.items():
+        yield Document(
+            text,
+            tuple(f"tests/documents/{part.__name__.rpartition('.')[2]}.py" for part in parts),
+            tuple(said for part in parts for said in sentences(part)),
+            tuple(left_out for part in parts for left_out in getattr(part, "NOT_NORMATIVE", ())),
+        )
 
 
 def page() -> str:
@@ -57,7 +61,8 @@ def page() -> str:
         counts = [(one.text.title, len(one.sentences), len(one.not_normative)) for one in found]
         parts.append(_table(("Text", "Sentences with a test", "Not normative"), counts))
     for one in found:
-        parts.append(f"## {one.text.title}\n\n{one.text.source}. Tests: `{one.file}`.\n")
+        files = ", ".join(f"`{file}`" for file in one.files)
+        parts.append(f"## {one.text.title}\n\n{one.text.source}. Tests: {files}.\n")
         rows = [
             ("; ".join(said.places), _claim(said), f"`{said.test}`", ", ".join(f"`{point}`" for point in said.points))
             for said in one.sentences

@@ -1,7 +1,7 @@
 """How a test says which sentence of which text it holds fairq to.
 
 Each text has a module ``tests/documents/test_NAME.py`` with a test for every normative sentence, in the order of the
-text:
+text. A long text has several, ``test_NAME_1_CHAPTER.py`` and so on, with the same TEXT; they follow each other by name.
 
     TEXT = Text("DIRAC Priority schema", "LHCb TWiki, revision 3 of 2009-09-07")
 

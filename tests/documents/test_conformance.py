@@ -14,7 +14,7 @@ def test_the_committed_page_is_what_the_tests_say():
     assert PAGE.exists() and PAGE.read_text() == page(), "run python -m tests.documents.conformance"
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda one: one.file)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda one: one.files[0])
 def test_every_sentence_has_a_claim_a_place_of_its_own_and_known_rule_points(document):
     for said in document.sentences:
         assert said.claim, f"{said.test} has no docstring"
