@@ -95,7 +95,7 @@ DUMP: dict[str, Any] = {
         "lhcb_user": {"604800": {"alice": 375.0, "bob": 125.0}, "3600": {"alice": 90.0}},
     },
 }
-"""The worked example of DIRAC's own classes (reference dirac 5), with the priorities that DIRAC stored."""
+"""The worked example of DIRAC's own classes as recorded, with the priorities that DIRAC stored."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Task queues formed from the idle jobs of fairq's own queue (reference dirac 1.1).
+"""Task queues formed from the idle jobs of fairq's own queue (docs/dirac.md 1.3).
 
 They are formed anew from one snapshot: a queue has exactly the jobs that wait, and none is ever empty. What is
 kept of them is their number.

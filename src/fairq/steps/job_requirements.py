@@ -1,7 +1,7 @@
 """What a job of fairq's queue asks for, in DIRAC's words, read off its ad.
 
 Owner and OwnerGroup are those of the accounting group; the rest are attributes named as in DIRAC's job
-descriptions, or follow from what is requested (reference dirac 1.1 and 1.3; DIRAC JobScheduling).
+descriptions, or follow from what is requested (docs/dirac.md 1.1 and 2; DIRAC JobScheduling).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pilots ask for work: each is handed a job of a task queue, exactly once, in one transaction (reference dirac 3).
+"""Pilots ask for work: each is handed a job of a task queue, exactly once, in one transaction (docs/dirac.md 5).
 
 A job that is handed out runs on a slot that the pilot brings along; the slot leaves with the end of the job. Its
 use is charged like that of any other slot.

@@ -1,4 +1,4 @@
-"""Which task queue, and which of its jobs, a pilot gets (DIRAC TaskQueueDB.matchAndGetJob; reference dirac 3.2).
+"""Which task queue, and which of its jobs, a pilot gets (DIRAC TaskQueueDB.matchAndGetJob; docs/dirac.md 5.3).
 
 Three ways: *dirac* orders by U/w with a uniform U for each, which favours the heavy ones beyond their share;
 *proportional* orders by -ln(U)/w, so that each comes first in proportion to its weight; *strict* takes the

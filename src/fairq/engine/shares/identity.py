@@ -1,4 +1,4 @@
-"""What makes two jobs share a task queue, and what their tags are (reference dirac 1.1, JobScheduling, TaskQueueDB)."""
+"""What makes two jobs share a task queue, and what their tags are (docs/dirac.md 1.1, JobScheduling, TaskQueueDB)."""
 
 from __future__ import annotations
 

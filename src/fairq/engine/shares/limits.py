@@ -1,4 +1,4 @@
-"""Running limits of a site: what it has enough of (DIRAC Limiter; reference dirac 3.4)."""
+"""Running limits of a site: what it has enough of (DIRAC Limiter; docs/dirac.md 6.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which task queues a pilot may be given, and why not the others (DIRAC TaskQueueDB; reference dirac 3.1)."""
+"""Which task queues a pilot may be given, and why not the others (DIRAC TaskQueueDB; docs/dirac.md 5.2)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """From group shares to the priorities of task queues.
 
-DIRAC TaskQueueDB.recalculateTQSharesForAll; reference dirac 2.
+DIRAC TaskQueueDB.recalculateTQSharesForAll; docs/dirac.md 3.
 """
 
 from __future__ import annotations

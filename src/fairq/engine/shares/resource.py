@@ -1,4 +1,4 @@
-"""From a pilot's description of itself to what is matched (DIRAC Matcher; reference dirac 3.3)."""
+"""From a pilot's description of itself to what is matched (DIRAC Matcher; docs/dirac.md 5.1)."""
 
 from __future__ import annotations
 

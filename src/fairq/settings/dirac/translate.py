@@ -1,4 +1,4 @@
-"""From DIRAC's configuration to the table ``[shares]`` of fairq's settings (reference dirac 2.1, 3.4, 4.1)."""
+"""From DIRAC's configuration to the table ``[shares]`` of fairq's settings (docs/dirac.md 3.1, 6 and 4.1)."""
 
 from __future__ import annotations
 
