@@ -28,7 +28,8 @@ from fairq.engine.shares.explanation import explain
 from fairq.engine.shares.matching import Matcher
 from fairq.engine.shares.model import Group, Requirements, TaskQueue
 from fairq.engine.shares.recalculation import Recalculation, recalculate
-from fairq.engine.shares.rules import DIRAC, DOCUMENTED, Rules
+from fairq.engine.shares.rules import Rules
+from fairq.steps.share_policy import preset
 
 QUEUES, USERS, GROUPS = 100_000, 5_000, 50
 SITES = [f"LCG.Site{number:03d}.org" for number in range(200)]
@@ -163,13 +164,13 @@ def main() -> None:
         return done
 
     print(f"{QUEUES} task queues, {USERS} users, {GROUPS} groups; medians of {repeat}")
-    for rules in (DOCUMENTED, DIRAC):
+    for rules in (preset("documented"), preset("dirac")):
         result = timed(f"recalculate, rules {rules.name}", lambda rules=rules: calculated(rules, given, known))
     timed("explain one group", lambda: explain(result, "g07"))
     timed("explain all", lambda: explain(result))
     pilot = {"CPUTime": 1_000_000, "Site": SITES[0], "Tag": ["GPU"]}
     asked = [queue.requirements for queue in given]
-    timed("queues that match one pilot", lambda: Matcher(pilot, known, DOCUMENTED).matching(asked))
+    timed("queues that match one pilot", lambda: Matcher(pilot, known, preset("documented")).matching(asked))
     timed("for comparison: one SQL statement per queue", statements(result))
     with tempfile.TemporaryDirectory() as folder:
         for what, run in commands(Path(folder), given).items():

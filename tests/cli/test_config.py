@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from fairq.settings.keys import KEYS
+
 Run = Callable[..., Any]
 
 
@@ -41,12 +43,30 @@ def test_show_says_what_is_set_and_where(config: Run, file: Path) -> None:
     ]
 
 
-def test_show_says_what_the_rules_decide(run: Run) -> None:
-    """Under the table of all settings stand the points, with both defaults."""
-    out = run("config", "show").out
-    decided = out[out.index("What negotiator.rules decides (now: documented)") :].splitlines()
-    assert decided[1].split() == ["Setting", "documented", "htcondor", "in", "force"]
-    assert ["negotiator.preempt_prio_delta", "0.5", "off", "0.5"] in [line.split() for line in decided]
+def test_differences_lists_the_points_of_all_schemes_and_what_is_in_force(run: Run, state: Path) -> None:
+    """Both values, the one in force and its origin; a point that is set itself wins over the rules."""
+    Path(f"{state}.toml").write_text('[shares]\nrules = "dirac"\nsite_families = false\n')
+    out = run("--state", state, "config", "show", "--differences").out.splitlines()
+    assert out[0].startswith("negotiator.rules = documented, shares.rules = dirac, broker.rules = documented; ")
+    lines = [line.split() for line in out[2:]]
+    assert ["htcondor", "negotiator.preempt_prio_delta", "0.5", "off", "0.5", "rules", "documented"] in lines
+    assert ["dirac", "shares.consolidation", "sum", "average", "average", "rules", "dirac"] in lines
+    assert ["dirac", "shares.site_families", "false", "true", "false", f"{state}.toml:3"] in lines
+    assert any(line[:2] == ["panda", "broker.throughput"] for line in lines)
+    assert {line[1] for line in lines[1:]} == {key.full_name for key in KEYS if key.point}
+
+
+def test_differences_as_json_say_what_text_and_program_do(run: Run, state: Path) -> None:
+    """Of one table or setting, if that is asked for; other settings are no points."""
+    records = json.loads(run("--state", state, "config", "show", "shares", "--differences", "--json").out)
+    assert {record["Name"] for record in records} == {
+        key.full_name for key in KEYS if key.point and key.section == "shares"
+    }
+    assert all(record["TextSays"] and record["ProgramFunction"] for record in records)
+    (point,) = json.loads(run("config", "show", "shares.candidates", "--differences", "--json").out)
+    assert (point["Value"], point["Documented"], point["ProgramValue"]) == (None, "all", "10")
+    none = run("config", "show", "priority_halflife", "--differences")
+    assert (none.code, none.out, none.err) == (0, "", "none of these is a point\n")
 
 
 def test_show_is_what_plain_config_does(run: Run) -> None:

@@ -77,7 +77,7 @@ def test_what_is_requested_becomes_tags_and_memory(run: Run, pool: Callable[...,
     assert one["OwnerGroup"] == "<none>"
 
 
-def test_priorities_of_jobs_become_user_priorities(run: Run, pool: Callable[..., Any]) -> None:
+def test_priorities_of_jobs_become_user_priorities(run: Run, pool: Callable[..., Any], state: Path) -> None:
     submit(run, "anna", "u", UserPriority="5", JobName='"a"')
     submit(run, "bert", "u")
     assert run("prio", "7", "2.0").code == 0
@@ -86,7 +86,10 @@ def test_priorities_of_jobs_become_user_priorities(run: Run, pool: Callable[...,
     submit(run, "dora", "u")
     submit(run, "emil", "u", UserPriority="12")
     averages = {one["Owner"]: one["AveragePriority"] for one in queues(pool)}
-    assert averages == {"anna": 5.0, "bert": 7.0, "carl": 1e-5, "dora": 1.0, "emil": 1e6}
+    assert averages == {"anna": 5.0, "bert": 7.0, "carl": 1e-30, "dora": 1.0, "emil": 12.0}
+    settings(state, '[shares]\nrules = "dirac"\n')
+    averages = {one["Owner"]: one["AveragePriority"] for one in queues(pool)}
+    assert averages == pytest.approx({"anna": 5.0, "bert": 7.0, "carl": 1e-5, "dora": 1.0, "emil": 1e6})
 
 
 def test_private_groups_divide_by_users_and_sharing_ones_by_queues(
@@ -164,7 +167,7 @@ def test_a_site_that_is_not_in_use_gets_test_jobs_alone(run: Run, pool: Callable
     submit(run, "bob", JobType='"Test"')
     settings(state, '[shares]\nusable_sites = "LCG.CERN.cern, LCG.RAL.uk"\n')
     why = pool("taskqueues", "why", 1, "--site", "LCG.CNAF.it", "--cputime", 10**6).out
-    assert "LCG.CNAF.it among shares.usable_sites" in why
+    assert "add LCG.CNAF.it to shares.usable_sites" in why
     asked = ("taskqueues", "match", "--cputime", 10**6, "--count", 9, "--json", "--site")
     assert [one["owner"] for one in pool(*asked, "LCG.CNAF.it")["matches"]] == ["bob"]
     assert [one["owner"] for one in pool(*asked, "LCG.RAL.uk")["matches"]] == ["ann"]
@@ -240,7 +243,7 @@ def test_running_limits_of_a_site_hold_within_one_call_and_between_calls(
     assert (second["matches"], second["limited"]) == ([], {"JobType": ["MC"]})
     assert len(pool("taskqueues", "match", "--site", "Other", "--cputime", 1e5, "--json")["matches"]) == 1
     ended = pool("taskqueues", "why", "1", *PILOT)
-    assert "JobType MC" in ended.out and "2 of at most 2 run" in ended.out
+    assert "JobType MC" in ended.out and "2 of at most 2 running" in ended.out
     pool("finish", "1.0", now=NOW + 1)
     assert len(pool("taskqueues", "match", *PILOT, "--json", now=NOW + 2)["matches"]) == 1
 
@@ -280,7 +283,7 @@ def test_why_names_every_condition_that_fails_with_both_values_and_the_change(
               "--group", "u", "--owner", "anna", "--tag", "GPU"]  # fmt: skip
     assert pool("taskqueues", "why", "1.0", *mended, "--json")["offered"] is True
     assert len(pool("taskqueues", "match", *mended, "--json")["matches"]) == 1
-    assert "it runs already, on pilot_1.0@A" in pool("taskqueues", "why", "1.0", *mended).out
+    assert "it is running on pilot_1.0@A" in pool("taskqueues", "why", "1.0", *mended).out
 
 
 def test_a_job_that_asks_for_nonsense_is_in_no_queue_and_why_says_so(run: Run, pool: Callable[..., Any]) -> None:
@@ -333,17 +336,50 @@ def test_why_counts_the_older_jobs_that_go_first(run: Run, pool: Callable[..., A
     assert order == ["1.0", "1.1", "1.2", "3.0", "3.1", "3.2"]
 
 
-def test_background_work_gets_the_floor_and_site_variants_the_sum_of_theirs(
+def test_background_work_gets_the_floor_and_each_site_variant_a_part(
     run: Run, pool: Callable[..., Any], state: Path
 ) -> None:
+    """With site_families, as DIRAC has it, queues that differ only in sites get the sum of their parts."""
     group = "[shares.groups.u]\njob_share = 900\nallow_background_tqs = true\n"
     settings(state, group)
     submit(run, "anna", "u", Sites='"A"')
     submit(run, "anna", "u", Sites='"B"')
     submit(run, "anna", "u", CPUTime="300")
-    submit(run, "anna", "u", CPUTime="300", UserPriority="0", JobType='"Later"')
-    assert [one["Priority"] for one in queues(pool)] == [600, 600, 300, 0.001]
-    settings(state, group + "[shares]\nsite_families = false\n")
+    submit(run, "anna", "u", CPUTime="300", UserPriority="0.1", JobType='"Later"')
     assert [one["Priority"] for one in queues(pool)] == [300, 300, 300, 0.001]
     report = pool("taskqueues", "shares", "--json")["TaskQueues"]
     assert [(one["Background"], one["Family"]) for one in report] == [(False, 1)] * 3 + [(True, 1)]
+    settings(state, group + "[shares]\nsite_families = true\n")
+    assert [one["Priority"] for one in queues(pool)] == [600, 600, 300, 0.001]
+
+
+@pytest.mark.parametrize("given", ["0", "-2", "1 - 1", '"high"'])
+def test_a_user_priority_that_is_not_above_0_is_refused(
+    given: str, run: Run, pool: Callable[..., Any], state: Path
+) -> None:
+    asked = ("submit", "--attribute", f"UserPriority={given}", "--", "/bin/true")
+    refused = run(*asked)
+    assert refused.code == 66 and "UserPriority" in refused.err and "give a number above 0" in refused.err
+    assert queues(pool) == []
+    settings(state, '[shares]\nrules = "dirac"\n')
+    assert run(*asked).code == 0
+
+
+def test_a_pilot_with_a_proxy_takes_its_own_users_jobs(run: Run, pool: Callable[..., Any], state: Path) -> None:
+    """Of a group with job sharing it takes anybody's; under DIRAC's rules of any group."""
+    groups = "[shares.groups.u]\n[shares.groups.p]\njob_sharing = true\n"
+    settings(state, groups)
+    for owner, group in (("ann", "u"), ("bob", "u"), ("ann", "p"), ("bob", "p")):
+        submit(run, owner, group)
+
+    def taken(proxy: str) -> set[tuple[str, str]]:
+        asked = ("taskqueues", "match", *PILOT, "--proxy", proxy, "--count", 9, "--dry-run", "--json")
+        return {(one["owner"], one["group"]) for one in pool(*asked)["matches"]}
+
+    assert taken("ann@u") == {("ann", "u")}
+    assert taken("ann@p") == {("ann", "p"), ("bob", "p")}
+    assert "--proxy bob@u" in pool("taskqueues", "why", 2, *PILOT, "--proxy", "ann@u").out
+    assert "write USER@GROUP" in pool("taskqueues", "match", *PILOT, "--proxy", "ann", code=67).err
+    assert "give one of both" in pool("taskqueues", "match", *PILOT, "--proxy", "a@u", "--vo", "x", code=67).err
+    settings(state, f'[shares]\nprivate_pilots = "group"\n{groups}')
+    assert taken("ann@u") == {("ann", "u"), ("bob", "u")}

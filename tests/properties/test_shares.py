@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.engine.shares.queues import chances, corrected, registry
+from tests.engine.shares.queues import DIRAC, DOCUMENTED, chances, corrected, preset, registry
 
 from fairq.engine.shares.choice import order
 from fairq.engine.shares.corrections import Corrected, Corrections
@@ -20,7 +20,7 @@ from fairq.engine.shares.explanation import explain, factor
 from fairq.engine.shares.matching import Matcher
 from fairq.engine.shares.model import Group, Requirements, TaskQueue
 from fairq.engine.shares.recalculation import recalculate
-from fairq.engine.shares.rules import DIRAC, DOCUMENTED, Rules, rules_named
+from fairq.engine.shares.rules import Rules
 from fairq.errors import DiracStopsError, ShareCorrectionError
 
 EPSILON = 1e-9
@@ -133,7 +133,7 @@ def test_whatever_the_settings_shares_come_out_or_a_clear_error(points, bounds, 
     block = {"ShareCorrectorsToStart": "WMSHistory", "WMSHistory": {"I": {**bounds, **slices}}}
     for name in ("documented", "dirac"):
         with contextlib.suppress(DiracStopsError, ShareCorrectionError):
-            found = corrected(rules_named(name, **points), block, lambda request: use).correct(shares)
+            found = corrected(preset(name, **points), block, lambda request: use).correct(shares)
             assert found.shares.keys() == shares.keys()
 
 

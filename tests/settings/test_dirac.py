@@ -78,6 +78,12 @@ def test_groups_have_their_shares_and_whether_they_share_jobs() -> None:
     assert told == [("x.cfg:21", "lhcb_many/JobShare"), ("x.cfg:5", "/Registry/Users")]
 
 
+@pytest.mark.parametrize(("properties", "shares"), [("JobSharing", True), ("X, JOB_SHARING", True), ("Job", False)])
+def test_job_sharing_is_known_in_both_spellings(properties: str, shares: bool) -> None:
+    imported = taken(f"Registry {{ Groups {{ p {{ Properties = {properties} }} }} }}")
+    assert imported["groups"]["p"]["job_sharing"] is shares
+
+
 def test_what_a_virtual_organisation_says_goes_before_what_is_for_everybody() -> None:
     imported = translate(parse_cfg(OPERATIONS, "x.cfg"))
     assert imported.document["shares"] == {

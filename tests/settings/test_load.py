@@ -22,6 +22,7 @@ from fairq.settings import GroupSettings, Settings, load
 from fairq.settings.key import HTCONDOR
 from fairq.settings.keys import KEYS, SINGLE
 from fairq.settings.model import UPLOADS
+from fairq.steps import share_policy
 
 EXAMPLE = """\
 [accounting]
@@ -374,4 +375,6 @@ def test_every_setting_is_read_or_said_to_have_no_effect() -> None:
     unread = {key.full_name for key in KEYS if not key.is_pattern and f'"{key.full_name}"' not in code}
     by_name = {key.full_name for key in KEYS if f'"{key.name}"' in code}
 
-    assert unread - by_name - {UPLOADS} == {key.full_name for key in KEYS if key.without_effect}
+    by_rules = {f"shares.{point}" for point in share_policy.POINTS}
+
+    assert unread - by_name - by_rules - {UPLOADS} == {key.full_name for key in KEYS if key.without_effect}

@@ -26,6 +26,8 @@ app = App(help="The settings: show, get, set, check, path, import.", default="sh
         fairq config show                               # every setting
         fairq config show negotiator --origin           # one table of it, and where each value comes from
         fairq config show preempt_prio_delta --json
+        fairq config show --differences                 # where manuals and programs differ
+        fairq config show shares --differences --json
     """,
 )
 def show(
@@ -34,25 +36,34 @@ def show(
     keys: Annotated[
         list[str] | None, typer.Argument(metavar="[KEY]...", help="A setting, a table, or a group.")
     ] = None,
-    origin: Annotated[bool, typer.Option("--origin", help="Say where each value comes from.")] = False,
+    origin: Annotated[bool, typer.Option("--origin", help="Show where each value comes from.")] = False,
+    differences: Annotated[
+        bool, typer.Option("--differences", help="List the rule points, with the values of both sets of rules.")
+    ] = False,
 ) -> None:
     """Show the settings in force.
 
-    A KEY is a setting's name, with its table or without (quota_model, PRIORITY_HALFLIFE), or
-    a whole table (negotiator, groups.physics). Without one, all settings are shown, and beneath them the points
-    that the rules decide (negotiator.rules and the like), with both defaults.
+    A KEY is a setting's name, with its table or without (quota_model, PRIORITY_HALFLIFE), or a whole table
+    (negotiator, groups.physics). Without one, all settings are shown.
 
     An origin is *default*, *rules* (the default of the chosen rules), the file and line, or the variable.
+
+    --differences lists the rule points: where a scheme's texts and its program differ. negotiator.rules, shares.rules
+    and broker.rules each choose one value for all points of their scheme; a point that is set itself wins. The
+    table shows both values, the one in force, and its origin. JSON adds, where known, what the text says (TextSays,
+    TextSource) and what the program does (ProgramDoes, ProgramFunction); docs/differences.md has the same as a page.
     """
-    settings = invocation.settings
-    chosen = list(settings) if not keys else [entry for key in keys for entry in _named(invocation, key)]
+    chosen = (
+        list(invocation.settings) if not keys else [entry for key in keys for entry in _named(invocation, key)]
+    )
+    if differences:
+        emit(_differences(invocation.settings, [entry for entry in chosen if entry.key.point]), output)
+        return
     columns = [Column("Setting", "Name"), Column("Value", "Text", _shown)]
     if origin:
         columns.append(Column("Origin", "Origin"))
     records = [_record(entry, origin) for entry in chosen]
     tables = [Table(columns=columns, records=records, empty="nothing of that kind is set")]
-    if not keys:
-        tables += _points(settings, records)
     fields = ["Name", "Value", *(["Origin"] if origin else [])]
     emit(View(tables=tables, fields=fields), output)
 
@@ -223,23 +234,43 @@ def _record(entry: Entry, origin: bool) -> dict[str, Any]:
     return record
 
 
-def _points(settings: Settings, records: list[dict[str, Any]]) -> list[Table]:
-    """Return a table for each scheme: what its rules decide, with both defaults."""
-    from fairq.settings.key import DIRAC, HTCONDOR, PANDA
+def _differences(settings: Settings, points: list[Entry]) -> View:
+    """Return the rule points with the values of both sets of rules and the one in force."""
+    columns = [
+        Column("Program", "Program"),
+        Column("Setting", "Name"),
+        Column("documented", "Documented"),
+        Column("program", "ProgramValue"),
+        Column("in force", "Text"),
+        Column("Origin", "Origin"),
+    ]
+    schemes = dict.fromkeys(point.key.scheme for point in points)
+    chosen = ", ".join(f"{scheme.rules} = {settings[scheme.rules]}" for scheme in schemes)
+    table = Table(columns=columns, records=[_difference(point) for point in points], empty="none of these is a point")
+    fields = ("Program", "Name", "Documented", "ProgramValue", "Value", "Origin", "Meaning")
+    return View(text=f"{chosen}; {len(points)} rule points" if points else None, tables=[table], fields=fields)
 
-    tables = []
-    for scheme in (HTCONDOR, DIRAC, PANDA):
-        real = scheme.real.capitalize()
-        columns = [
-            Column("Setting", "Name"),
-            Column("documented", "Documented"),
-            Column(scheme.real, real),
-            Column("in force", "Text"),
-        ]
-        title = f"What {scheme.rules} decides (now: {settings[scheme.rules]}), unless the setting itself is given"
-        if decided := [record for record in records if real in record]:
-            tables.append(Table(columns=columns, records=decided, title=title))
-    return tables
+
+def _difference(entry: Entry) -> dict[str, Any]:
+    from fairq.settings.values import to_text
+
+    key = entry.key
+    text, source, program, function = key.difference or (None,) * 4
+    record = _record(entry, origin=True)
+    return {
+        "Program": key.scheme.real,
+        "Name": record["Name"],
+        "Documented": to_text(key, key.default),
+        "ProgramValue": to_text(key, key.real),
+        "Value": record["Value"],
+        "Text": record["Text"],
+        "Origin": record["Origin"],
+        "Meaning": key.help,
+        "TextSays": text,
+        "TextSource": source,
+        "ProgramDoes": program,
+        "ProgramFunction": function,
+    }
 
 
 def _leaves(value: Any) -> int:

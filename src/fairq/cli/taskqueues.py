@@ -22,6 +22,7 @@ from fairq.cli.taskqueues_options import (
     Owner,
     Platform,
     Processors,
+    Proxy,
     Reference,
     RequiredTag,
     Site,
@@ -48,33 +49,35 @@ SELECTIONS: tuple[Selection, ...] = ("dirac", "proportional", "strict")
 @app.command(
     "list",
     examples="""
-        fairq taskqueues                                     # the queues of the jobs that wait
+        fairq taskqueues                                     # the queues of the idle jobs
         fairq taskqueues list --constraint 'OwnerGroup == "lhcb_user"'
         fairq taskqueues list --csv > queues.csv
     """,
 )
 def list_(invocation: Invocation, output: Output, now: Now = None) -> None:
-    """List the task queues: the idle jobs that ask for the same, with their priority as of now.
+    """List the task queues, which hold idle jobs with equal requirements, and their current priorities.
 
-    Jobs share a queue if they agree in Owner, OwnerGroup, CPUTime (in steps), Sites, BannedSites, GridCEs,
-    Platforms, JobTypes, Tags, MinRAM and MaxRAM; upper and lower case differ. A queue takes
-    shares.max_jobs_in_task_queue jobs, further ones make another. Owner and OwnerGroup are the job's
-    accounting_group_user and accounting_group (<none> without one). The others are attributes of the job, set in
-    a submit description as
+    Jobs are in one queue if they agree in Owner, OwnerGroup, CPUTime (in steps), Sites, BannedSites, GridCEs,
+    Platforms, JobTypes, Tags, MinRAM and MaxRAM. Names are case-sensitive. A queue holds at most
+    shares.max_jobs_in_task_queue jobs; further jobs make another one. Owner and OwnerGroup are the job's
+    accounting_group_user and accounting_group (<none> without one). The others are attributes of the job. Set them
+    in a submit description as
 
     +Sites = "LCG.CERN.cern, LCG.RAL.uk"
 
-    or with fairq submit --attribute: CPUTime (HS06 seconds; else shares.default_cpu_time), Site or Sites,
+    or with fairq submit --attribute: CPUTime (HS06 seconds, default shares.default_cpu_time), Site or Sites,
     BannedSites, Platform or Platforms, GridCE or GridCEs, JobType or JobTypes, Tag or Tags (texts with commas, or
-    lists), MinRAM and MaxRAM (MB), and UserPriority (0 to 10). Without UserPriority a job's own priority counts:
-    above 0 it is the UserPriority, below 0 background work. (RealPriority goes before both; jobs have it that come
-    from a dump which knows no more than their average.) From what is requested follow the tags nProcessors
-    and MultiProcessor (request_cpus above 1), WholeNode (+WholeNode = true), GPU (request_gpus), and MinRAM
+    lists), MinRAM and MaxRAM (MB), and UserPriority. Requests of the job add the tags nProcessors and
+    MultiProcessor (request_cpus above 1), WholeNode (+WholeNode = true) and GPU (request_gpus), and MinRAM
     (request_memory).
 
-    Records have these names, and TaskQueue (its number), Jobs, AveragePriority (of the jobs' real priorities:
-    1 to 9 as they are, 1e-5 for 0, 1e6 for 10), Priority, Rules, and StoredPriority and LastUpdate of the last fairq
-    taskqueues shares, or of the dump that the queue came with.
+    UserPriority is any number above 0; it weighs a job against the other jobs of its user. A job without it has its
+    own priority (fairq prio) as UserPriority, or shares.default_priority if that is 0 as well. A negative priority
+    is the smallest weight. Under the rules dirac, UserPriority is a whole number: 0 weighs 0.00001, and 10 or more
+    a million. RealPriority, which jobs of a dump may have, replaces the weight.
+
+    Records have these names, and TaskQueue (its number), Jobs, AveragePriority (of the jobs' weights), Priority,
+    Rules, and StoredPriority and LastUpdate: those of the last fairq taskqueues shares, or of the imported dump.
     """
     from fairq.cli import taskqueues_views as views
     from fairq.steps.taskqueues import list_queues
@@ -87,43 +90,44 @@ def list_(invocation: Invocation, output: Output, now: Now = None) -> None:
 @app.command(
     "shares",
     examples="""
-        fairq taskqueues shares                              # recalculate, store, and show how it came about
+        fairq taskqueues shares                              # recalculate, store and explain
         fairq taskqueues shares --group lhcb_user --json
-        fairq taskqueues shares --rules dirac --dry-run      # what DIRAC would make of it
-        fairq taskqueues shares --check dump.json            # are a live DIRAC's priorities what they should be?
+        fairq taskqueues shares --rules dirac --dry-run      # DIRAC's priorities
+        fairq taskqueues shares --check dump.json            # verify a live DIRAC
     """,
 )
 def shares(
     invocation: Invocation,
     output: Output,
-    group: Annotated[str | None, typer.Option("--group", metavar="GROUP", help="Show this group alone.")] = None,
+    group: Annotated[str | None, typer.Option("--group", metavar="GROUP", help="Show only this group.")] = None,
     rules: Annotated[
         str | None,
-        typer.Option("--rules", metavar="RULES", help="documented or dirac; with one of these nothing is stored."),
+        typer.Option("--rules", metavar="RULES", help="Preview with these rules: documented or dirac."),
     ] = None,
     dump: Annotated[
         str | None,
-        typer.Option("--check", metavar="DUMP", help="Compare a dump's stored priorities with what they should be."),
+        typer.Option("--check", metavar="DUMP", help="Verify the priorities stored in a dump."),
     ] = None,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Recalculate the priorities of all task queues, and show group by group how they came about.
+    """Recalculate and store the priorities of all task queues, and show how each was calculated.
 
-    A group's JobShare is corrected by what its members ran; a group with job sharing shares it out among all its
-    queues, another one among its users, corrected again, and then among each user's queues, in proportion to the
-    average priority of their jobs. Queues that differ only in sites and memory get the sum of theirs. The first
-    table has the groups, the second the users, the third the queues; for every time slice of every corrector the
-    fourth has use, raw and bounded correction, the bound that cut it (upper: the maximum, lower: 1/maximum), and
-    the factor that comes of all slices. Priorities are always calculated for the jobs that wait now: nothing has
-    to run for them, but what is stored is as old as the last call of this command.
+    First, the JobShare of each group is corrected for recent usage. A group with job sharing then divides its share
+    among all its queues. Any other group first divides it equally among its users with waiting jobs, and corrects
+    those parts for recent usage. Queues get their part in proportion to the sum of their jobs' priorities. Under the
+    rules dirac it is the average, and queues that differ only in sites and memory get the sum of their parts.
+
+    The tables show groups, users, queues and corrections. A correction has, for each time slice, the use, the raw and
+    the bounded correction, and the bound that applied (upper: the maximum, lower: 1/maximum). All commands calculate
+    current priorities themselves; this one stores them for comparison.
 
     JSON has rules, Groups, Users and TaskQueues, each group and user with its Corrections.
 
-    --check reads a dump of a DIRAC (see fairq taskqueues import) and calculates what its priorities should be,
-    by the rules dirac unless --rules says otherwise, with the groups, history and corrections of the dump and the
-    settings. Shown are the queues whose priorities differ (JSON: all, with their Verdict: same, differs, missing,
-    emptied). The exit code is 1 if any differs. The state is not read.
+    --check reads a dump of a DIRAC (see fairq taskqueues import) and calculates the priorities it should have. It
+    uses the rules dirac (or --rules), and groups, history and corrections of the dump and the settings. It shows
+    the queues whose priorities differ (JSON: all, each with a Verdict: same, differs, missing, emptied) and exits 1 if
+    there are any. It does not read the state.
     """
     from fairq.cli import taskqueues_views as views
 
@@ -166,6 +170,7 @@ def match(
     group: Group = None,
     owner: Owner = None,
     vo: VO = None,
+    proxy: Proxy = None,
     processors: Processors = None,
     whole_node: WholeNode = False,
     max_ram: MaxRAM = None,
@@ -176,40 +181,43 @@ def match(
             "--count",
             metavar="N",
             parser=number("--count", 1, _LARGEST_COUNT, whole=True),
-            help="So many pilots ask, all alike.",
+            help="Number of identical pilots.",
         ),
     ] = 1,
     selection: Annotated[
         str | None,
-        typer.Option("--selection", metavar="WAY", help="dirac, proportional or strict; else shares.selection."),
+        typer.Option("--selection", metavar="WAY", help="dirac, proportional or strict [default: shares.selection]."),
     ] = None,
     seed: Annotated[
         float | None,
         typer.Option(
-            "--seed", metavar="N", parser=number("--seed", 0, whole=True), help="Draw the same every time."
+            "--seed", metavar="N", parser=number("--seed", 0, whole=True), help="Random seed."
         ),
     ] = None,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Hand a waiting job to a pilot that asks for work.
+    """Hand an idle job to a pilot that asks for work.
 
-    Of the queues that the pilot suits one is drawn by its priority, and of that queue a job: in DIRAC's way
-    (dirac), which favours the heavy ones beyond their share, in proportion to the priorities (proportional), or
-    the first (strict). The job then runs, on a slot pilot_JOB@SITE that is in the pool until the job ends (fairq
-    finish, remove or hold), and that negotiation cycles give to nobody else. Its use is charged as any other.
-    However many pilots ask at once, a job is handed out to one of them.
+    fairq draws one of the task queues that match the pilot, weighted by priority, and then one of its jobs. The draw
+    is proportional to priority (proportional), DIRAC's, which favours high priorities beyond their share (dirac), or
+    takes the highest priority (strict). The job then runs on the slot pilot_JOB@SITE. That slot exists until the job
+    ends (fairq finish, remove or hold), and negotiation cycles do not use it. A job goes to one pilot only, however
+    many ask at once.
 
-    Its use shows in fairq userprio after the next cycle or, from a minute on, the next match. Pilots of a site that is
-    not among shares.usable_sites, if that is set, are given test jobs alone: JobType Test, or none.
+    Its usage appears in fairq userprio after the next cycle or, a minute later, after the next match. If
+    shares.usable_sites is set, pilots of other sites get only jobs with JobType Test or none.
 
-    With --count so many pilots are served in one transaction, from the priorities at its beginning. Running
-    limits and matching delays of the site hold for each of them in turn.
+    --proxy USER@GROUP is for a pilot that is not generic: it takes jobs of its own group and, unless the group has job
+    sharing, of its own user.
 
-    JSON is one object: rules, selection, site, time, asked, queues (how many there are), matching (how many suit
-    the pilot), limited (what the site has enough of), and matches in the order made, each with job, submitter,
-    owner, group, taskqueue, priority (of the queue), userpriority, chance (with which that queue was the first;
-    null with more than 10,000 queues) and slot. No match is no error: the exit code is 0.
+    --count serves several pilots in one transaction, with the priorities at its start. Running limits and matching
+    delays of the site apply to each pilot in turn.
+
+    JSON is one object: rules, selection, site, time, asked, queues (their number), matching (the number that match the
+    pilot), limited (values at their limit at the site), and matches in the order made. A match has job, submitter,
+    owner, group, taskqueue, priority (of the queue), userpriority, chance (of that queue to be drawn first; null with
+    more than 10,000 queues) and slot. No match is not an error: the exit code is 0.
     """
     from fairq.cli import taskqueues_views as views
     from fairq.steps.taskqueues_match import match as step
@@ -243,7 +251,7 @@ def match(
 def why(
     invocation: Invocation,
     output: Report,
-    what: Annotated[str, typer.Argument(metavar="QUEUE|JOB", help="A task queue, as 17, or a job, as 7.0.")],
+    what: Annotated[str, typer.Argument(metavar="QUEUE|JOB", help="A task queue (17) or a job (7.0).")],
     site: Site,
     cputime: CpuTime,
     grid_ce: GridCE = None,
@@ -254,16 +262,17 @@ def why(
     group: Group = None,
     owner: Owner = None,
     vo: VO = None,
+    proxy: Proxy = None,
     processors: Processors = None,
     whole_node: WholeNode = False,
     max_ram: MaxRAM = None,
     now: Now = None,
 ) -> None:
-    """Explain why a task queue, or a job, is not offered to a pilot.
+    """Explain why a task queue or a job is not offered to a pilot.
 
-    Every condition that fails is told with what the queue asks for and what the pilot offers, and the least
-    change of either side that would make it hold. If none fails, the queue is offered: then its priority is told,
-    and the chance with which it comes first among the queues that suit the pilot.
+    For every condition that fails, the table shows what the queue requires, what the pilot offers, and the smallest
+    change on either side. If none fails, the queue is offered: the output then shows its priority and its chance to
+    be drawn first.
     """
     from fairq.cli import taskqueues_views as views
     from fairq.steps.taskqueues_why import why_not
@@ -285,40 +294,39 @@ def why(
 def import_(
     invocation: Invocation,
     output: Report,
-    dump: Annotated[str, typer.Argument(metavar="DUMP", help="The dump, JSON or CSV; - is stdin.")],
+    dump: Annotated[str, typer.Argument(metavar="DUMP", help="JSON or CSV; - is stdin.")],
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Take over the task queues of a DIRAC from a dump: its waiting jobs, groups, and reports of what ran.
+    """Import the task queues of a DIRAC from a dump: waiting jobs, groups, and reports of recent usage.
 
-    The jobs become jobs of fairq's queue, for pilots alone: a job keeps DIRAC's JobID as its cluster, the queues
-    keep their numbers. What was imported before is replaced, except for jobs that run; fairq's own jobs stay. A job
-    that ended here after the dump's time does not wait again.
+    The jobs join fairq's queue, for pilots only. A job keeps DIRAC's JobID as its cluster, and queues keep their
+    numbers. The import replaces the former one, except for running jobs; fairq's own jobs stay. A job that ended here
+    after the dump's time is not queued again.
 
-    JSON is one object, of which all but task_queues may be left out, or just that array:
+    JSON is one object, in which only task_queues is required, or just that array:
 
-    time: seconds since 1970, of when the dump was made.
+    time: when the dump was made, in seconds since 1970.
 
     groups: by name, with the options of DIRAC's registry: {"lhcb_user": {"JobShare": 1000, "Properties":
-    "NormalUser, JobSharing", "AllowBackgroundTQs": true, "VO": "lhcb"}}. They stand in for [shares.groups] where
-    the settings say nothing.
+    "NormalUser, JobSharing", "AllowBackgroundTQs": true, "VO": "lhcb"}}. [shares.groups] in the settings overrides
+    them.
 
-    task_queues: an array of objects with TQId, Owner, OwnerGroup, CPUTime, and what the queue asks for: Sites,
-    BannedSites, GridCEs, Platforms, JobTypes, Tags (arrays, or texts with commas), MinRAM, MaxRAM; Priority, as
-    stored; and Jobs (how many) with AveragePriority (of their real priorities; 1 if left out).
+    task_queues: an array of objects with TQId, Owner, OwnerGroup, CPUTime, and the requirements: Sites, BannedSites,
+    GridCEs, Platforms, JobTypes, Tags (arrays, or texts with commas), MinRAM, MaxRAM. Priority is the stored one.
+    Jobs is their number, AveragePriority the average of their weights (default 1).
 
-    jobs: an array of objects with JobId, TQId, and UserPriority or RealPriority; then Jobs and AveragePriority
-    follow from it.
+    jobs: an array of objects with JobId, TQId, and UserPriority or RealPriority. It replaces Jobs and
+    AveragePriority.
 
-    history: average numbers of running jobs by group ("" for use by groups), time span in seconds, and group or
-    user: {"": {"604800": {"lhcb_user": 500}}, "lhcb_user": {"604800": {"alice": 375}}}; "ERROR" in the place of
-    the numbers is a report that failed. They are added to what fairq itself ran, for slices of exactly that
-    TimeSpan.
+    history: average numbers of running jobs by group ("" for usage by group), time span in seconds, and group or
+    user: {"": {"604800": {"lhcb_user": 500}}, "lhcb_user": {"604800": {"alice": 375}}}. "ERROR" instead of the
+    numbers is a failed report. fairq adds them to its own records, for slices of exactly that TimeSpan.
 
-    share_corrections: the block ShareCorrections; only fairq taskqueues shares --check reads it.
+    share_corrections: the block ShareCorrections, used by fairq taskqueues shares --check only.
 
-    CSV has a column for each member of a queue; lists are texts with commas. What fairq taskqueues list prints
-    with --json or --csv is such a dump, too.
+    CSV has a column for each member of a queue; lists are texts with commas. The output of fairq taskqueues list
+    with --json or --csv is a dump as well.
     """
     import socket
 

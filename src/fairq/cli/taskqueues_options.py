@@ -35,37 +35,41 @@ def number(what: str, least: float, most: float = math.inf, *, whole: bool) -> C
     return parse
 
 
-Site = Annotated[str, typer.Option("--site", metavar="SITE", help="The site that the pilot runs at.")]
+Site = Annotated[str, typer.Option("--site", metavar="SITE", help="Site that the pilot runs at.")]
 CpuTime = Annotated[
     float,
     typer.Option(
         "--cputime",
         metavar="N",
         parser=number("--cputime", 0, whole=False),
-        help="CPU time that the pilot has left, in HS06 seconds.",
+        help="Remaining CPU time of the pilot, in HS06 seconds.",
     ),
 ]
-GridCE = Annotated[str | None, typer.Option("--grid-ce", metavar="CE", help="The computing element.")]
-Platform = Annotated[str | None, typer.Option("--platform", metavar="NAME", help="The platform.")]
-JobType = Annotated[str | None, typer.Option("--job-type", metavar="TYPE", help="Only jobs of this type, or of none.")]
+GridCE = Annotated[str | None, typer.Option("--grid-ce", metavar="CE", help="Computing element.")]
+Platform = Annotated[str | None, typer.Option("--platform", metavar="NAME", help="Platform.")]
+JobType = Annotated[str | None, typer.Option("--job-type", metavar="TYPE", help="Only jobs of this type or of none.")]
 Tag = Annotated[
     list[str] | None,
-    typer.Option("--tag", metavar="TAG", help="A tag that the pilot offers; may be repeated. Untagged jobs need none."),
+    typer.Option("--tag", metavar="TAG", help="Tag that the pilot offers; repeatable."),
 ]
 RequiredTag = Annotated[
     list[str] | None,
-    typer.Option("--required-tag", metavar="TAG", help="Only jobs with this tag, offered too; may be repeated."),
+    typer.Option("--required-tag", metavar="TAG", help="Only jobs with this tag; repeatable."),
 ]
 Group = Annotated[
-    list[str] | None, typer.Option("--group", metavar="GROUP", help="Only jobs of this group; may be repeated.")
+    list[str] | None, typer.Option("--group", metavar="GROUP", help="Only jobs of this group; repeatable.")
 ]
 Owner = Annotated[
     str | None,
-    typer.Option("--owner", metavar="USER", help="Only jobs of this user; of a --group with job sharing, of anybody."),
+    typer.Option("--owner", metavar="USER", help="Only jobs of this user; ignored for a --group with job sharing."),
 ]
 VO = Annotated[
     str | None,
-    typer.Option("--vo", metavar="VO", help="Without --group: only jobs of groups of this virtual organisation."),
+    typer.Option("--vo", metavar="VO", help="Only jobs of this VO's groups, unless --group is given."),
+]
+Proxy = Annotated[
+    str | None,
+    typer.Option("--proxy", metavar="USER@GROUP", help="Owner of a pilot that is not generic."),
 ]
 Processors = Annotated[
     float | None,
@@ -73,7 +77,7 @@ Processors = Annotated[
         "--processors",
         metavar="N",
         parser=number("--processors", 1, whole=True),
-        help="Processors of the pilot; offers the tags 1Processors to NProcessors and MultiProcessor.",
+        help="Processors; offers the tags 1Processors to NProcessors and MultiProcessor.",
     ),
 ]
 WholeNode = Annotated[bool, typer.Option("--whole-node", help="The pilot has a whole machine.")]
@@ -83,17 +87,17 @@ MaxRAM = Annotated[
         "--max-ram",
         metavar="MB",
         parser=number("--max-ram", 0, whole=False),
-        help="Memory of the pilot; not given, no job is kept from it for its memory.",
+        help="Memory of the pilot [default: not checked].",
     ),
 ]
 Reference = Annotated[
-    str | None, typer.Option("--pilot", metavar="NAME", help="What the pilot calls itself; kept with its slot.")
+    str | None, typer.Option("--pilot", metavar="NAME", help="Name of the pilot, stored with its slot.")
 ]
 
 
 PILOT = (
     "site", "cputime", "grid_ce", "platform", "job_type", "tag", "required_tag", "group", "owner", "vo",
-    "processors", "whole_node", "max_ram", "pilot",
+    "proxy", "processors", "whole_node", "max_ram", "pilot",
 )  # fmt: skip
 """The parameters of a command that `pilot_of` takes."""
 

@@ -21,8 +21,8 @@ FIELDS = (
 )  # fmt: skip
 """What CSV and TSV show of every queue."""
 
-_DRAWN = {"dirac": "in DIRAC's way", "proportional": "in proportion to the priorities", "strict": "by the priorities"}
-"""How each selection is told."""
+_DRAWN = {"dirac": "DIRAC's draw", "proportional": "proportional draw", "strict": "highest priority first"}
+"""How each selection is shown."""
 
 _ASKED = (
     ("Sites", "in"), ("BannedSites", "not in"), ("GridCEs", "CE"), ("Platforms", "platform"), ("JobTypes", "type"),
@@ -35,7 +35,7 @@ def list_view(listed: QueueList) -> View:
     table = Table(
         columns=_queue_columns(),
         records=[{**queue, "Requires": _asks(queue)} for queue in listed.queues],
-        empty="no job waits; there are no task queues",
+        empty="no job is idle: there are no task queues",
     )
     jobs = sum(queue["Jobs"] for queue in listed.queues)
     text = f"{counted(len(listed.queues), 'task queue')} of {counted(jobs, 'job')}, rules {listed.rules}"
@@ -43,7 +43,7 @@ def list_view(listed: QueueList) -> View:
 
 
 def shares_view(report: ShareReport) -> View:
-    """Return how the shares come about: groups, users, queues, and what the correctors did."""
+    """Return the calculation of the shares: groups, users, queues, corrections."""
     groups = Table(
         columns=[
             Column("Group", "OwnerGroup"),
@@ -57,7 +57,7 @@ def shares_view(report: ShareReport) -> View:
         records=report.groups,
         title=f"Groups, rules {report.rules}",
         key="Groups",
-        empty="no group is configured, and no job waits",
+        empty="no group is configured and no job is idle",
     )
     users = Table(
         columns=[
@@ -148,11 +148,12 @@ def verdict(report: CheckReport) -> str:
     """Return in one sentence what a check found."""
     count, wrong = len(report.queues), len(report.differences)
     if not wrong:
-        return f"all {count} task queues have the priority that they should have, by the rules {report.rules}"
-    told = f"{wrong} of {count} task queues do not have the priority that they should have, by the rules {report.rules}"
+        return f"all {count} task queues have the expected priority (rules {report.rules})"
+    told = f"{wrong} of {count} task queues do not have the expected priority (rules {report.rules})"
     if report.alike is not None:
         told += (
-            f"; all have {report.alike:g}: nobody recalculates them. Does the TaskQueuesAgent run? (DIRAC issue 8650)"
+            f"; all have {report.alike:g}: nothing recalculates them. Check that the TaskQueuesAgent runs"
+            " (DIRAC issue 8650)"
         )
     return told
 
@@ -194,23 +195,23 @@ def match_view(matched: Matched) -> View:
         "limited": matched.negative,
     }
     told = f"{counted(len(records), 'job')} for {counted(matched.asked, 'pilot')} at {matched.pilot.site}"
-    text = f"{told}, rules {matched.rules}, drawn {_DRAWN[matched.selection]}"
+    text = f"{told}, rules {matched.rules}, {_DRAWN[matched.selection]}"
     table = Table(columns=columns, records=records, key="matches")
     return View(text=text if records else None, tables=[table], document=document)
 
 
 def shortage(matched: Matched) -> str:
-    """Say why pilots went away without a job."""
+    """Say why pilots got no job."""
     missing = matched.asked - len(matched.matches)
     who = "the pilot gets no job" if matched.asked == 1 else f"{missing} of {matched.asked} pilots get no job"
     if matched.negative:
         limited = "; ".join(f"{name} {', '.join(values)}" for name, values in matched.negative.items())
-        return f"{who}: {matched.pilot.site} has enough of {limited} for now"
+        return f"{who}: {matched.pilot.site} is at its limit for {limited}"
     if not matched.queues:
-        return f"{who}: no job waits"
+        return f"{who}: no job is idle"
     if not matched.matching:
-        return f"{who}: none of {matched.queues} task queues suits; fairq taskqueues why QUEUE --site ... tells why"
-    return f"{who}: the queues that suit are empty now"
+        return f"{who}: none of {matched.queues} task queues matches; see fairq taskqueues why QUEUE --site ..."
+    return f"{who}: the matching task queues are empty"
 
 
 def why_view(found: WhyNot) -> View:
@@ -228,10 +229,10 @@ def why_view(found: WhyNot) -> View:
     table = Table(
         columns=[
             Column("Condition", "Condition"),
-            Column("The queue asks for", "Wanted"),
-            Column("The pilot has", "Offered"),
-            Column("Change of the pilot", "PilotChange"),
-            Column("or of the jobs", "JobChange"),
+            Column("Required", "Wanted"),
+            Column("Offered", "Offered"),
+            Column("Pilot change", "PilotChange"),
+            Column("or job change", "JobChange"),
         ],
         records=failures,
         key="failures",
@@ -259,27 +260,28 @@ def _sentence(found: WhyNot) -> str:
     job = f"Job {found.job} of task queue {found.queue}" if found.job else f"Task queue {found.queue}"
     if found.failures:
         count = len(found.failures)
-        held = "one condition fails" if count == 1 else f"{count} conditions fail"
-        return f"{job} is not offered to this pilot at {site}, by the rules {found.rules}: {held}."
-    told = f"{job} is offered to this pilot at {site}"
-    chance = "" if found.chance is None else f", and comes first with a chance of {found.chance:.1%}"
-    others = f"{found.matching} of {found.queues} task queues suit the pilot"
-    has = f"it has priority {found.priority:.4f} and {counted(found.jobs, 'job')}"
-    ahead = f" Ahead of the job are {counted(found.ahead, 'older job')} of its UserPriority." if found.ahead else ""
-    return f"{told}: {others}; {has}{chance} (rules {found.rules}).{ahead}"
+        held = "1 condition fails" if count == 1 else f"{count} conditions fail"
+        return f"{job} is not offered to this pilot at {site}: {held} (rules {found.rules})."
+    queue = f"The queue has priority {found.priority:.4f} and {counted(found.jobs, 'job')}"
+    chance = "" if found.chance is None else f"; its chance to be drawn first is {found.chance:.1%}"
+    ahead = f" {counted(found.ahead, 'older job')} with the same UserPriority go first." if found.ahead else ""
+    return (
+        f"{job} is offered to this pilot at {site}, like {found.matching} of {found.queues} task queues. "
+        f"{queue}{chance} (rules {found.rules}).{ahead}"
+    )
 
 
 def import_view(imported: ImportedQueues, dry_run: bool) -> View:
-    """Return how much was taken over."""
+    """Return how much was imported."""
     counts = {"TaskQueues": imported.task_queues, "Jobs": imported.jobs}
-    words = [f"{imported.task_queues} task queues", f"{imported.jobs} jobs"]
-    for name, count, word in (("Groups", imported.groups, "groups"), ("Reports", imported.reports, "reports")):
+    words = [counted(imported.task_queues, "task queue"), counted(imported.jobs, "job")]
+    for name, count, word in (("Groups", imported.groups, "group"), ("Reports", imported.reports, "report")):
         if count is not None:
             counts[name] = count
-            words.append(f"{count} {word}")
+            words.append(counted(count, word))
     if imported.here:
         counts["Here"] = imported.here
-        words.append(f"{imported.here} more jobs run here already, or ran since the dump was made")
+        words.append(f"skipping {counted(imported.here, 'job')} already running here or ended since the dump was made")
     return View(document=counts, text=f"{'would import' if dry_run else 'imported'} {', '.join(words)}")
 
 

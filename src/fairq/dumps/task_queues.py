@@ -45,7 +45,7 @@ class DumpedJob:
     """A waiting job: its number, and its UserPriority or its real priority."""
 
     number: int
-    user_priority: int = 1
+    user_priority: float = 1
     real_priority: float | None = None
 
 
@@ -206,7 +206,8 @@ class _Reader:
         given = self._object(value, where)
         job = DumpedJob(self._integer(given.get("JobId"), f"{where}.JobId"))
         if given.get("UserPriority") is not None:
-            job.user_priority = int(self._real(given["UserPriority"], f"{where}.UserPriority", least=-math.inf))
+            number = self._real(given["UserPriority"], f"{where}.UserPriority", least=-math.inf)
+            job.user_priority = int(number) if number.is_integer() else number
         elif given.get("RealPriority") is not None:
             job.real_priority = self._real(given["RealPriority"], f"{where}.RealPriority")
         return job

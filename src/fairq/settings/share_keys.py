@@ -1,74 +1,20 @@
 """The settings of DIRAC's task queues and shares.
 
-Points are named as the fields of the engine's rules; single options and blocks carry DIRAC's own names.
+Single options and blocks carry DIRAC's own names; the rule points are in `share_points`.
 """
 
 from __future__ import annotations
 
 from fairq.settings.key import DIRAC, Key, own
+from fairq.settings.share_points import SHARE_POINTS
 
-_POINTS = (
-    own("shares", "rules", "choice", "documented",
-        "What holds where they differ: what the schema of 2009 intends, or what DIRAC computes today.",
-        choices=DIRAC.choices),
-    own("shares", "selection", "choice", "proportional",
-        "How a pilot's queue and job are drawn: DIRAC's way, which favours the heavy; in proportion; or the first.",
-        choices=("dirac", "proportional", "strict"), real="dirac"),
-    own("shares", "consolidation", "choice", "average",
-        "What of the priorities of a queue's jobs is its weight; the sum rewards who floods a queue.",
-        choices=("average", "sum")),
-    own("shares", "users_counted", "choice", "waiting",
-        "Among whom a group's share is divided: users with waiting jobs, or also those with an emptied queue.",
-        choices=("waiting", "rows"), real="rows"),
-    own("shares", "site_families", "boolean", True,
-        "Queues that differ only in sites, banned sites and RAM get the sum of theirs."),
-    own("shares", "families_as_listed", "boolean", False,
-        "The same values listed in another order make another family.", real=True),
-    own("shares", "candidates", "integer", None,
-        "How many of the drawn queues a pilot tries.", unit="queues", minimum=1, unset="all", real=10),
-    own("shares", "job_pool", "integer", 1,
-        "The job is one of so many oldest ones of the drawn priority.", unit="jobs", minimum=1, real=50),
-    own("shares", "decimals", "integer", None,
-        "Decimals that are kept of a queue's priority.", minimum=0, maximum=15, unset="all", real=4),
-    own("shares", "absent_weighted", "boolean", True,
-        "Who did not run in a slice gets its MaxCorrection times the slice's weight; false: not weighted.", real=False),
-    own("shares", "failed_report", "choice", "slice",
-        "A slice without a report of what ran leaves out that slice, or the whole instance.",
-        choices=("slice", "instance"), real="instance"),
-    own("shares", "weight_of_skipped", "choice", "shared",
-        "The weight of a slice that tells nothing goes to the other slices, or is lost.",
-        choices=("shared", "lost"), real="lost"),
-    own("shares", "zero_use", "choice", "absent",
-        "A reported use of 0 counts as none, or is an error.", choices=("absent", "error"), real="error"),
-    own("shares", "in_group_key", "choice", "name",
-        "What stands for a user in the use inside a group; dn, distinguished names, meets no queue's owner.",
-        choices=("name", "dn"), real="dn"),
-    own("shares", "in_group_statuses", "choice", "running",
-        "Which jobs are use inside a group: running ones, or those that wait, too.",
-        choices=("running", "all"), real="all"),
-    own("shares", "both_bound_names", "boolean", True,
-        "MaxGlobalCorrectionFactor, the schema's name, is read besides MaxGlobalCorrection.", real=False),
-    own("shares", "checked_settings", "boolean", True,
-        "Bounds below 1, weights of 0 and slices without TimeSpan are refused; false: defaults stand in.", real=False),
-    own("shares", "whole_numbers", "boolean", False,
-        "Shares, weights and bounds that are no whole numbers count as not given.", real=True),
-    own("shares", "all_is_magic", "boolean", False,
-        "A user called all with several queues keeps the group's others from being recalculated.", real=True),
-    own("shares", "blank_lists", "choice", "empty",
-        "A list of blank values is no requirement, or an error.", choices=("empty", "error"), real="error"),
-    own("shares", "owner_escapes", "boolean", False,
-        "A pilot for one owner and several groups gets queues of all but the last whatever they ask for.", real=True),
-    own("shares", "negative_values", "choice", "any",
-        "With a limit on several owners, groups or CPU times any of them hits, or none.",
-        choices=("any", "single"), real="single"),
-    own("shares", "ce_limits", "choice", "ce",
-        "A running limit of a CE counts the jobs of that CE, or of its whole site.",
-        choices=("ce", "site"), real="site"),
-)
+_RULES = own(
+    "shares", "rules", "choice", "documented",
+    "The rules where they differ: what the schema of 2009 says, or what DIRAC computes today.",
+    choices=DIRAC.choices,
+)  # fmt: skip
 
 _OPTIONS = (
-    own("shares", "enable_shares_correction", "boolean", True,
-        "Start what ShareCorrectorsToStart names; false: shares are never corrected.", real=False),
     own("shares", "max_jobs_in_task_queue", "integer", 5000,
         "A task queue that holds so many jobs is full; further jobs make another one.", unit="jobs", minimum=1),
     own("shares", "task_queue_cpu_time_intervals", "string", None,
@@ -76,8 +22,8 @@ _OPTIONS = (
         unit="HS06 seconds", spaces=True),
     own("shares", "default_cpu_time", "integer", 86400,
         "CPU time of a job that names none.", unit="HS06 seconds", minimum=1),
-    own("shares", "default_priority", "integer", 1,
-        "UserPriority of a job that names none.", minimum=0, maximum=10),
+    own("shares", "default_priority", "real", 1.0,
+        "UserPriority of a job that names none.", minimum=0),
     own("shares", "check_job_limits", "boolean", True, "Heed RunningLimit."),
     own("shares", "check_matching_delay", "boolean", True, "Heed MatchingDelay."),
     own("shares", "usable_sites", "string", None,
@@ -92,9 +38,9 @@ _GROUPS = (
     own(GROUPS, "job_share", "real", 1000.0,
         "The group's weight against the other groups (JobShare).", minimum=0),
     own(GROUPS, "job_sharing", "boolean", False,
-        "All queues of the group are one pool, whoever owns them (property JobSharing)."),
+        "Its task queues share the priority, whoever owns them (property JobSharing or JOB_SHARING)."),
     own(GROUPS, "allow_background_tqs", "boolean", False,
-        "Queues of UserPriority 0 get next to nothing and leave the share to others (AllowBackgroundTQs)."),
+        "Queues whose UserPriorities average 0.1 or less get the minimum priority (AllowBackgroundTQs)."),
     own(GROUPS, "vo", "string", None, "The virtual organisation that the group belongs to (VO)."),
 )
 
@@ -123,7 +69,7 @@ _BLOCKS = (
         "once.", unit="seconds", minimum=0),
 )  # fmt: skip
 
-SHARES: tuple[Key, ...] = (*_POINTS, *_OPTIONS, *_GROUPS, *_BLOCKS)
+SHARES: tuple[Key, ...] = (_RULES, *SHARE_POINTS, *_OPTIONS, *_GROUPS, *_BLOCKS)
 
 SHARE_GROUP_KEYS: dict[str, Key] = {key.name: key for key in _GROUPS}
 BLOCK_KEYS: dict[str, tuple[Key, ...]] = {

@@ -33,10 +33,12 @@ def from_text(key: Key, text: str) -> Any:
     text = text.strip()
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):  # not UTF-8, which TOML is
         raise BadValueError
+    if key.unset and text.lower() == key.unset:
+        return None
     match key.type:
         case "integer":
             return from_toml(key, read_integer(text))
-        case "real" if not key.unset or text.lower() != key.unset:
+        case "real":
             return from_toml(key, read_real(text))
         case "option":
             return from_toml(key, _as_number(text))

@@ -1,4 +1,4 @@
-"""Task queues formed from the idle jobs of fairq's own queue (reference dirac 1.1).
+"""Task queues formed from the idle jobs of fairq's own queue (docs/dirac.md 1.3).
 
 They are formed anew from one snapshot: a queue has exactly the jobs that wait, and none is ever empty. What is
 kept of them is their number.
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from fairq.engine.shares.forming import queue_with_room
 from fairq.engine.shares.model import Requirements, TaskQueue
 from fairq.engine.shares.user_priority import in_sum
 from fairq.errors import JobRequirementError
@@ -34,7 +35,7 @@ class Member:
     """Jobs of a queue that are alike: a range, their UserPriority, and their real priority if they say it."""
 
     job: JobRange
-    user_priority: int
+    user_priority: float
     real_priority: float | None = None
 
 
@@ -107,7 +108,8 @@ def form_queues(state: State, policy: SharePolicy) -> FormedQueues:
         rest = range_
         while True:
             queue = last.get(needs.requirements)
-            if queue is None or queue.jobs >= policy.capacity:
+            # Earlier queues with the same requirements are full.
+            if queue is None or queue_with_room({queue.number: queue.jobs}, policy.capacity) is None:
                 part = 0 if queue is None else queue.part + 1
                 known = stored.pop((needs.requirements, part), None)
                 queue = FormedQueue(number if known is None else known.number, needs.requirements, part, stored=known)

@@ -1,7 +1,7 @@
 """What a job of fairq's queue asks for, in DIRAC's words, read off its ad.
 
 Owner and OwnerGroup are those of the accounting group; the rest are attributes named as in DIRAC's job
-descriptions, or follow from what is requested (reference dirac 1.1 and 1.3; DIRAC JobScheduling).
+descriptions, or follow from what is requested (docs/dirac.md 1.1 and 2; DIRAC JobScheduling).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from fairq.engine.accounting.identity import ROOT_GROUP
-from fairq.engine.shares.identity import derived_tags, requirements
+from fairq.engine.shares.identity import derived_tags, requirements, whole_number
 from fairq.engine.shares.model import Requirements
-from fairq.engine.shares.user_priority import whole_priority
+from fairq.engine.shares.user_priority import inserted_priority, read_priority
 from fairq.errors import ExpressionError, JobRequirementError
 from fairq.records import Ad
 from fairq.steps.share_policy import SharePolicy
@@ -61,7 +61,7 @@ class Needs(NamedTuple):
     """
 
     requirements: Requirements
-    user_priority: int
+    user_priority: float
     real_priority: float | None = None
 
 
@@ -109,26 +109,20 @@ def needs_of(ad: Mapping[str, Any], job_priority: int, policy: SharePolicy) -> N
     return Needs(needed, _user_priority(ad, job_priority, policy), float(real) if is_real and real else None)
 
 
-def _user_priority(ad: Mapping[str, Any], job_priority: int, policy: SharePolicy) -> int:
-    """UserPriority if it is given, else the job's own priority if that is not 0: below it is background."""
-    given = _value(ad.get("userpriority"))
-    if given is None:
-        return min(10, max(0, job_priority)) if job_priority else policy.default_priority
-    try:
-        if isinstance(given, bool):
-            raise ValueError
-        return min(10, max(0, whole_priority(given)))
-    except (TypeError, ValueError, OverflowError):
-        raise JobRequirementError(
-            what="UserPriority", value=given, problem="no number", cure="give a whole number from 0 to 10"
-        ) from None
+def _user_priority(ad: Mapping[str, Any], job_priority: int, policy: SharePolicy) -> float:
+    """UserPriority if it is given, else the job's own priority if that is not 0."""
+    given = plain_value(ad.get("userpriority"))
+    if given is None and job_priority:
+        # HTCondor's has no bounds, which DIRAC's has.
+        return max(0, job_priority if policy.rules.user_priority_weight == "as_given" else min(10, job_priority))
+    return inserted_priority(read_priority(given, policy.default_priority, policy.rules), policy.rules)
 
 
 def _derived(ad: Mapping[str, Any]) -> list[str]:
-    cpus = _value(ad.get("requestcpus"))
+    cpus = plain_value(ad.get("requestcpus"))
     count = cpus if isinstance(cpus, int) else 1
     tags = list(derived_tags(count, count, ad.get("wholenode") is True))
-    gpus = _value(ad.get("requestgpus"))
+    gpus = plain_value(ad.get("requestgpus"))
     return [*tags, GPU] if isinstance(gpus, int | float) and gpus > 0 else tags
 
 
@@ -136,7 +130,7 @@ def _ram(ad: Mapping[str, Any]) -> int:
     """MinRAM if it is given, else what is requested of memory, in MB."""
     if "minram" in ad:
         return _whole(ad, "minram", "MinRAM", 0)
-    requested = _value(ad.get("requestmemory"))
+    requested = plain_value(ad.get("requestmemory"))
     is_number = isinstance(requested, int | float) and not isinstance(requested, bool) and 0 < requested < math.inf
     most = _whole(ad, "maxram", "MaxRAM", 0)
     least = int(requested) if is_number else 0
@@ -144,25 +138,14 @@ def _ram(ad: Mapping[str, Any]) -> int:
 
 
 def _whole(ad: Mapping[str, Any], name: str, label: str, default: int) -> int:
-    given = _value(ad.get(name))
-    if given is None:
-        return default
-    try:
-        if isinstance(given, bool):
-            raise ValueError
-        number = int(given)
-    except (TypeError, ValueError, OverflowError):
-        number = -1
-    if number < 0:
-        raise JobRequirementError(what=label, value=given, problem="no whole number of 0 or more", cure="give one")
-    return number
+    return whole_number(label, plain_value(ad.get(name)), default)
 
 
 def _list(ad: Mapping[str, Any], name: str) -> list[str]:
     given = None
     for word in _LISTS[name]:
         if given is None and word in ad:
-            given = _value(ad[word])
+            given = plain_value(ad[word])
     if given is None or given == "":
         return []
     if isinstance(given, str):
@@ -184,8 +167,8 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) and not value.startswith("/Expr(") else ""
 
 
-def _value(value: Any) -> Any:
-    """Return a plain value: an expression is evaluated by itself, None if that leads nowhere."""
+def plain_value(value: Any) -> Any:
+    """Return a plain value: an expression is evaluated by itself, None if it has no value."""
     if not isinstance(value, str) or not value.startswith("/Expr("):
         return value
     from fairq.engine.classad import ERROR, UNDEFINED, evaluate_alone, parse

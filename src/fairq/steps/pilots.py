@@ -9,11 +9,12 @@ from typing import Any
 
 from fairq.engine.shares import delays as engine_delays
 from fairq.engine.shares.delays import Bucket, Kind, delayed, read_delays, started
+from fairq.engine.shares.groups import JOB_SHARING
 from fairq.engine.shares.limits import JOB_ATTRIBUTES, merge, running_limits
 from fairq.engine.shares.matching import Matcher
 from fairq.engine.shares.model import Credentials
 from fairq.engine.shares.resource import GENERIC_PILOT, HOSTS, apply_credentials, apply_site, match_conditions
-from fairq.errors import InvalidNameError
+from fairq.errors import InvalidNameError, PilotDescriptionError
 from fairq.records import Ad, DelayState, JobRange, JobStatus
 from fairq.state import jobs, pilot_slots
 from fairq.state.connection import State
@@ -35,6 +36,8 @@ class Pilot:
         tags, required_tags: what it offers, and what it insists on.
         groups, owner: whose jobs it takes; empty: anybody's.
         vo: without groups, it takes jobs of all groups of this virtual organisation; None: of any.
+        proxy: of a pilot that is not generic, whose it is, as ``user@group``: it takes jobs of that group alone and,
+            outside groups with job sharing, of that user alone (rule point private_pilots); None: it is generic.
         processors: None: it says nothing.
         whole_node: it has a whole machine.
         max_ram: in MB; None: it says nothing.
@@ -51,6 +54,7 @@ class Pilot:
     groups: Sequence[str] = ()
     owner: str | None = None
     vo: str | None = None
+    proxy: str | None = None
     processors: int | None = None
     whole_node: bool = False
     max_ram: float | None = None
@@ -166,13 +170,27 @@ def limited_values(ad: Ad, owner: str, site: str) -> dict[str, str]:
     return found | {"Owner": user, "OwnerGroup": group, "Site": site}
 
 
+def _credentials(pilot: Pilot, policy: SharePolicy) -> Credentials | None:
+    """Return with what right the pilot asks; None: it takes whatever jobs its conditions allow."""
+    if pilot.proxy is None:
+        return None if pilot.vo is None else GENERIC
+    if pilot.vo is not None:
+        raise PilotDescriptionError(what="proxy", reason="only a generic pilot works for a VO", cure="give one of both")
+    user, _, group = pilot.proxy.partition("@")
+    if not user or not group:
+        raise PilotDescriptionError(what="proxy", reason=f"it is {pilot.proxy!r}", cure="write USER@GROUP")
+    has_sharing = group in policy.groups and policy.groups[group].job_sharing
+    return Credentials(group, frozenset({JOB_SHARING} if has_sharing else ()), owner=user)
+
+
 def matcher_of(pilot: Pilot, policy: SharePolicy, negative: Mapping[str, Sequence[str]]) -> Matcher:
     """Return what holds the *pilot* against task queues; *negative* is what its site has enough of (`SiteLoad`).
 
     Raises PilotDescriptionError.
     """
-    conditions = apply_site(match_conditions(pilot.description()), policy.usable_sites)
-    if pilot.vo is not None:
-        conditions = apply_credentials(conditions, GENERIC, policy.groups, policy.rules)
+    conditions = apply_site(match_conditions(pilot.description(), policy.rules), policy.usable_sites)
+    credentials = _credentials(pilot, policy)
+    if credentials is not None:
+        conditions = apply_credentials(conditions, credentials, policy.groups, policy.rules)
     return Matcher(conditions, policy.groups, policy.rules, negative)
 

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from fairq.engine.shares.cpu_time import read_segments
 from fairq.engine.shares.groups import JOB_SHARING, read_group
 from fairq.engine.shares.model import Group
 from fairq.engine.shares.options import names
-from fairq.engine.shares.rules import Rules, rules_named
-from fairq.settings.origin import DEFAULT
+from fairq.engine.shares.rules import Rules
+from fairq.settings.keys import SINGLE
 from fairq.state import share_groups
 from fairq.state.connection import State
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
 
-POINTS = (
-    "selection", "consolidation", "users_counted", "site_families", "families_as_listed", "candidates", "job_pool",
-    "decimals", "absent_weighted", "failed_report", "weight_of_skipped", "zero_use", "in_group_key",
-    "in_group_statuses", "both_bound_names", "checked_settings", "whole_numbers", "all_is_magic", "blank_lists",
-    "owner_escapes", "negative_values", "ce_limits",
-)  # fmt: skip
-"""The points of the rules that are settings of the same name."""
+POINTS = tuple(field.name for field in fields(Rules) if field.name != "name")
+"""The rule points that the engine knows: settings of the same name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +42,7 @@ class SharePolicy:
     segments: tuple[int, ...]
     capacity: int
     default_cpu_time: int
-    default_priority: int
+    default_priority: float
     corrections: Mapping[str, Any] = field(default_factory=dict)
     job_scheduling: Mapping[str, Any] = field(default_factory=dict)
     usable_sites: tuple[str, ...] | None = None
@@ -73,7 +68,7 @@ def share_policy(settings: Settings, state: State, rules_name: str | None = None
         segments=segments,
         capacity=settings["shares.max_jobs_in_task_queue"],
         default_cpu_time=settings["shares.default_cpu_time"],
-        default_priority=settings["shares.default_priority"],
+        default_priority=_whole_if_it_is(settings["shares.default_priority"]),
         corrections=settings.block("ShareCorrections") if settings["shares.enable_shares_correction"] else {},
         job_scheduling={
             "CheckJobLimits": settings["shares.check_job_limits"],
@@ -88,14 +83,25 @@ def share_policy(settings: Settings, state: State, rules_name: str | None = None
 def share_rules(settings: Settings, name: str | None = None) -> Rules:
     """Return the rules that *settings* choose, or those called *name*; points that somebody set count either way."""
     chosen = settings["shares.rules"]
-    if name is None or name == chosen:
-        return rules_named(chosen, **{point: settings[f"shares.{point}"] for point in POINTS})
-    given = [
-        point
+    given = {
+        point: settings[f"shares.{point}"]
         for point in POINTS
-        if (origin := settings.origin(f"shares.{point}")) is not DEFAULT and origin.words != f"rules {chosen}"
-    ]
-    return rules_named(name, **{point: settings[f"shares.{point}"] for point in given})
+        if settings.origin(f"shares.{point}").words != f"rules {chosen}"
+    }
+    return preset(name or chosen, **given)
+
+
+def preset(name: str, **points: Any) -> Rules:
+    """Return the rules called *name* ("documented" or "dirac") as the table of settings has them.
+
+    Single *points* may be set otherwise.
+    """
+    table = {point: SINGLE[f"shares.{point}"].default_under(name) for point in POINTS}
+    return Rules(**{"name": name, **table, **points})
+
+
+def _whole_if_it_is(number: float) -> float:
+    return int(number) if number.is_integer() else number
 
 
 def read_groups(settings: Settings, imported: Mapping[str, Mapping[str, Any]], rules: Rules) -> dict[str, Group]:
@@ -115,7 +121,7 @@ def _over(imported: Mapping[str, Any], configured: Mapping[str, Any]) -> dict[st
     options = dict(imported)
     if "job_share" in configured:
         share = configured["job_share"]
-        options["JobShare"] = int(share) if float(share).is_integer() else share
+        options["JobShare"] = _whole_if_it_is(float(share))
     if "job_sharing" in configured:
         others = [name for name in names(options.get("Properties")) if name != JOB_SHARING]
         options["Properties"] = [*others, JOB_SHARING] if configured["job_sharing"] else others

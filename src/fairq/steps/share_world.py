@@ -108,14 +108,14 @@ def _inert(policy: SharePolicy) -> list[str]:
     """Tell of corrections that never do anything."""
     corrected = _corrected_groups(policy)
     told = [
-        f"a corrector is for the users of {name}, which has job sharing: its share is not divided among users"
+        f"a corrector is for the users of {name}, but job sharing does not divide its share among users"
         for name in corrected
         if name in policy.groups and policy.groups[name].job_sharing
     ]
     if policy.rules.in_group_key == "dn" and corrected:
         told.append(
-            "corrections inside a group do nothing under the rules dirac, as in DIRAC, which looks for distinguished "
-            'names among names; set shares.in_group_key = "name" to have them work'
+            "corrections inside a group have no effect, as in DIRAC: reports name users by distinguished name, task "
+            'queues by name. To correct by name, set shares.in_group_key = "name"'
         )
     return told
 
@@ -129,7 +129,7 @@ def _stale(policy: SharePolicy, state: State, now: int) -> list[str]:
     ]
     if now - oldest <= min(periods, default=DEFAULT_PERIOD):
         return []
-    return [f"the imported reports of what ran are {now - oldest} seconds old; import a newer dump"]
+    return [f"the imported usage reports are {now - oldest} seconds old; import a newer dump"]
 
 
 def _corrected_groups(policy: SharePolicy) -> list[str]:

@@ -52,11 +52,13 @@ def submit(
     Raises:
         SubmitDescriptionError, InvalidSubmitValueError: something in the description is wrong.
         InvalidNameError: a submitter's name is.
+        JobRequirementError: a UserPriority is not above 0 (task queues under the documented rules).
     """
     domain = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"] or host
     with reading(path) as state:
         expected = int(meta.get(state, "next_cluster", "1") or 1)
     made = submission(source, expected, context)
+    _check_user_priorities(made, settings)
     if dry_run:
         return Submitted(expected, made, _ranges(made, expected, domain, context.owner, actor, lambda _: 0))
     with writing(path) as state:
@@ -67,6 +69,19 @@ def submit(
         jobs.add(state, ranges)
         history.record(state, actor, [_change(cluster, made, ranges)])
     return Submitted(cluster, made, ranges)
+
+
+def _check_user_priorities(made: Submission, settings: Settings) -> None:
+    ads = {id(ad): ad for group in made.groups for ad in (group.shared, group.own) if ad}
+    given = [value for ad in ads.values() for name, value in ad.items() if name.lower() == "userpriority"]
+    if given:
+        from fairq.engine.shares.user_priority import check_submitted
+        from fairq.steps.job_requirements import plain_value
+        from fairq.steps.share_policy import share_rules
+
+        rules = share_rules(settings)
+        for value in given:
+            check_submitted(plain_value(value), rules)
 
 
 def _ad_numbers(state: State) -> Callable[[Ad], int]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from fairq.dumps.source import opened
 from fairq.dumps.task_queues import DumpedQueue, TaskQueueDump, read_task_queues
 from fairq.engine.accounting.identity import submitter_name
-from fairq.engine.shares.user_priority import whole_priority
 from fairq.records import Actor, Ad, Change, JobRange, JobStatus, QueueNumber, ShareGroup, UsageReport
 from fairq.state import history, jobs, runs, share_groups, task_queues
 from fairq.state.connection import State, reading, writing
@@ -116,7 +115,7 @@ def _jobs(
 
 def _of_queue(queue: DumpedQueue, fresh: JobRange) -> Iterator[JobRange]:
     for job in queue.members:
-        own: Ad = {"UserPriority": whole_priority(job.user_priority)}
+        own: Ad = {"UserPriority": job.user_priority}
         if job.real_priority is not None:
             own = {"RealPriority": job.real_priority}
         yield replace(fresh, schedd=SCHEDD, cluster=job.number, own=own)

@@ -1,4 +1,4 @@
-"""Pilots ask for work: each is handed a job of a task queue, exactly once, in one transaction (reference dirac 3).
+"""Pilots ask for work: each is handed a job of a task queue, exactly once, in one transaction (docs/dirac.md 5).
 
 A job that is handed out runs on a slot that the pilot brings along; the slot leaves with the end of the job. Its
 use is charged like that of any other slot.
@@ -47,7 +47,7 @@ class HandedOut:
     group: str
     queue: int
     priority: float
-    user_priority: int
+    user_priority: float
     chance: float | None
     slot: str
     ad: Ad
@@ -171,7 +171,7 @@ class _Handing:
             self._offer()
         return handed
 
-    def _handed(self, queue: FormedQueue, job: JobRange, user_priority: int, chance: float | None) -> HandedOut:
+    def _handed(self, queue: FormedQueue, job: JobRange, user_priority: float, chance: float | None) -> HandedOut:
         ad = full_ad(self._state, job)
         if self._load.is_limited:
             values = limited_values(ad, job.owner, self._pilot.site)
@@ -196,7 +196,7 @@ class _Roster:
 
     def __init__(self, queue: FormedQueue) -> None:
         self._jobs: list[JobRange] = []
-        self._priorities: list[int] = []
+        self._priorities: list[float] = []
         for member in queue.members:
             for proc in range(member.job.first_proc, member.job.last_proc + 1):
                 self._jobs.append(replace(member.job, first_proc=proc, last_proc=proc))
@@ -208,7 +208,7 @@ class _Roster:
         self.waiting = [job for job in self.waiting if job.id != number]
         return self._jobs[number]
 
-    def priority_of(self, number: int) -> int:
+    def priority_of(self, number: int) -> float:
         """Return the UserPriority of the job *number*."""
         return self._priorities[number]
 

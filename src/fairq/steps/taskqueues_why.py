@@ -1,4 +1,4 @@
-"""Why a task queue, or a job, was not offered to a pilot: every condition that fails, and what would change it."""
+"""Why a task queue or a job is not offered to a pilot: every condition that fails, and what would change it."""
 
 from __future__ import annotations
 
@@ -154,9 +154,9 @@ def _not_waiting(state: State, world: ShareWorld, cluster: int, proc: int) -> st
     if job.status == JobStatus.RUNNING:
         held = claims.of_procs(state, [(job.schedd, cluster, proc, proc)])
         host = Overlay(state).of(job, proc).get("RemoteHost") if held else None
-        return f"it runs already{f', on {host}' if host else ''}"
+        return f"it is running{f' on {host}' if host else ''}"
     if job.status == JobStatus.HELD:
-        return f"it is held{f': {job.reason}' if job.reason else ''}; fairq release {cluster}.{proc} lets it wait"
+        return f"it is held{f': {job.reason}' if job.reason else ''}; to release it, run fairq release {cluster}.{proc}"
     return f"it is {JobStatus(job.status).name.lower()}"
 
 
@@ -167,13 +167,13 @@ class _Changes:
         self._pilot, self._load, self._now = pilot, load, now
         self._of: dict[str, Callable[[Requirements], tuple[str, str]]] = {
             "CPUTime": lambda queue: (f"--cputime {queue.cpu_time}", self._shorter()),
-            "Site": lambda queue: (f"--site {_one_of(queue.sites)}", f"Sites with {pilot.site} among them"),
-            "BannedSites": lambda queue: ("another --site", f"BannedSites without {pilot.site}"),
+            "Site": lambda queue: (f"--site {_one_of(queue.sites)}", f"Sites with {pilot.site}"),
+            "BannedSites": lambda queue: ("--site OTHER", f"BannedSites without {pilot.site}"),
             "GridCE": lambda queue: (f"--grid-ce {_one_of(queue.grid_ces)}", f"GridCEs with {pilot.grid_ce}"),
             "Platform": lambda queue: (f"--platform {_one_of(queue.platforms)}", f"Platforms with {pilot.platform}"),
             "JobType": self._job_type,
             "MaxRAM": lambda queue: (f"--max-ram {queue.min_ram}", f"MinRAM = {pilot.max_ram or 0:g} or less"),
-            "OwnerGroup": lambda queue: (f"--group {queue.group}", ""),
+            "OwnerGroup": self._owner,
             "Owner": self._owner,
             "Tag": self._tags,
             "RequiredTag": self._required,
@@ -193,6 +193,10 @@ class _Changes:
         return f"CPUTime = {fitting[-1]} or less" if fitting else ""
 
     def _owner(self, queue: Requirements) -> tuple[str, str]:
+        if self._pilot.proxy is not None:
+            return f"--proxy {queue.owner}@{queue.group}", ""
+        if not self._pilot.groups and self._pilot.owner is None:
+            return f"--group {queue.group}", ""
         changes = []
         if self._pilot.owner is not None and self._pilot.owner != queue.owner:
             changes.append(f"--owner {queue.owner}")
@@ -203,7 +207,7 @@ class _Changes:
     def _job_type(self, queue: Requirements) -> tuple[str, str]:
         usable = self._load.policy.usable_sites
         if usable is not None and self._pilot.site not in usable:
-            return f"{self._pilot.site} among shares.usable_sites", f"JobTypes with {TEST}"
+            return f"add {self._pilot.site} to shares.usable_sites", f"JobTypes with {TEST}"
         return f"--job-type {_one_of(queue.job_types)}", f"JobTypes with {self._pilot.job_type}"
 
     def _tags(self, queue: Requirements) -> tuple[str, str]:
@@ -218,7 +222,7 @@ class _Changes:
     def _offered_tags(self) -> set[str]:
         from fairq.engine.shares.resource import match_conditions
 
-        return set(match_conditions(self._pilot.description()).get("Tag", ()))
+        return set(match_conditions(self._pilot.description(), self._load.policy.rules).get("Tag", ()))
 
     def _required(self, queue: Requirements) -> tuple[str, str]:
         missing = [tag for tag in self._pilot.required_tags if tag not in queue.tags]
@@ -235,11 +239,11 @@ class _Changes:
                 limit = of_site.get(attribute, {}).get(value) if isinstance(of_site.get(attribute), dict) else None
                 wanted.append(f"{attribute} {value}")
                 offered.append(
-                    f"{running.get(value, 0)} of at most {limit} run"
+                    f"{running.get(value, 0)} of at most {limit} running"
                     if limit is not None and running.get(value, 0) >= limit
-                    else "one was started a moment ago (MatchingDelay)"
+                    else "one started recently (MatchingDelay)"
                 )
-        change = f"wait until one ends or the delay is over, or raise the limit of {self._pilot.site}"
+        change = f"wait until a job ends or the delay is over, or raise the limit of {self._pilot.site}"
         return Failure("RunningLimit", "; ".join(wanted), "; ".join(offered), change, "")
 
 

@@ -11,6 +11,11 @@ from fairq.engine.shares.corrector import Reports, UsageRequest
 from fairq.engine.shares.model import Group, Requirements, TaskQueue
 from fairq.engine.shares.rules import Rules, Selection
 from fairq.engine.shares.user_priority import in_sum
+from fairq.steps.share_policy import preset
+
+__all__ = ["preset"]
+
+DOCUMENTED, DIRAC = preset("documented"), preset("dirac")
 
 WEEK, HOUR = 604800, 3600
 

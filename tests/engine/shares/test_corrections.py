@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.engine.shares.queues import HOUR, WEEK, corrected, history, instance
+from tests.engine.shares.queues import DIRAC, DOCUMENTED, HOUR, WEEK, corrected, history, instance
 
 from fairq.engine.shares.corrections import Corrections
 from fairq.engine.shares.corrector import Correction
-from fairq.engine.shares.rules import DIRAC, DOCUMENTED
 from fairq.errors import DiracStopsError, ShareCorrectionError
 
 WIDE = {"TimeSpan": HOUR, "Weight": 1, "MaxCorrection": 10}

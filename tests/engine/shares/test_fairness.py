@@ -6,12 +6,12 @@ from collections import Counter, deque
 
 import numpy as np
 import pytest
-from tests.engine.shares.queues import corrected, instance, queue, registry
+from tests.engine.shares.queues import DOCUMENTED, corrected, instance, preset, queue, registry
 
 from fairq.engine.shares.choice import choose_queues
 from fairq.engine.shares.model import Group
 from fairq.engine.shares.recalculation import recalculate
-from fairq.engine.shares.rules import DOCUMENTED, Rules, rules_named
+from fairq.engine.shares.rules import Rules
 
 MATCHES = 3000
 RECENT = 400
@@ -60,10 +60,10 @@ def test_proportional_draws_serve_everybody_by_share():
 
 def test_diracs_draw_gives_the_large_group_more_than_its_share_and_corrections_take_part_of_it_back():
     """Without corrections more than two thirds for a share of 60 %; with them the middle between the two."""
-    dirac = rules_named("documented", selection="dirac")
+    dirac = preset("documented", selection="dirac")
     assert fraction(served(dirac), "large") > 0.69
     assert 0.62 < fraction(served(dirac, corrections=True), "large") < 0.68
 
 
 def test_a_strict_order_serves_the_largest_alone():
-    assert served(rules_named("documented", selection="strict")) == {("large", "bob"): MATCHES}
+    assert served(preset("documented", selection="strict")) == {("large", "bob"): MATCHES}

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import pytest
+from tests.engine.shares.queues import DIRAC, DOCUMENTED, preset
 
 from fairq.engine.shares.cpu_time import SEGMENTS, bucket, read_segments
-from fairq.engine.shares.forming import Former
+from fairq.engine.shares.forming import queue_with_room
 from fairq.engine.shares.groups import read_group
-from fairq.engine.shares.identity import derived_tags, requirements
-from fairq.engine.shares.model import Group, Requirements
-from fairq.engine.shares.rules import DIRAC, DOCUMENTED
-from fairq.engine.shares.submission import submitted
-from fairq.engine.shares.user_priority import inserted_priority, real_priority
+from fairq.engine.shares.identity import derived_tags, requirements, whole_number
+from fairq.engine.shares.model import Group
+from fairq.engine.shares.user_priority import (
+    LEAST,
+    check_submitted,
+    in_sum,
+    inserted_priority,
+    read_priority,
+    real_priority,
+)
 from fairq.errors import DiracStopsError, JobRequirementError, ShareCorrectionError
-
-ASKS = Requirements("ann", "u", 360)
 
 
 def test_alike_jobs_ask_for_the_same():
@@ -64,18 +68,58 @@ def test_dirac_has_no_room_for_a_negative_priority():
         inserted_priority(-1, DIRAC)
 
 
-def test_real_priorities():
-    assert [real_priority(value) for value in (-3, 0, "0", 0.4, 1, "7", 9.99, 10, 11)] == [
+def test_dirac_maps_priorities():
+    """Decimals are cut off; 0 and less are background, 10 and more go before everything else of the user."""
+    given = (-3, 0, "0", 0.4, 1, "7", 9.99, 10, 11)
+    assert [real_priority(read_priority(value, 1, DIRAC), DIRAC) for value in given] == [
         *(1e-5, 1e-5, 1e-5, 1e-5, 1, 7, 9, 1e6, 1e6)
     ]  # fmt: skip
 
 
-def test_what_is_asked_for_beyond_the_bounds_is_cut_except_by_dirac():
-    assert submitted({"Priority": "11"}, {}, DOCUMENTED) == {"Priority": 10, "CPUTime": 86400}
-    assert submitted({"Priority": "11", "CPUTime": 1}, {"MaxPriority": 7}, DIRAC) == {"Priority": 11, "CPUTime": 1}
-    assert submitted({}, {"DefaultPriority": 9, "MaxPriority": 7}, DIRAC)["Priority"] == 7
-    with pytest.raises(JobRequirementError, match="Priority"):
-        submitted({"Priority": "high"}, {}, DOCUMENTED)
+def test_the_schema_takes_priorities_as_they_are():
+    """Any number above 0 is its own weight; what is not above 0 gets the least weight there is."""
+    given = (0.01, 0.4, 1, "7", 9.99, 10, 11, 1e9)
+    assert [real_priority(read_priority(value, 1, DOCUMENTED), DOCUMENTED) for value in given] == [
+        *(0.01, 0.4, 1, 7, 9.99, 10, 11, 1e9)
+    ]  # fmt: skip
+    assert [real_priority(value, DOCUMENTED) for value in (0, -3)] == [LEAST, LEAST]
+
+
+@pytest.mark.parametrize("given", [1e300, 1e-300])
+def test_a_weight_as_given_fits_into_four_bytes_too(given):
+    rules = preset("documented", decimals=4)
+    assert in_sum(given, rules) == pytest.approx(real_priority(given, DOCUMENTED))
+
+
+def test_a_job_without_a_priority_gets_the_default():
+    assert read_priority(None, 3, DOCUMENTED) == 3
+    assert whole_number("CPUTime", None, 86400) == 86400
+    assert whole_number("CPUTime", "600000", 86400) == 600000
+
+
+@pytest.mark.parametrize("given", ["high", True, float("nan"), float("inf"), [1]])
+def test_what_is_not_a_number_is_refused(given):
+    for rules in (DOCUMENTED, DIRAC):
+        with pytest.raises(JobRequirementError, match="not a number; give a number above 0"):
+            read_priority(given, 1, rules)
+    with pytest.raises(JobRequirementError, match="not a whole number of 0 or more"):
+        whole_number("CPUTime", given, 1)
+
+
+def test_a_new_job_must_have_a_priority_above_0():
+    check_submitted(0.01, DOCUMENTED)
+    check_submitted(None, DOCUMENTED)
+    for given in (0, -1, "0"):
+        check_submitted(given, DIRAC)
+        with pytest.raises(JobRequirementError, match="not above 0"):
+            check_submitted(given, DOCUMENTED)
+
+
+def test_a_property_in_the_spelling_of_the_schema_counts_except_for_dirac():
+    for spelling, both in (("JobSharing", True), ("JOB_SHARING", False), ("JobShare", None)):
+        options = {"Properties": f"NormalUser, {spelling}"}
+        assert read_group("g", options, DOCUMENTED).job_sharing is (both is not None)
+        assert read_group("g", options, DIRAC).job_sharing is (both is True)
 
 
 def test_groups_are_read_as_dirac_reads_them_or_as_they_are_meant():
@@ -89,36 +133,9 @@ def test_groups_are_read_as_dirac_reads_them_or_as_they_are_meant():
             read_group("g", {"JobShare": wrong}, DOCUMENTED)
 
 
-def test_a_full_queue_gets_a_twin():
-    former = Former({}, capacity=3)
-    joined = [former.join(ASKS)[0] for _ in range(7)]
-    assert [number for number, _, _ in joined] == [1, 1, 1, 2, 2, 2, 3]
-    assert [number for number, _, new in joined if new] == [1, 2, 3]
-
-
-def test_a_job_joins_the_smallest_of_several_queues_but_no_emptied_one():
-    former = Former({1: (ASKS, 3), 2: (ASKS, 2), 7: (ASKS, 0)})
-    assert former.join(ASKS) == [(2, 1, False)]
-    assert former.join(ASKS) == [(1, 1, False)]
-    assert former.join(ASKS._replace(owner="bob")) == [(8, 1, True)]
-    assert former.leave(ASKS, 2, 3) == 0
-    assert former.join(ASKS) == [(1, 1, False)]
-
-
-def test_many_jobs_at_once_fill_queues_as_one_by_one():
-    """A million alike jobs need two hundred queues."""
-    former = Former({})
-    joined = former.join(ASKS, 1_000_000)
-    assert {taken for _, taken, _ in joined} == {5000}
-    assert [number for number, _, _ in joined] == list(range(1, 201))
-
-
-@pytest.mark.parametrize("counts", [(3, 1), (1, 4, 2), (5, 5), (0, 2)])
-def test_jobs_at_once_end_up_where_single_jobs_do(counts):
-    queues = {number: (ASKS, jobs) for number, jobs in enumerate(counts, 1)}
-    single, together = Former(queues, capacity=6), Former(queues, capacity=6)
-    expected: dict[int, int] = {}
-    for _ in range(11):
-        ((number, _, _),) = single.join(ASKS)
-        expected[number] = expected.get(number, 0) + 1
-    assert {number: taken for number, taken, _ in together.join(ASKS, 11)} == expected
+def test_a_job_joins_the_smallest_queue_that_holds_jobs_and_has_room():
+    """An emptied queue is never filled again; of equally small ones the first takes the job."""
+    assert queue_with_room({1: 3, 2: 2, 7: 0}, capacity=3) == 2
+    assert queue_with_room({1: 2, 2: 2}, capacity=3) == 1
+    assert queue_with_room({1: 3, 2: 3, 7: 0}, capacity=3) is None
+    assert queue_with_room({}, capacity=3) is None

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.engine.shares.queues import registry
+from tests.engine.shares.queues import DIRAC, DOCUMENTED, registry
 
 from fairq.engine.shares.matching import Matcher
 from fairq.engine.shares.model import Credentials, Group, Requirements
 from fairq.engine.shares.resource import apply_credentials, apply_site, match_conditions
-from fairq.engine.shares.rules import DIRAC, DOCUMENTED
 from fairq.errors import DiracStopsError, PilotDescriptionError
 
 GROUPS = registry(Group("u", vo="vo"), Group("p", job_sharing=True, vo="vo"), Group("x", vo="other"))
@@ -122,11 +121,11 @@ def test_limits_on_what_queues_do_not_have_never_hit_and_stop_dirac():
 
 
 def test_processors_and_whole_nodes_become_tags():
-    found = match_conditions({"Site": "A", "NumberOfProcessors": 3, "WholeNode": True, "Tag": "[GPU, 'X']"})
+    found = match_conditions({"Site": "A", "NumberOfProcessors": 3, "WholeNode": True, "Tag": "[GPU, 'X']"}, DIRAC)
     assert found["Tag"] == ["1Processors", "2Processors", "3Processors", "GPU", "MultiProcessor", "WholeNode", "X"]
-    assert match_conditions({"Site": "A", "NumberOfProcessors": 2000})["Tag"] == ["MultiProcessor"]
+    assert match_conditions({"Site": "A", "NumberOfProcessors": 2000}, DIRAC)["Tag"] == ["MultiProcessor"]
     with pytest.raises(PilotDescriptionError, match="NumberOfProcessors"):
-        match_conditions({"NumberOfProcessors": "many"})
+        match_conditions({"NumberOfProcessors": "many"}, DOCUMENTED)
 
 
 def test_what_a_pilot_may_take():

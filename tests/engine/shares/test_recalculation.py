@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 
 import pytest
-from tests.engine.shares.queues import corrected, history, instance, queue, registry
+from tests.engine.shares.queues import DIRAC, DOCUMENTED, corrected, history, instance, preset, queue, registry
 
 from fairq.engine.shares.check import all_alike, check
 from fairq.engine.shares.explanation import explain
 from fairq.engine.shares.model import Group, Requirements, TaskQueue
 from fairq.engine.shares.recalculation import recalculate
-from fairq.engine.shares.rules import DIRAC, DOCUMENTED, rules_named
-from fairq.engine.shares.table import QueueTable
 from fairq.engine.shares.written import as_selected, as_written
 from fairq.errors import DiracStopsError
 
@@ -51,18 +49,19 @@ def test_emptied_queues_count_among_the_users_under_dirac_rules_alone():
         assert math.isnan(found[1])
 
 
-def test_queues_that_differ_in_sites_alone_are_given_their_sum():
-    """So that work that is split by sites does not lose; the switch turns that off."""
+def test_queues_that_differ_in_sites_alone_are_given_their_sum_by_dirac():
+    """So that work that is split by sites does not lose; by the schema each queue stands by itself."""
     asks = [{"sites": ("A",)}, {"sites": ("B",)}, {"banned_sites": ("C",)}, {"min_ram": 2000}]
     queues = [queue(n, "ann", "u", [1], DOCUMENTED, cpu_time=360, **ask) for n, ask in enumerate(asks, 1)]
     queues.append(queue(5, "ann", "u", [1], DOCUMENTED, cpu_time=3600))
     groups = registry(Group("u", 1000))
-    assert priorities(queues, groups) == pytest.approx([800, 800, 800, 800, 200])
-    assert priorities(queues, groups, rules_named("documented", site_families=False)) == pytest.approx([200] * 5)
+    assert priorities(queues, groups) == pytest.approx([200] * 5)
+    assert priorities(queues, groups, DIRAC) == pytest.approx([800, 800, 800, 800, 200])
+    assert priorities(queues, groups, preset("dirac", site_families=False)) == pytest.approx([200] * 5)
 
 
 def test_order_of_tags_makes_families_under_dirac_rules_alone():
-    for rules, expected in ((DOCUMENTED, [1000, 1000]), (DIRAC, [500, 500])):
+    for rules, expected in ((preset("documented", site_families=True), [1000, 1000]), (DIRAC, [500, 500])):
         queues = [
             queue(1, "ann", "u", [1], rules, cpu_time=360, tags=("a", "b")),
             queue(2, "ann", "u", [1], rules, cpu_time=360, tags=("b", "a")),
@@ -82,11 +81,11 @@ def test_background_queues_leave_the_share_to_the_others(rules):
     assert priorities(queues, registry(Group("u", 1000)), rules)[2] < 1000
 
 
-def test_sums_instead_of_averages_reward_those_who_flood_a_queue():
+def test_the_number_of_jobs_counts_for_the_schema_and_not_for_dirac():
     queues = [queue(1, "ann", "u", [1], DOCUMENTED), queue(2, "ann", "u", [1] * 9, DOCUMENTED)]
     groups = registry(Group("u", 1000))
-    assert priorities(queues, groups) == [500, 500]
-    assert priorities(queues, groups, rules_named("documented", consolidation="sum")) == [100, 900]
+    assert priorities(queues, groups) == [100, 900]
+    assert priorities(queues, groups, DIRAC) == [500, 500]
 
 
 def test_a_user_called_all_hides_the_others_under_dirac_rules_alone():
@@ -121,26 +120,3 @@ def test_stored_priorities_are_compared_as_a_table_shows_them():
     assert (found[1].expected, found[1].stored) == (333.333, 1.0)
     assert all_alike({1: 1.0, 2: 1.0, 3: 1.0}) == 1.0
     assert all_alike({1: 1.0, 2: 2.0}) is None
-
-
-def test_removed_jobs_leave_a_queue_that_is_dropped_later():
-    """A job that leaves sets nothing; the queue dropped, the other owner gets all."""
-    table = QueueTable(registry(Group("u", 1000)), DIRAC)
-    for job, owner in enumerate(("ann", "bob"), 1):
-        table.insert(job, Requirements(owner, "u", 360), 1)
-    assert [row.priority for row in table.rows.values()] == [500, 500]
-    table.remove(2)
-    assert [row.priority for row in table.rows.values()] == [500, 500]
-    table.recalculate_all({}, history({}))
-    assert table.rows[1].priority == 500
-    table.drop_emptied()
-    assert {number: row.priority for number, row in table.rows.items()} == {1: 1000}
-    assert table.insert(3, Requirements("bob", "u", 360), 1) == 3
-
-
-def test_a_queue_that_the_last_owner_left_is_dropped():
-    table = QueueTable(registry(Group("p", 1000, job_sharing=True)), DOCUMENTED)
-    table.insert(1, Requirements("ann", "p", 360), 1)
-    table.remove(1)
-    table.drop_emptied(1)
-    assert not table.rows

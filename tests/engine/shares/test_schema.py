@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.engine.shares.queues import HOUR, SCHEMA, WEEK, corrected, history, queue, registry
+from tests.engine.shares.queues import DIRAC, DOCUMENTED, HOUR, SCHEMA, WEEK, corrected, history, queue, registry
 
 from fairq.engine.shares.explanation import explain
 from fairq.engine.shares.model import Group
 from fairq.engine.shares.recalculation import Recalculation, recalculate
-from fairq.engine.shares.rules import DIRAC, DOCUMENTED, Rules
+from fairq.engine.shares.rules import Rules
 
 GROUPS = registry(
     Group("lhcb_user", 1000),
@@ -57,10 +57,12 @@ def test_inside_a_group():
 
 
 def test_among_task_queues():
-    """A queue weighs what its jobs' priority is on average; how many jobs it holds does not matter."""
+    """A queue weighs the sum of its jobs' priorities: bob's weigh 1 and 3 x 3. Under DIRAC's rules it is 1 and 3."""
     priorities = dict(zip(range(1, 6), example().kept_priorities(), strict=True))
     bob = 455.5556 / 2 * 2.6
-    assert priorities == pytest.approx({1: 144.2593, 2: bob / 4, 3: bob * 3 / 4, 4: 3300, 5: 3300}, rel=1e-6)
+    assert priorities == pytest.approx({1: 144.2593, 2: bob / 10, 3: bob * 9 / 10, 4: 3300, 5: 3300}, rel=1e-6)
+    priorities = dict(zip(range(1, 6), example(DIRAC).kept_priorities(), strict=True))
+    assert (priorities[2], priorities[3]) == (56.9444, 170.8333)
 
 
 def test_an_idle_group_keeps_its_share_and_its_use_counts_for_nothing():
@@ -94,6 +96,6 @@ def test_explanation_says_how_each_figure_came_about():
     assert (bob.share.expected, bob.corrections[0].slices[1].use) == (pytest.approx(227.7778), None)
     assert [one.queue.id for one in bob.queues] == [2, 3]
     first, second = bob.queues
-    assert (second.average, second.pool_weight, second.family) == (3, 4, 1)
+    assert (second.average, second.pool_weight, second.family) == (3, 10, 1)
     assert second.pool_share == bob.share.share
-    assert first.priority == first.own == pytest.approx(bob.share.share / 4)
+    assert first.priority == first.own == pytest.approx(bob.share.share / 10)

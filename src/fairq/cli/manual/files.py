@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fairq.cli.manual.bash import bash_script
+from fairq.cli.manual.differences import differences_page
 from fairq.cli.manual.fish import fish_script
 from fairq.cli.manual.overview import overview_page
 from fairq.cli.manual.pages import command_page
@@ -22,6 +23,7 @@ def generated() -> dict[str, str]:
     files = {
         "man/fairq.1": overview_page(commands),
         "man/fairq.toml.5": settings_page(),
+        "docs/differences.md": differences_page(),
         "completions/bash/fairq": bash_script(commands),
         "completions/zsh/_fairq": zsh_script(commands),
         "completions/fish/fairq.fish": fish_script(commands),

@@ -18,7 +18,8 @@ DESCRIPTION = (
     "Where a scheme's texts and its program differ, its rules decide: negotiator.rules chooses between documented, "
     "what HTCondor's manuals promise, and htcondor, what today's negotiator does, so that a pool can be compared "
     "with a live one; shares.rules between documented and dirac, broker.rules between documented and panda. Each "
-    "such point has a key of its own besides, which wins; its two defaults are given below.",
+    "such point has a key of its own besides, which wins; its two defaults are given below. fairq config show "
+    "--differences lists the points; docs/differences.md in fairq's source says what text and program do.",
 )
 
 ABOUT = {
@@ -101,9 +102,9 @@ def settings_page() -> str:
 
 def _details(key: Key) -> list[str]:
     facts = [f"Give {key.expected}{f' ({key.unit})' if key.unit else ''}."]
-    facts.append(f"Default: {_value(key.default)}{'.' if not key.point else ' under the rules documented,'}")
+    facts.append(f"Default: {shown_value(key.default)}{'.' if not key.point else ' under the rules documented,'}")
     if key.point:
-        facts.append(f"{_value(key.real)} under {key.scheme.real}.")
+        facts.append(f"{shown_value(key.real)} under {key.scheme.real}.")
     if key.macros:
         facts.append(f"Macro: {', '.join(key.macros)}.")
     if not key.is_pattern:
@@ -113,11 +114,12 @@ def _details(key: Key) -> list[str]:
     return [key.help, " ".join(facts)]
 
 
-def _value(value: Any) -> str:
+def shown_value(value: Any) -> str:
+    """Return a setting's value as TOML has it; None is unset."""
     if value is None:
         return "unset"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (tuple, list)):
-        return "[" + ", ".join(_value(item) for item in value) + "]"
+        return "[" + ", ".join(shown_value(item) for item in value) + "]"
     return f'"{value}"' if isinstance(value, str) else repr(value)

@@ -1,4 +1,4 @@
-"""Priorities as a live DIRAC keeps them, against what they should be (DIRAC issue 8650; reference dirac 7)."""
+"""Priorities as a live DIRAC keeps them, against what they should be (DIRAC issue 8650; docs/dirac.md 7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which task queue, and which of its jobs, a pilot gets (DIRAC TaskQueueDB.matchAndGetJob; reference dirac 3.2).
+"""Which task queue, and which of its jobs, a pilot gets (DIRAC TaskQueueDB.matchAndGetJob; docs/dirac.md 5.3).
 
 Three ways: *dirac* orders by U/w with a uniform U for each, which favours the heavy ones beyond their share;
 *proportional* orders by -ln(U)/w, so that each comes first in proportion to its weight; *strict* takes the
@@ -56,7 +56,7 @@ def choose_jobs(jobs: Sequence[WaitingJob], draw: Draw, rules: Rules) -> list[in
     """
     if not jobs:
         return []
-    weights = [real_priority(job.user_priority) for job in jobs]
+    weights = [real_priority(job.user_priority, rules) for job in jobs]
     wanted = jobs[order(weights, draw, rules.selection)[0]].user_priority
     oldest = sorted(job.id for job in jobs if job.user_priority == wanted)[: rules.job_pool]
     return [oldest[place] for place in np.argsort(draw(len(oldest)), kind="stable")] if len(oldest) > 1 else oldest

@@ -1,4 +1,4 @@
-"""Single conditions that a pilot puts on task queues (DIRAC TaskQueueDB.__generateTQMatchSQL; reference dirac 3.1)."""
+"""Single conditions that a pilot puts on task queues (DIRAC TaskQueueDB.__generateTQMatchSQL; docs/dirac.md 5.2)."""
 
 from __future__ import annotations
 

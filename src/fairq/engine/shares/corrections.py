@@ -1,4 +1,4 @@
-"""All correctors at work, one after the other (DIRAC SharesCorrector; reference dirac 4.1)."""
+"""All correctors at work, one after the other (DIRAC SharesCorrector; docs/dirac.md 4.1)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The door for share correctors: what one gets, and what it gives back.
 
 A plugin is a `CorrectorMaker`, found by name (entry points; ShareCorrectorsToStart). DIRAC SharesCorrector,
-BaseCorrector; reference dirac 4.1.
+BaseCorrector; docs/dirac.md 4.1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Buckets of CPU time: jobs that ask for nearly the same share a task queue (reference dirac 1.2)."""
+"""Buckets of CPU time: jobs that ask for nearly the same share a task queue (docs/dirac.md 1.2)."""
 
 from __future__ import annotations
 

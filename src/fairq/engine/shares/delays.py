@@ -1,4 +1,4 @@
-"""Matching delays of a site: how soon the next job of a kind may start there (DIRAC Limiter; reference dirac 3.4).
+"""Matching delays of a site: how soon the next job of a kind may start there (DIRAC Limiter; docs/dirac.md 6.2).
 
 Every attribute and value has a bucket of starts: it is full with `burst` of them (1, unless set), a start takes
 one out, and one comes back every so many seconds. With a burst of 1 that is the least time between two starts.

@@ -1,4 +1,4 @@
-"""A pool of task queues shares out its share (DIRAC calculate_priority; reference dirac 2.2 and 2.3).
+"""A pool of task queues shares out its share (DIRAC calculate_priority; docs/dirac.md 3.2 and 3.3).
 
 Sums are made in the order of the queues, one after the other, as DIRAC makes them.
 """

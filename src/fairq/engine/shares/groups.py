@@ -1,9 +1,9 @@
-"""A group's share and properties as the registry gives them (reference dirac 2.1 and 2.3)."""
+"""A group's share and properties as the registry gives them (docs/dirac.md 3.1)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fairq.engine.shares.model import DEFAULT_SHARE, Group
@@ -12,6 +12,14 @@ from fairq.engine.shares.rules import Rules
 from fairq.errors import ShareCorrectionError
 
 JOB_SHARING = "JobSharing"
+SCHEMA_JOB_SHARING = "JOB_SHARING"
+"""The property by which a group's task queues share its priority: DIRAC's spelling, and the schema's."""
+
+
+def has_job_sharing(properties: Iterable[str], rules: Rules) -> bool:
+    """Tell whether a group with these *properties* shares its priority among all its task queues."""
+    known = {JOB_SHARING, SCHEMA_JOB_SHARING} if rules.both_sharing_names else {JOB_SHARING}
+    return not known.isdisjoint(properties)
 
 
 def read_group(name: str, options: Mapping[str, Any], rules: Rules) -> Group:
@@ -22,7 +30,7 @@ def read_group(name: str, options: Mapping[str, Any], rules: Rules) -> Group:
     return Group(
         name,
         share=_job_share(name, options, rules),
-        job_sharing=JOB_SHARING in names(options.get("Properties")),
+        job_sharing=has_job_sharing(names(options.get("Properties")), rules),
         background=is_yes(options.get("AllowBackgroundTQs", False)),
         vo=str(options.get("VO", "")),
     )

@@ -1,6 +1,6 @@
 """The history corrector: who used more than expected gets less, and the other way round.
 
-DIRAC BaseHistoryCorrector.applyCorrection, WMSHistoryCorrector; reference dirac 4.2 and 4.3. The order of
+DIRAC BaseHistoryCorrector.applyCorrection, WMSHistoryCorrector; docs/dirac.md 4.2 and 4.3. The order of
 floating-point operations is DIRAC's.
 """
 

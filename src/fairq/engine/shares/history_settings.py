@@ -1,4 +1,4 @@
-"""The settings of one instance of the history corrector: its time slices and bounds (reference dirac 4.1)."""
+"""The settings of one instance of the history corrector: its time slices and bounds (docs/dirac.md 4.1)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""What makes two jobs share a task queue, and what their tags are (reference dirac 1.1, JobScheduling, TaskQueueDB)."""
+"""What makes two jobs share a task queue, and what their tags are (docs/dirac.md 1.1, JobScheduling, TaskQueueDB)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from fairq.engine.shares.cpu_time import SEGMENTS, bucket
 from fairq.engine.shares.model import Requirements
@@ -56,6 +57,26 @@ def requirements(
         min_ram=min_ram,
         max_ram=max_ram,
     )
+
+
+def whole_number(what: str, given: Any, default: int) -> int:
+    """Return the number of 0 or more that a job gives for *what*, *default* if it gives none (None).
+
+    Raises JobRequirementError if it is no such number; decimals are cut off.
+    """
+    if given is None:
+        return default
+    try:
+        if isinstance(given, bool):
+            raise ValueError
+        number = int(given)
+    except (TypeError, ValueError, OverflowError):
+        number = -1
+    if number < 0:
+        raise JobRequirementError(
+            what=what, value=given, problem="not a whole number of 0 or more", cure="give one, or leave it out"
+        )
+    return number
 
 
 def _check_ram(min_ram: int, max_ram: int) -> None:

@@ -1,4 +1,4 @@
-"""Running limits of a site: what it has enough of (DIRAC Limiter; reference dirac 3.4)."""
+"""Running limits of a site: what it has enough of (DIRAC Limiter; docs/dirac.md 6.1)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from typing import Any
 from fairq.engine.shares.options import is_yes
 from fairq.engine.shares.rules import Rules
 from fairq.errors import ShareCorrectionError
-
-COUNTED_STATUSES = ("Matched", "Running", "Stalled")
-"""Jobs in these statuses count."""
 
 CES = "CEs"
 
@@ -34,12 +31,10 @@ class SiteLimits:
 
     Attributes:
         negative: the negative condition: of which attribute which values are at their limit.
-        counted: the attributes for which jobs were counted.
         notes: limits that are not applied, and why.
     """
 
     negative: dict[str, list[str]]
-    counted: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -58,10 +53,7 @@ def running_limits(
         own = None if rules.ce_limits == "site" else ce
         of_ce = _section(of_site, CES, ce)
         parts.append(_reached(f"RunningLimit/{site}/CEs/{ce}", of_ce, lambda attribute: count(attribute, own), rules))
-    counted = dict.fromkeys(attribute for part in parts for attribute in part.counted)
-    return SiteLimits(
-        merge(*(part.negative for part in parts)), tuple(counted), tuple(note for part in parts for note in part.notes)
-    )
+    return SiteLimits(merge(*(part.negative for part in parts)), tuple(note for part in parts for note in part.notes))
 
 
 def merge(*conditions: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
@@ -95,17 +87,16 @@ def _reached(
             reason = f"{attribute} has a limit that is no integer"
             if rules.checked_settings:
                 raise ShareCorrectionError(where=where, reason=reason, cure="give a number of jobs") from None
-            return SiteLimits({}, (), (f"{where}: {reason}; DIRAC applies none of its limits",))
+            return SiteLimits({}, (f"{where}: {reason}; DIRAC applies none of its limits",))
     negative: dict[str, list[str]] = {}
-    notes, counted = [], []
+    notes = []
     for attribute, of_values in limits.items():
         if attribute not in JOB_ATTRIBUTES:
             if attribute != CES:
                 notes.append(f"{where}: jobs have no attribute {attribute}; the limit is not applied")
             continue
         running = count(attribute)
-        counted.append(attribute)
         at_limit = [value for value, limit in of_values.items() if running.get(value, 0) >= limit]
         if at_limit:
             negative[attribute] = at_limit
-    return SiteLimits(negative, tuple(counted), tuple(notes))
+    return SiteLimits(negative, tuple(notes))

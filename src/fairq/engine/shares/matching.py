@@ -1,4 +1,4 @@
-"""Which task queues a pilot may be given, and why not the others (DIRAC TaskQueueDB; reference dirac 3.1)."""
+"""Which task queues a pilot may be given, and why not the others (DIRAC TaskQueueDB; docs/dirac.md 5.2)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Matcher:
         named = values(conditions["OwnerGroup"])
         sharing = {name for name in named if name in groups and groups[name].job_sharing}
 
-        if rules.owner_escapes and len(owners) > 1 and not sharing.issuperset(named):
+        if rules.owner_bypasses_requirements and len(owners) > 1 and not sharing.issuperset(named):
             raise PilotDescriptionError(
                 what="Owner", reason="DIRAC cannot hold several owners against groups", cure="name one owner"
             )
@@ -80,7 +80,7 @@ class Matcher:
                 lambda queue: queue.group in among and (queue.group in sharing or queue.owner in owners),
             )
 
-        if rules.owner_escapes and len(named) > 1:
+        if rules.owner_bypasses_requirements and len(named) > 1:
             self._escapes = [of(named[:-1])]
             return [of(named[-1:])]
         return [of(named)]

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 DEFAULT_SHARE = 1000
-"""The JobShare of a group that names none (reference dirac 2.1)."""
+"""The JobShare of a group that names none (docs/dirac.md 3.1)."""
 
 
 class Requirements(NamedTuple):
-    """What all jobs of a task queue have in common (reference dirac 1.1, DIRAC TaskQueueDB).
+    """What all jobs of a task queue have in common (docs/dirac.md 1.1, DIRAC TaskQueueDB).
 
     Made by `identity.requirements`, which strips, sorts and checks; two jobs belong together exactly if these
     are equal. Upper and lower case differ (DIRAC leaves that to its database). The fields that tell *families*
@@ -54,10 +54,10 @@ class TaskQueue(NamedTuple):
 
 
 class WaitingJob(NamedTuple):
-    """A job in a task queue: its number, and its UserPriority (0 to 10, `user_priority.whole_priority`)."""
+    """A job in a task queue: its number, and its UserPriority (`user_priority.read_priority`)."""
 
     id: int
-    user_priority: int
+    user_priority: float
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What limits keep a pilot from: a negative condition on task queues (reference dirac 3.4, DIRAC TaskQueueDB)."""
+"""What limits keep a pilot from: a negative condition on task queues (docs/dirac.md 6.3, DIRAC TaskQueueDB)."""
 
 from __future__ import annotations
 

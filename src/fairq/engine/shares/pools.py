@@ -1,4 +1,4 @@
-"""Which task queues compete in one pool, and which count as variants of one (reference dirac 2.2)."""
+"""Which task queues compete in one pool, and which count as variants of one (docs/dirac.md 3.2)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """From group shares to the priorities of task queues.
 
-DIRAC TaskQueueDB.recalculateTQSharesForAll; reference dirac 2.
+DIRAC TaskQueueDB.recalculateTQSharesForAll; docs/dirac.md 3.
 """
 
 from __future__ import annotations
@@ -113,9 +113,8 @@ def set_priorities(
     corrections: Corrections | None,
     rows: Rows,
     group_shares: Mapping[str, Share],
-    only: tuple[str, str] | None = None,
 ) -> Recalculation:
-    """Divide the groups' shares among users and queues; *only*: for one user's sake, in one group.
+    """Divide the groups' shares among users and queues.
 
     DIRAC TaskQueueDB.recalculateTQSharesForEntity.
     """
@@ -124,15 +123,14 @@ def set_priorities(
     pools: dict[Pool, int] = {}
     amounts: list[float] = []
     allowed: list[bool] = []
-    user = EVERYBODY if only is None else only[0]
-    for name in rows.owners if only is None else [only[1]]:
+    for name in rows.owners:
         group = groups.get(name, Group(name))
         share = all_shares.setdefault(name, Share(DEFAULT_SHARE, (), DEFAULT_SHARE)).share
         if group.job_sharing:
             parts: dict[str | None, float] = {None: share}
         else:
-            users = user_shares[name] = share_users(name, share, rows.owners.get(name, {}), corrections)
-            parts = {owner: users[owner].share for owner in _targets(user, rows.owners.get(name, {}), rules)}
+            users = user_shares[name] = share_users(name, share, rows.owners[name], corrections)
+            parts = {owner: users[owner].share for owner in _served(rows.owners[name], rules)}
         for owner, part in parts.items():
             pools[name, owner] = len(pools)
             amounts.append(part)
@@ -170,7 +168,6 @@ def share_users(
     }
 
 
-def _targets(user: str, owners: Mapping[str, int], rules: Rules) -> list[str]:
-    """Return whose queues are set: those of a *user* who had queues before, whom no one else is affected by."""
-    named = user != EVERYBODY or rules.all_is_magic
-    return [user] if named and owners.get(user, 0) > 1 else list(owners)
+def _served(owners: Mapping[str, int], rules: Rules) -> list[str]:
+    """Return whose queues are set: everybody's, unless DIRAC takes a user called "all" for its word for everybody."""
+    return [EVERYBODY] if rules.user_all_bug and owners.get(EVERYBODY, 0) > 1 else list(owners)

@@ -1,13 +1,13 @@
-"""From a pilot's description of itself to what is matched (DIRAC Matcher; reference dirac 3.3)."""
+"""From a pilot's description of itself to what is matched (DIRAC Matcher; docs/dirac.md 5.1)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairq.engine.shares.groups import JOB_SHARING
+from fairq.engine.shares.groups import has_job_sharing
 from fairq.engine.shares.model import Credentials, Group
-from fairq.engine.shares.rules import DOCUMENTED, Rules
+from fairq.engine.shares.rules import Rules
 from fairq.errors import PilotDescriptionError
 
 GENERIC_PILOT = "GenericPilot"
@@ -30,7 +30,7 @@ TEST = "Test"
 """The job type that alone is given to a site that is not in use."""
 
 
-def match_conditions(pilot: Mapping[str, Any], rules: Rules = DOCUMENTED) -> dict[str, Any]:
+def match_conditions(pilot: Mapping[str, Any], rules: Rules) -> dict[str, Any]:
     """Return the match conditions (DIRAC's match dictionary) that the description of a *pilot* makes.
 
     Raises PilotDescriptionError if NumberOfProcessors is no number; DIRAC passes over it.
@@ -97,7 +97,7 @@ def apply_credentials(
             narrowed["OwnerGroup"] = of_vo
         return narrowed
     narrowed["OwnerGroup"] = credentials.group
-    if JOB_SHARING not in credentials.properties:
+    if not has_job_sharing(credentials.properties, rules):
         if credentials.dn is not None:
             narrowed["OwnerDN"] = credentials.dn
         if rules.private_pilots == "owner" and credentials.owner is not None:

@@ -1,47 +1,76 @@
-"""What a job's UserPriority means in the arithmetic (reference dirac 1.3, DIRAC TaskQueueDB.insertJob)."""
+"""What a job's UserPriority weighs (docs/dirac.md 2; DIRAC JobManifest, TaskQueueDB.insertJob)."""
 
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 from fairq.engine.shares.rules import Rules
 from fairq.errors import JobRequirementError
 
 BACKGROUND = 1e-5
 FIRST = 1e6
+"""What DIRAC makes of UserPriorities of 0 and less, and of 10 and more."""
+
+LEAST, MOST = 1e-30, 1e30
+"""The range of weights as given; sums and quotients of them stay numbers, in four bytes too."""
 
 
-def whole_priority(user_priority: float | str) -> int:
-    """Return the integer that is kept of *user_priority*: decimals are cut off.
+def read_priority(given: Any, default: float, rules: Rules) -> float:
+    """Return the UserPriority that a job names, *default* if it names none (None).
 
-    Raises ValueError if it is no number.
+    As given, or under DIRAC's rules without its decimals. Raises JobRequirementError if it is not a number.
     """
-    return int(user_priority)
+    if given is None:
+        return default
+    try:
+        if isinstance(given, bool):
+            raise ValueError
+        number = float(given)
+        whole = int(number)
+    except (TypeError, ValueError, OverflowError):
+        raise JobRequirementError(
+            what="UserPriority", value=given, problem="not a number", cure="give a number above 0"
+        ) from None
+    return whole if rules.user_priority_weight == "mapped" or whole == number else number
 
 
-def inserted_priority(user_priority: float | str, rules: Rules) -> int:
-    """Return the integer that a task queue keeps of a job's *user_priority*.
+def inserted_priority(user_priority: float, rules: Rules) -> float:
+    """Return the UserPriority that a task queue keeps of a job.
 
     Raises JobRequirementError, under DIRAC's rules alone, if it is negative: its table has no room for the sign.
     """
-    priority = whole_priority(user_priority)
-    if priority < 0 and not rules.clamp_submitted:
+    if user_priority < 0 and rules.user_priority_weight == "mapped":
         raise JobRequirementError(
-            what="UserPriority", value=priority, problem="negative; DIRAC refuses such a job", cure="give it 0"
+            what="UserPriority", value=user_priority, problem="negative; DIRAC refuses such a job", cure="give it 0"
         )
-    return priority
+    return user_priority
 
 
-def real_priority(user_priority: float | str) -> float:
-    """Return the weight of a job: 1 to 9 as they are, 0 and less "background", 10 and more "before all of mine"."""
-    priority = whole_priority(user_priority)
+def check_submitted(given: Any, rules: Rules) -> None:
+    """Raise JobRequirementError for a UserPriority that a new job cannot have: as given it must be above 0."""
+    if rules.user_priority_weight == "as_given" and read_priority(given, 1, rules) <= 0:
+        raise JobRequirementError(
+            what="UserPriority", value=given, problem="not above 0", cure="give a number above 0, such as 0.01"
+        )
+
+
+def real_priority(user_priority: float, rules: Rules) -> float:
+    """Return the weight of a job.
+
+    As given, 0 and less the least there is; or DIRAC's: 1 to 9 as they are, 0 and less 0.00001, 10 and more a
+    million.
+    """
+    if rules.user_priority_weight == "as_given":
+        return min(max(float(user_priority), LEAST), MOST)
+    priority = int(user_priority)
     if priority <= 0:
         return BACKGROUND
     return FIRST if priority >= 10 else float(priority)
 
 
-def in_sum(user_priority: float | str, rules: Rules) -> float:
+def in_sum(user_priority: float, rules: Rules) -> float:
     """Return what a job adds to its queue's sum; DIRAC's is kept in a 4-byte column."""
-    weight = real_priority(user_priority)
+    weight = real_priority(user_priority, rules)
     stored: float = struct.unpack("f", struct.pack("f", weight))[0]
     return stored if rules.decimals is not None else weight

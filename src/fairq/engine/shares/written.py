@@ -1,4 +1,4 @@
-"""How DIRAC keeps a priority: four decimals in a statement, a 4-byte FLOAT in the table (reference dirac 2.4)."""
+"""How DIRAC keeps a priority: four decimals in a statement, a 4-byte FLOAT in the table (docs/dirac.md 3.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From DIRAC's configuration to the table ``[shares]`` of fairq's settings (reference dirac 2.1, 3.4, 4.1)."""
+"""From DIRAC's configuration to the table ``[shares]`` of fairq's settings (docs/dirac.md 3.1, 6 and 4.1)."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ _SCHEDULING = {
 """Options of JobScheduling, and the settings that they are."""
 
 _DESCRIPTION = {"DefaultPriority": "default_priority", "DefaultCPUTime": "default_cpu_time"}
+_SHARING = frozenset({"JobSharing", "JOB_SHARING"})
+"""The property of groups whose task queues share the priority: DIRAC's spelling, and that of the schema of 2009."""
+
 _YES = ("y", "yes", "true", "1")
 _DEFAULTS = "Defaults"
 
@@ -83,7 +86,7 @@ class _Translation:
             elif name.startswith("Default"):
                 value = _plain(option.value)
                 if not isinstance(value, int):
-                    self._refuse(option, name, f"{option.value!r} is no whole number")
+                    self._refuse(option, name, f"{option.value!r} is not a whole number")
                     continue
             self._take(option, known[name], value)
 
@@ -131,7 +134,7 @@ class _Translation:
                 case "VO" if option.value:
                     group["vo"] = option.value
                 case "Properties":
-                    group["job_sharing"] = "JobSharing" in option.items()
+                    group["job_sharing"] = not _SHARING.isdisjoint(option.items())
                 case _:
                     continue
             self._result.taken += 1

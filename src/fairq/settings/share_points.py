@@ -1,0 +1,163 @@
+"""The rule points of DIRAC's scheme: where the priority schema of 2009 and today's DIRAC part (docs/dirac.md).
+
+Each is the setting ``shares.NAME``; all but `CORRECTIONS_STARTED` are fields of the engine's `Rules`. The schema is
+the page *DIRAC Priority schema*, revision 3 of 2009-09-07; functions are those of DIRAC 9.1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairq.settings.key import Difference, Key, Type, rule_point
+
+CORRECTIONS_STARTED = "enable_shares_correction"
+"""The point that is an option of DIRAC's configuration and no field of the engine's rules."""
+
+_SCHEMA = "DIRAC Priority schema"
+_SCENARIO = f"{_SCHEMA}, Scenario"
+_PRIORITIES = f"{_SCHEMA}, Priority implementation"
+_CORRECTIONS = f"{_SCHEMA}, Dynamic share corrections"
+_HISTORY = f"{_SCHEMA}, WMSHistory corrector"
+
+
+def _point(
+    name: str,
+    kind: Type,
+    documented: Any,
+    dirac: Any,
+    text: str,
+    schema: tuple[str, str],
+    program: tuple[str, str],
+    **details: Any,
+) -> Key:
+    """Return a point; *schema* is what the schema says and where, *program* what DIRAC does and in which function."""
+    return rule_point("shares", name, kind, documented, dirac, text, Difference(*schema, *program), **details)
+
+
+SHARE_POINTS = (
+    # from the groups' shares to the queues' priorities
+    _point("consolidation", "choice", "sum", "average",
+        "A task queue's weight: the sum or the average of its jobs' priorities.",
+        ("A queue counts by the sum of the UserPriorities of its jobs, over that of all queues of its group or user.",
+         f"{_PRIORITIES}, paragraph 3"),
+        ("Takes the average: the number of jobs in a queue does not count.", "TaskQueueDB.__setPrioritiesForEntity")),
+    _point("user_priority_weight", "choice", "as_given", "mapped",
+        "A job's weight: its UserPriority, or DIRAC's mapping of it (0: 0.00001, 10 and more: 1000000).",
+        ("Sums the UserPriorities as users give them.", f"{_PRIORITIES}, paragraph 3"),
+        ("Cuts off decimals; 0 and less weigh 0.00001, 10 and more a million. Negative ones are refused.",
+         "TaskQueueDB.insertJob")),
+    _point("users_counted", "choice", "waiting", "rows",
+        "The users a group's share is divided by: those with waiting jobs, or all that own a task queue.",
+        ("U is the number of the group's users with waiting jobs.", f"{_PRIORITIES}, list"),
+        ("Counts the owners of all queues in its table; an emptied queue stays there for at least five minutes.",
+         "TaskQueueDB.recalculateTQSharesForEntity")),
+    _point("site_families", "boolean", False, True,
+        "Give queues that differ only in sites, banned sites and RAM the sum of their priorities.",
+        ("Each queue gets its part by itself: 1/N of the group's priority, or 1/(N*U).",
+         f"{_PRIORITIES}, list"),
+        ("Gives each of them the sum, so that work split by site is not diluted; a group can exceed its share.",
+         "calculate_priority")),
+    _point("families_as_listed", "boolean", False, True,
+        "With site_families, the order in which values are listed matters.",
+        ("Queues are told apart by their requirements, whatever their order.", f"{_PRIORITIES}, paragraph 1"),
+        ("Compares the lists as its database returns them, unsorted.", "calculate_priority")),
+    _point("decimals", "integer", None, 4,
+        "Decimals kept of a task queue's priority.",
+        ("Computes without rounding.", f"{_PRIORITIES}, paragraph 3"),
+        ("Writes four decimals and keeps jobs' priorities in four bytes.", "TaskQueueDB.__setPrioritiesForEntity"),
+        minimum=0, maximum=15, unset="all"),
+    _point("user_all_bug", "boolean", False, True,
+        "A user named all who owns several queues keeps the group's other users from being recalculated.",
+        ("Every queue gets a priority, whatever its user is called.", f"{_PRIORITIES}, paragraph 2"),
+        ("Uses the name all for every user, and mistakes a real user of that name for it.",
+         "TaskQueueDB.recalculateTQSharesForEntity")),
+    _point("both_sharing_names", "boolean", True, False,
+        "Property JOB_SHARING, the schema's spelling, counts as well as JobSharing.",
+        ("The property is called JOB_SHARING.", f"{_PRIORITIES}, paragraph 2"),
+        ("Knows JobSharing alone.", "Properties.JOB_SHARING")),
+    _point("blank_lists", "choice", "empty", "error",
+        "A job's list of only blank values: no requirement, or the job is refused.",
+        ("Says nothing of it; a list without values asks for nothing.", f"{_PRIORITIES}, paragraph 1"),
+        ("Fails to insert the job.", "TaskQueueDB.insertJob")),
+    # share corrections
+    _point(CORRECTIONS_STARTED, "boolean", True, False,
+        "Correct shares with the correctors of ShareCorrectorsToStart.",
+        ("ShareCorrectorsToStart alone defines which correctors work.", f"{_CORRECTIONS}, sentence 5"),
+        ("Corrects nothing unless EnableSharesCorrection is set too.", "TaskQueueDB.recalculateTQSharesForAll")),
+    _point("both_bound_names", "boolean", True, False,
+        "MaxGlobalCorrectionFactor, the schema's name, counts as well as MaxGlobalCorrection.",
+        ("The bound of an instance is MaxGlobalCorrectionFactor.", f"{_HISTORY}, example"),
+        ("Reads MaxGlobalCorrection alone; the schema's own example runs with the default 5.",
+         "BaseHistoryCorrector._fillSlices")),
+    _point("whole_numbers", "boolean", False, True,
+        "Replace shares, weights and bounds that are not whole numbers by their defaults.",
+        ("Asks for numbers, not for whole ones.", f"{_HISTORY}, paragraph 2"),
+        ("Reads them as integers; 2.5 counts as the default.", "BaseHistoryCorrector._fillSlices")),
+    _point("checked_settings", "boolean", True, False,
+        "Refuse bounds below 1, weights of 0, and slices without a TimeSpan; false: use the defaults.",
+        ("A correction stays within 1/bound and bound.", f"{_HISTORY}, paragraph 4"),
+        ("Checks nothing; zeros end in a division by zero.", "BaseHistoryCorrector._fillSlices")),
+    _point("absent_weighted", "boolean", True, False,
+        "Weight the MaxCorrection that a slice adds for a group or user who ran nothing in it.",
+        ("Every slice adds its correction times its weight.", f"{_HISTORY}, formula"),
+        ("Adds the whole MaxCorrection of the slice, unweighted.", "BaseHistoryCorrector.applyCorrection")),
+    _point("zero_use", "choice", "absent", "error",
+        "A reported use of 0: counts as no use, or is an error.",
+        ("A new group or user is boosted.", f"{_HISTORY}, paragraph 4"),
+        ("Divides by zero, and the whole recalculation fails.", "BaseHistoryCorrector.applyCorrection")),
+    _point("failed_report", "choice", "slice", "instance",
+        "What a missing report of recent use leaves out: its time slice, or the whole instance.",
+        ("Each time span is weighted by itself.", f"{_HISTORY}, paragraph 2"),
+        ("Drops the history of all slices.", "BaseHistoryCorrector.updateHistoryKnowledge")),
+    _point("weight_of_skipped", "choice", "shared", "lost",
+        "The weight of a slice without use: shared by the other slices, or lost.",
+        ("The weights are parts of the whole correction.", f"{_HISTORY}, paragraph 4"),
+        ("Leaves the weight out: everybody's factor falls by it.", "BaseHistoryCorrector.applyCorrection")),
+    _point("in_group_key", "choice", "name", "dn",
+        "How reports inside a group name users: by name, or by distinguished name, which matches no owner.",
+        ("An instance with a Group keeps the shares between that group's users.", f"{_HISTORY}, paragraph 3"),
+        ("Translates users to distinguished names, which queues have not used since 2022: nothing is corrected.",
+         "BaseHistoryCorrector._getUsageHistoryForTimeSpan")),
+    _point("in_group_statuses", "choice", "running", "all",
+        "The jobs that count as use inside a group: running ones, or waiting ones too.",
+        ("Looks at the running jobs of each entity.", f"{_HISTORY}, paragraph 1"),
+        ("Loses the condition on the status when it asks for one group's users.",
+         "WMSHistoryCorrector._getHistoryData")),
+    # matching
+    _point("selection", "choice", "proportional", "dirac",
+        "How a task queue and a job are drawn: in proportion to priority, DIRAC's way, or the highest first.",
+        ("Priorities keep a fair share between the users; the draw itself is not described.",
+         f"{_SCENARIO}, paragraph 2"),
+        ("Sorts by U/priority with U uniform in 0 to 1: at 2 to 1 the first one wins 75 % of the draws, not 67 %.",
+         "TaskQueueDB.matchAndGetTaskQueue"),
+        choices=("dirac", "proportional", "strict")),
+    _point("candidates", "integer", None, 10,
+        "Task queues that a pilot tries after the draw.",
+        ("Says nothing of it.", _SCENARIO),
+        ("Keeps the first ten.", "TaskQueueDB.matchAndGetTaskQueue"),
+        unit="queues", minimum=1, unset="all"),
+    _point("job_pool", "integer", 1, 50,
+        "The job is drawn from so many oldest jobs of the drawn UserPriority.",
+        ("Users say which of their jobs run first; among equals nothing is said, so the oldest runs first.",
+         f"{_SCENARIO}, paragraph 1"),
+        ("Takes one of the 50 oldest at random.", "TaskQueueDB.matchAndGetJob"),
+        unit="jobs", minimum=1),
+    _point("owner_bypasses_requirements", "boolean", False, True,
+        "A pilot for one owner and several groups gets queues of all but the last, whatever they require.",
+        ("All jobs of a queue have the same requirements; a pilot must meet them.",
+         f"{_PRIORITIES}, paragraph 1"),
+        ("Joins the conditions on owner and groups without parentheses; the first ones override all others.",
+         "TaskQueueDB.__generateTQMatchSQL")),
+    _point("private_pilots", "choice", "owner", "group",
+        "Jobs for a pilot that is not generic: those of its own user, or of everybody in its group.",
+        ("Outside groups with job sharing, users run jobs on behalf of themselves.", f"{_SCENARIO}, list"),
+        ("Sets the pilot's OwnerDN, which task queues no longer have.", "Matcher._checkCredentials")),
+    _point("negative_values", "choice", "any", "single",
+        "A limit on several owners, groups or CPU times: excludes each of them, or none.",
+        ("Says nothing of limits.", _SCHEMA),
+        ("Joins the values by OR as unequal: two or more exclude nothing.", "TaskQueueDB.__generateNotSQL")),
+    _point("ce_limits", "choice", "ce", "site",
+        "The jobs that a running limit of a CE counts: those of the CE, or of its site.",
+        ("Says nothing of limits.", _SCHEMA),
+        ("Counts the jobs of the whole site.", "Limiter.getNegativeCondForSite")),
+)  # fmt: skip
