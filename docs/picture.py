@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pty
 import subprocess
@@ -36,7 +37,9 @@ FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http
 {styles}
 </style>
 <defs>
-<clipPath id="{unique_id}-clip-terminal"><rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" /></clipPath>
+<clipPath id="{unique_id}-clip-terminal">
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" />
+</clipPath>
 {lines}
 </defs>
 {chrome}
@@ -84,7 +87,7 @@ def main() -> None:
         }
         for command in BEFORE:
             subprocess.run(command, shell=True, env=environment, check=True, stdout=subprocess.DEVNULL)
-        console = Console(record=True, width=WIDTH, file=open(os.devnull, "w"))  # noqa: SIM115
+        console = Console(record=True, width=WIDTH, file=io.StringIO())
         for command in SHOWN:
             console.print(Text(f"$ {command}", style="bold"))
             console.print(Text.from_ansi(on_a_terminal(command, environment)))
