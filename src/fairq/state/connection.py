@@ -15,6 +15,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from fairq.errors import BackupError
+from fairq.state import checksums
 from fairq.state.copy import write_copy
 from fairq.state.cycle_lock import cycle_lock
 from fairq.state.failures import BUSY_CODES, mapped, primary_code
@@ -22,7 +23,7 @@ from fairq.state.location import exists, prepare_for_writing, resolve
 from fairq.state.migrations import identify, migrate
 from fairq.state.schema import MIGRATIONS
 
-__all__ = ["WAIT", "State", "backup", "cycle_lock", "reading", "writing"]
+__all__ = ["WAIT", "State", "backup", "cycle_lock", "migrated", "reading", "writing"]
 
 WAIT = 60.0
 """Seconds a command waits for another one's lock before it gives up."""
@@ -58,7 +59,7 @@ def reading(path: Path, wait: float = WAIT) -> Iterator[State]:
     path = resolve(path)
     patience = _Patience(wait)
     with mapped(path, wait), ExitStack() as open_files:
-        connection = open_files.enter_context(_connected(path, patience) if exists(path) else _in_memory())
+        connection = open_files.enter_context(_connected(path, patience) if exists(path) else closing(_in_memory()))
         version = _begin_reading(connection, path, patience)
         if version < len(MIGRATIONS):
             connection = open_files.enter_context(_upgraded_copy(connection, version))
@@ -117,6 +118,13 @@ def backup(path: Path, target: Path, wait: float = WAIT) -> None:
         write_copy(connection, target)
 
 
+def migrated() -> sqlite3.Connection:
+    """Return an empty state of today's schema, in memory."""
+    connection = _in_memory()
+    migrate(connection, 0)
+    return connection
+
+
 class _Patience:
     """Executes statements that others' locks may hold up, until the time is over."""
 
@@ -139,13 +147,16 @@ def _connected(path: Path, patience: _Patience, *, create: bool = False) -> Iter
     # SQLite opens a file that may not be written for reading by itself.
     uri = f"{path.as_uri()}?mode={'rwc' if create else 'rw'}"
     with closing(sqlite3.connect(uri, uri=True, timeout=_NAP, isolation_level=None)) as connection:
+        checksums.register(connection)
         for pragma in _BEHAVIOUR:
             patience.execute(connection, pragma)
         yield connection
 
 
-def _in_memory() -> closing[sqlite3.Connection]:
-    return closing(sqlite3.connect(":memory:", isolation_level=None))
+def _in_memory() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    checksums.register(connection)
+    return connection
 
 
 def _begin_reading(connection: sqlite3.Connection, path: Path, patience: _Patience) -> int:
@@ -159,7 +170,7 @@ def _begin_reading(connection: sqlite3.Connection, path: Path, patience: _Patien
 @contextmanager
 def _upgraded_copy(connection: sqlite3.Connection, version: int) -> Iterator[sqlite3.Connection]:
     """Open a copy in memory at today's schema, so that an older file is read without being changed."""
-    with _in_memory() as copy:
+    with closing(_in_memory()) as copy:
         if version:
             connection.backup(copy)
         connection.rollback()
