@@ -249,6 +249,19 @@ def test_job_that_a_second_slot_names_too(bring: Callable[..., str], state: Path
     assert faults(state) == []
 
 
+def test_job_cannot_move_to_a_slot_that_another_one_keeps(bring: Callable[..., str], run: Run, state: Path) -> None:
+    """No slot names the job that fairq has matched there; both stay where they are."""
+    bring(
+        slots=[claimed("a", "alice@example.org", "1.0"), slot("b", Memory=1024)],
+        jobs=[job(1, 0, **RUNNING), job(1, 1)],
+    )
+    assert run("--state", state, "negotiate", "--now", NOW).code == 0
+    bring(now=NOW + 60, slots=[slot("a"), claimed("b", "alice@example.org", "1.0")])
+
+    assert [(claim.slot_id, claim.proc) for claim in held(state)] == [(1, 0), (2, 1)]
+    assert faults(state) == []
+
+
 def test_job_moves_off_the_dynamic_slot_that_fairq_made(bring: Callable[..., str], run: Run, state: Path) -> None:
     """The part goes back to the partitionable slot."""
     whole = slot("slot1@a", PartitionableSlot=True, SlotType="Partitionable", Cpus=4, Memory=4096)

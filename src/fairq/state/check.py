@@ -38,7 +38,7 @@ _JSON_COLUMNS = {
     },
 }
 
-_ALTERED = re.compile(r"row (\d+) missing from index guard_(\w+)")
+_ALTERED = re.compile(r"row (\d+) (?:missing|values differ) from index guard_(\w+)")
 """What SQLite says of a record whose columns are not what the table's guard index has of them."""
 
 _SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name"
@@ -51,7 +51,12 @@ def findings(state: State) -> list[str]:
 
     Where the file itself is damaged, the records are not looked at.
     """
-    return [*_damage(state), *_altered_schema(state), *_altered_ads(state), *_altered_kinds(state)] or [
+    try:
+        damage = [*_damage(state), *_altered_schema(state), *_altered_ads(state), *_altered_kinds(state)]
+    except UnicodeDecodeError:
+        # SQLite says what is damaged by a name that is damaged itself.
+        damage = ["damage: a name in the schema is not UTF-8"]
+    return damage or [
         *_broken_references(state),
         *_unreadable_json(state),
         *contradictions(state),

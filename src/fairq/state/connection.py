@@ -136,6 +136,11 @@ class _Patience:
             try:
                 connection.execute(statement).fetchone()
                 return
+            except UnicodeDecodeError as error:
+                # SQLite says what is damaged by a name that is damaged itself.
+                damage = sqlite3.DatabaseError("a name in its schema is not UTF-8")
+                damage.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+                raise damage from error
             except sqlite3.Error as error:
                 if primary_code(error) not in BUSY_CODES or time.monotonic() >= self._deadline:
                     raise

@@ -42,9 +42,6 @@ def mapped(path: Path, wait: float) -> Iterator[None]:
     except UnicodeEncodeError as error:
         expected = "the state holds Unicode text only"
         raise InvalidNameError(what="a text", value=error.object, expected=expected) from error
-    except UnicodeDecodeError as error:
-        # SQLite names what is damaged, by a name that is damaged itself.
-        raise StateDamagedError(state=path, reason="a text in it is not UTF-8") from error
     except sqlite3.Error as error:
         raise from_sqlite(error, path, wait) from error
 

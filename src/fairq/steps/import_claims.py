@@ -59,7 +59,7 @@ def plan_claims(
     going_on = [claim for claim in former if claim.cluster is None or running.has(claim)]
     if new_slots is not None:
         runs_at = _advertised_jobs(new_slots, running)
-        going_on = [claim for claim in going_on if _stays(claim, places[claim.slot_id], runs_at)]
+        going_on = _staying(going_on, places, runs_at)
         of_jobs = [claim for claim in going_on if claim.cluster is not None]
         pool, plan.dynamic = carried_over(state, former_slots, new_slots, of_jobs)
         pool, plan.pilots = pilots_carried_over(state, former_slots, pool, of_jobs)
@@ -91,10 +91,22 @@ def _advertised_jobs(pool: list[SlotRecord], running: _Running) -> dict[Job, set
     return found
 
 
-def _stays(claim: Claim, place: Place, runs_at: Mapping[Job, Collection[Place]]) -> bool:
-    """Whether no slot, or this one, says that it runs the job of *claim*."""
-    told = runs_at.get(_job(claim))
-    return told is None or place in told
+def _staying(
+    claims: Iterable[Claim], places: Mapping[int, Place], runs_at: Mapping[Job, Collection[Place]]
+) -> list[Claim]:
+    """Return *claims* but those whose jobs have moved: only other slots name the job, and one of these can take it."""
+    staying: list[Claim] = []
+    moving: list[Claim] = []
+    for claim in claims:
+        told = runs_at.get(_job(claim))
+        (staying if told is None or places[claim.slot_id] in told else moving).append(claim)
+    taken = {places[claim.slot_id] for claim in staying if claim.cluster is not None} if moving else set()
+    # Who cannot move may be in the way of the next one.
+    while stuck := [claim for claim in moving if taken.issuperset(runs_at[_job(claim)])]:
+        staying += stuck
+        taken.update(places[claim.slot_id] for claim in stuck)
+        moving = [claim for claim in moving if claim not in stuck]
+    return staying
 
 
 def _link(plan: ClaimPlan, pool: list[SlotRecord], running: _Running) -> None:
