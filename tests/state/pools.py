@@ -84,7 +84,7 @@ def fill(state: State) -> None:
     slots.add(state, [SlotRecord(0, "slot2_1", {"Name": "slot2_1", "DynamicSlot": True, "Memory": 1}, "<2>")])
     dynamic_slots.add(state, [DynamicSlot(4, 2, {"Memory": 1, "Cpus": 0.5})])
     slots.add(state, [SlotRecord(0, "slot5", {"Memory": 5}, "<5>")])
-    slots.remove(state, ["slot1"])
+    slots.remove(state, [1])
     claims.store(
         state,
         [

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import random
+import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.state.pools import fill
 
-from fairq.state import check
-from fairq.state.connection import reading, writing
+from fairq.errors import FairqError
+from fairq.state import check, checksums, document
+from fairq.state.connection import migrated, reading, writing
 
 
 def found(state: Path) -> list[str]:
@@ -86,3 +92,94 @@ def test_damage_of_the_file_is_found(state: Path) -> None:
     faults = found(state)
     assert faults
     assert all(fault.startswith("damage: ") for fault in faults)
+
+
+def exported(state: Path) -> str:
+    with reading(state) as opened:
+        return json.dumps(document.export(opened))
+
+
+def complaints(state: Path) -> list[str]:
+    """What the check says of a file; one that cannot even be opened is found, too."""
+    try:
+        return found(state)
+    except FairqError as error:
+        return [str(error)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_flipped_bit_that_changes_the_content_is_found(state: Path, seed: int) -> None:
+    """Whatever record, column or index it is in."""
+    with writing(state) as opened:
+        fill(opened)
+        # Small pages: few bits of the file are in unused space.
+        opened.connection.execute("COMMIT")
+        opened.connection.executescript("PRAGMA page_size = 512; VACUUM; BEGIN")
+    sound, content = state.read_bytes(), exported(state)
+    chance = random.Random(seed)
+    hits = 0
+    for bit in (chance.randrange(8 * len(sound)) for _ in range(100)):
+        damaged = bytearray(sound)
+        damaged[bit // 8] ^= 1 << bit % 8
+        state.write_bytes(damaged)
+        if complaints(state):
+            hits += 1
+        else:
+            assert exported(state) == content, bit
+    assert hits > 10
+
+
+ALTERED: dict[str, tuple[str, str, str]] = {
+    "a number": ("claim", "UPDATE claim SET current_rank = 7 WHERE slot_id = 2", "record 1 of claim is not as"),
+    "an ad": ("slot", "UPDATE slot SET ad = '{}' WHERE id = 2", "record 1 of slot is not as"),
+    "an empty text": ("match", "UPDATE match SET preempted = '' WHERE sequence = 0", "record 1 of match is not as"),
+    "a value of one job": ("job", "UPDATE job SET queue_date = 1 WHERE cluster = 2", "record 4 of job is not as"),
+    "bytes for a text": ("run", "UPDATE run SET how = CAST(how AS BLOB) WHERE id = 2", "how of 1 of the records"),
+    "the ad of jobs": ("job_ad", "UPDATE job_ad SET ad = '{}' WHERE id = 1", "record 1 of job_ad is not as"),
+    "a trigger": ("history", "DROP TRIGGER history_no_delete", "the trigger history_no_delete is missing or is not as"),
+}
+
+
+@pytest.mark.parametrize(("table", "statement", "words"), ALTERED.values(), ids=ALTERED)
+def test_what_was_changed_by_no_command_is_named(state: Path, table: str, statement: str, words: str) -> None:
+    with writing(state) as opened:
+        fill(opened)
+    behind_the_guard(state, table, statement)
+    faults = found(state)
+    assert any(fault.startswith(f"damage: {words}") for fault in faults), faults
+
+
+def behind_the_guard(state: Path, table: str, statement: str) -> None:
+    """Change a record, but not what the table's guard index has of it."""
+
+    def execute(statement: str, *rows: tuple[object, ...]) -> None:
+        # Each connection reads the schema as the former one left it.
+        with closing(sqlite3.connect(state, isolation_level=None)) as raw:
+            checksums.register(raw)
+            raw.execute("PRAGMA writable_schema = ON")
+            raw.executemany(statement, rows)
+
+    hidden = (f"guard_{table}", f"{table}_no_update")
+    with closing(sqlite3.connect(state)) as raw:
+        removed = raw.execute("SELECT * FROM sqlite_master WHERE name IN (?, ?)", hidden).fetchall()
+    execute("DELETE FROM sqlite_master WHERE name IN (?, ?)", hidden)
+    execute(statement, ())
+    execute("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", *removed)
+
+
+def test_every_column_is_in_an_index_as_it_is_or_as_a_checksum() -> None:
+    """A new table, or a new column, needs a guard."""
+    with closing(migrated()) as state:
+        query = state.execute
+        for (table,) in query("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1").fetchall():
+            # Its text has a digest.
+            guarded = {"ad"} if table == "job_ad" else set()
+            for _, index, _, _, is_partial in query(f"PRAGMA index_list({table})").fetchall():
+                # An index that the schema does not name is the table itself.
+                for (sql,) in query("SELECT sql FROM sqlite_master WHERE name = ?", (index,)).fetchall():
+                    if not is_partial:
+                        guarded.update(name for _, _, name, *_ in query(f"PRAGMA index_xinfo({index})").fetchall())
+                        guarded.update(re.findall(r'"(\w+)"', sql or ""))
+            for _, column, kind, _, _, key in query(f"PRAGMA table_info({table})").fetchall():
+                # The number of a record is its place in the table.
+                assert column in guarded or (key and kind == "INTEGER"), (table, column)

@@ -56,7 +56,7 @@ CHANGES: dict[str, Callable[[State], object]] = {
     "a new slot": lambda state: slots.add(state, [slot(COUNT + 1)]),
     "a new ad": lambda state: slots.add(state, [SlotRecord(0, "slot5", {"Memory": 1}, "<5>")]),
     "an ad rewritten": lambda state: slots.rewrite_ads(state, [5], lambda ad: {**ad, "Memory": 0}),
-    "a slot less": lambda state: slots.remove(state, ["slot5"]),
+    "a slot less": lambda state: slots.remove(state, [5]),
     "another pool": lambda state: slots.replace_all(state, [slot(1)]),
 }
 

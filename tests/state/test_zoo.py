@@ -14,7 +14,7 @@ from fairq.state import broker_document, check, document
 from fairq.state.connection import State, reading, writing
 from fairq.state.schema import MIGRATIONS
 
-FILES = sorted(ZOO.glob("schema*.db"))
+FILES = sorted(ZOO.glob("schema*.db"), key=lambda file: int(file.stem.removeprefix("schema")))
 
 
 def content(opened: State) -> Any:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tests.state.pools import fill
 
-from fairq.state import document
+from fairq.state import checksums, document
 from fairq.state.connection import reading, writing
 from fairq.state.schema import MIGRATIONS
 
@@ -26,6 +26,7 @@ def main() -> None:
     with writing(state) as opened:
         fill(opened)
     with closing(sqlite3.connect(state)) as connection:
+        checksums.register(connection)
         # Small pages: the file is kept for ever.
         connection.executescript("PRAGMA page_size = 512; VACUUM")
     with reading(state) as opened:

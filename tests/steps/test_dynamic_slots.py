@@ -122,6 +122,22 @@ def test_a_machine_with_running_parts_is_not_removed(run: Fairq, machine: Fairq,
     assert len(left(machine)) == 3
 
 
+def test_removal_spares_another_slot_with_the_name_of_a_part(machine: Fairq, state: Path, tmp_path: Path) -> None:
+    """A slot elsewhere is called as a dynamic slot of the machine; it keeps its job."""
+    ads = [ad for ad in machine("slots", "--json") if ad["Name"] == "slot1@node1"]
+    other = {"Name": "slot1_1@node1", "MyAddress": "<2>", "Machine": "other", "Requirements": True}
+    pool = tmp_path / "slots.json"
+    pool.write_text(json.dumps([*ads, {**ads[0], "PartitionableSlot": False, "Cpus": 8, **other}]))
+    machine("import", "--slots", pool)
+    machine("submit", "--request-cpus", 8, "--", "/bin/sleep", "9")
+    machine("negotiate")
+    machine("slots", "remove", "--force", "slot1@node1")
+
+    assert [(ad["Machine"], ad.get("JobId")) for ad in machine("slots", "--json")] == [("other", "3.0")]
+    with reading(state) as opened:
+        assert check.findings(opened) == []
+
+
 def test_whole_state_document_round_trips(machine: Fairq, state: Path, tmp_path: Path) -> None:
     document = machine("export")
     (tmp_path / "document.json").write_text(document)

@@ -12,7 +12,7 @@ from tests.steps.import_cases import NOW, claimed, dump, job, slot
 
 from fairq.records import Claim, JobStatus
 from fairq.state import check, claims, jobs, runs, slots, submitters
-from fairq.state.connection import reading
+from fairq.state.connection import reading, writing
 
 Run = Callable[..., Any]
 
@@ -44,6 +44,17 @@ def used(state: Path) -> dict[str, tuple[int, float]]:
             for record in submitters.load_all(opened)
             if not record.is_group
         }
+
+
+def faults(state: Path) -> list[str]:
+    with reading(state) as opened:
+        return check.findings(opened)
+
+
+def stays(state: Path) -> list[tuple[str, int, int]]:
+    """The runs that have ended: slot, start and end."""
+    with reading(state) as opened:
+        return [(run.slot, run.start_time, run.end_time) for run in runs.load(opened)]
 
 
 RUNNING = {"JobStatus": JobStatus.RUNNING}
@@ -110,6 +121,7 @@ def test_slots_imported_after_the_jobs(bring: Callable[..., str], state: Path) -
     bring(slots=[claimed("a", "alice@example.org", "1.0")])
 
     assert [claim.cluster for claim in held(state)] == [1]
+    assert faults(state) == []
 
 
 @pytest.fixture
@@ -169,3 +181,108 @@ def test_accounting_keeps_counting_what_is_in_use(bring: Callable[..., str], sta
     bring(accounting=[{"Name": "alice@example.org", "Priority": 5.0, "ResourcesUsed": 40}])
 
     assert used(state) == {"alice@example.org": (2, 2.0)}
+
+
+@pytest.fixture
+def running(bring: Callable[..., str]) -> None:
+    """Two jobs run on the slots of two hosts since an hour."""
+    bring(
+        slots=[claimed("slot1@a", "alice@example.org", "1.0"), claimed("slot1@b", "alice@example.org", "1.1")],
+        jobs=[job(1, 0, **RUNNING), job(1, 1, **RUNNING), job(1, 2)],
+    )
+
+
+@pytest.mark.usefixtures("running")
+def test_job_goes_on_where_its_host_has_a_new_name(bring: Callable[..., str], run: Run, state: Path) -> None:
+    """It is one stay: begun when it began, ended by nothing, and the next cycle finds the state sound."""
+    out = bring(
+        now=NOW + 60,
+        slots=[claimed("slot1@new", "alice@example.org", "1.0"), claimed("slot1@b", "alice@example.org", "1.1")],
+    )
+
+    assert out == "imported 2 slots, 1 claims\n"
+    assert [(claim.slot_id, claim.proc, claim.start_time) for claim in held(state)] == [
+        (1, 0, NOW - 3600),
+        (2, 1, NOW - 3600),
+    ]
+    assert stays(state) == []
+    assert faults(state) == []
+    assert run("--state", state, "negotiate", "--now", NOW + 120).code == 0
+    assert used(state) == {"alice@example.org": (2, 2.0)}
+    with reading(state) as opened:
+        record = submitters.load(opened, "alice@example.org")
+    assert record is not None
+    assert record.weighted_accumulated_usage == 2 * 120
+    assert faults(state) == []
+
+
+@pytest.mark.usefixtures("running")
+def test_job_that_began_anew_on_another_slot(bring: Callable[..., str], state: Path) -> None:
+    """Its former stay ended when the new one began; the use of both adds up to one slot."""
+    moved = claimed("slot1@c", "alice@example.org", "1.0") | {"JobStart": NOW + 20}
+    bring(now=NOW + 60, slots=[slot("slot1@a"), claimed("slot1@b", "alice@example.org", "1.1"), moved])
+
+    assert [(claim.slot_id, claim.proc, claim.start_time) for claim in held(state)] == [
+        (2, 1, NOW - 3600),
+        (3, 0, NOW + 20),
+    ]
+    assert stays(state) == [("slot1@a", NOW - 3600, NOW + 20)]
+    assert used(state) == {"alice@example.org": (2, 2.0)}
+    assert faults(state) == []
+
+
+@pytest.mark.usefixtures("running")
+def test_jobs_that_changed_places(bring: Callable[..., str], state: Path) -> None:
+    bring(slots=[claimed("slot1@a", "alice@example.org", "1.1"), claimed("slot1@b", "alice@example.org", "1.0")])
+
+    assert [(claim.slot_id, claim.proc) for claim in held(state)] == [(1, 1), (2, 0)]
+    assert faults(state) == []
+
+
+@pytest.mark.usefixtures("running")
+def test_job_that_a_second_slot_names_too(bring: Callable[..., str], state: Path) -> None:
+    """It stays where it is as long as its own slot names it."""
+    names = ["slot1@new", "slot1@a"]
+    bring(slots=[claimed(name, "alice@example.org", "1.0") for name in names])
+
+    assert [(claim.slot_id, claim.proc) for claim in held(state)] == [(2, 0)]
+    assert faults(state) == []
+
+
+def test_job_cannot_move_to_a_slot_that_another_one_keeps(bring: Callable[..., str], run: Run, state: Path) -> None:
+    """No slot names the job that fairq has matched there; both stay where they are."""
+    bring(
+        slots=[claimed("a", "alice@example.org", "1.0"), slot("b", Memory=1024)],
+        jobs=[job(1, 0, **RUNNING), job(1, 1)],
+    )
+    assert run("--state", state, "negotiate", "--now", NOW).code == 0
+    bring(now=NOW + 60, slots=[slot("a"), claimed("b", "alice@example.org", "1.0")])
+
+    assert [(claim.slot_id, claim.proc) for claim in held(state)] == [(1, 0), (2, 1)]
+    assert faults(state) == []
+
+
+def test_job_moves_off_the_dynamic_slot_that_fairq_made(bring: Callable[..., str], run: Run, state: Path) -> None:
+    """The part goes back to the partitionable slot."""
+    whole = slot("slot1@a", PartitionableSlot=True, SlotType="Partitionable", Cpus=4, Memory=4096)
+    bring(slots=[whole], jobs=[job(1, 0)])
+    assert run("--state", state, "negotiate", "--now", NOW).code == 0
+    bring(now=NOW + 60, slots=[whole, claimed("slot1@b", "alice@example.org", "1.0")])
+
+    with reading(state) as opened:
+        assert slots.load_names(opened) == ["slot1@a", "slot1@b"]
+    assert [(claim.slot_id, claim.proc) for claim in held(state)] == [(2, 0)]
+    assert faults(state) == []
+
+
+@pytest.mark.usefixtures("matched")
+def test_state_with_a_claim_for_an_idle_job_is_mended(bring: Callable[..., str], run: Run, state: Path) -> None:
+    """Versions before this one stored some."""
+    with writing(state) as opened:
+        jobs.set_status(opened, [("", 1, 0, 0)], JobStatus.IDLE, NOW)
+    assert len(faults(state)) == 1
+    bring(now=NOW + 60, slots=[slot("a", Memory=1024), slot("b", Memory=1024)])
+
+    assert faults(state) == []
+    assert run("--state", state, "negotiate", "--now", NOW + 120).code == 0
+    assert faults(state) == []

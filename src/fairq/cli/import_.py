@@ -62,8 +62,10 @@ def import_(
 
     All is imported in one step: if anything in any of the files is wrong, nothing is changed. What is not
     given stays as it is. A running job stays on its slot if both are still there, and a slot whose ad names
-    a running job of the queue is taken as claimed for it. Jobs that have ended, and those of the grid (unless
-    WantMatching), scheduler and local universe, are left out.
+    a running job of the queue is taken as claimed for it. If only another slot names the job, the job goes on
+    running there: it has moved, or its host has a new name. If no slot is left for it, the job is idle again.
+    Jobs that have ended, and those of the grid (unless WantMatching), scheduler and local universe, are left
+    out.
 
     A DOCUMENT replaces the whole state, its history included: an export of it is the same document again.
     """

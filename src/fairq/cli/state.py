@@ -49,10 +49,19 @@ def path(invocation: Invocation, output: Report) -> None:
 def check(invocation: Invocation, output: Output) -> None:
     """Look for damage in the state file, and for records that contradict each other.
 
-    Prints one line for every fault and ends with 1 if there is any. Looked at are the file as SQLite sees
-    it, references to records that are not there, jobs that are there twice, claims on slots for jobs that do
-    not run, running jobs without a slot, and the use that the accounting has recorded beside the claims. A file that
-    does not exist is an error.
+    Prints one line for every fault and ends with 1 if there is any. A file that does not exist is an error. It
+    looks for damage of the file, references to missing records, duplicate jobs, claims on slots for jobs that do
+    not run, running jobs without a slot, and use in the accounting that differs from the claims.
+
+    Damage means any change of a record or of the schema that was not made by a command. The file holds a copy
+    or a checksum (CRC-32) of every value; each command updates them together with the value, and the check
+    compares them. It finds every change of a value by a single flipped bit; of larger random changes it misses
+    about one in four billion.
+
+    Not found is what changes no record: damage in unused space of the file. A file of an older fairq has no
+    checksums until the first command writes to it; damage from before that is found only where SQLite sees it.
+    A whole file replaced by an older copy of itself is sound. The sqlite3 shell can read the file, but cannot
+    change records that have a checksum.
     """
     from fairq.steps.state import check_state, locate
 

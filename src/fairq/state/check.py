@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import closing
+from functools import cache
 from itertools import groupby
 
 from fairq.brokerdata.column import NESTED
 from fairq.brokerdata.kinds import STORED
 from fairq.records import SLOT_ELSEWHERE, JobStatus
-from fairq.state import meta
-from fairq.state.connection import State
+from fairq.state import job_ads, meta
+from fairq.state.connection import State, migrated
 
 _TOLERANCE = 1e-6
 """Relative: weights are summed in the order in which slots came and went."""
@@ -37,6 +40,11 @@ JSON_COLUMNS = {
 }
 """The columns that hold JSON, by table, after the column that names a record."""
 
+_ALTERED = re.compile(r"row (\d+) (?:missing|values differ) from index guard_(\w+)")
+"""What SQLite says of a record whose columns are not what the table's guard index has of them."""
+
+_SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name"
+
 _Running = tuple[int, str, int, int, str]
 
 
@@ -45,21 +53,65 @@ def findings(state: State) -> list[str]:
 
     Where the file itself is damaged, the records are not looked at.
     """
-    return list(_damage(state)) or [
+    try:
+        damage = [*_damage(state), *_altered_schema(state), *_altered_ads(state), *_altered_kinds(state)]
+    except UnicodeDecodeError:
+        # SQLite says what is damaged by a name that is damaged itself.
+        damage = ["damage: a name in the schema is not UTF-8"]
+    return damage or [
         *_broken_references(state),
         *_unreadable_json(state),
-        *_overlapping_ranges(state),
-        *_claims_against_jobs(state),
-        *_dynamic_slots(state),
-        *_pilot_slots(state),
-        *_counters_against_claims(state),
+        *contradictions(state),
     ]
+
+
+def contradictions(state: State) -> Iterator[str]:
+    """Yield where records contradict each other, one line each."""
+    yield from _overlapping_ranges(state)
+    yield from _claims_against_jobs(state)
+    yield from _dynamic_slots(state)
+    yield from _pilot_slots(state)
+    yield from _counters_against_claims(state)
 
 
 def _damage(state: State) -> Iterator[str]:
     for (line,) in state.connection.execute("PRAGMA integrity_check"):
-        if line != "ok":
+        altered = _ALTERED.fullmatch(line)
+        if altered is not None:
+            yield f"damage: record {altered[1]} of {altered[2]} is not as fairq wrote it"
+        elif line != "ok":
             yield f"damage: {' '.join(str(line).split())}"
+
+
+def _altered_schema(state: State) -> Iterator[str]:
+    found = set(state.connection.execute(_SCHEMA))
+    for kind, name, sql in _sound_schema():
+        if (kind, name, sql) not in found:
+            yield f"damage: the {kind} {name} is missing or is not as fairq made it"
+
+
+@cache
+def _sound_schema() -> list[tuple[str, str, str]]:
+    with closing(migrated()) as sound:
+        return sound.execute(_SCHEMA).fetchall()
+
+
+def _altered_ads(state: State) -> Iterator[str]:
+    for number in job_ads.damaged(state):
+        yield f"damage: record {number} of job_ad is not as fairq wrote it"
+
+
+def _altered_kinds(state: State) -> Iterator[str]:
+    """Texts that became bytes, or the other way round: their checksum is the same."""
+    tables = [name for kind, name, _ in _sound_schema() if kind == "table"]
+    for table in tables:
+        columns = state.connection.execute(f"PRAGMA table_info({table})").fetchall()
+        kinds = {column: kind.lower() for _, column, kind, *_ in columns if kind in ("TEXT", "BLOB")}
+        wrong = (f"total(typeof(\"{column}\") NOT IN ('{kind}', 'null'))" for column, kind in kinds.items())
+        counts = state.connection.execute(f"SELECT {', '.join(wrong)} FROM {table}").fetchone() if kinds else ()
+        for column, number in zip(kinds, counts, strict=True):
+            if number:
+                yield f"damage: {column} of {number:.0f} of the records in {table} is not as fairq wrote it"
 
 
 def _broken_references(state: State) -> Iterator[str]:

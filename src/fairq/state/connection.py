@@ -16,6 +16,7 @@ from pathlib import Path
 from fairq import committed
 from fairq.errors import BackupError
 from fairq.files import sweep
+from fairq.state import checksums
 from fairq.state.copy import keep_copy, write_copy
 from fairq.state.cycle_lock import cycle_lock
 from fairq.state.failures import BUSY_CODES, mapped, primary_code
@@ -25,7 +26,7 @@ from fairq.state.migrations import identify, migrate
 from fairq.state.schema import MIGRATIONS
 from fairq.waiting import WAIT, Patience
 
-__all__ = ["State", "backup", "cycle_lock", "in_memory", "reading", "writing"]
+__all__ = ["State", "backup", "cycle_lock", "in_memory", "migrated", "reading", "writing"]
 
 _NAP = 0.5
 """Seconds SQLite sleeps for a lock at a stretch; between two of them Ctrl-C is heard."""
@@ -58,7 +59,7 @@ def reading(path: Path, wait: float = WAIT) -> Iterator[State]:
     path = resolve(path)
     patience = Patience(wait, path)
     with mapped(path, wait), ExitStack() as open_files:
-        connection = _opened(path, patience, open_files) or open_files.enter_context(_memory())
+        connection = _opened(path, patience, open_files) or open_files.enter_context(closing(_memory()))
         version = _begin_reading(connection, path, patience)
         if version < len(MIGRATIONS):
             connection = open_files.enter_context(_upgraded_copy(connection, version))
@@ -109,7 +110,7 @@ def writing(path: Path, wait: float = WAIT) -> Iterator[State]:
 @contextmanager
 def in_memory() -> Iterator[State]:
     """Write to an empty state that no file holds, to see what would come of it."""
-    with mapped(Path(":memory:"), 0), _memory() as connection:
+    with mapped(Path(":memory:"), 0), closing(_memory()) as connection:
         connection.execute("BEGIN")
         migrate(connection, 0)
         yield State(connection, Path(":memory:"))
@@ -126,6 +127,13 @@ def _commit(connection: sqlite3.Connection, patience: Patience, before: int) -> 
         raise
     if connection.total_changes > before:
         committed.mark()
+
+
+def migrated() -> sqlite3.Connection:
+    """Return an empty state of today's schema, in memory."""
+    connection = _memory()
+    migrate(connection, 0)
+    return connection
 
 
 def backup(path: Path, target: Path, wait: float = WAIT) -> None:
@@ -154,6 +162,11 @@ def _patiently(connection: sqlite3.Connection, statement: str, patience: Patienc
         try:
             connection.execute(statement).fetchone()
             return
+        except UnicodeDecodeError as error:
+            # SQLite says what is damaged by a name that is damaged itself.
+            damage = sqlite3.DatabaseError("a name in its schema is not UTF-8")
+            damage.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise damage from error
         except sqlite3.Error as error:
             if primary_code(error) not in BUSY_CODES or not patience.lasts():
                 raise
@@ -173,6 +186,7 @@ def _opened(path: Path, patience: Patience, open_files: ExitStack) -> sqlite3.Co
                 raise
             continue  # it was that of a first write that failed a moment ago
         open_files.enter_context(closing(connection))
+        checksums.register(connection)
         for pragma in _BEHAVIOUR:
             _patiently(connection, pragma, patience)
         return connection
@@ -204,8 +218,10 @@ def _begin_writing(
             return connection, before
 
 
-def _memory() -> closing[sqlite3.Connection]:
-    return closing(sqlite3.connect(":memory:", isolation_level=None))
+def _memory() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    checksums.register(connection)
+    return connection
 
 
 def _begin_reading(connection: sqlite3.Connection, path: Path, patience: Patience) -> int:
@@ -219,7 +235,7 @@ def _begin_reading(connection: sqlite3.Connection, path: Path, patience: Patienc
 @contextmanager
 def _upgraded_copy(connection: sqlite3.Connection, version: int) -> Iterator[sqlite3.Connection]:
     """Open a copy in memory at today's schema, so that an older file is read without being changed."""
-    with _memory() as copy:
+    with closing(_memory()) as copy:
         if version:
             connection.backup(copy)
         connection.rollback()

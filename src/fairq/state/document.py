@@ -31,6 +31,7 @@ from fairq.errors import InvalidDocumentError
 from fairq.records import AccountingRecord, Ad, Claim, CycleRecord, DynamicSlot, JobRange, Run, SlotRecord
 from fairq.state import (
     broker_document,
+    check,
     claims,
     cycles,
     document_shares,
@@ -133,6 +134,8 @@ def restore(state: State, document: Any) -> None:
         for table in _TABLES:
             state.connection.execute(f"DELETE FROM {table}")
         _store(state, found)
+    for fault in check.contradictions(state):
+        raise InvalidDocumentError(place="the document", problem=f"contradicts itself: {fault}")
 
 
 _TABLES = (

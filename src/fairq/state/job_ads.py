@@ -65,6 +65,12 @@ def put(state: State, ads: Mapping[int, Ad]) -> None:
     )
 
 
+def damaged(state: State) -> list[int]:
+    """Return the numbers of the shared ads that are not those of their digests."""
+    found = state.connection.execute("SELECT id, digest, CAST(ad AS BLOB) FROM job_ad ORDER BY id")
+    return [number for number, digest, text in found if hashlib.sha256(text).digest() != digest]
+
+
 def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 

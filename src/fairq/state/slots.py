@@ -129,19 +129,17 @@ def put(state: State, slots: Iterable[SlotRecord]) -> None:
     )
 
 
-def remove(state: State, names: Iterable[str]) -> list[Claim]:
-    """Remove the slots of these names, and what was carved out of them.
+def remove(state: State, numbers: Iterable[int]) -> list[Claim]:
+    """Remove the slots of these numbers, and what was carved out of them.
 
     Returns their claims, which are deleted with them.
     """
-    lost: list[Claim] = []
-    for name in names:
-        found = state.connection.execute("SELECT id FROM slot WHERE name = ?", (name,)).fetchall()
-        numbers = [number for (number,) in found]
-        lost += claims.release(state, [*numbers, *(carved := dynamic_slots.children(state, numbers))])
-        dynamic_slots.dissolve(state, [*carved, *numbers])
-        pilot_slots.dissolve(state, numbers)
-        state.connection.execute("DELETE FROM slot WHERE name = ?", (name,))
+    numbers = list(numbers)
+    carved = dynamic_slots.children(state, numbers)
+    lost = claims.release(state, [*numbers, *carved])
+    dynamic_slots.dissolve(state, [*carved, *numbers])
+    pilot_slots.dissolve(state, numbers)
+    state.connection.executemany("DELETE FROM slot WHERE id = ?", [(number,) for number in numbers])
     return lost
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from fairq.dumps.jobs import JobDump, read_jobs
 from fairq.dumps.slots import SlotDump, read_slots
 from fairq.dumps.source import Advance, opened
 from fairq.engine.accounting import Accountant, AccountingPolicy, charges_of
-from fairq.records import SLOT_ELSEWHERE, Actor, Ad, Change, JobStatus
+from fairq.records import SLOT_ELSEWHERE, Actor, Ad, Change, Claim, JobStatus
 from fairq.state import claims, dynamic_slots, history, jobs, meta, pilot_slots, slot_columns, slots, submitters
 from fairq.state.connection import State, reading, writing
 from fairq.steps.accounting_policy import accounting_policy
@@ -86,6 +86,7 @@ def import_dumps(
             state,
             None if pool.slots is None else pool.slots.slots,
             None if pool.jobs is None else pool.jobs.ranges,
+            actor.time,
         )
         if not dry_run:
             _weigh(plan, settings)
@@ -147,7 +148,8 @@ def _weigh(plan: ClaimPlan, settings: Settings) -> None:
 
 def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor: Actor) -> None:
     changes: list[Change] = []
-    ended = end_runs(state, settings, plan.ended, actor.time, "lost")
+    gone = [*plan.ended, *(claim for claim, _ in plan.moved)]
+    end_runs(state, settings, gone, actor.time, "lost", moved={claim.slot_id: time for claim, time in plan.moved})
     if pool.slots is not None:
         changes.append(Change("slots", slots.count(state), len(pool.slots.slots)))
         slots.replace_all(state, plan.pool or [])
@@ -163,13 +165,19 @@ def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor
         changes.append(Change("jobs", _queue_length(state), pool.jobs.count))
         _replace_queue(state, pool.jobs)
     else:
-        lost = [(run.schedd, run.cluster, run.proc, run.proc) for run in ended]
-        jobs.set_status(state, lost, JobStatus.IDLE, actor.time)
+        jobs.set_status(state, _procs(plan.ended), JobStatus.IDLE, actor.time)
+        jobs.change_many(state, plan.found, reason=None)
     claims.store(state, [*plan.kept, *plan.linked])
     if pool.jobs is not None:
         jobs.change_many(state, running_elsewhere(state), reason=SLOT_ELSEWHERE)
     changes += _charge(state, pool.accounting, plan, accounting_policy(settings), actor.time)
     history.record(state, actor, changes)
+
+
+def _procs(ended: list[Claim]) -> Iterator[jobs.Procs]:
+    for claim in ended:
+        if claim.cluster is not None and claim.proc is not None:
+            yield jobs.Procs(claim.schedd or "", claim.cluster, claim.proc, claim.proc)
 
 
 def _queue_length(state: State) -> int:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from fairq.dumps.slots import Use, use_of
-from fairq.records import Ad, Claim, DynamicSlot, JobRange, JobStatus, PilotSlot, SlotRecord
+from fairq.records import SLOT_ELSEWHERE, Ad, Claim, DynamicSlot, JobRange, JobStatus, PilotSlot, SlotRecord
 from fairq.state import claims, jobs, slots
 from fairq.state.connection import State
 from fairq.steps.claimed_ads import told_of, without_claim
-from fairq.steps.import_dynamic import Job, carried_over, pilots_carried_over
+from fairq.steps.import_dynamic import Place, carried_over, pilots_carried_over
+
+Job = tuple[str | None, int | None, int | None]
+"""A job's schedd, cluster and proc."""
 
 
 @dataclass(slots=True)
@@ -21,7 +24,10 @@ class ClaimPlan:
     Args:
         kept: former claims that go on, by the slots' new numbers.
         ended: those whose slot or running job is gone, by the slots' former numbers.
+        moved: former claims, by the slots' former numbers, whose job runs on another slot by now, each with
+            the time since when it does; the claims there are among *linked*.
         linked: new ones, of slots whose ads say that they run a running job of the queue; weights unset.
+        found: the jobs among these that ran where this state could not see it.
         pool: the slots after the import, the linked ones as they would be without their claim; None if
             no slot changes.
         dynamic: those of them that fairq carved out of others, if the pool is replaced.
@@ -30,16 +36,18 @@ class ClaimPlan:
 
     kept: list[Claim] = field(default_factory=list)
     ended: list[Claim] = field(default_factory=list)
+    moved: list[tuple[Claim, int]] = field(default_factory=list)
     linked: list[Claim] = field(default_factory=list)
+    found: list[jobs.Procs] = field(default_factory=list)
     pool: list[SlotRecord] | None = None
     dynamic: list[DynamicSlot] = field(default_factory=list)
     pilots: list[PilotSlot] = field(default_factory=list)
 
 
 def plan_claims(
-    state: State, new_slots: list[SlotRecord] | None, new_jobs: list[JobRange] | None
+    state: State, new_slots: list[SlotRecord] | None, new_jobs: list[JobRange] | None, now: int
 ) -> ClaimPlan:
-    """Decide about the claims of *state*, whose slots and jobs the new ones (None: the same) will replace."""
+    """Decide about the claims of *state*, whose slots and jobs the new ones (None: the same) will replace at *now*."""
     plan = ClaimPlan(pool=new_slots)
     former = claims.load_all(state)
     running = _Running(
@@ -48,30 +56,57 @@ def plan_claims(
     former_slots = slots.load_all(state) if former or (new_slots is None and running) else []
     places = {slot.id: (slot.name, slot.address) for slot in former_slots}
     pool = former_slots
+    going_on = [claim for claim in former if claim.cluster is None or running.has(claim)]
     if new_slots is not None:
-        running_ones = [claim for claim in former if claim.cluster is not None and running.has(claim)]
-        pool, plan.dynamic = carried_over(
-            state, former_slots, new_slots, running_ones, lambda: _advertised_jobs(new_slots, running)
-        )
-        pool, plan.pilots = pilots_carried_over(state, former_slots, pool, running_ones)
+        runs_at = _advertised_jobs(new_slots, running)
+        going_on = _staying(going_on, places, runs_at)
+        of_jobs = [claim for claim in going_on if claim.cluster is not None]
+        pool, plan.dynamic = carried_over(state, former_slots, new_slots, of_jobs)
+        pool, plan.pilots = pilots_carried_over(state, former_slots, pool, of_jobs)
         plan.pool = pool
     numbers = {(slot.name, slot.address): slot.id for slot in pool} if former else {}
+    kept = {claim.slot_id for claim in going_on if places[claim.slot_id] in numbers}
     for claim in former:
-        number = numbers.get(places[claim.slot_id])
-        if number is not None and (claim.cluster is None or running.has(claim)):
+        if claim.slot_id in kept:
             told = claim.advertised if new_slots is None else None
-            plan.kept.append(replace(claim, slot_id=number, advertised=told))
+            plan.kept.append(replace(claim, slot_id=numbers[places[claim.slot_id]], advertised=told))
         else:
             plan.ended.append(claim)
     if running:
         _link(plan, pool, running)
+        _follow(plan, running, now)
     return plan
 
 
-def _advertised_jobs(pool: list[SlotRecord], running: _Running) -> set[Job]:
-    """The jobs that slots say they run."""
-    uses = (use_of(slot.ad) for slot in pool)
-    return {(running.schedd_of(use), use.cluster, use.proc) for use in uses if use is not None}
+def _advertised_jobs(pool: list[SlotRecord], running: _Running) -> dict[Job, set[Place]]:
+    """The running jobs of the queue that slots say they run, with these slots."""
+    found: dict[Job, set[Place]] = {}
+    if not running:
+        return found
+    for slot in pool:
+        use = use_of(slot.ad)
+        if use is not None:
+            job = (running.schedd_of(use), use.cluster, use.proc)
+            found.setdefault(job, set()).add((slot.name, slot.address))
+    return found
+
+
+def _staying(
+    claims: Iterable[Claim], places: Mapping[int, Place], runs_at: Mapping[Job, Collection[Place]]
+) -> list[Claim]:
+    """Return *claims* but those whose jobs have moved: only other slots name the job, and one of these can take it."""
+    staying: list[Claim] = []
+    moving: list[Claim] = []
+    for claim in claims:
+        told = runs_at.get(_job(claim))
+        (staying if told is None or places[claim.slot_id] in told else moving).append(claim)
+    taken = {places[claim.slot_id] for claim in staying if claim.cluster is not None} if moving else set()
+    # Who cannot move may be in the way of the next one.
+    while stuck := [claim for claim in moving if taken.issuperset(runs_at[_job(claim)])]:
+        staying += stuck
+        taken.update(places[claim.slot_id] for claim in stuck)
+        moving = [claim for claim in moving if claim not in stuck]
+    return staying
 
 
 def _link(plan: ClaimPlan, pool: list[SlotRecord], running: _Running) -> None:
@@ -85,8 +120,8 @@ def _link(plan: ClaimPlan, pool: list[SlotRecord], running: _Running) -> None:
             continue
         schedd = running.schedd_of(use)
         job = (schedd, use.cluster, use.proc)
-        submitter = running.submitter(*job)
-        if submitter is None:
+        queued = running.job(*job)
+        if queued is None:
             continue
         if job in busy:
             if slot.id in taken:
@@ -100,7 +135,7 @@ def _link(plan: ClaimPlan, pool: list[SlotRecord], running: _Running) -> None:
         freed[slot.id] = without_claim(slot.ad, use.start_time)
         claim = Claim(
             slot_id=slot.id,
-            submitter=submitter,
+            submitter=queued.submitter,
             start_time=use.start_time,
             slot_weight=1.0,
             schedd=schedd,
@@ -113,10 +148,27 @@ def _link(plan: ClaimPlan, pool: list[SlotRecord], running: _Running) -> None:
         )
         claim.advertised = told_of(slot.ad, claim)
         plan.linked.append(claim)
+        if queued.reason == SLOT_ELSEWHERE:
+            plan.found.append(jobs.Procs(schedd, use.cluster, use.proc, use.proc))
     linked = {claim.slot_id for claim in plan.linked}
     plan.kept = [claim for claim in plan.kept if claim.slot_id not in linked]
     if freed:
         plan.pool = [replace(slot, ad=freed[slot.id]) if slot.id in freed else slot for slot in pool]
+
+
+def _follow(plan: ClaimPlan, running: _Running, now: int) -> None:
+    """Tell the jobs that run on another slot by now from those that are lost; they run without a break."""
+    linked = {_job(claim): claim for claim in plan.linked}
+    lost = []
+    for former in plan.ended:
+        claim = linked.get(_job(former))
+        if former.cluster is None or claim is None or not running.has(former):
+            lost.append(former)
+            continue
+        # A slot that was only renamed says when its job began, if anything; the stay there is no other one.
+        claim.start_time = max(claim.start_time, former.start_time)
+        plan.moved.append((former, min(now, claim.start_time)))
+    plan.ended = lost
 
 
 def _job(claim: Claim) -> Job:
@@ -156,14 +208,15 @@ class _Running:
     def has(self, claim: Claim) -> bool:
         """Say whether the job of *claim* runs, for the same submitter."""
         assert claim.cluster is not None and claim.proc is not None
-        return self.submitter(claim.schedd or "", claim.cluster, claim.proc) == claim.submitter
+        job = self.job(claim.schedd or "", claim.cluster, claim.proc)
+        return job is not None and job.submitter == claim.submitter
 
     def schedd_of(self, use: Use) -> str:
         """Return by which name the queue knows the schedd of *use*: by none if it has only one."""
         return "" if self._one_schedd else use.schedd
 
-    def submitter(self, schedd: str, cluster: int, proc: int) -> str | None:
-        """Return whose job this is if it is running, else None."""
+    def job(self, schedd: str, cluster: int, proc: int) -> JobRange | None:
+        """Return the range that this job is in if it is running, else None."""
         ranges = self._ranges.get((schedd, cluster), [])
         at = bisect_right(ranges, proc, key=lambda job: job.first_proc) - 1
-        return ranges[at].submitter if at >= 0 and proc <= ranges[at].last_proc else None
+        return ranges[at] if at >= 0 and proc <= ranges[at].last_proc else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 
 from fairq.records import Claim, DynamicSlot, PilotSlot, SlotRecord
@@ -12,34 +12,28 @@ from fairq.state.connection import State
 Place = tuple[str, str]
 """A slot's name and address."""
 
-Job = tuple[str | None, int | None, int | None]
-"""A job's schedd, cluster and proc."""
-
 
 def carried_over(
     state: State,
     former: Collection[SlotRecord],
     new: list[SlotRecord],
     claims: Collection[Claim],
-    advertised: Callable[[], Collection[Job]],
 ) -> tuple[list[SlotRecord], list[DynamicSlot]]:
     """Return the pool *new* with the dynamic slots of *former* that stay, numbered on, and what these carved.
 
     One stays where its parent is still there and partitionable, its claim is among *claims*, those whose job
-    runs on, and no slot of the new pool has its name or is *advertised* as running its job: that would be
-    the same slot, as its machine tells of it.
+    runs on there, and no slot of the new pool has its name: that would be the same slot, as its machine tells
+    of it.
     """
     carved = dynamic_slots.load_all(state)
     if not carved:
         return new, []
-    elsewhere = advertised()
     slots = {slot.id: slot for slot in former}
-    held = {claim.slot_id: claim for claim in claims}
+    held = {claim.slot_id for claim in claims}
     places: dict[Place, SlotRecord] = {(slot.name, slot.address): slot for slot in new}
     pool, dynamic = list(new), []
     for one in carved:
-        claim = held.get(one.slot_id)
-        if claim is None or (claim.schedd, claim.cluster, claim.proc) in elsewhere:
+        if one.slot_id not in held:
             continue
         slot, parent = slots[one.slot_id], slots[one.parent_id]
         new_parent = places.get((parent.name, parent.address))

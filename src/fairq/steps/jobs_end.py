@@ -7,6 +7,7 @@ is later; nothing is paid back.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fairq.engine.accounting.accountant import Accountant, charges_of
@@ -27,13 +28,15 @@ def end_runs(
     end: int,
     how: str,
     exit_codes: Mapping[tuple[int, int], int] | None = None,
+    moved: Mapping[int, int] = MappingProxyType({}),
 ) -> list[Run]:
     """End the runs that the claims *ended* stand for at *end* (seconds since 1970); return the runs.
 
-    *exit_codes* are by cluster and proc. What dynamic slots have goes back to their parents, and slots
-    that pilots brought along leave with them. The jobs
-    themselves stay as they are in the queue. A claim of a job that is not in fairq's queue is charged too,
-    but is no run.
+    *exit_codes* are by cluster and proc. *moved* says since when some of the jobs run on another slot, by the
+    number of the slot that they have left: there their use ends, and a stay that ends as it begins is no run.
+    What dynamic slots have goes back to their parents, and slots that pilots brought along leave with them.
+    The jobs themselves stay as they are in the queue. A claim of a job that is not in fairq's queue is charged
+    too, but is no run.
     """
     if not ended:
         return []
@@ -46,7 +49,7 @@ def end_runs(
     )
     touched: set[str] = set()
     for claim in ended:
-        accountant.remove_match(claim.slot_id, end)
+        accountant.remove_match(claim.slot_id, moved.get(claim.slot_id, end))
         touched.update((claim.submitter, *group_and_ancestors(accountant.group_of(claim.submitter))))
     submitters.store(state, [accountant.record(name) for name in sorted(touched)])
     claims.release(state, [claim.slot_id for claim in ended])
@@ -60,13 +63,14 @@ def end_runs(
             slot=names[claim.slot_id],
             slot_weight=claim.slot_weight,
             start_time=claim.start_time,
-            end_time=end,
+            end_time=moved.get(claim.slot_id, end),
             how=how,
             exit_code=(exit_codes or {}).get((claim.cluster, claim.proc)),
             schedd=claim.schedd or "",
         )
         for claim in ended
         if claim.cluster is not None and claim.proc is not None
+        if moved.get(claim.slot_id) != claim.start_time
     ]
     runs.add(state, finished)
     return finished

@@ -79,7 +79,7 @@ def remove(
             runs = end_runs(state, settings, ended, actor.time, "lost")
             procs = [(run.schedd, run.cluster, run.proc, run.proc) for run in runs]
             jobs.set_status(state, procs, JobStatus.IDLE, actor.time)
-            slots.remove(state, [slot.name for slot in found])
+            slots.remove(state, [slot.id for slot in found])
             history.record(state, actor, [Change(f"slot {slot.name}", _size(slot), None) for slot in found])
     return [slot.name for slot in found]
 

@@ -14,6 +14,7 @@ from fairq.state.schema import (
     m0007_broker_jobs,
     m0008_forgotten_decisions,
     m0009_slot_columns,
+    m0010_guards,
 )
 
 
@@ -34,5 +35,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("0007_broker_jobs", m0007_broker_jobs.STATEMENTS),
     Migration("0008_forgotten_decisions", m0008_forgotten_decisions.STATEMENTS),
     Migration("0009_slot_columns", m0009_slot_columns.STATEMENTS),
+    Migration("0010_guards", m0010_guards.STATEMENTS),
 )
 """In order: the schema after the first n of them has the number n. Never edit one that was released."""
