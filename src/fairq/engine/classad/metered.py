@@ -29,6 +29,9 @@ from fairq.engine.classad.vectors import ERROR_VECTOR, UNDEFINED_VECTOR, Array, 
 _SMALL_BATCH: Final = 200_000
 """Nodes to evaluate between two looks at the meter where the budget is used up already."""
 
+_APART: Final = 16
+"""So many expressions without a bound are told apart before the rest is taken together."""
+
 _ATTRIBUTE: Final = re.compile(r"(?:MY\.)?(\w+)")
 
 
@@ -98,19 +101,28 @@ class _Metered:
 
     def by_risk(self, rows: Rows | None, n: int) -> Vector:
         """Evaluate apart what has no bound, so that the expressions of one slot do no harm to the others."""
-        parts: list[tuple[Rows | None, Vector]] = []
-        risky: list[tuple[Rows, tuple[str, ...], Culprit]] = []
+        classes = list(self._classes(rows, n))
         calm: list[Rows] = []
+        risky: list[tuple[Rows, tuple[str, ...], Culprit]] = []
         most = 1.0
-        for places, expressions in self._classes(rows, n):
+        # Halves of the classes that have a bound together need not be looked at one by one.
+        waiting = [(0, len(classes))]
+        while waiting:
+            first, end = waiting.pop()
+            places = np.concatenate([places for places, _ in classes[first:end]])
             some = places if rows is None else rows[places]
             costs = Costs(PartiesOfRows(self._parties, some))
             nodes = costs.nodes(self._expression.node, self._side)
             if nodes <= UNGUARDED:
                 calm.append(places)
                 most = max(most, nodes)
-            else:
+            elif end - first == 1 or len(risky) >= _APART:
+                expressions = classes[first][1] if end - first == 1 else ()
                 risky.append((places, expressions, self._blamed(costs.culprit, int(some[0]))))
+            else:
+                middle = (first + end) // 2
+                waiting += [(middle, end), (first, middle)]
+        parts: list[tuple[Rows | None, Vector]] = []
         if calm:
             places = np.sort(np.concatenate(calm))
             parts.append((places, self.in_batches(places if rows is None else rows[places], len(places), most)))
@@ -139,8 +151,9 @@ class _Metered:
         left, limit = budget.left(key)
         whole = Whole(self._expression, self._side, self._parties, rows, len(rows))
         guarded = apart.run(whole.values, left, budget)
-        budget.charge(key, guarded.seconds - free_seconds(len(whole)))
-        if guarded.ending is not Ending.DONE:
+        is_done = guarded.ending is Ending.DONE
+        budget.charge(key, guarded.seconds - (free_seconds(len(whole)) if is_done else 0.0))
+        if not is_done:
             if guarded.ending in apart.LIMITS:
                 limit = apart.LIMITS[guarded.ending]
                 budget.condemn(key, limit)

@@ -146,7 +146,6 @@ class NegotiationCycle:
         self._contenders = self._find_contenders(jobs)
         if self._groups is not None:
             self._groups.enrol(self._contenders, jobs)
-        evaluate_for(self._budget, NOBODY)
         self.decision = CycleDecision(
             rules=policy.rules,
             time=now,
@@ -168,8 +167,7 @@ class NegotiationCycle:
             self._groups.negotiate(self.deal, self.decision)
         if self._stopwatch is not None:
             self.decision.time_budgets_used_up = sorted(self._stopwatch.used_up)
-        if self._budget is not None:
-            self.decision.overruns = list(self._budget.overruns)
+        self.decision.overruns = [] if self._budget is None else list(self._budget.overruns)
         self.decision.limits = self.concurrency.figures()
         self.decision.submitters.sort(key=lambda d: (d.effective_priority, d.submitter, d.schedd))
         return self.decision
@@ -368,8 +366,8 @@ class NegotiationCycle:
         most = policy.global_job_prios
         admits = None
         if policy.job_constraint is not None:
-            constraint = JobConstraint(policy.job_constraint, self._now, self._autoclusters.kinds, self._budget)
-            admits = constraint.admits
+            kinds = self._autoclusters.kinds
+            admits = JobConstraint(policy.job_constraint, self._now, kinds, self._budget).admits
         contenders: list[Contender] = []
         for queue in jobs.queues:
             requests = RequestQueue(
