@@ -217,8 +217,7 @@ class NegotiationCycle:
             machine_rank = self.candidates.machine_rank(slot, lambda: asker(autocluster))
             from_whom = piece.victims[0] if piece is not None and piece.victims else slot
             holder = None if state == NONE else self._holders.running[from_whom]
-            takes_over = state != NONE and piece is None
-            charge = self._accountant.preempt if takes_over else self._accountant.add_match
+            charge = self._accountant.preempt if state != NONE and piece is None else self._accountant.add_match
             charge(contender.name, key, cost, self._now)
             limits.use(cost, state != NONE)
             decision.matched += 1
@@ -363,11 +362,8 @@ class NegotiationCycle:
     def _find_contenders(self, jobs: Jobs) -> list[Contender]:
         order = job_order(jobs.ads)
         policy = self._policy
-        most = policy.global_job_prios
-        admits = None
-        if policy.job_constraint is not None:
-            kinds = self._autoclusters.kinds
-            admits = JobConstraint(policy.job_constraint, self._now, kinds, self._budget).admits
+        most, constraint, kinds = policy.global_job_prios, policy.job_constraint, self._autoclusters.kinds
+        admits = None if constraint is None else JobConstraint(constraint, self._now, kinds, self._budget).admits
         contenders: list[Contender] = []
         for queue in jobs.queues:
             requests = RequestQueue(
