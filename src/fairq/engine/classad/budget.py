@@ -4,8 +4,8 @@ The engine has neither clock nor processes of its own: what measures CPU time, a
 not return, come from the caller.
 
 Every evaluation has a free part, what ordinary expressions cost; only what goes beyond it counts against the
-submitter and the cycle. So many kinds of ordinary jobs never use these up, and ordinary expressions are evaluated
-even when somebody else's have.
+submitter and the cycle, or all of it if it did not come to its end. So many kinds of ordinary jobs never use these up,
+and ordinary expressions are evaluated even when others have.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 from fairq.engine.classad.function_names import LINEAR, PATTERNS, PER_ELEMENT, PRODUCTS
 from fairq.engine.classad.nodes import Binary, Call, ListOf, Literal, NestedAd, Node, Reference, Unary, children
-from fairq.engine.classad.regex_cost import steps_power
+from fairq.engine.classad.regex_cost import match_steps
 from fairq.engine.classad.scopes import CURRENT_TIME, RESERVED, Owner, Side, scope_side
 
 UNGUARDED: Final = 300_000
@@ -197,7 +197,7 @@ class Costs:
             return math.inf
         length = 1 + sum(self.size(part, side) for part in node.arguments[1:])
         try:
-            return _STEP * length ** max(map(steps_power, patterns), default=0)
+            return _STEP * max((ways * length**power for ways, power in map(match_steps, patterns)), default=0.0)
         except OverflowError:
             return math.inf
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -43,8 +43,7 @@ def part_by_library(
     if found.everything or not found.read.isdisjoint(active):
         raise NotColumnar(whole=True)
     groups = _Groups(node, found, side, parties, rows, n)
-    parsed = tree(unparse(at_time(node, parties.columns.now)))
-    values = [_value(parsed, pair) for pair in groups.pairs()]
+    values = groups.values(unparse(at_time(node, parties.columns.now)))
     if _GAVE_UP in values:
         raise NotColumnar(whole=True)
     if not all(map(is_constant_value, values)):
@@ -54,44 +53,14 @@ def part_by_library(
 
 def whole_by_library(expression: Expression, side: Side, parties: Parties, rows: Rows | None, n: int) -> Vector:
     """Return the values of an entire expression; what the library gives up on is the error value."""
-    whole = Whole(expression, side, parties, rows, n)
-    return whole.vector(list(whole.values()))
-
-
-class Whole:
-    """An entire expression for the distinct combinations of what it reads, evaluated one after the other."""
-
-    def __init__(self, expression: Expression, side: Side, parties: Parties, rows: Rows | None, n: int) -> None:
-        self._found = closure([(side, expression.node)], parties)
-        self._text = timed_text(expression.text, parties.columns.now)
-        self._groups = _Groups(expression.node, self._found, side, parties, rows, n)
-        self._pool = parties.columns.pool
-
-    def __len__(self) -> int:
-        """Return the number of combinations."""
-        return len(self._groups)
-
-    def values(self) -> Iterator[tuple[Any, bool]]:
-        """Yield the value for each combination, and whether it is a length of time.
-
-        Python gets that as a float; matching does not take it for a number.
-        """
-        parsed = tree(self._text)
-        length = tree(f"isRelTime({self._text})") if self._found.times else None
-        for pair in self._groups.pairs():
-            value = _value(parsed, pair)
-            is_length = length is not None and _value(length, pair) is True
-            yield (ERROR if value is _GAVE_UP else value), is_length
-
-    def vector(self, values: Sequence[tuple[Any, bool]]) -> Vector:
-        """Return what the rows have of the *values* of the first combinations; ERROR of all others."""
-        known = [value for value, _ in values] + [ERROR] * (len(self) - len(values))
-        opaque = {place for place, (_, is_length) in enumerate(values) if is_length}
-        return from_values(known, self._pool, opaque).take(self._groups.combination)
-
-    def rows_beyond(self, count: int) -> int:
-        """Return how many rows do not have one of the first *count* combinations."""
-        return int(np.count_nonzero(self._groups.combination >= count))
+    found = closure([(side, expression.node)], parties)
+    text = timed_text(expression.text, parties.columns.now)
+    groups = _Groups(expression.node, found, side, parties, rows, n)
+    values = [ERROR if value is _GAVE_UP else value for value in groups.values(text)]
+    # Python gets a length of time as a float; matching does not take it for a number
+    lengths = groups.values(f"isRelTime({text})") if found.times else []
+    opaque = {place for place, is_length in enumerate(lengths) if is_length is True}
+    return from_values(values, parties.columns.pool, opaque).take(groups.combination)
 
 
 class _Groups:
@@ -108,36 +77,31 @@ class _Groups:
             vectors = [columns.column(name).vector for name in sorted(names[Side.COLUMNS])]
             taken = vectors if rows is None else [vector.take(rows) for vector in vectors]
             firsts, self.combination = distinct_rows(taken, n)
-        self._reads_time = found.everything or any(name == CURRENT_TIME for _, name in found.read)
+        reads_time = found.everything or any(name == CURRENT_TIME for _, name in found.read)
+        single = parties.json_ad(names[Side.AD])
+        single_ad = library_ad(single, columns.now, reads_time)
         if found.everything:
             found = closure([(side, node)], parties, [(party, name) for party in Side for name in names[party]])
-        self._node, self._side, self._parties = node, side, parties
-        self._names = names
-        self._risky = found.may_recurse_endlessly()
-        self._rows = [int(row) for row in (firsts if rows is None else rows[firsts])]
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def pairs(self) -> Iterator[tuple[Any, Any] | None]:
-        """Yield MY and TARGET for each combination, None where the library would not return."""
-        columns = self._parties.columns
-        single = self._parties.json_ad(self._names[Side.AD])
-        single_ad = library_ad(single, columns.now, self._reads_time)
-        for row in self._rows:
-            json_ad = columns.json_ad(row, self._names[Side.COLUMNS])
-            my, target = (single, json_ad) if self._side is Side.AD else (json_ad, single)
-            if self._risky and recurses_endlessly(self._node, my, target):
-                yield None
+        risky = found.may_recurse_endlessly()
+        self._pairs: list[tuple[Any, Any] | None] = []
+        for first in firsts.tolist():
+            row = first if rows is None else int(rows[first])
+            json_ad = columns.json_ad(row, names[Side.COLUMNS])
+            my, target = (single, json_ad) if side is Side.AD else (json_ad, single)
+            if risky and recurses_endlessly(node, my, target):
+                self._pairs.append(None)
                 continue
-            ad = library_ad(json_ad, columns.now, self._reads_time)
-            yield (single_ad, ad) if self._side is Side.AD else (ad, single_ad)
+            ad = library_ad(json_ad, columns.now, reads_time)
+            self._pairs.append((single_ad, ad) if side is Side.AD else (ad, single_ad))
+
+    def values(self, text: str) -> list[Any]:
+        """Return the value of *text* for each combination, _GAVE_UP where the library refuses to go on."""
+        parsed = tree(text)
+        return [_GAVE_UP if pair is None else _value(parsed, *pair) for pair in self._pairs]
 
 
-def _value(parsed: Any, pair: tuple[Any, Any] | None) -> Any:
-    if pair is None:
-        return _GAVE_UP
+def _value(parsed: Any, my: Any, target: Any) -> Any:
     try:
-        return evaluate_or_raise(parsed, *pair)
+        return evaluate_or_raise(parsed, my, target)
     except gave_up():
         return _GAVE_UP

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from fairq.engine.classad import apart
 from fairq.engine.classad.budget import Culprit, Ending, EvaluationBudget, free_seconds
 from fairq.engine.classad.column import Column
-from fairq.engine.classad.convert import item
+from fairq.engine.classad.convert import from_values, item
 from fairq.engine.classad.costs import BATCH, UNGUARDED, Costs
 from fairq.engine.classad.evaluator import evaluate_freely
 from fairq.engine.classad.expression import Expression
-from fairq.engine.classad.fallback import Whole
 from fairq.engine.classad.identity import distinct_rows
-from fairq.engine.classad.kinds import EXPRESSION, INTEGER, RAW
+from fairq.engine.classad.kinds import ERROR, EXPRESSION, INTEGER, OTHER, RAW
 from fairq.engine.classad.parties import Parties, PartiesOfRows
 from fairq.engine.classad.references import closure
 from fairq.engine.classad.scopes import Side
@@ -28,6 +27,12 @@ from fairq.engine.classad.vectors import ERROR_VECTOR, UNDEFINED_VECTOR, Array, 
 
 _SMALL_BATCH: Final = 200_000
 """Nodes to evaluate between two looks at the meter where the budget is used up already."""
+
+_LARGEST_BATCH: Final = 1024
+"""Rows that are evaluated at once under guard, at most."""
+
+_APART: Final = 16
+"""So many expressions without a bound are told apart before the rest is taken together."""
 
 _ATTRIBUTE: Final = re.compile(r"(?:MY\.)?(\w+)")
 
@@ -98,19 +103,28 @@ class _Metered:
 
     def by_risk(self, rows: Rows | None, n: int) -> Vector:
         """Evaluate apart what has no bound, so that the expressions of one slot do no harm to the others."""
-        parts: list[tuple[Rows | None, Vector]] = []
-        risky: list[tuple[Rows, tuple[str, ...], Culprit]] = []
+        classes = list(self._classes(rows, n))
         calm: list[Rows] = []
+        risky: list[tuple[Rows, tuple[str, ...], Culprit]] = []
         most = 1.0
-        for places, expressions in self._classes(rows, n):
+        # Halves of the classes that have a bound together need not be looked at one by one.
+        waiting = [(0, len(classes))]
+        while waiting:
+            first, end = waiting.pop()
+            places = np.concatenate([places for places, _ in classes[first:end]])
             some = places if rows is None else rows[places]
             costs = Costs(PartiesOfRows(self._parties, some))
             nodes = costs.nodes(self._expression.node, self._side)
             if nodes <= UNGUARDED:
                 calm.append(places)
                 most = max(most, nodes)
-            else:
+            elif end - first == 1 or len(risky) >= _APART:
+                expressions = classes[first][1] if end - first == 1 else ()
                 risky.append((places, expressions, self._blamed(costs.culprit, int(some[0]))))
+            else:
+                middle = (first + end) // 2
+                waiting += [(middle, end), (first, middle)]
+        parts: list[tuple[Rows | None, Vector]] = []
         if calm:
             places = np.sort(np.concatenate(calm))
             parts.append((places, self.in_batches(places if rows is None else rows[places], len(places), most)))
@@ -137,15 +151,33 @@ class _Metered:
     def _under_guard(self, rows: Rows, expressions: tuple[str, ...], culprit: Culprit) -> Vector:
         budget, key = self._budget, self._key(expressions)
         left, limit = budget.left(key)
-        whole = Whole(self._expression, self._side, self._parties, rows, len(rows))
-        guarded = apart.run(whole.values, left, budget)
-        budget.charge(key, guarded.seconds - free_seconds(len(whole)))
-        if guarded.ending is not Ending.DONE:
+        guarded = apart.run(lambda: self._growing_batches(rows), left, budget)
+        values = [value for batch in guarded.results for value in batch]
+        is_done = guarded.ending is Ending.DONE
+        budget.charge(key, guarded.seconds - (free_seconds(len(rows)) if is_done else 0.0))
+        if not is_done:
             if guarded.ending in apart.LIMITS:
                 limit = apart.LIMITS[guarded.ending]
                 budget.condemn(key, limit)
-            budget.record(culprit, limit, guarded.seconds, whole.rows_beyond(len(guarded.results)))
-        return whole.vector(guarded.results)
+            budget.record(culprit, limit, guarded.seconds, len(rows) - len(values))
+            values += [(ERROR, False)] * (len(rows) - len(values))
+        opaque = {place for place, (_, is_opaque) in enumerate(values) if is_opaque}
+        return from_values([value for value, _ in values], self._parties.columns.pool, opaque)
+
+    def _growing_batches(self, rows: Rows) -> Iterator[list[tuple[Any, bool]]]:
+        """Yield the values of one row, of the next two, and so on: little is lost of what does not come to its end.
+
+        Each is a Python value, and whether it is of the kind OTHER all the same, as lengths of time are.
+        """
+        pool = self._parties.columns.pool
+        done, size = 0, 1
+        while done < len(rows):
+            some = rows[done : done + size]
+            vector = evaluate_freely(self._expression, self._side, self._parties, some, len(some))
+            kinds = vector.kind_array(len(some)).tolist()
+            yield [(item(vector, place, pool), kind == OTHER) for place, kind in enumerate(kinds)]
+            done += size
+            size = min(2 * size, _LARGEST_BATCH)
 
     def _key(self, expressions: tuple[str, ...]) -> Hashable:
         return self._side, self._expression.text, expressions

@@ -103,10 +103,11 @@ def _of_batch(
             return (_evaluated(expression, batch[place], target, now) for place in risky)
 
         guarded = apart.run(work, left, budget)
-        budget.charge(key, guarded.seconds - free)
+        is_done = guarded.ending is Ending.DONE
+        budget.charge(key, guarded.seconds - (free if is_done else 0.0))
         for place, value in zip(risky, guarded.results, strict=False):
             values[place] = value
-        if guarded.ending is not Ending.DONE:
+        if not is_done:
             errors = len(risky) - len(guarded.results)
             budget.record(culprit, apart.LIMITS.get(guarded.ending, limit), guarded.seconds, errors)
     return values

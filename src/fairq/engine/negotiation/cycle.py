@@ -146,7 +146,6 @@ class NegotiationCycle:
         self._contenders = self._find_contenders(jobs)
         if self._groups is not None:
             self._groups.enrol(self._contenders, jobs)
-        evaluate_for(self._budget, NOBODY)
         self.decision = CycleDecision(
             rules=policy.rules,
             time=now,
@@ -168,8 +167,7 @@ class NegotiationCycle:
             self._groups.negotiate(self.deal, self.decision)
         if self._stopwatch is not None:
             self.decision.time_budgets_used_up = sorted(self._stopwatch.used_up)
-        if self._budget is not None:
-            self.decision.overruns = list(self._budget.overruns)
+        self.decision.overruns = [] if self._budget is None else list(self._budget.overruns)
         self.decision.limits = self.concurrency.figures()
         self.decision.submitters.sort(key=lambda d: (d.effective_priority, d.submitter, d.schedd))
         return self.decision
@@ -219,8 +217,7 @@ class NegotiationCycle:
             machine_rank = self.candidates.machine_rank(slot, lambda: asker(autocluster))
             from_whom = piece.victims[0] if piece is not None and piece.victims else slot
             holder = None if state == NONE else self._holders.running[from_whom]
-            takes_over = state != NONE and piece is None
-            charge = self._accountant.preempt if takes_over else self._accountant.add_match
+            charge = self._accountant.preempt if state != NONE and piece is None else self._accountant.add_match
             charge(contender.name, key, cost, self._now)
             limits.use(cost, state != NONE)
             decision.matched += 1
@@ -365,11 +362,8 @@ class NegotiationCycle:
     def _find_contenders(self, jobs: Jobs) -> list[Contender]:
         order = job_order(jobs.ads)
         policy = self._policy
-        most = policy.global_job_prios
-        admits = None
-        if policy.job_constraint is not None:
-            constraint = JobConstraint(policy.job_constraint, self._now, self._autoclusters.kinds, self._budget)
-            admits = constraint.admits
+        most, constraint, kinds = policy.global_job_prios, policy.job_constraint, self._autoclusters.kinds
+        admits = None if constraint is None else JobConstraint(constraint, self._now, kinds, self._budget).admits
         contenders: list[Contender] = []
         for queue in jobs.queues:
             requests = RequestQueue(

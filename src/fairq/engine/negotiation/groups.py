@@ -13,7 +13,7 @@ import numpy as np
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
-from fairq.engine.classad.budget import Payer, evaluate_for
+from fairq.engine.classad.budget import NOBODY, Payer, evaluate_for
 from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.negotiation.pie import Contender, PieQuota
 from fairq.engine.negotiation.policy import NegotiationPolicy
@@ -120,6 +120,7 @@ class Groups:
             evaluate_for(self._terms.budget, Payer(queue.name, queue.name))
             running = queue.running_weight if weighted else queue.running_jobs
             group.demand += demand.of(queue.idle) + running
+        evaluate_for(self._terms.budget, NOBODY)
         self._size = {name: len({member.name for member in members}) for name, members in self._members.items()}
         if self.tree.regroups and not self._is_flat:
             for group in self.tree.groups[1:]:

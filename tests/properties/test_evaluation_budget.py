@@ -1,0 +1,52 @@
+"""A budget that is not used up changes no value, by whichever way an expression is evaluated."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+from unittest.mock import patch
+
+from hypothesis import given, settings
+from tests.properties.test_columnar import expressions, jobs, slots
+
+from fairq.engine.classad import AdColumns, EvaluationBudget, evaluate_in_ad, evaluate_in_columns, metered, parse
+from fairq.steps.guard import guarded
+
+
+def values(text: str, job: dict[str, Any], pool: list[dict[str, Any]], budget: EvaluationBudget | None) -> list[str]:
+    columns = AdColumns(pool, 1_795_210_080, budget)
+    expression = parse(text)
+    both = (evaluate_in_ad(expression, job, columns), evaluate_in_columns(expression, columns, job))
+    return [f"{type(value).__name__} {value}" for found in both for value in map(found.python, range(len(pool)))]
+
+
+def budget(**more: Any) -> EvaluationBudget:
+    return EvaluationBudget(1000.0, time.process_time, **more)
+
+
+@given(expressions, jobs, slots)
+def test_in_batches(text: str, job: dict[str, Any], pool: list[dict[str, Any]]) -> None:
+    """
+    Slots may be taken one by one.
+    """
+    with patch.object(metered, "BATCH", 1):
+        assert values(text, job, pool, budget()) == values(text, job, pool, None)
+
+
+@given(expressions, jobs, slots)
+def test_by_the_library_alone(text: str, job: dict[str, Any], pool: list[dict[str, Any]]) -> None:
+    """
+    What goes to the guard is evaluated by HTCondor's library, slot by slot.
+    """
+    with patch.object(metered, "UNGUARDED", 0):
+        assert values(text, job, pool, budget()) == values(text, job, pool, None)
+
+
+@settings(max_examples=25)
+@given(expressions, jobs, slots)
+def test_in_another_process(text: str, job: dict[str, Any], pool: list[dict[str, Any]]) -> None:
+    """
+    Values come back from the process that computed them.
+    """
+    with patch.object(metered, "UNGUARDED", 0):
+        assert values(text, job, pool, budget(guard=guarded)) == values(text, job, pool, None)
