@@ -11,13 +11,13 @@ from fairq.dumps.json_form import JsonAds
 from fairq.dumps.long_form import LongAds
 from fairq.dumps.source import Source
 from fairq.errors import ExpressionDepthError, ExpressionError, InvalidAdError, InvalidDumpError
+from fairq.nesting import DEEPEST as _DEEPEST
 from fairq.records import Ad
 
 UNDEFINED = "/Expr(undefined)/"
 
 _FIRST_LINE = re.compile(r"\s*(?:--|#|[^\s=\"{}<]+\s*=)")
 _LARGEST = 2**63 - 1
-_DEEPEST = 100
 
 
 def read_ads(source: Source) -> Iterator[Ad]:
@@ -101,6 +101,8 @@ class Soundness:
             raise self._error(number, f"{name} is nested too deeply", f"{_DEEPEST} levels are the most")
         elif isinstance(value, Mapping):
             for inner, part in value.items():
+                if not inner or "\0" in inner:
+                    raise self._error(number, f"an attribute inside {name} has no name", "give it one, or take it out")
                 self._check(f"{name}.{inner}", part, number, levels - 1)
         elif isinstance(value, list):
             for part in value:

@@ -149,6 +149,8 @@ def write(ads: Iterable[Ad], stream: IO[str], describe: Callable[[Ad], str]) -> 
                 raise _unwritable(f"{name} of {describe(ad)}", "a line break")
             if not text.isascii() and SURROGATE.search(text):
                 raise _unwritable(f"{name} of {describe(ad)}", "a byte that is not UTF-8")
+            if "\0" in text:
+                raise _unwritable(f"{name} of {describe(ad)}", "a zero byte, or something that HTCondor cannot read")
             stream.write(f"{name} = {text}\n")
         stream.write("\n")
     if ad is None:
@@ -185,5 +187,8 @@ def _by_library(value: Any) -> str:
     classad2 = library()
     # The library tells an expression from a text by the escaped slashes.
     text = json.dumps({"Value": value}).replace("/", "\\/")
-    ad = classad2.parseOne(text, classad2.ParserType.JSON)
+    try:
+        ad = classad2.parseOne(text, classad2.ParserType.JSON)
+    except ValueError:
+        return "\0"  # whoever writes this refuses it
     return str(ad.printOld()).removesuffix("\n").partition(" = ")[2]

@@ -23,7 +23,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +38,7 @@ _QUEUE = frozenset(
 )  # fmt: skip
 _FAILED = "ERROR"
 _LARGEST = 2**53
+_MOST_JOBS = 1_000_000
 
 
 @dataclass(slots=True)
@@ -131,14 +132,17 @@ class _Reader:
             self._object(found["share_corrections"], "share_corrections") if "share_corrections" in found else None,
         )
 
-    def _csv(self, text: str) -> Iterable[dict[str, Any]]:
-        reader = csv.DictReader(io.StringIO(text))
-        known = [name for name in reader.fieldnames or () if name in _QUEUE]
-        if "Owner" not in known:
-            raise self._wrong(
-                "line 1", "it is neither JSON nor CSV with the columns of task queues", "name them as TQId,Owner,..."
-            )
-        return ({name: row[name] for name in known if row[name]} for row in reader)
+    def _csv(self, text: str) -> Iterator[dict[str, Any]]:
+        reader = csv.DictReader(io.StringIO(text, newline=""))
+        try:
+            known = [name for name in reader.fieldnames or () if name in _QUEUE]
+            if "Owner" not in known:
+                problem = "it is neither JSON nor CSV with the columns of task queues"
+                raise self._wrong("line 1", problem, "name them as TQId,Owner,...")
+            for row in reader:
+                yield {name: row[name] for name in known if row[name]}
+        except csv.Error as error:
+            raise self._wrong(f"line {reader.line_num}", f"not CSV: {error}", "write the file anew") from None
 
     def _queues(self, found: Iterable[Any], place: str, first: int) -> list[DumpedQueue]:
         queues = []
@@ -174,6 +178,9 @@ class _Reader:
             queue.count = len(queue.members)
         elif given.get("Jobs") is not None:
             queue.count = self._integer(given["Jobs"], f"{where}.Jobs")
+            if queue.count > _MOST_JOBS:
+                problem = f"{queue.count} jobs without numbers; at most {_MOST_JOBS} are read"
+                raise self._wrong(f"{where}.Jobs", problem, "correct the number, or list the jobs")
         if given.get("AveragePriority") is not None:
             queue.average = self._real(given["AveragePriority"], f"{where}.AveragePriority")
         return queue

@@ -17,6 +17,7 @@ from fairq.errors import (
     UnknownSettingError,
 )
 from fairq.inputs import read_text_once
+from fairq.nesting import deeper_than
 from fairq.settings import names, share_blocks
 from fairq.settings.key import Key
 from fairq.settings.keys import GROUP_KEYS, LIMIT_KEY, SECTIONS, SINGLE
@@ -252,24 +253,9 @@ def parse_document(text: str, file: Path) -> dict[str, Any]:
         raise too_deep from None
     except ValueError:
         raise SettingsFileError(file=file, problem="it holds a number of thousands of digits") from None
-    if _is_deep(document):
+    if deeper_than(document, DEEPEST):
         raise too_deep
     return document
-
-
-def _is_deep(document: dict[str, Any]) -> bool:
-    """Say whether *document* has more than DEEPEST levels."""
-    level: list[Any] = [document]
-    for _ in range(DEEPEST):
-        level = [
-            part
-            for value in level
-            for part in (value.values() if isinstance(value, dict) else value)
-            if isinstance(part, (dict, list))
-        ]
-        if not level:
-            return False
-    return True
 
 
 def _group_problem(name: str) -> str:

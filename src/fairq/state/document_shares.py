@@ -41,9 +41,28 @@ def check(found: dict[str, Any], slot_ids: set[int], require: Require, once: Onc
         require(pilot.slot_id in slot_ids, f"pilot_slots[{number}].slot_id", f"there is no slot {pilot.slot_id}")
     once("task_queues", (queue.number for queue in found["task_queues"]))
     once("task_queues", ((rows.dumps(queue.identity), queue.part) for queue in found["task_queues"]))
+    for number, queue in enumerate(found["task_queues"]):
+        problem = _identity_problem(queue.identity)
+        require(problem is None, f"task_queues[{number}].identity", problem or "")
     once("share_groups", (group.name for group in found["share_groups"]))
     once("usage_reports", ((one.owner_group, one.time_span, one.entity) for one in found["usage_reports"]))
     once("matching_delays", ((one.site, one.attribute, one.value) for one in found["matching_delays"]))
+
+
+def _identity_problem(identity: dict[str, Any]) -> str | None:
+    """Return what is wrong with what identifies a task queue: texts, numbers and lists of texts by name."""
+    for name in ("Owner", "OwnerGroup"):
+        if not isinstance(identity.get(name), str):
+            return f"{name} must be a string"
+    for name, value in identity.items():
+        if isinstance(value, list):
+            if not all(isinstance(item, str) for item in value):
+                return f"{name} must be a list of strings"
+        elif isinstance(value, bool) or not isinstance(value, (str, int)) or (
+            isinstance(value, str) and name not in ("Owner", "OwnerGroup")
+        ):
+            return f"{name} must be a number or a list of strings"
+    return None
 
 
 def store(state: State, found: dict[str, Any]) -> None:

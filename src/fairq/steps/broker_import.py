@@ -14,6 +14,7 @@ from fairq.brokerdata.column import Kind
 from fairq.brokerdata.values import UnfitError, value_of
 from fairq.dumps.source import opened
 from fairq.dumps.table import NAME, Repeated, read_table
+from fairq.nesting import DEEPEST, deeper_than
 from fairq.records import Actor, Change
 from fairq.state import broker_data, history
 from fairq.state.broker_data import Row
@@ -62,6 +63,8 @@ def read_records(kind: Kind, name: str, check: Check) -> Found:
             try:
                 if not isinstance(record, dict):
                     raise UnfitError("not an object")
+                if deeper_than(record, DEEPEST):
+                    raise UnfitError(f"nested too deeply; {DEEPEST} levels are the most")
                 if isinstance(record, Repeated):
                     raise UnfitError(f"{record.again[0][0]} stands there twice")
                 row, given, remarks = check(kind, record)

@@ -8,8 +8,12 @@ from typing import Any
 
 from fairq.dumps.source import Source, opened
 from fairq.errors import InvalidDumpError
+from fairq.nesting import DEEPEST, deeper_than
 from fairq.state import document, jobs, slots, submitters
 from fairq.state.connection import in_memory, writing
+
+_OWN_LEVELS = 5
+"""Levels of the document above the values of ads."""
 
 
 def import_document(path: Path, name: str, *, dry_run: bool = False) -> dict[str, int]:
@@ -50,6 +54,8 @@ def _object(source: Source) -> dict[str, Any]:
         raise problem("it is nested too deeply") from None
     except ValueError:
         raise problem("a number in it has too many digits") from None
+    if deeper_than(whole, DEEPEST + _OWN_LEVELS):
+        raise problem("it is nested too deeply")
     if not isinstance(whole, dict):
         raise problem("not a state document, which is one object")
     return whole

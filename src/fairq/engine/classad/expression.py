@@ -11,10 +11,12 @@ from typing import Any
 from fairq.engine.classad.grammar import Unreadable, read
 from fairq.engine.classad.kinds import UNDEFINED, Absent
 from fairq.engine.classad.lexer import wrapped_integer
-from fairq.engine.classad.library import EXPR_OPEN, expression_text, is_unicode, library, tree
+from fairq.engine.classad.library import EXPR_OPEN, expression_text, has_name, is_unicode, library, tree, writable
 from fairq.engine.classad.nodes import Call, ListOf, Literal, NestedAd, Node, children, depth
 from fairq.engine.classad.unparse import unparse
 from fairq.errors import ExpressionDepthError, ExpressionError
+from fairq.nesting import DEEPEST as DEEPEST_VALUE
+from fairq.nesting import deeper_than
 
 SHOWN = 100  # characters of a wrong expression that a message repeats
 DEPTH = 150  # deeper trees are left to the library, which gives up at 400 levels
@@ -130,7 +132,16 @@ def constant_size(value: Any) -> int | None:
 
 
 def literal_node(value: Any) -> Node:
-    """Return the tree of a value in JSON form; raises Unreadable for what only the library reads."""
+    """Return the tree of a value in JSON form.
+
+    Raises Unreadable for what only the library reads, and for what is nested too deeply.
+    """
+    if deeper_than(value, DEEPEST_VALUE):
+        raise Unreadable(0, uncertain=True)
+    return _literal_node(value)
+
+
+def _literal_node(value: Any) -> Node:
     text = expression_text(value)
     if text is not None:
         inner = parse(text).node
@@ -140,11 +151,11 @@ def literal_node(value: Any) -> Node:
     if value is None:
         return Literal(UNDEFINED)
     if isinstance(value, bool | float | str | Absent):
-        return Literal(value)
+        return Literal(writable(value) if isinstance(value, str) else value)
     if isinstance(value, int):
         return Literal(wrapped_integer(value))
     if isinstance(value, list | tuple):
-        return ListOf(tuple(literal_node(item) for item in value))
+        return ListOf(tuple(_literal_node(item) for item in value))
     if isinstance(value, Mapping):
-        return NestedAd(tuple((name, literal_node(part)) for name, part in value.items()))
+        return NestedAd(tuple((name, _literal_node(part)) for name, part in value.items() if has_name(name)))
     raise ExpressionError(text=repr(value), near=repr(value)[:20])

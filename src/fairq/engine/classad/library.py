@@ -10,11 +10,13 @@ from typing import Any
 
 from fairq.engine.classad.kinds import ERROR, UNDEFINED
 from fairq.engine.classad.lexer import wrapped_integer
+from fairq.nesting import DEEPEST
 
 EXPR_OPEN = "/Expr("
 EXPR_CLOSE = ")/"
 
 _NOT_UNICODE = re.compile("[\ud800-\udfff]")
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
 @lru_cache(maxsize=1)
@@ -41,32 +43,55 @@ def tree(text: str) -> Any:
     return library().ExprTree(text + "\n")
 
 
-def to_library(value: Any) -> Any:  # noqa: PLR0911 - one per case
-    """Return an ad's JSON-form value as what the library's ads accept."""
+def to_library(value: Any) -> Any:
+    """Return an ad's JSON-form value as what the library's ads accept; what is nested too deeply is the error value."""
+    return _to_library(value, DEEPEST)
+
+
+def _to_library(value: Any, levels: int) -> Any:  # noqa: PLR0911 - one per case
     text = expression_text(value)
     if text is not None:
-        return tree(text)
+        return readable_tree(text)
     if value is None or value is UNDEFINED:
         return library().Value.Undefined
     if value is ERROR:
         return library().Value.Error
     if isinstance(value, list | tuple):
-        return [to_library(item) for item in value]
+        return [_to_library(item, levels - 1) for item in value] if levels else library().Value.Error
     if isinstance(value, Mapping):
-        return to_ad(value)
+        return _to_ad(value, levels - 1) if levels else library().Value.Error
     if isinstance(value, str):
-        # The library crashes on bytes that are not UTF-8, which Python holds as lone surrogates.
-        return value if value.isascii() else _NOT_UNICODE.sub("\ufffd", value)
+        return writable(value)
     return wrapped_integer(value) if type(value) is int else value
 
 
 def to_ad(ad: Mapping[str, Any]) -> Any:
     """Return a library ad with the attributes of *ad*."""
+    return _to_ad(ad, DEEPEST)
+
+
+def _to_ad(ad: Mapping[str, Any], levels: int) -> Any:
     result = library().ClassAd()
     for name, value in ad.items():
         if has_name(name):
-            result[name] = to_library(value)
+            result[name] = _to_library(value, levels)
     return result
+
+
+def readable_tree(text: str) -> Any:
+    """Return *text* parsed by the library; what it cannot read is the error value, as in records nobody has checked."""
+    try:
+        return tree(text)
+    except (library()._class_ad.ClassAdException, ValueError):
+        return library().Value.Error
+
+
+def writable(text: str) -> str:
+    """Return *text* without what the library crashes on or cuts off: U+FFFD stands for each such character.
+
+    That is a zero character, and a byte that is not UTF-8, which Python holds as a lone surrogate.
+    """
+    return _UNWRITABLE.sub("\ufffd", text) if "\0" in text or not text.isascii() else text
 
 
 def has_name(name: str) -> bool:

@@ -13,12 +13,21 @@ from fairq.engine.classad.clock import at_time, reads_clock
 from fairq.engine.classad.costs import UNGUARDED, Costs
 from fairq.engine.classad.expression import Expression, expression_of, parse
 from fairq.engine.classad.kinds import ERROR, UNDEFINED
-from fairq.engine.classad.library import evaluate_tree, expression_text, has_name, library, to_library, tree
+from fairq.engine.classad.library import (
+    evaluate_tree,
+    expression_text,
+    has_name,
+    library,
+    readable_tree,
+    to_library,
+    tree,
+)
 from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.pair import Pair
 from fairq.engine.classad.references import closure
 from fairq.engine.classad.scopes import CURRENT_TIME, Side
 from fairq.engine.classad.unparse import unparse
+from fairq.errors import ExpressionError
 
 _TOGETHER: Final = 1000
 
@@ -153,7 +162,7 @@ def library_ad(ad: Mapping[str, Any], now: int | None, reads_time: bool) -> Any:
             continue
         text = expression_text(value)
         if text is not None:
-            result[name] = tree(timed_text(text, now))
+            result[name] = _timed_tree(text, now)
         elif isinstance(value, list | Mapping) and (node := expression_of(value).node) and reads_clock(node):
             result[name] = tree(unparse(at_time(node, now)))
         else:
@@ -161,6 +170,13 @@ def library_ad(ad: Mapping[str, Any], now: int | None, reads_time: bool) -> Any:
     if reads_time and not any(name.lower() == CURRENT_TIME for name in ad):
         result[CURRENT_TIME] = to_library(UNDEFINED if now is None else now)
     return result
+
+
+def _timed_tree(text: str, now: int | None) -> Any:
+    try:
+        return readable_tree(timed_text(text, now))
+    except ExpressionError:
+        return library().Value.Error
 
 
 @lru_cache(maxsize=20_000)
