@@ -283,3 +283,14 @@ class TestDrafts:
                 _ = 1 / 0
         copies = [path.name for path in older.parent.iterdir() if path != older]
         assert copies == [f"state.db.schema{len(MIGRATIONS)}"]
+
+    def test_a_directory_that_may_be_written_but_not_listed_will_do(self, private: Path, tmp_path: Path) -> None:
+        place = tmp_path / "blind"
+        place.mkdir()
+        place.chmod(0o300)
+        try:
+            files.write(place / "file", b"whole")
+            connection.backup(private, place / "copy.db")
+        finally:
+            place.chmod(0o700)
+        assert sorted(path.name for path in place.iterdir()) == ["copy.db", "file"]

@@ -57,9 +57,11 @@ def user_name(number: int) -> str:
 
 
 def sweep(directory: Path) -> None:
-    """Remove the drafts of killed processes of this user: those that nobody has locked."""
-    with os.scandir(directory) as entries:
-        found = [Path(entry.path) for entry in entries if _DRAFT.fullmatch(entry.name)]
+    """Remove the drafts of killed processes of this user, those that nobody has locked, as far as they can be seen."""
+    try:
+        found = [place for place in directory.iterdir() if _DRAFT.fullmatch(place.name)]
+    except OSError:
+        return
     for place in found:
         with suppress(OSError):
             descriptor = os.open(place, _DIRECTORY)
@@ -159,8 +161,11 @@ def is_at(descriptor: int, path: Path) -> bool:
 
 
 def to_disk(directory: Path) -> None:
-    """Wait until the names in *directory* are on the disk."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    """Wait until the names in *directory* are on the disk; one that may not be read is left to the system."""
+    try:
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except PermissionError:
+        return
     try:
         os.fsync(descriptor)
     finally:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import resource
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.processes.live import NOW, start
+from tests.processes.test_state_filesystems import without_rights
+
+from fairq.cli.app import main
 
 Run = Callable[..., Any]
 
@@ -81,19 +87,30 @@ def test_an_impossible_state_is_named_not_its_settings(run: Run, tmp_path: Path,
         assert ".toml" not in ended.err
 
 
-def test_a_directory_that_may_not_be_entered_is_the_states_fault(tmp_path: Path) -> None:
-    closed = tmp_path / "closed"
-    closed.mkdir(0)
-    line = [sys.executable, "-P", "-m", "fairq", "--state", str(closed / "state.db")]
-    if os.geteuid() == 0:
-        line = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *line]
-    trial = subprocess.run([*line, "--version"], capture_output=True, check=False)
-    if trial.returncode:
-        pytest.skip("nobody may run this Python")
-    for words in (["negotiate"], ["queue"], ["finish", "1.0"], ["userprio", "--delete", "a@x"]):
-        ended = subprocess.run([*line, *words], capture_output=True, text=True, check=False, env={"PATH": "/bin"})
-        assert (ended.returncode, ended.stderr.count("\n")) == (8, 1), ended.stderr
-        assert ended.stderr.startswith(f"fairq: no permission to reach the state file {closed}/state.db: ")
+def test_a_directory_that_may_not_be_entered_is_the_states_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = (["negotiate"], ["queue"], ["finish", "1.0"], ["userprio", "--delete", "a@x"])
+
+    def outcomes(state: Path) -> str:
+        told = []
+        for words in lines:
+            with contextlib.redirect_stderr(io.StringIO()) as stream:
+                told.append(f"{main(['--state', str(state), *words])} {stream.getvalue()}")
+        return "".join(told)
+
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory).chmod(0o755)
+        for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS"):
+            monkeypatch.setenv(name, directory)
+        closed = Path(directory, "closed")
+        closed.mkdir()
+        state = closed / "state.db"
+        outcomes(state)  # all that a command imports is there before the rights to read it are gone
+        closed.chmod(0)
+        told = without_rights(outcomes, state)
+        closed.chmod(0o700)
+    reason = "Permission denied; correct its owner or mode, or name another file with --state"
+    line = f"8 fairq: no permission to reach the state file {state}: {reason}\n"
+    assert told == line * len(lines)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +120,6 @@ def test_a_directory_that_may_not_be_entered_is_the_states_fault(tmp_path: Path)
         "submit many.sub",
         "state backup copy.db",
         "export --output pool.json",
-        "export --slots --long --output /dev/stdout",
         "config import many.conf",
     ],
 )
@@ -127,14 +143,10 @@ def test_a_full_disk_changes_nothing_and_is_told_in_one_line(run: Run, tmp_path:
         text=True,
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64 * 1024, 64 * 1024)),
-        env={**os.environ, "TMPDIR": str(tmp_path)},
     )
-    if "/dev/stdout" in line:  # little enough to be kept in memory
-        assert ended.returncode == 0
-    else:
-        assert ended.returncode in (3, 10, 11, 13, 50), ended.stderr
-        assert ended.stderr.count("\n") == 1
-        assert "internal" not in ended.stderr
+    assert ended.returncode in (3, 10, 11, 13, 50), ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert "internal" not in ended.stderr
     # Under such a limit not even what is in the file already can be restored at once: the next command does it.
     assert run("--state", state, "state", "check").code == 0
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

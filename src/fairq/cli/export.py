@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, cast
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from fairq.steps.export import Subject
 
 app = App()
-
-_IN_MEMORY = 16 * 1024**2
-"""Bytes of output that are collected in memory; what is more goes to an unnamed temporary file."""
 
 
 @app.command(
@@ -85,8 +81,7 @@ def export(
 def _target(name: str | None, state: Path) -> Iterator[IO[str]]:
     """Open where to write to, which is never *state* itself; a file takes its place only once it is complete."""
     if name is None or name == "-":
-        with _spooled(sys.stdout) as spool:
-            yield spool
+        yield sys.stdout
         return
     if not name:
         raise UsageError(message="--output is empty; give a file, or - for stdout")
@@ -98,8 +93,8 @@ def _target(name: str | None, state: Path) -> Iterator[IO[str]]:
             )
         # Not the target: where the link /dev/stdout leads to may be a pipe, which has no path.
         if Path(name).exists() and not Path(name).is_file():
-            with Path(name).open("w", encoding="utf-8") as stream, _spooled(stream) as spool:
-                yield spool
+            with Path(name).open("w", encoding="utf-8") as stream:
+                yield stream
             return
         with files.replacing(target, _mode(state)) as draft:
             text = io.TextIOWrapper(draft, encoding="utf-8")
@@ -110,28 +105,6 @@ def _target(name: str | None, state: Path) -> Iterator[IO[str]]:
         raise UnwritableExportError(
             target=name, reason=reason[0].lower() + reason[1:], cure="name another file with --output"
         ) from None
-
-
-@contextlib.contextmanager
-def _spooled(stream: IO[str]) -> Iterator[IO[str]]:
-    """Collect what is written, without a name on the disk if it is much, and hand it on to *stream* at the end.
-
-    A reader of *stream* may be slow, as a pager is, and nobody can write to the state while it is read.
-    """
-    from tempfile import SpooledTemporaryFile, gettempdir
-
-    with SpooledTemporaryFile(_IN_MEMORY) as spool:
-        text = io.TextIOWrapper(cast(IO[bytes], spool), encoding="utf-8", errors="surrogatepass", newline="")
-        try:
-            yield text
-            text.seek(0)
-        except OSError as failure:
-            raise UnwritableExportError(
-                target=f"a temporary file in {gettempdir()}",
-                reason=failure.strerror or failure,
-                cure="free some space, or name another directory with TMPDIR",
-            ) from None
-        shutil.copyfileobj(text, stream)
 
 
 def _mode(state: Path) -> int:

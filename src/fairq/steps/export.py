@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Literal
 
 from fairq.dumps import json_form, long_form
 from fairq.dumps.accounting import accounting_ad
-from fairq.records import Ad, JobStatus
+from fairq.records import Ad, Claim, JobRange, JobStatus, SlotRecord
 from fairq.state import claims, jobs, meta, submitters
 from fairq.state.connection import State, reading
 from fairq.steps.claimed_ads import with_claim
@@ -26,24 +26,26 @@ def export_dump(path: Path, subject: Subject, stream: IO[str], *, long: bool, no
     """
     with reading(path) as state:
         ads = _ads(state, subject, now)
-        if long:
-            long_form.write(ads, stream, _described)
-        else:
-            json_form.write(ads, stream)
+    # The state is closed: a reader of the stream may be slow, as a pager is, and nobody could write meanwhile.
+    if long:
+        long_form.write(ads, stream, _described)
+    else:
+        json_form.write(ads, stream)
 
 
 def _ads(state: State, subject: Subject, now: int) -> Iterable[Ad]:
+    """Load what the ads are made of; they are made one by one when they are asked for."""
     if subject == "slots":
-        return _slot_ads(state, now)
+        return _slot_ads(load_slots(state), {claim.slot_id: claim for claim in claims.load_all(state)}, now)
     if subject == "jobs":
-        return _job_ads(state)
+        ranges = jobs.select(state)
+        return _job_ads(ranges, jobs.ads(state, {job.ad_id for job in ranges}))
     last_update = int(meta.get(state, "last_update") or 0)
     return (accounting_ad(record, last_update) for record in submitters.load_all(state))
 
 
-def _slot_ads(state: State, now: int) -> Iterator[Ad]:
-    held = {claim.slot_id: claim for claim in claims.load_all(state)}
-    for slot in load_slots(state):
+def _slot_ads(pool: Sequence[SlotRecord], held: Mapping[int, Claim], now: int) -> Iterator[Ad]:
+    for slot in pool:
         ad = slot.ad
         claim = held.get(slot.id)
         if claim is not None:
@@ -55,9 +57,7 @@ def _slot_ads(state: State, now: int) -> Iterator[Ad]:
         yield ad
 
 
-def _job_ads(state: State) -> Iterator[Ad]:
-    ranges = jobs.select(state)
-    shared = jobs.ads(state, {job.ad_id for job in ranges})
+def _job_ads(ranges: Sequence[JobRange], shared: Mapping[int, Ad]) -> Iterator[Ad]:
     for job in ranges:
         for proc in range(job.first_proc, job.last_proc + 1):
             ad = job.ad_of(shared[job.ad_id], proc)
