@@ -190,6 +190,23 @@ def test_a_pool_of_queues_shares_out_its_share(rules, count, data, share):
                 assert own == pytest.approx(share / len(set(owners)))
 
 
+JOBS = st.lists(st.floats(0.01, 1000), min_size=1, max_size=5)
+
+
+@given(st.lists(JOBS, min_size=1, max_size=8), st.integers(1000, 100_000), st.booleans())
+def test_by_the_schema_the_queues_of_a_pool_add_up_to_its_share_and_part_it_by_their_sums(jobs, share, sharing):
+    """Also where queues differ in sites alone, whatever the UserPriorities above 0, unless one is at the floor."""
+    queues = [
+        TaskQueue(number, Requirements("ann", "g", 360, sites=(f"S{number}",)), len(given), sum(given))
+        for number, given in enumerate(jobs)
+    ]
+    found = recalculate(queues, registry(Group("g", share, job_sharing=sharing)), DOCUMENTED).priorities
+    total = sum(map(sum, jobs))
+    expected = [max(share * sum(given) / total, FLOOR) for given in jobs]
+    assert found.tolist() == pytest.approx(expected)
+    assert found.sum() == pytest.approx(share, rel=1e-4)
+
+
 @given(QUEUES, st.randoms(use_true_random=False))
 def test_the_order_of_queues_does_not_matter(drawn, shuffle):
     queues = task_queues(drawn)

@@ -12,7 +12,7 @@ from fairq.settings import load
 from fairq.settings.key import DIRAC
 from fairq.settings.keys import KEYS
 from fairq.settings.share_points import CORRECTIONS_STARTED
-from fairq.steps.share_policy import POINTS, preset, share_rules
+from fairq.steps.share_policy import POINTS, preset, read_groups, share_rules
 
 KEYS_OF_POINTS = {key.name: key for key in KEYS if key.section == "shares" and key.point}
 
@@ -50,3 +50,13 @@ def test_every_rule_point_can_be_switched_alone(point: str, tmp_path: Path) -> N
         assert share_rules(settings) == preset(rules, **{point: value})
         for other in DIRAC.choices:
             assert share_rules(settings, other) == preset(other, **{point: value})
+
+
+@pytest.mark.parametrize("spelling", ["JobSharing", "JOB_SHARING"])
+def test_what_the_settings_say_of_job_sharing_wins_over_the_import(spelling: str, tmp_path: Path) -> None:
+    file = tmp_path / "fairq.toml"
+    file.write_text("[shares.groups.a]\njob_sharing = false\n[shares.groups.b]\njob_sharing = true\n")
+    imported = {"a": {"Properties": f"X, {spelling}"}, "b": {}}
+    for rules in DIRAC.choices:
+        groups = read_groups(load(file, None, {}), imported, preset(rules))
+        assert (groups["a"].job_sharing, groups["b"].job_sharing) == (False, True)

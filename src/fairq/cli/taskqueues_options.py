@@ -54,7 +54,7 @@ Tag = Annotated[
 ]
 RequiredTag = Annotated[
     list[str] | None,
-    typer.Option("--required-tag", metavar="TAG", help="Only jobs with this tag; repeatable."),
+    typer.Option("--required-tag", metavar="TAG", help="Offer this tag and take only jobs with it; repeatable."),
 ]
 Group = Annotated[
     list[str] | None, typer.Option("--group", metavar="GROUP", help="Only jobs of this group; repeatable.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from fairq.engine.shares.cpu_time import read_segments
-from fairq.engine.shares.groups import JOB_SHARING, read_group
+from fairq.engine.shares.groups import JOB_SHARING, SCHEMA_JOB_SHARING, read_group
 from fairq.engine.shares.model import Group
 from fairq.engine.shares.options import names
 from fairq.engine.shares.rules import Rules
@@ -123,7 +123,7 @@ def _over(imported: Mapping[str, Any], configured: Mapping[str, Any]) -> dict[st
         share = configured["job_share"]
         options["JobShare"] = _whole_if_it_is(float(share))
     if "job_sharing" in configured:
-        others = [name for name in names(options.get("Properties")) if name != JOB_SHARING]
+        others = [name for name in names(options.get("Properties")) if name not in (JOB_SHARING, SCHEMA_JOB_SHARING)]
         options["Properties"] = [*others, JOB_SHARING] if configured["job_sharing"] else others
     if "allow_background_tqs" in configured:
         options["AllowBackgroundTQs"] = configured["allow_background_tqs"]

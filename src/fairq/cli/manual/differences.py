@@ -27,9 +27,7 @@ def differences_page() -> str:
     parts = [HEAD]
     for scheme, title in SCHEMES:
         points = [key for key in KEYS if key.point and key.scheme == scheme]
-        parts.append(
-            f"## {title}\n\n`{scheme.rules}` = `documented` or `{scheme.real}` decides {len(points)} points.\n"
-        )
+        parts.append(f"## {title}\n\n`{scheme.rules}` decides {len(points)} points: `documented` or `{scheme.real}`.\n")
         parts += ["\n".join(_point(key, scheme)) + "\n" for key in points]
     return "\n".join(parts)
 
@@ -41,5 +39,7 @@ def _point(key: Key, scheme: Scheme) -> Iterator[str]:
         text, source, program, function = key.difference
         yield f"- Text: {text} ({source})"
         yield f"- Program: {program} (`{function}`)"
-    documented, real = (key.unset if value is None else shown_value(value) for value in (key.default, key.real))
+    documented, real = (
+        key.unset if value is None and key.unset else shown_value(value) for value in (key.default, key.real)
+    )
     yield f"- Value: `{documented}` with `documented`, `{real}` with `{scheme.real}`"
