@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tests.broker_rules import PANDA
 from tests.golden.compare import differences
 
 from fairq.engine.brokerage.columns import Columns
@@ -15,7 +16,6 @@ from fairq.engine.brokerage.estimates.units import is_per_event, output_bytes, w
 from fairq.engine.brokerage.estimates.walltime import job_seconds
 from fairq.engine.brokerage.model import Queue
 from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.rules import PANDA
 from fairq.engine.brokerage.tasks import Chunk, Dataset, File, Task, parse_rules
 from fairq.engine.brokerage.world import World
 
@@ -105,7 +105,7 @@ def walltime(_: str, given: Any, wanted: Any) -> list[str]:
 
 def is_express(_: str, given: Any, wanted: Any) -> list[str]:
     task = Task(processing_type=given["processingType"], current_priority=given["currentPriority"])
-    return differences(Question(task, Chunk(), Columns(World(), ())).is_express, wanted)
+    return differences(Question(task, Chunk(), Columns(World(), ()), PANDA).is_express, wanted)
 
 
 def use_direct_io(_: str, given: Any, wanted: Any) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tests.broker_rules import PANDA
 from tests.golden.compare import differences
 
 from fairq.engine.brokerage.architecture import read_architecture
@@ -17,7 +18,6 @@ from fairq.engine.brokerage.network_weight import (
     network_weight,
     throughput_weight,
 )
-from fairq.engine.brokerage.rules import PANDA
 from fairq.engine.brokerage.versions import satisfies
 
 METRICS = {

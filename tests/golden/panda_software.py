@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.broker_rules import PANDA
 from tests.golden.compare import differences
 from tests.golden.panda_software_world import SoftwareWorld
 
 from fairq.engine.brokerage.architecture import read_architecture
 from fairq.engine.brokerage.platforms import resolve_platform
-from fairq.engine.brokerage.rules import PANDA
 from fairq.engine.brokerage.software import Needs, judge, level_factor
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.broker_rules import DOCUMENTED
 from tests.golden.cases import cases_in
 from tests.golden.panda import DATA
 from tests.golden.panda_timeouts import run_timeouts
-
-from fairq.engine.brokerage.rules import DOCUMENTED
 
 CASES = {case.name: case.record for case in cases_in(DATA)}
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.broker_rules import RULES
 from tests.properties.brokerage_worlds import asked, with_one_more
 
 from fairq.engine.brokerage.analysis.flow import SECOND_PASS, analysis_plan, broker_analysis
 from fairq.engine.brokerage.outcome import Outcome
 from fairq.engine.brokerage.production.flow import broker_production, production_plan
-from fairq.engine.brokerage.rules import RULES
 from fairq.engine.brokerage.run import columns_of
 from fairq.engine.brokerage.tasks import Chunk, Task
 from fairq.engine.brokerage.world import World

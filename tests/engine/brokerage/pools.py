@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from tests.broker_rules import DOCUMENTED
+
 from fairq.engine.brokerage.model import Pilots, Queue, Relation, Storage
 from fairq.engine.brokerage.outcome import Outcome, Verdict
 from fairq.engine.brokerage.plan import Plan
 from fairq.engine.brokerage.production.flow import broker_production, production_plan
-from fairq.engine.brokerage.rules import DOCUMENTED, Rules
+from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.run import columns_of
 from fairq.engine.brokerage.tasks import Chunk, Dataset, File, Task
 from fairq.engine.brokerage.world import World

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.pools import NOW, QUEUE, chunk, pool, queue
 from tests.engine.brokerage.pools import task as production_task
 
@@ -15,7 +16,7 @@ from fairq.engine.brokerage.config import Config
 from fairq.engine.brokerage.model import Pilots, Queue, Relation, Slots, Storage
 from fairq.engine.brokerage.number_of_jobs import number_of_jobs
 from fairq.engine.brokerage.outcome import Outcome
-from fairq.engine.brokerage.rules import DOCUMENTED, PANDA, Rules
+from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.run import columns_of
 from fairq.engine.brokerage.tasks import Chunk, Dataset, File, Task
 from fairq.engine.brokerage.world import Failures, Quota, UserJobs, UserTotals, World

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.broker_rules import PANDA
 from tests.engine.brokerage.pools import NOW, ask, at, chunk, names, pool, queue, reason, task, verdict
 
 from fairq.engine.brokerage.config import Config
 from fairq.engine.brokerage.model import LinkMetric, Pilots, Relation, ResourceType, Slots, Storage
-from fairq.engine.brokerage.rules import PANDA
 from fairq.engine.brokerage.tasks import Chunk, Dataset, File
 
 DOWN = {"write_wan": "OFF"}

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.plain_production import plain_production
 from tests.engine.brokerage.pools import NOW, PLAN, ask, chunk, pool, queue, task
 
 from fairq.engine.brokerage.model import LinkMetric, Pilots, Queue, Relation, Slots, Storage
 from fairq.engine.brokerage.outcome import Outcome
 from fairq.engine.brokerage.production.flow import broker_production
-from fairq.engine.brokerage.rules import DOCUMENTED, PANDA, Rules
+from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.sieve import UNDECIDED
 from fairq.engine.brokerage.tasks import Chunk, Task
 from fairq.engine.brokerage.world import World

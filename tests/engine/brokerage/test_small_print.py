@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.broker_rules import PANDA
 from tests.engine.brokerage.pools import QUEUE, ask, at, chunk, pool, queue, reason, task
 from tests.engine.brokerage.test_analysis import ask as ask_analysis
 from tests.engine.brokerage.test_analysis import names, reasons, users_pool
@@ -16,7 +17,6 @@ from fairq.engine.brokerage.estimates.atom import effective_events, smallest_job
 from fairq.engine.brokerage.estimates.scratch import analysis_scratch, reads_directly
 from fairq.engine.brokerage.model import Relation, Storage
 from fairq.engine.brokerage.platforms import resolve_platform
-from fairq.engine.brokerage.rules import PANDA
 from fairq.engine.brokerage.tasks import Chunk, Dataset, File, Task, parse_rules
 
 

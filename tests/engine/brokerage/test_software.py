@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.broker_rules import DOCUMENTED, PANDA
 
 from fairq.engine.brokerage.architecture import read_architecture
-from fairq.engine.brokerage.rules import DOCUMENTED, PANDA, Rules
+from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.software import AUTO_RELEASES, judge
 from fairq.engine.brokerage.software_needs import production_needs
 from fairq.engine.brokerage.tasks import Task

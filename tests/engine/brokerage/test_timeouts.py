@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.cleaner import decided, job, row_of
 
 from fairq.engine.brokerage.job import STATES
-from fairq.engine.brokerage.rules import DOCUMENTED, PANDA
 from fairq.engine.brokerage.timeout_table import ORDER, TABLE
 
 HOUR, DAY = 1.0, 24.0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.brokerage.columns import Columns
 from fairq.engine.brokerage.config import Config
-from fairq.engine.brokerage.rules import DOCUMENTED, Rules
+from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.tasks import Activity, Chunk, Task
 from fairq.engine.brokerage.world import World
 
@@ -62,7 +62,7 @@ class Question:
         task: Task,
         chunk: Chunk,
         columns: Columns,
-        rules: Rules = DOCUMENTED,
+        rules: Rules,
         activity: Activity | None = None,
         local: bool = False,
     ) -> None:

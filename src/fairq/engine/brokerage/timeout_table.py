@@ -130,7 +130,7 @@ def _is_long_event_service(of: Situation) -> bool:
 def _transfer_limit(of: Situation) -> float:
     is_high = of.job.priority >= 800 and not of.job.of_user
     own = of.queue.transfer_days_high if is_high else of.queue.transfer_days_low
-    if own is not None and own > 0 and of.policy.rules.name != "panda":
+    if own is not None and own > 0 and of.policy.rules.transfer_days_of_queue:
         return own * DAY
     return (2 if is_high else 6) * DAY
 

@@ -42,7 +42,7 @@ from fairq.engine.brokerage.pending import retry_after
 from fairq.engine.brokerage.plan import Plan
 from fairq.engine.brokerage.plugin import Filter, Rows, Weight
 from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.rules import DOCUMENTED, Rules
+from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.sieve import UNDECIDED, Sieve, StageCount
 from fairq.engine.brokerage.tasks import ANALYSIS, Chunk, Task
 from fairq.engine.brokerage.weighing import weigh, weighing_of
@@ -92,7 +92,7 @@ def analysis_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weight]
     return Plan(ANALYSIS, filters, weights, STOPS)
 
 
-def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules = DOCUMENTED) -> Outcome:
+def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules) -> Outcome:
     """Return where jobs of *task* for *chunk* may go, and why not to the other queues.
 
     What is said of a queue is what the last pass found. Datasets without files are no input.

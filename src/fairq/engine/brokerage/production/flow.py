@@ -46,7 +46,7 @@ from fairq.engine.brokerage.production.walltime import Walltime
 from fairq.engine.brokerage.production.weights import WEIGHTS as FACTORS
 from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.queue_kinds import takes_jumbo_jobs
-from fairq.engine.brokerage.rules import DOCUMENTED, Rules
+from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.sieve import Sieve
 from fairq.engine.brokerage.tasks import PRODUCTION, Chunk, Task
 from fairq.engine.brokerage.weighing import weigh, weighing_of
@@ -104,7 +104,7 @@ def production_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weigh
     return Plan(PRODUCTION, filters, weights, STOPS)
 
 
-def broker_production(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules = DOCUMENTED) -> Outcome:
+def broker_production(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules) -> Outcome:
     """Return where jobs of *task* for *chunk* may go, and why not to the other queues."""
     question = Question(task, chunk, columns, rules, PRODUCTION)
     assign_given_queues(question)
