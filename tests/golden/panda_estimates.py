@@ -63,7 +63,8 @@ def job_min_ram(_: str, given: Any, wanted: Any) -> list[str]:
 
 def disk_units(_: str, given: Any, wanted: Any) -> list[str]:
     count, unit = given["count"], given["unit"]
-    return differences({"work_bytes": work_bytes(count, unit), "out_bytes": output_bytes(count, unit)}, wanted)
+    found = {"work_bytes": work_bytes(count, unit, PANDA.scratch_margin), "out_bytes": output_bytes(count, unit)}
+    return differences(found, wanted)
 
 
 def out_disk_unit(_: str, given: Any, wanted: Any) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tests.broker_rules import DOCUMENTED
+from tests.broker_rules import DOCUMENTED, PANDA
 
 from fairq.engine.brokerage.model import Pilots, Queue, Relation, Storage
 from fairq.engine.brokerage.outcome import Outcome, Verdict
@@ -90,6 +90,13 @@ def ask(
 ) -> Outcome:
     """Return what the production brokerage says."""
     return broker_production(asked, data or chunk(), columns_of(world), plan, rules)
+
+
+def ask_code(
+    world: World, asked: Task = TASK, data: Chunk | None = None, rules: Rules = PANDA, plan: Plan = PLAN
+) -> Outcome:
+    """Return what the production brokerage says under the rules of PanDA's code."""
+    return ask(world, asked, data, rules, plan)
 
 
 def verdict(outcome: Outcome, name: str) -> Verdict:

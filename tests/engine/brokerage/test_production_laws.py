@@ -51,7 +51,7 @@ queues = st.builds(
     mintime=mostly(0, 100),
     corepower=mostly(10, 0),
     pledgedcpu=st.sampled_from([-1, 0, 100]),
-    fairsharepolicy=mostly("", "type=any:0%", "priority>400:0"),
+    fairsharepolicy=mostly("", "type=any:0%", "priority>400:0", "type=evgensimul:100%"),
     jobseed=mostly("all", "std", "es"),
     catchall=mostly("", "use_only_local_data", "useJumboJobs"),
 )
@@ -182,7 +182,7 @@ def test_columns_say_what_queue_by_queue_rules_say(world: World, asked: Task, da
     outcome = ask(world, asked, data, rules)
     if outcome.stopped_by:
         return
-    out, weights = plain_production(world, asked, data, rules)
+    out, weights = plain_production(world, asked, data, page=rules is DOCUMENTED)
     for one in outcome.verdicts():
         if one.weight is None:
             assert out.get(one.queue) == one.reason, one

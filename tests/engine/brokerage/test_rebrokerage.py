@@ -114,8 +114,8 @@ def test_a_set_goes_back_12_hours_after_it_was_activated():
 
 @pytest.mark.parametrize("state", ["defined", "assigned"])
 def test_a_set_that_was_never_activated_counts_from_its_creation(state):
-    assert row_of(users(state, age=12.1)) == "user_rebrokerage"
-    assert row_of(users(state, age=11.9)) is None
+    assert row_of(users(state, age=12.1), rules=PANDA) == "user_rebrokerage"
+    assert row_of(users(state, age=11.9), rules=PANDA) is None
 
 
 def test_the_whole_set_goes_back():

@@ -1,4 +1,4 @@
-"""Weights, caps and the choice of candidates in production."""
+"""Weights, caps and the choice of candidates in PanDA's production code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 from tests.broker_rules import PANDA
-from tests.engine.brokerage.pools import ask, at, chunk, names, pool, queue, reason, task, verdict
+from tests.engine.brokerage.pools import ask_code as ask
+from tests.engine.brokerage.pools import at, chunk, names, pool, queue, reason, task, verdict
 
 from fairq.engine.brokerage.config import Config
 from fairq.engine.brokerage.model import Pilots, Slots

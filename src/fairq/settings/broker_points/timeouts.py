@@ -41,4 +41,28 @@ TIMEOUTS = (
             "Two constants hold: 2 and 6 days.",
             "datasetManager, transfer timeout",
         )),
+    point("timeouts_of_state", True, False,
+        "Count each timeout from when the job entered the state, for the named states alone.",
+        Difference(
+            "Each rule names its states.",
+            "Timeout Rules",
+            "Ages count from creation or modification, and some rules hold for groups of states.",
+            "add_main.main and Watcher.run",
+        )),
+    point("timeouts_of_all", True, False,
+        "Apply timeouts to the jobs of every label.",
+        Difference(
+            "The rules name states and priorities alone.",
+            "Timeout Rules",
+            "Some hold for managed jobs, some not for merges and jobs that must stay.",
+            "add_main.main",
+        )),
+    point("extra_timeouts", False, True,
+        "Apply PanDA's own timeouts that its page does not have.",
+        Difference(
+            "Seven days and more are limits of throttled and running jobs alone.",
+            "Timeout Rules",
+            "Old jobs in early states, event service and users' jobs have further limits.",
+            "add_main.main and Watcher.run",
+        )),
 )  # fmt: skip

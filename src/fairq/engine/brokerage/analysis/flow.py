@@ -106,12 +106,13 @@ def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rule
         outcome.stopped_by, outcome.status, outcome.stop_details = stop.tag, stop.status, stop.details
         sieve.decided[:] = plan.stop_number(stop.tag)
     else:
-        found = _pass(sieve, outcome)
-        if not found and has_second_pass(question):
+        passed = _pass(sieve, outcome)
+        again = not passed or (rules.problems_open_second_pass and not len(sieve.left))
+        if again and has_second_pass(question):
             sieve = Sieve(_second(question), plan)
             outcome.question, outcome.decided = sieve.question, sieve.decided
-            found = _pass(sieve, outcome)
-        if found:
+            _pass(sieve, outcome)
+        if len(sieve.left):
             _choose(sieve, outcome)
         elif sieve.question.notes.get("fatal"):
             outcome.status = "fatal"
@@ -134,9 +135,10 @@ def _second(first: Question) -> Question:
 
 
 def _pass(sieve: Sieve, outcome: Outcome) -> bool:
+    """Return whether a queue passes the checks of persistent issues."""
     found = sieve.run(outcome.plan.before)
     if found and (sieve.temporary != UNDECIDED).any():
-        found = sieve.settle_temporary()
+        sieve.settle_temporary()
     count = sieve.stages[0]
     name = FIRST_PASS if sieve.question.local else SECOND_PASS
     outcome.stages.append(StageCount(name, count.rows_before, count.rows_after, count.units_before, count.units_after))
