@@ -43,8 +43,8 @@ def test_it_tells_what_stands_there_what_that_means_and_what_to_write(lint: Run)
     ended = lint()
     assert (ended.code, ended.err) == (1, "")
     assert ended.out.splitlines() == [
-        "A fairsharepolicy 'type=evgen:100%': whoever no part is about is accepted, so 'type=evgen:100%' excludes "
-        "nobody; end it with an any:0, as type=evgen:100%,type=any:0%",
+        "A fairsharepolicy 'type=evgen:100%': PanDA accepts whoever no part is about, so 'type=evgen:100%' excludes "
+        "nobody there; end it with an any:0, as type=evgen:100%,type=any:0%",
         "B minrss '4000 to 2000': no job needs at least minrss and at most maxrss; swap minrss and maxrss, or mend one "
         "of them",
     ]

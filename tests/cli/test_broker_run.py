@@ -56,11 +56,12 @@ class TestOutcome:
         assert found[1]["cycle"] == found[2]["cycle"] == 1
 
     @pytest.mark.parametrize(("priority", "minutes"), [(500, 60), (900, 30), (950, 10)])
-    def test_a_high_priority_is_tried_again_sooner(
+    def test_a_high_priority_is_tried_again_sooner_by_the_code(
         self, broker: Run, run: Run, state: Path, tmp_path: Path, priority: int, minutes: int
     ) -> None:
         fill(run, state, tmp_path, tasks=[TASK | {"jediTaskID": 2, "ramCount": 900_000, "taskPriority": priority}])
-        assert decided(broker, 2)[2]["RetryTime"] == NOW + 60 * minutes
+        assert decided(broker, 2, "--dry-run", "--rules", "panda")[2]["RetryTime"] == NOW + 60 * minutes
+        assert decided(broker, 2)[2]["RetryTime"] == NOW + 3600
 
     def test_a_task_that_fails_for_a_week_is_exhausted(self, broker: Run) -> None:
         decided(broker)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tests.broker_rules import PANDA
 from tests.golden.compare import differences
 from tests.golden.panda_scenario import chunk_of, task_of, world_of
 
 from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS, analysis_plan, broker_analysis
 from fairq.engine.brokerage.outcome import Outcome, Verdict
-from fairq.engine.brokerage.rules import PANDA
 from fairq.engine.brokerage.run import columns_of
 from fairq.engine.brokerage.weighing import FINAL_STAGE as FINAL
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tests.broker_rules import PANDA
 from tests.golden.compare import differences
 
 from fairq.engine.brokerage.columns import Columns
@@ -15,7 +16,6 @@ from fairq.engine.brokerage.estimates.units import is_per_event, output_bytes, w
 from fairq.engine.brokerage.estimates.walltime import job_seconds
 from fairq.engine.brokerage.model import Queue
 from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.rules import PANDA
 from fairq.engine.brokerage.tasks import Chunk, Dataset, File, Task, parse_rules
 from fairq.engine.brokerage.world import World
 
@@ -63,7 +63,8 @@ def job_min_ram(_: str, given: Any, wanted: Any) -> list[str]:
 
 def disk_units(_: str, given: Any, wanted: Any) -> list[str]:
     count, unit = given["count"], given["unit"]
-    return differences({"work_bytes": work_bytes(count, unit), "out_bytes": output_bytes(count, unit)}, wanted)
+    found = {"work_bytes": work_bytes(count, unit, PANDA.scratch_margin), "out_bytes": output_bytes(count, unit)}
+    return differences(found, wanted)
 
 
 def out_disk_unit(_: str, given: Any, wanted: Any) -> list[str]:
@@ -105,7 +106,7 @@ def walltime(_: str, given: Any, wanted: Any) -> list[str]:
 
 def is_express(_: str, given: Any, wanted: Any) -> list[str]:
     task = Task(processing_type=given["processingType"], current_priority=given["currentPriority"])
-    return differences(Question(task, Chunk(), Columns(World(), ())).is_express, wanted)
+    return differences(Question(task, Chunk(), Columns(World(), ()), PANDA).is_express, wanted)
 
 
 def use_direct_io(_: str, given: Any, wanted: Any) -> list[str]:

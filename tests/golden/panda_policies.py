@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tests.broker_rules import PANDA
 from tests.golden.compare import differences
 
 from fairq.engine.brokerage.architecture import read_architecture
 from fairq.engine.brokerage.config import Config
-from fairq.engine.brokerage.fairshare_policy import Asker, has_zero_share, process_group
+from fairq.engine.brokerage.fairshare_policy import Asker, Reading, has_zero_share, process_group
 from fairq.engine.brokerage.network_weight import (
     CLOSENESS_KEY,
     QUEUED_KEY,
@@ -17,8 +18,9 @@ from fairq.engine.brokerage.network_weight import (
     network_weight,
     throughput_weight,
 )
-from fairq.engine.brokerage.rules import PANDA
 from fairq.engine.brokerage.versions import satisfies
+
+HOW = Reading(PANDA.unnamed_have_no_share, PANDA.evgensimul, PANDA.tests_have_shares)
 
 METRICS = {
     CLOSENESS_KEY: "closeness",
@@ -35,7 +37,7 @@ def zero_share(_: str, given: Any, wanted: Any) -> list[str]:
         given["currentPriority"],
         given["merging"],
     )
-    return differences(has_zero_share(given["fairsharepolicy"], asker), wanted)
+    return differences(has_zero_share(given["fairsharepolicy"], asker, HOW), wanted)
 
 
 def group(_: str, given: Any, wanted: Any) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from tests.broker_rules import PANDA
 from tests.golden.compare import differences
 from tests.golden.panda_scenario import chunk_of, task_of, world_of
 
@@ -15,7 +16,6 @@ from fairq.engine.brokerage.production.flow import broker_production, production
 from fairq.engine.brokerage.production.listing import GIVEN
 from fairq.engine.brokerage.production.nucleus import satellite_of
 from fairq.engine.brokerage.production.weights import Network
-from fairq.engine.brokerage.rules import PANDA
 from fairq.engine.brokerage.run import columns_of
 from fairq.engine.brokerage.weighing import FINAL_STAGE as FINAL
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.broker_rules import PANDA
 from tests.golden.compare import differences
 from tests.golden.panda_software_world import SoftwareWorld
 
 from fairq.engine.brokerage.architecture import read_architecture
 from fairq.engine.brokerage.platforms import resolve_platform
-from fairq.engine.brokerage.rules import PANDA
-from fairq.engine.brokerage.software import Needs, judge, level_factor
+from fairq.engine.brokerage.software import Needs, Reading, judge, level_factor
 
 
 def sw_check(world: SoftwareWorld, given: Any, wanted: Any) -> list[str]:
@@ -37,7 +37,7 @@ def sw_check(world: SoftwareWorld, given: Any, wanted: Any) -> list[str]:
             world.sw_map.get(name),
             world.gpus.get(name, ()),
             world.sw_map.get("ALL"),
-            use_gpu_lists=PANDA.gpu_lists,
+            how=Reading.of(PANDA),
         ).verdict
         for name in queues
     }

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tests.broker_rules import PANDA
+
 from fairq.engine.brokerage.fast_rebrokerage import fast_rebrokerage
 from fairq.engine.brokerage.job import Job, JobQueue
-from fairq.engine.brokerage.rules import PANDA, Rules
+from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.timeout_policy import TimeoutPolicy
 from fairq.engine.brokerage.timeout_table import FAST
 from fairq.engine.brokerage.timeouts import Timeout, timeouts

@@ -9,13 +9,13 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.broker_rules import RULES
 
 from fairq.brokerdata.column import Kind
 from fairq.brokerdata.figures import PILOTS
 from fairq.brokerdata.machines import SOFTWARE
 from fairq.brokerdata.places import QUEUES, STORAGES
 from fairq.brokerdata.work import TASKS
-from fairq.engine.brokerage.rules import RULES
 from fairq.records import Actor
 from fairq.settings import load
 from fairq.state.connection import reading

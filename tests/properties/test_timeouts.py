@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.broker_rules import RULES
 
 from fairq.engine.brokerage.job import ENDED, STATES, Job, JobQueue
-from fairq.engine.brokerage.rules import RULES
 from fairq.engine.brokerage.timeout_policy import TimeoutPolicy
 from fairq.engine.brokerage.timeout_table import ORDER
 from fairq.engine.brokerage.timeouts import Timeout, timeouts

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.broker_rules import PANDA
 from tests.golden.cases import cases_in
 from tests.golden.panda import DATA
 from tests.golden.panda_analysis import PLAN as ANALYSIS
@@ -17,7 +18,6 @@ from tests.golden.panda_scenario import HOUR, NOW, chunk_of, task_of, world_of
 from fairq.brokerdata.kinds import STORED
 from fairq.engine.brokerage.analysis.flow import broker_analysis
 from fairq.engine.brokerage.production.flow import broker_production
-from fairq.engine.brokerage.rules import PANDA
 from fairq.engine.brokerage.run import columns_of
 from fairq.state import broker_data
 from fairq.state.connection import writing

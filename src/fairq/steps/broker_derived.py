@@ -35,14 +35,17 @@ def pseudo_queues(path: Path) -> list[Record]:
     ]
 
 
-def nuclei(path: Path) -> list[Record]:
-    """Return the nuclei: sites with that role, with their queues and where output goes."""
+def nuclei(path: Path, *, every: bool) -> list[Record]:
+    """Return the nuclei: sites with that role, with their queues and where output goes.
+
+    *every*: queues of every kind count (``broker.every_queue``), not only those for production that have a cloud.
+    """
     with reading(path) as state:
         columns = columns_of(_world(state))
     sites = sorted({queue.site for queue in columns.queues if queue.role == ROLE})
     found = []
     for site in sites:
-        one = nucleus(columns, site)
+        one = nucleus(columns, site, every=every)
         members = [queue.unit for queue, is_member in zip(columns.queues, one.members, strict=True) if is_member]
         sharing = [queue.unit for queue, shares in zip(columns.queues, one.sharing, strict=True) if shares]
         output = one.output

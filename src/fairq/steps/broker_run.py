@@ -259,7 +259,8 @@ def nothing_left(counts: Mapping[str, int], stages: Sequence[StageCount]) -> str
 
 def reasons_of(plan: Plan) -> list[list[Any]]:
     """Return the numbered reasons of a flow as a run's document has them."""
-    return [[entry.stage, entry.reason.tag, entry.reason.meaning, entry.reason.hard] for entry in plan.reasons]
+    reasons = [(entry.stage, entry.reason) for entry in plan.reasons]
+    return [[stage, reason.tag, reason.meaning, not reason.is_temporary] for stage, reason in reasons]
 
 
 def stage_order(plan: Plan) -> list[str]:

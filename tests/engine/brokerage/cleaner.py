@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.broker_rules import DOCUMENTED
+
 from fairq.engine.brokerage.job import Job, JobQueue
-from fairq.engine.brokerage.rules import DOCUMENTED, Rules
+from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.timeout_policy import TimeoutPolicy
 from fairq.engine.brokerage.timeouts import Timeout, timeouts
 

@@ -1,24 +1,16 @@
-"""The production flow queue by queue in plain Python, without columns: what the engine is held against.
+"""The production flow queue by queue in plain Python: what the engine is held against.
 
-It follows reference panda 3 and 4 line by line for everything that the pools of the laws hold.
+It imports records of data and none of the engine's rules: each rule is written down here a second time, for what the
+pools of the laws hold. *page* is what PanDA's page says, otherwise its code (docs/panda.md).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
-from fairq.engine.brokerage.catchall import Flags, read_flags
-from fairq.engine.brokerage.endpoints import Endpoints, endpoints
-from fairq.engine.brokerage.estimates.atom import smallest_job
-from fairq.engine.brokerage.estimates.memory import job_memory, stated_memory
-from fairq.engine.brokerage.estimates.scratch import available_scratch, production_scratch, reads_directly
-from fairq.engine.brokerage.estimates.walltime import is_time_unknown, job_work, minimum_work, work_within
-from fairq.engine.brokerage.fairshare_policy import Asker, has_zero_share, process_group
-from fairq.engine.brokerage.model import Queue
-from fairq.engine.brokerage.network_weight import network_weight
-from fairq.engine.brokerage.pseudo_queues import candidates_of
-from fairq.engine.brokerage.rules import Rules
+from fairq.engine.brokerage.model import Queue, Storage
 from fairq.engine.brokerage.tasks import Chunk, Task
 from fairq.engine.brokerage.world import World
 
@@ -26,62 +18,83 @@ MIB = 2**20
 Answer = tuple[str, bool] | None
 """A reason and whether it is final; None passes."""
 
+KINDS = (("SCORE", 1, 1, None, 2000), ("SCORE_HIMEM", 1, 1, 2001, None), ("MCORE", 2, None, None, 2000),
+         ("MCORE_HIMEM", 2, None, 2001, None))  # fmt: skip
+STEPS = ((200, 2.0), (100, 1.9), (75, 1.8), (50, 1.6), (20, 1.5), (10, 1.3), (2, 1.2), (1, 1.1))
+
+
+def split(queue: Queue) -> Iterator[Queue]:
+    """Yield what is a candidate in the place of *queue*."""
+    if queue.capability != "ucore":
+        yield queue
+        return
+    slot = max(1, queue.corecount)
+    for name, fewest, most, least_ram, most_ram in KINDS:
+        if slot < fewest:
+            continue
+        cores = max(min(slot, most or slot), fewest)
+        below, above = (queue.minrss or 0), queue.maxrss
+        low = max(below * cores / slot, cores * least_ram - cores + 1 if least_ram else below)
+        tops = [] if above is None else [above * cores / slot]
+        tops += [cores * most_ram] if most_ram else [] if above is None else [above]
+        yield replace(queue, name=f"{queue.name}/{name}", unified=queue.name, resource_type=name, corecount=cores,
+                      minrss=low, maxrss=min(tops, default=None))  # fmt: skip
+
 
 class Plain:
     """One task asked to one pool."""
 
-    def __init__(self, world: World, task: Task, chunk: Chunk, rules: Rules) -> None:
-        self.world, self.task, self.chunk, self.rules = world, task, chunk, rules
-        self.queues = {queue.name: queue for queue in candidates_of(world.queues.values(), world.resource_types)}
-        self.atom = smallest_job(task, chunk)
+    def __init__(self, world: World, task: Task, chunk: Chunk, *, page: bool) -> None:
+        self.world, self.task, self.chunk, self.page = world, task, chunk, page
+        self.queues = {one.name: one for queue in world.queues.values() for one in split(queue)}
         self.scout, self.merging = chunk.is_scout, chunk.is_merging
         self.priority = task.current_priority
         self.urgent = self.priority >= 800 or self.scout
         self.high = self.priority >= 900 or self.scout
-        self.express = task.processing_type == "urgent" or self.priority > 1000
-        self.jumbo = task.has_rule("NJ")
-        self.es = bool(task.event_service)
+        self.express = task.processing_type == "urgent" or self.priority > (999 if page else 1000)
+        self.jumbo, self.es = "NJ" in task.rules, bool(task.event_service)
+        self.several = (task.core_count or 0) > 1
+        files = chunk.datasets[0].files if chunk.datasets else ()
+        self.size = max((file.fsize for file in files), default=0.0)
+        self.events = max((file.events or 1 for file in files), default=0)
         self.given: set[str] | None = None
         if task.site:
-            words = task.site.split(",")
-            self.given = {queue.name for queue in self.queues.values() if {queue.name, queue.unit} & set(words)}
+            words = set(task.site.split(","))
+            self.given = {queue.name for queue in self.queues.values() if {queue.name, queue.unit} & words}
         self.single = self.given is not None and len(self.given) <= 1
-        self.members = {q.name for q in self.queues.values() if self.produces(q) and task.nucleus and (
-            q.role == "nucleus" and q.site == task.nucleus)}  # fmt: skip
-        if not self.members:
-            self.members = {q.name for q in self.queues.values() if self.produces(q) and q.site == task.nucleus}
-        first = next((name for name in world.queues if any(self.queues[m].unit == name for m in self.members)), None)
-        self.first = first
-        self.nucleus = self.storage_of(first) if first else Endpoints()
+        # Under the code's rules given queues are spared many checks.
+        self.spared, self.spared_alone = self.given is not None and not page, self.single and not page
+        sites = [q for q in self.queues.values() if task.nucleus and q.site == task.nucleus and self.produces(q)]
+        self.members = {q.name for q in sites if q.role == "nucleus"} or {q.name for q in sites}
+        self.first = next((name for name in world.queues if any(self.queues[m].unit == name for m in self.members)), "")
 
     # what is known of a queue
 
     def produces(self, queue: Queue) -> bool:
-        return bool(queue.cloud) and queue.type in {"production", "unified"}
+        return self.page or (bool(queue.cloud) and queue.type in {"production", "unified"})
 
-    def storage_of(self, unit: str) -> Endpoints:
-        return endpoints(self.world.relations.get(unit, ()), self.world.storages)
-
-    def flags(self, queue: Queue) -> Flags:
-        return read_flags(queue.catchall, queue.params)
+    def storage_of(self, unit: str) -> Storage | None:
+        # A queue of these pools has one endpoint, which it reads from and writes to.
+        relations = self.world.relations.get(unit, ())
+        return next((self.world.storages[one.rse] for one in relations if one.rse in self.world.storages), None)
 
     def jobs(self, queue: Queue, state: str, share: str | None = "MC") -> int:
         shares = self.world.job_stats.get(queue.unit, {})
         return sum(counts.get(state, 0) for name, counts in shares.items() if share in {None, name})
 
     def satellite(self, queue: Queue) -> str:
-        output = self.storage_of(queue.unit).default_write
+        output = self.storage_of(queue.unit)
         return output.site if output else ""
 
     def near(self, queue: Queue) -> bool:
-        output = self.storage_of(queue.unit).default_write
-        reads = {storage.rse for storage in self.nucleus.read}
-        sharing = queue.status == "online" and output is not None and output.rse in reads and self.serves_first(queue)
-        return queue.name in self.members or sharing
+        output, read = self.storage_of(queue.unit), self.storage_of(self.first)
+        if queue.name in self.members:
+            return True
+        shares = output is not None and read is not None and output.rse == read.rse and queue.status == "online"
+        return shares and self.serves_first(queue)
 
     def serves_first(self, queue: Queue) -> bool:
-        firsts = [q for q in self.queues.values() if q.name in self.members and q.unit == self.first]
-        both = any(q.type == "unified" for q in firsts)
+        both = self.world.queues[self.first].type == "unified"
         return self.produces(queue) and (queue.type == "unified" or not both)
 
     def link(self, queue: Queue) -> dict[str, float]:
@@ -96,57 +109,65 @@ class Plain:
     def filters(self) -> Iterator[Callable[[Queue], Answer]]:
         yield self.listed
         if self.given is None:
-            yield lambda q: None if q.status in {"online", "standby"} else ("status", True)
+            open_ones = {"online"} if self.page else {"online", "standby"}
+            yield lambda q: None if q.status in open_ones else ("status", True)
         if self.task.nucleus:
             yield self.by_link
-        if self.urgent and self.given is None:
+        if self.urgent and not self.spared and (self.task.nucleus or not self.page):
             yield self.by_urgency
-        if (self.urgent or self.merging or self.task.has_rule("MO")) and self.given is None:
+        if (self.urgent or self.merging or "MO" in self.task.rules) and not self.spared:
             yield self.by_activity
         yield self.by_share
-        if not self.single and not self.jumbo:
-            yield lambda q: ("jumbo", True) if self.flags(q).use_jumbo_jobs else None
-        if not self.single:
+        if not self.spared_alone and not self.jumbo:
+            yield lambda q: ("jumbo", True) if "useJumboJobs" in q.catchall else None
+        if not self.spared_alone:
             yield self.by_cores
-        if stated_memory(self.task, self.chunk):
-            yield self.by_memory
+        yield self.by_memory
         yield self.by_scratch
         yield self.by_space
         yield self.by_time
-        if not self.single:
+        if not self.spared_alone:
             yield self.by_seed
         yield self.by_transfers
-        if (self.task.rule("TW") or 0) < 0 and not self.merging:
+        if int(self.task.rules.get("TW", 0)) < 0 and not self.merging:
             yield lambda q: None if self.near(q) else ("t1weight", True)
-        if self.given is None:
+        if not self.spared:
             yield self.by_pilots
 
     def listed(self, queue: Queue) -> Answer:
         if self.given is not None:
             return None if queue.name in self.given else ("nonpreassigned", True)
-        return None if self.produces(queue) else ("wrong_type", True)
+        if not self.produces(queue):
+            return "wrong_type", True
+        return ("test_queue", True) if self.page and "test" in queue.unit.lower() else None
 
     def by_link(self, queue: Queue) -> Answer:
         satellite = self.satellite(queue)
         if satellite in {"", self.task.nucleus}:
             return None
         queued = self.link(queue).get("Express_queued" if self.express else "Production Output_queued", 0)
-        return ("link_unusable", False) if queued >= 150 else None
+        full = queued > 150 if self.page else queued >= 150
+        return ("link_unusable", False) if full else None
 
     def by_urgency(self, queue: Queue) -> Answer:
-        if self.rules.urgent_needs_nucleus and self.task.nucleus:
+        if self.page:
             return None if self.near(queue) else ("not_in_nucleus", True)
         return ("opportunistic", True) if queue.pledgedcpu == -1 else None
 
     def by_activity(self, queue: Queue) -> Answer:
         pilots = self.world.pilots.get(queue.unit)
-        waiting = self.jobs(queue, "activated", None) + self.jobs(queue, "starting", None)
+        waiting = self.jobs(queue, "activated", None) + (0 if self.page else self.jobs(queue, "starting", None))
         idle = pilots is not None and pilots.last_start is not None and self.world.now - pilots.last_start > 7200
         return ("inactive", False) if idle and waiting else None
 
     def by_share(self, queue: Queue) -> Answer:
-        asker = Asker(process_group(self.task.processing_type), None, "MC", self.priority, self.merging)
-        return ("zeroshare", True) if has_zero_share(queue.fairsharepolicy, asker) else None
+        none = {
+            "": False,
+            "type=any:0%": True,
+            "priority>400:0": self.merging or self.priority > 400,
+            "type=evgensimul:100%": self.page and self.task.processing_type not in {"evgen", "simul"},
+        }
+        return ("zeroshare", True) if none[queue.fairsharepolicy] else None
 
     def by_cores(self, queue: Queue) -> Answer:
         cores = self.task.core_count
@@ -156,40 +177,61 @@ class Plain:
         return ("cpucore", True) if not several and cores != 0 and queue.corecount > 1 else None
 
     def by_memory(self, queue: Queue) -> Answer:
-        task, stated = self.task, stated_memory(self.task, self.chunk) or 0
-        need = job_memory(stated, queue.corecount, task.ram_unit, task.base_ram_count, merging=self.merging,
-                          base_always=self.rules.base_memory_always)  # fmt: skip
+        task = self.task
+        stated = max(task.ram_count, self.chunk.ram_count or 0) if task.ram_count else self.chunk.ram_count
+        if self.merging:
+            stated = self.chunk.ram_count
+        if not stated:
+            return None
+        per_core = task.ram_unit == "MBPerCore" and not self.merging
+        need = stated * max(1, queue.corecount) if per_core else stated
+        if self.page or per_core:
+            need += task.base_ram_count or 0
+        need = need * 0.9 if self.page else int(need * 0.9)
         if queue.maxrss and need > queue.maxrss:
             return "lowmemory", True
         return ("highmemory", True) if queue.minrss and need and need < queue.minrss else None
 
     def by_scratch(self, queue: Queue) -> Answer:
-        unit = self.world.queues[queue.unit]
-        if self.task.rule("IL") == 2 and not self.merging and not unit.direct_access_lan:
+        unit, only_direct = self.world.queues[queue.unit], self.task.rules.get("IL") == "2" and not self.merging
+        if only_direct and not unit.direct_access_lan:
             return "remoteio", True
-        need = production_scratch(self.task, self.atom)
-        needed = need.direct if reads_directly(self.task, unit, merging=self.merging) else need.copied
-        have = available_scratch(self.task, unit, event_service=self.es)
-        return ("disk", True) if have and needed > have else None
+        need = (500 if self.page else 1500) + (0 if only_direct else self.size / MIB)
+        divided = self.page or not (self.several or self.es)
+        have = unit.maxwdir / max(1, unit.corecount) if divided else unit.maxwdir
+        lacks = need >= have if self.page else need > have
+        return ("disk", True) if have and lacks else None
 
     def by_space(self, queue: Queue) -> Answer:
         storage = self.storage_of(queue.unit)
-        if storage.default_write and storage.default_write.space_usable < 200:
-            return "disk", False
-        return ("read_lan_blacklist", False) if not storage.read else None
+        if storage is None:
+            return "read_lan_blacklist", False
+        lacks = storage.space_free <= 200 if self.page else storage.space_free < 200
+        return ("disk", False) if lacks else None
 
     def by_time(self, queue: Queue) -> Answer:
-        task = self.task
-        work = job_work(task, self.atom, 3 if self.es else 1)
-        fits = work_within(queue.maxtime, task, queue.corecount, queue.corepower)
-        if queue.maxtime and (work or 0) > fits:
+        task, cores, day = self.task, max(1, queue.corecount), 24 * 3600
+        if task.cpu_time_unit:
+            work = None if task.cpu_time is None else task.cpu_time * self.events
+            speed = cores * queue.corepower * (task.cpu_efficiency or 0) / 100
+        else:
+            mib = self.size / MIB if self.size else 1.0
+            work = None if task.walltime is None else task.walltime * (mib if self.events else 0)
+            speed = cores
+        if work is not None and self.es:
+            work /= 3
+        fits = queue.maxtime * speed
+        late = work is not None and (0 < work >= fits if self.page else work > fits)
+        if queue.maxtime and late:
             return "shortwalltime", True
-        day = minimum_work(task, queue.corecount, plain_day=self.rules.plain_minimum_walltime)
-        needs = (self.scout and not self.single) or self.merging or is_time_unknown(task)
-        if needs and fits and fits < day:
+        unknown = not task.cpu_time if task.cpu_time_unit else not task.walltime and not task.walltime_unit
+        needs = (self.scout and not self.spared_alone) or self.merging or (unknown and not self.page)
+        less = 0 < queue.maxtime < day if self.page else 0 < fits < day * 10 * cores
+        if needs and less:
             return ("scout_walltime" if self.scout else "min_walltime"), True
-        wanted = work_within(queue.mintime, task, queue.corecount, queue.corepower)
-        return ("longwalltime", True) if queue.mintime and (work is None or work < wanted) else None
+        if self.page or not queue.mintime:
+            return None
+        return ("longwalltime", True) if work is None or work < queue.mintime * speed else None
 
     def by_seed(self, queue: Queue) -> Answer:
         if not self.es:
@@ -199,46 +241,46 @@ class Plain:
         return ("es_ucore", True) if queue.resource_type and queue.corecount == 1 else None
 
     def by_transfers(self, queue: Queue) -> Answer:
-        if self.near(queue) or self.satellite(queue) in {"", self.task.nucleus}:
+        if not self.page and (self.near(queue) or self.satellite(queue) in {"", self.task.nucleus}):
             return None
         most = max(queue.transferringlimit or 2000, 2 * self.jobs(queue, "running", None))
         return ("transferring", False) if self.jobs(queue, "transferring", None) > most else None
 
     def by_pilots(self, queue: Queue) -> Answer:
         pilots = self.world.pilots.get(queue.unit)
-        if (pilots and pilots.get_job + pilots.update_job) or self.slots(queue) is not None:
+        if pilots and pilots.get_job + pilots.update_job:
             return None
-        return None if self.jumbo and self.flags(queue).use_jumbo_jobs else ("nopilot", False)
+        if not self.page and self.slots(queue) is not None:
+            return None
+        return None if not self.page and self.jumbo and "useJumboJobs" in queue.catchall else ("nopilot", False)
 
     # weight
 
     def running(self, queue: Queue) -> float:
-        real = self.jobs(queue, "running")
+        real, slots = self.jobs(queue, "running"), self.slots(queue)
+        workers = min(20, sum(self.world.workers.get(queue.unit, {}).values()))
+        if self.page:
+            numbers = [real, workers if real < 20 else 0, slots or 0]
+            return max([*numbers, self.jobs(queue, "starting")] if slots == 0 else numbers)
         if self.priority > 150:
             return real
         pilots = self.world.pilots.get(queue.unit)
-        workers = min(20, sum(self.world.workers.get(queue.unit, {}).values()))
         pulls = queue.capability == "ucore" and queue.workflow == "pull_ups"
         if self.given is None and pulls and pilots and pilots.get_job and real < 20 and workers > real:
             real = workers
-        slots = self.slots(queue)
         if slots is None:
             return real
         return real + self.jobs(queue, "starting") if slots == 0 else max(slots // max(1, queue.corecount), real)
 
     def data(self, queue: Queue) -> tuple[float, int]:
-        held: set[str] = set()
+        storage, held = self.storage_of(queue.unit), set[str]()
         for dataset in self.chunk.datasets:
-            whole = (self.task.io_intensity or 0) > 200 and not self.task.has_rule("IS")
-            for storage in self.storage_of(queue.unit).read:
-                places = self.world.replicas.get(dataset.name, {})
-                files = (places[storage.rse] if places.get(storage.rse) is not None else dataset.lfns) if (
-                    storage.rse in places) else frozenset()  # fmt: skip
-                found = (files or frozenset()) & dataset.lfns
-                if found and self.merging:
-                    found = dataset.lfns
-                if not whole or found == dataset.lfns:
-                    held |= found
+            places = self.world.replicas.get(dataset.name, {})
+            if storage is None or storage.rse not in places:
+                continue
+            there = places[storage.rse]
+            found = dataset.lfns if there is None else there & dataset.lfns
+            held |= dataset.lfns if found and self.merging else found
         return sum(self.chunk.sizes[name] for name in held), len(held)
 
     def weight(self, queue: Queue) -> float:
@@ -248,30 +290,40 @@ class Plain:
         if have >= total:
             weight = (self.running(queue) + 1) / waiting
         else:
-            weight = (self.running(queue) + 1) / (waiting + ass) / min(2.0, max(1.0, (ass + 1) / (act + 1)))
+            weight = (self.running(queue) + 1) / (waiting + ass) / self.many(ass, act)
         missing = len(self.chunk.sizes) - files
-        picky = self.flags(queue).use_only_local_data and (int((total - have) / MIB) > 0 or missing > 0)
+        picky = not self.page and "use_only_local_data" in queue.catchall
+        picky = picky and (int((total - have) / MIB) > 0 or missing > 0)
         if total > 0 and not picky:
             weight *= (total + have) / total / (missing / 100 + 1)
         if self.near(queue):
-            weight *= self.near_weight()
-        if self.task.nucleus and self.rules.network_weight_always:
-            key = "Express_queued" if self.express else "Production Output_queued"
-            weight *= network_weight(self.link(queue), is_nucleus=self.satellite(queue) == self.task.nucleus,
-                                     queued_cap=150, queue_importance=0.5, choice=self.rules.throughput,
-                                     queued_key=key).weight  # fmt: skip
+            own = int(self.task.rules.get("TW", 0)) or 1
+            weight *= max(own, 100 if self.high and self.given is None and not self.es and not self.page else 1)
+        if self.task.nucleus and self.page:
+            weight *= self.network(queue)
         return weight
 
-    def near_weight(self) -> float:
-        own = self.task.rule("TW") or (4 if (self.task.io_intensity or 0) > 500 else 1)
-        hundredfold = self.high and self.given is None and not self.es and not self.rules.urgent_needs_nucleus
-        return max(own, 100 if hundredfold else 1)
+    def many(self, assigned: int, activated: int) -> float:
+        if not self.page:
+            return min(2.0, max(1.0, (assigned + 1) / (activated + 1)))
+        if not activated:
+            return 2.0 if assigned else 1.0
+        return min(2.0, max(1.0, assigned / activated))
+
+    def network(self, queue: Queue) -> float:
+        if self.satellite(queue) == self.task.nucleus:
+            return 2.5
+        link = self.link(queue)
+        queued = link.get("Express_queued" if self.express else "Production Output_queued", 0)
+        mbps = link.get("dashb_mbps_1h")
+        speed = 1.3 if mbps is None else next((weight for least, weight in STEPS if mbps > least), 1.0)
+        return 0.5 * (2 - queued / 150 + speed)
 
 
-def plain_production(world: World, task: Task, chunk: Chunk, rules: Rules) -> tuple[dict[str, str], dict[str, float]]:
+def plain_production(world: World, task: Task, chunk: Chunk, *, page: bool) -> tuple[dict[str, str], dict[str, float]]:
     """Return why queues are out before they are weighed, and the weights of the others; input and the check of much
     I/O are left to the caller to avoid."""
-    one = Plain(world, task, chunk, rules)
+    one = Plain(world, task, chunk, page=page)
     left = dict(one.queues)
     out: dict[str, str] = {}
     soon: dict[str, str] = {}

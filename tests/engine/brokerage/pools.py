@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from tests.broker_rules import DOCUMENTED, PANDA
+
 from fairq.engine.brokerage.model import Pilots, Queue, Relation, Storage
 from fairq.engine.brokerage.outcome import Outcome, Verdict
 from fairq.engine.brokerage.plan import Plan
 from fairq.engine.brokerage.production.flow import broker_production, production_plan
-from fairq.engine.brokerage.rules import DOCUMENTED, Rules
+from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.run import columns_of
 from fairq.engine.brokerage.tasks import Chunk, Dataset, File, Task
 from fairq.engine.brokerage.world import World
@@ -88,6 +90,13 @@ def ask(
 ) -> Outcome:
     """Return what the production brokerage says."""
     return broker_production(asked, data or chunk(), columns_of(world), plan, rules)
+
+
+def ask_code(
+    world: World, asked: Task = TASK, data: Chunk | None = None, rules: Rules = PANDA, plan: Plan = PLAN
+) -> Outcome:
+    """Return what the production brokerage says under the rules of PanDA's code."""
+    return ask(world, asked, data, rules, plan)
 
 
 def verdict(outcome: Outcome, name: str) -> Verdict:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.pools import NOW, QUEUE, chunk, pool, queue
 from tests.engine.brokerage.pools import task as production_task
 
@@ -15,10 +16,11 @@ from fairq.engine.brokerage.config import Config
 from fairq.engine.brokerage.model import Pilots, Queue, Relation, Slots, Storage
 from fairq.engine.brokerage.number_of_jobs import number_of_jobs
 from fairq.engine.brokerage.outcome import Outcome
-from fairq.engine.brokerage.rules import DOCUMENTED, PANDA, Rules
+from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.run import columns_of
 from fairq.engine.brokerage.tasks import Chunk, Dataset, File, Task
 from fairq.engine.brokerage.world import Failures, Quota, UserJobs, UserTotals, World
+from fairq.steps.broker_rules import preset
 
 PLAN = analysis_plan()
 SHARE = "User Analysis"
@@ -81,8 +83,10 @@ class TestWeight:
 
     def test_requested_slots_count_as_running_and_none_of_them_adds_starting_jobs(self) -> None:
         slots = (Slots("A", SHARE, "SCORE", 40), Slots("B", SHARE, "SCORE", 0))
-        outcome = ask(users_pool(slots=slots, job_stats=jobs(A={"running": 2}, B={"running": 2, "starting": 5})))
-        assert {one.queue: one.running for one in outcome.candidates} == {"A": 40, "B": 7, "C": 0}
+        world = users_pool(slots=slots, job_stats=jobs(A={"running": 2}, B={"running": 2, "starting": 5}))
+        for rules, of_b in ((DOCUMENTED, 5), (PANDA, 7)):
+            outcome = ask(world, rules)
+            assert {one.queue: one.running for one in outcome.candidates} == {"A": 40, "B": of_b, "C": 0}
 
     def test_the_code_divides_the_jobs_by_class_and_by_what_the_user_may_still_queue(self) -> None:
         """40 jobs of a task of class A: nearly all to the queues of class 1, by twice their running jobs."""
@@ -102,7 +106,7 @@ class TestInput:
         first = ask(users_pool(replicas=where))
         assert (names(first), reasons(first)["B"]) == (["A"], "no_data")
         second = ask(users_pool(queue("A", status="offline"), queue("B"), replicas=where))
-        assert (names(second), reasons(second)["A"]) == (["B"], "status")
+        assert (names(second), reasons(second)["A"]) == (["B", "NUC_Q"], "status")
         assert [stage.stage for stage in second.stages if stage.stage.startswith("LOOP")] == [
             "LOOP with data locality",
             "LOOP without data locality",
@@ -115,15 +119,19 @@ class TestInput:
             queue("A", status="offline"), queue("B"), replicas={"ds": {"A": None}}, storages={"A": storage}
         )
         outcome = ask(world)
-        assert (outcome.status, names(outcome), reasons(outcome)) == ("failed", [], {"A": "status", "B": "no_data"})
+        assert (outcome.status, names(outcome), reasons(outcome)) == ("failed", [], {"A": "status", "B": "blacklist"})
+        outcome = ask(world, preset("documented", second_pass_needs_source=True))
+        assert reasons(outcome) == {"A": "status", "B": "no_data"}
 
-    def test_input_that_is_nowhere_complete_stops_the_task(self) -> None:
+    def test_by_the_code_input_that_is_nowhere_complete_stops_the_task(self) -> None:
         """Of 100 files 80 are there: more than ten are missing and less than 90 % are found."""
         found = frozenset(f"f{number}" for number in range(80))
         world = users_pool(replicas={"ds": {"A": found}})
-        stopped = ask(world, chunk_=chunk(100))
+        code = preset("documented", incomplete_input=True)
+        stopped = ask(world, code, chunk_=chunk(100))
         assert (stopped.status, stopped.stopped_by) == ("failed", "incomplete_input")
-        assert names(ask(world, chunk_=chunk(100), codes={"AI": "1"})) == ["A"]
+        assert names(ask(world, code, chunk_=chunk(100), codes={"AI": "1"})) == ["A"]
+        assert names(ask(world, chunk_=chunk(100))) == ["A"]
 
     def test_datasets_at_different_queues_are_united(self) -> None:
         """No queue has both: those that have one are taken, and the other dataset is moved."""
@@ -139,7 +147,8 @@ class TestInput:
         real = users_pool(queue("A"), queue("V"), replicas={"ds": {"A": None, "X_VP_DISK": None}}, **known)
         assert reasons(ask(real)) == {"A": "", "V": "no_data"}
         moved = users_pool(queue("A", status="offline"), queue("V"), replicas={"ds": {"A": None}}, **known)
-        assert reasons(ask(moved)) == {"A": "status", "V": "avoid_vp"}
+        assert reasons(ask(moved, PANDA)) == {"A": "status", "V": "avoid_vp"}
+        assert reasons(ask(moved)) == {"A": "status", "V": ""}
 
 
 class TestStops:
@@ -169,11 +178,16 @@ class TestStops:
         assert ask(world).status == "assigned"
 
     def test_a_user_over_the_quota_goes_no_further(self) -> None:
-        outcome = ask(users_pool(quotas={"jane": Quota(ok=False)}))
-        assert (outcome.status, outcome.stopped_by) == ("failed", "global_quota")
+        """By the page the task is throttled, which does not age it; being near the quota is no matter."""
+        for rules, status in ((DOCUMENTED, "waiting"), (PANDA, "failed")):
+            outcome = ask(users_pool(quotas={"jane": Quota(ok=False)}), rules)
+            assert (outcome.status, outcome.stopped_by) == (status, "global_quota")
+        near = users_pool(quotas={"jane": Quota(near=True)})
+        assert (ask(near).stopped_by, ask(near, PANDA).stopped_by) == ("", "global_quota_near")
 
     def test_a_task_without_queues_is_tried_again_in_20_minutes_by_the_page_and_60_by_the_code(self) -> None:
-        world = users_pool(queue("A", status="offline"))
+        world = users_pool(queue("A", status="offline"), replicas={"ds": {"A": None}})
+        world = replace(world, queues={"A": world.queues["A"]})
         assert ask(world).retry_after == 20 * 60
         assert ask(world, PANDA).retry_after == 60 * 60
 
@@ -201,22 +215,24 @@ class TestTemporaryProblems:
         outcome = ask(replace(world, user_stats={"A": crowded}), user="jane")
         assert outcome.verdict(outcome.question.columns.rows["A"]).reason == "badsite"
 
-    def test_a_task_that_may_leave_its_input_does_so_if_every_queue_with_it_has_a_problem(self) -> None:
+    def test_by_the_code_a_task_may_leave_its_input_if_every_queue_with_it_has_a_problem(self) -> None:
         there = {SHARE: {"jane": UserJobs(500, 0), "_total": UserJobs(500, 300)}}
         stats = jobs(A={"activated": 500, "running": 300})
         world = users_pool(replicas={"ds": {"A": None}}, user_stats={"A": there}, job_stats=stats)
-        stays, leaves = ask(world, task_priority=1999), ask(world, task_priority=2000)
+        code = preset("documented", problems_open_second_pass=True, locality_suppressed=False)
+        stays, leaves = ask(world, code, task_priority=1999), ask(world, code, task_priority=2000)
         assert (stays.status, names(stays)) == ("failed", [])
-        assert sorted(names(leaves)) == ["B", "C"]
+        assert sorted(names(leaves)) == ["B", "C", "NUC_Q"]
         assert reasons(leaves)["A"] == "badsite"
 
 
 class TestUsersChoice:
-    def test_lists_of_queues_hold_only_with_the_rule_for_them(self) -> None:
+    def test_lists_of_queues_hold_by_the_code_only_with_the_rule_for_them(self) -> None:
         lists = {"includedSite": ["A", "B*"], "excludedSite": "B"}
-        assert reasons(ask(users_pool(), parameters=lists)) == {"A": "", "B": "", "C": ""}
-        chosen = ask(users_pool(), parameters=lists, codes={"LS": "1"})
-        assert reasons(chosen) == {"A": "", "B": "excluded", "C": "notincluded"}
+        assert reasons(ask(users_pool(), PANDA, parameters=lists)) == {"A": "", "B": "", "C": ""}
+        for rules, codes in ((PANDA, {"LS": "1"}), (DOCUMENTED, {})):
+            chosen = ask(users_pool(), rules, parameters=lists, codes=codes)
+            assert reasons(chosen) == {"A": "", "B": "excluded", "C": "notincluded"}
 
     def test_named_queues_may_be_closed_to_the_brokerage(self) -> None:
         world = users_pool(queue("A", status="brokeroff"), queue("B"))
@@ -226,18 +242,20 @@ class TestUsersChoice:
         assert "A" in names(ask(world, parameters={"includedSite": ["A"]}, codes={"LS": "1"}))
 
     def test_a_task_whose_own_queue_is_out_cannot_go_on(self) -> None:
-        """A is offline, others are not, and the task is given A."""
-        outcome = ask(users_pool(queue("A", status="offline"), queue("B")), site="A", chunk_=Chunk())
-        assert outcome.status == "fatal"
+        """The task is given A, which is offline though others are not: it fails by the code; by the page it gets A."""
+        world = users_pool(queue("A", status="offline"), queue("B"))
+        assert ask(world, PANDA, site="A", chunk_=Chunk()).status == "fatal"
+        assert names(ask(world, site="A", chunk_=Chunk())) == ["A"]
 
     def test_storage_may_be_named_in_the_place_of_a_queue(self) -> None:
         assert names(ask(users_pool(relations={"A": (Relation("S"),)}, storages={"S": Storage("S", space_free=999)}),
                          chunk_=Chunk(), site="S")) == ["A"]  # fmt: skip
 
-    def test_queues_in_use_come_first(self) -> None:
+    def test_queues_in_use_come_first_by_the_code(self) -> None:
         stats = jobs(B={"running": 100})
         world = users_pool(job_stats=stats, used_queues={1: frozenset({"C"})})
-        assert names(ask(world)) == ["C", "B", "A"]
+        assert names(ask(world, preset("documented", used_queues_first=True))) == ["C", "B", "A"]
+        assert names(ask(world)) == ["B", "A", "C"]
 
 
 class TestQueues:
@@ -259,9 +277,9 @@ class TestQueues:
         ],
     )
     def test_each_filter_has_its_reason(self, fields: dict[str, Any], reason: str) -> None:
-        """A job of 1500 MB, one file of 1 GiB, a second for each MiB."""
+        """A job of 1500 MB, one file of 1 GiB, a second for each MiB, under the rules of the code."""
         work = {"work_disk_count": 0, "ram_count": 1500, "io_intensity": 100}
-        found = ask(users_pool(queue("A", **fields), queue("B"), replicas=EVERYWHERE), **work)
+        found = ask(users_pool(queue("A", **fields), queue("B"), replicas=EVERYWHERE), PANDA, **work)
         assert reasons(found) == {"A": reason, "B": ""}
 
     def test_pilots_storage_and_quotas_count(self) -> None:
@@ -270,29 +288,31 @@ class TestQueues:
             storages={"C": Storage("C", "C", space_free=199)},
             quotas={"jane": Quota(endpoints_over=frozenset({"A"}))},
         )
-        assert reasons(ask(world)) == {"A": "local_quota", "B": "nopilot", "C": "disk"}
+        assert reasons(ask(world)) == {"A": "", "B": "nopilot", "C": "disk"}
+        assert reasons(ask(world, PANDA)) == {"A": "local_quota", "B": "nopilot", "C": "disk"}
 
     def test_hospital_queues_are_the_last_resort(self) -> None:
         world = users_pool(queue("A_HOSPITAL"), queue("B"), replicas={"ds": {"A_HOSPITAL": None, "B": None}})
-        assert reasons(ask(world)) == {"A_HOSPITAL": "hospital", "B": ""}
+        assert reasons(ask(world, PANDA)) == {"A_HOSPITAL": "hospital", "B": ""}
+        assert reasons(ask(world)) == {"A_HOSPITAL": "", "B": ""}
         alone = replace(world, queues={"A_HOSPITAL": world.queues["A_HOSPITAL"]})
-        assert names(ask(alone)) == ["A_HOSPITAL"]
+        assert names(ask(alone, PANDA)) == ["A_HOSPITAL"]
 
 
 class TestNumberOfJobs:
     def test_files_are_put_together_as_far_as_a_job_holds_them(self) -> None:
         files = chunk(40, 2**20)
-        assert number_of_jobs(user_task(rules={"NF": "1"}), files) == 40
-        assert number_of_jobs(user_task(rules={"NF": "4"}), files) == 10
-        assert number_of_jobs(replace(user_task(), rules={"MF": "3"}), files) == 14
-        assert number_of_jobs(replace(user_task(), rules={}), files) == 1
+        assert number_of_jobs(user_task(rules={"NF": "1"}), files, 300) == 40
+        assert number_of_jobs(user_task(rules={"NF": "4"}), files, 300) == 10
+        assert number_of_jobs(replace(user_task(), rules={"MF": "3"}), files, 300) == 14
+        assert number_of_jobs(replace(user_task(), rules={}), files, 300) == 1
 
     def test_size_limits_a_job(self) -> None:
         """Four files of 4 GiB in jobs of 10 GiB: two each."""
-        assert number_of_jobs(replace(user_task(), rules={"NG": "10"}), chunk(4, 2**32)) == 2
+        assert number_of_jobs(replace(user_task(), rules={"NG": "10"}), chunk(4, 2**32), 300) == 2
 
     def test_no_input_is_not_split(self) -> None:
-        assert number_of_jobs(user_task(), Chunk()) == 0
+        assert number_of_jobs(user_task(), Chunk(), 300) == 0
 
 
 def test_a_task_failing_for_long_may_leave_its_input() -> None:
@@ -304,8 +324,9 @@ def test_a_task_failing_for_long_may_leave_its_input() -> None:
         job_stats=jobs(A={"activated": 500, "running": 300}),
         config=config,
     )
-    assert ask(world, frozen_time=NOW - 47 * 3600).status == "failed"
-    assert ask(world, frozen_time=NOW - 49 * 3600).status == "assigned"
+    code = preset("documented", problems_open_second_pass=True)
+    assert ask(world, code, frozen_time=NOW - 47 * 3600).status == "failed"
+    assert ask(world, code, frozen_time=NOW - 49 * 3600).status == "assigned"
 
 
 def test_a_dataset_without_files_is_no_input() -> None:
@@ -319,14 +340,18 @@ def test_users_jobs_read_by_default_where_only_their_output_goes_elsewhere() -> 
     mixed = (Relation("A"), Relation("S", roles=frozenset({"write_lan"}), scope="analysis"))
     known = {"replicas": {"ds": {"A": None}}, "storages": {"S": Storage("S", "A", space_free=199)}}
     assert reasons(ask(users_pool(relations={"A": mixed}, **known)))["A"] == "disk"
-    plenty = {**known, "storages": {"S": Storage("S", "A", space_free=200)}}
+    plenty = {**known, "storages": {"S": Storage("S", "A", space_free=201)}}
     assert reasons(ask(users_pool(relations={"A": mixed}, **plenty)))["A"] == ""
 
 
 def test_the_parts_of_a_container_may_lie_apart() -> None:
-    """Its name ends with a slash: every queue with a part is taken, and no part need be complete anywhere."""
+    """Its name ends with a slash: every queue with a part counts, and no part need be complete anywhere.
+
+    By the code all of them are taken, by the page the ten best.
+    """
     files = tuple(File(f"f{number}", 2**30) for number in range(30))
     parts = {f"Q{n:02}": frozenset({f"f{n}"}) for n in range(12)}
     world = users_pool(*map(queue, parts), replicas={"user.jane/": parts})
-    outcome = ask(world, chunk_=Chunk((Dataset("user.jane/", files),)))
-    assert sorted(names(outcome)) == sorted(parts)
+    asked = Chunk((Dataset("user.jane/", files),))
+    assert sorted(names(ask(world, PANDA, chunk_=asked))) == sorted(parts)
+    assert len(names(ask(world, chunk_=asked))) == 10

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.pools import chunk, pool, queue
 from tests.engine.brokerage.test_analysis import PLAN, user_task
 
 from fairq.engine.brokerage.analysis.flow import broker_analysis
 from fairq.engine.brokerage.model import Pilots, Queue, Slots, Storage
 from fairq.engine.brokerage.outcome import Outcome
-from fairq.engine.brokerage.rules import DOCUMENTED, PANDA, Rules
+from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.run import columns_of
 from fairq.engine.brokerage.sieve import UNDECIDED
 from fairq.engine.brokerage.tasks import Chunk, Task

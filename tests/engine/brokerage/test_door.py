@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.broker_rules import PANDA
 from tests.engine.brokerage.pools import ask, names, pool, queue, task, verdict
 
 from fairq.engine.brokerage.model import Queue
@@ -79,6 +80,6 @@ def test_fairq_s_own_have_the_shape_that_is_asked_of_others() -> None:
 
 
 def test_stages_that_do_not_apply_have_no_line() -> None:
-    lines = [line.stage for line in ask(pool(queue("Q")), task()).stages]
+    lines = [line.stage for line in ask(pool(queue("Q")), task(), rules=PANDA).stages]
     assert "SW/HW check" not in lines
     assert lines[-2:] == ["temporary problem check", "final check"]

@@ -6,7 +6,7 @@ import pytest
 
 from fairq.engine.brokerage.estimates.atom import Atom, smallest_job
 from fairq.engine.brokerage.estimates.memory import job_memory
-from fairq.engine.brokerage.estimates.scratch import analysis_scratch, production_scratch
+from fairq.engine.brokerage.estimates.scratch import ScratchRules, analysis_scratch, production_scratch
 from fairq.engine.brokerage.estimates.walltime import job_work, minimum_work, work_within
 from fairq.engine.brokerage.number_of_jobs import number_of_jobs
 from fairq.engine.brokerage.tasks import Chunk, Dataset, File, Task
@@ -30,8 +30,8 @@ def test_secondary_files_go_with_the_master_files_in_order() -> None:
     one_each = smallest_job(Task(rules={"NF": "1"}), chunk(1, 10, 2, secondary=(1, 7, 9)))
     assert one_each.input_bytes == 17 * MIB
     assert smallest_job(Task(rules={"NF": "1"}), chunk(1, 10, 2, secondary=(100,))).input_bytes == 110 * MIB
-    assert number_of_jobs(Task(rules={"NG": "1"}), chunk(400, 400, 400, 400, secondary=(200,))) == 2
-    assert number_of_jobs(Task(rules={"NG": "1"}), chunk(400, 400, 400, 400, secondary=(200, 200, 200, 200))) == 4
+    assert number_of_jobs(Task(rules={"NG": "1"}), chunk(400, 400, 400, 400, secondary=(200,)), 300) == 2
+    assert number_of_jobs(Task(rules={"NG": "1"}), chunk(400, 400, 400, 400, secondary=(200, 200, 200, 200)), 300) == 4
 
 
 def test_events_are_counted_in_ranges_that_follow_each_other() -> None:
@@ -39,7 +39,7 @@ def test_events_are_counted_in_ranges_that_follow_each_other() -> None:
     ranges = tuple(File("f", 100 * MIB, 100, start, start + 9) for start in (0, 10, 30))
     ranges_chunk = Chunk((Dataset("in", ranges),))
     assert smallest_job(Task(rules={"NE": "20"}), ranges_chunk).events == 20
-    assert number_of_jobs(Task(rules={"NE": "30"}), ranges_chunk) == 2
+    assert number_of_jobs(Task(rules={"NE": "30"}), ranges_chunk, 300) == 2
 
 
 @pytest.mark.parametrize(
@@ -61,10 +61,15 @@ def test_memory_has_a_base_by_the_page_for_every_unit(
 
 
 def test_scratch_holds_input_output_and_working_space() -> None:
-    """Production expects 1500 MiB of output at least; 300 MiB are added to working space."""
+    """The page expects 500 MB of output in production at least; the code 1500, and adds 300 to working space."""
     task, data = Task(rules={"NF": "1"}, work_disk_count=100, work_disk_unit="MB"), chunk(1000)
-    assert production_scratch(task, smallest_job(task, data)) == (2900, 1900)
-    assert analysis_scratch(task, data, smallest_job(task, data)) == (1400, 400)
+    atom = smallest_job(task, data)
+    page = ScratchRules(500, 0, must_exceed=True, of_whole_job=False)
+    code = ScratchRules(1500, 300, must_exceed=False, of_whole_job=True)
+    assert production_scratch(task, atom, page) == (1600, 600)
+    assert production_scratch(task, atom, code) == (2900, 1900)
+    assert analysis_scratch(task, data, atom, page) == (1100, 100)
+    assert analysis_scratch(task, data, atom, code) == (1400, 400)
 
 
 def test_time_is_compared_as_work() -> None:
@@ -72,6 +77,4 @@ def test_time_is_compared_as_work() -> None:
     task = Task(cpu_time=100, cpu_time_unit="HS06sPerEvent", cpu_efficiency=90, base_walltime=600)
     assert job_work(task, Atom(events=1000)) == 100_000
     assert work_within(1600, task, 8, 10) == 72_000
-    assert minimum_work(task, 8, plain_day=True) == 8 * 10 * 86400
-    assert minimum_work(Task(), 8, plain_day=True) == 8 * 86400
-    assert minimum_work(Task(), 8, plain_day=False) == 8 * 10 * 86400
+    assert minimum_work(8) == 8 * 10 * 86400

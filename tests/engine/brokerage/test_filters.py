@@ -1,4 +1,4 @@
-"""Every filter of the production flow: what it refuses, with what reason and numbers, and what it lets pass."""
+"""Every filter of PanDA's production code: what it refuses, with what reason and numbers, and what it lets pass."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.engine.brokerage.pools import NOW, ask, at, chunk, names, pool, queue, reason, task, verdict
+from tests.broker_rules import PANDA
+from tests.engine.brokerage.pools import NOW, at, chunk, names, pool, queue, reason, task, verdict
+from tests.engine.brokerage.pools import ask_code as ask
 
 from fairq.engine.brokerage.config import Config
 from fairq.engine.brokerage.model import LinkMetric, Pilots, Relation, ResourceType, Slots, Storage
-from fairq.engine.brokerage.rules import PANDA
 from fairq.engine.brokerage.tasks import Chunk, Dataset, File
+from fairq.steps.broker_rules import preset
+
+WITHOUT_CPU = preset("panda", infer_cpu=False)
+"""PanDA's rules, but that a platform alone asks for no CPU."""
 
 DOWN = {"write_wan": "OFF"}
 
@@ -129,7 +134,7 @@ def test_any_cores_means_several_for_scouts() -> None:
 def test_missing_release() -> None:
     software = {"Q": {"cvmfs": ["atlas"], "containers": ["any"], "cmtconfigs": []}}
     world = pool(queue("Q"), queue("NONE"), queue("ANY", releases=("ANY",)), software=software)
-    outcome = ask(world, task(trans_home="Athena-24.0.1", architecture="x86_64-el9-gcc13-opt"))
+    outcome = ask(world, task(trans_home="Athena-24.0.1", architecture="x86_64-el9-gcc13-opt"), rules=WITHOUT_CPU)
     assert [reason(outcome, name) for name in ("Q", "NONE", "ANY")] == ["", "cache", ""]
     assert verdict(outcome, "NONE").details["transHome"] == "Athena-24.0.1"
     assert reason(ask(world, task(architecture="x86_64-el9-gcc13-opt")), "NONE") == "", "no release, no check"
@@ -141,6 +146,7 @@ def test_a_platform_pattern_must_come_out_at_the_queue() -> None:
     outcome = ask(
         pool(queue("Q"), queue("OLD"), software=software),
         task(trans_home="Athena-24.0.1", architecture="x86_64-el9-gcc[0-9]+-opt"),
+        rules=WITHOUT_CPU,
     )
     assert reason(outcome, "OLD") == "regexpcmtconfig"
     assert [one.platform for one in outcome.candidates] == ["x86_64-el9-gcc13-opt"]

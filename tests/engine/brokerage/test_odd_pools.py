@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.pools import TASK, ask, at, chunk, pool, queue, task
 
 from fairq.engine.brokerage.config import Config
 from fairq.engine.brokerage.model import Queue
-from fairq.engine.brokerage.rules import DOCUMENTED, PANDA, Rules
+from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.tasks import Chunk, Dataset, File, Task
 from fairq.engine.brokerage.world import World
 

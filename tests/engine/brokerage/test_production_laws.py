@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.plain_production import plain_production
 from tests.engine.brokerage.pools import NOW, PLAN, ask, chunk, pool, queue, task
 
 from fairq.engine.brokerage.model import LinkMetric, Pilots, Queue, Relation, Slots, Storage
 from fairq.engine.brokerage.outcome import Outcome
 from fairq.engine.brokerage.production.flow import broker_production
-from fairq.engine.brokerage.rules import DOCUMENTED, PANDA, Rules
+from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.sieve import UNDECIDED
 from fairq.engine.brokerage.tasks import Chunk, Task
 from fairq.engine.brokerage.world import World
@@ -50,7 +51,7 @@ queues = st.builds(
     mintime=mostly(0, 100),
     corepower=mostly(10, 0),
     pledgedcpu=st.sampled_from([-1, 0, 100]),
-    fairsharepolicy=mostly("", "type=any:0%", "priority>400:0"),
+    fairsharepolicy=mostly("", "type=any:0%", "priority>400:0", "type=evgensimul:100%"),
     jobseed=mostly("all", "std", "es"),
     catchall=mostly("", "use_only_local_data", "useJumboJobs"),
 )
@@ -181,7 +182,7 @@ def test_columns_say_what_queue_by_queue_rules_say(world: World, asked: Task, da
     outcome = ask(world, asked, data, rules)
     if outcome.stopped_by:
         return
-    out, weights = plain_production(world, asked, data, rules)
+    out, weights = plain_production(world, asked, data, page=rules is DOCUMENTED)
     for one in outcome.verdicts():
         if one.weight is None:
             assert out.get(one.queue) == one.reason, one

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.cleaner import QUEUES, decided, job, row_of
 
 from fairq.engine.brokerage.fast_rebrokerage import fast_rebrokerage, overshoots
 from fairq.engine.brokerage.job import Job
-from fairq.engine.brokerage.rules import DOCUMENTED, PANDA
 from fairq.engine.brokerage.timeout_policy import TimeoutPolicy
 
 SHARE_OF_10 = {"rebroker.FAST_REBRO_THRESHOLD_NQUEUE_MC": 10}
@@ -66,7 +66,7 @@ def test_a_share_without_a_threshold_is_left_alone():
 
 def test_a_queue_with_slots_counts_nowhere():
     jobs = crowd(("SLOTS", "activated", 60), ("Q", "activated", 12))
-    assert [one.queue for one in overshoots(jobs, QUEUES, TimeoutPolicy.of(SHARE_OF_10))] == ["Q"]
+    assert [one.queue for one in overshoots(jobs, QUEUES, TimeoutPolicy.of(SHARE_OF_10, DOCUMENTED))] == ["Q"]
     assert sent_back(jobs) == [61, 62]
 
 
@@ -114,8 +114,8 @@ def test_a_set_goes_back_12_hours_after_it_was_activated():
 
 @pytest.mark.parametrize("state", ["defined", "assigned"])
 def test_a_set_that_was_never_activated_counts_from_its_creation(state):
-    assert row_of(users(state, age=12.1)) == "user_rebrokerage"
-    assert row_of(users(state, age=11.9)) is None
+    assert row_of(users(state, age=12.1), rules=PANDA) == "user_rebrokerage"
+    assert row_of(users(state, age=11.9), rules=PANDA) is None
 
 
 def test_the_whole_set_goes_back():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.broker_rules import PANDA
 from tests.engine.brokerage.pools import QUEUE, ask, at, chunk, pool, queue, reason, task
 from tests.engine.brokerage.test_analysis import ask as ask_analysis
 from tests.engine.brokerage.test_analysis import names, reasons, users_pool
@@ -13,17 +14,16 @@ from fairq.engine.brokerage.availability import Replica
 from fairq.engine.brokerage.catchall import read_flags
 from fairq.engine.brokerage.cric import read_queue
 from fairq.engine.brokerage.estimates.atom import effective_events, smallest_job
-from fairq.engine.brokerage.estimates.scratch import analysis_scratch, reads_directly
+from fairq.engine.brokerage.estimates.scratch import ScratchRules, analysis_scratch, reads_directly
 from fairq.engine.brokerage.model import Relation, Storage
 from fairq.engine.brokerage.platforms import resolve_platform
-from fairq.engine.brokerage.rules import PANDA
 from fairq.engine.brokerage.tasks import Chunk, Dataset, File, Task, parse_rules
 
 
 @pytest.mark.parametrize("kind", ["unified", "production"])
 def test_a_queue_for_both_without_a_cloud_takes_no_analysis_either(kind: str) -> None:
     world = users_pool(queue("A"), queue("B", cloud="", type=kind))
-    assert reasons(ask_analysis(world))["B"] == "wrong_type"
+    assert reasons(ask_analysis(world, PANDA))["B"] == "wrong_type"
 
 
 def test_a_queue_for_analysis_needs_no_cloud() -> None:
@@ -33,7 +33,7 @@ def test_a_queue_for_analysis_needs_no_cloud() -> None:
 def test_a_task_given_a_queue_that_is_not_known_goes_anywhere() -> None:
     """A queue for both that has no cloud is as good as a name that nobody has heard of."""
     world = users_pool(queue("A"), queue("B", cloud=""))
-    assert names(ask_analysis(world, site="B")) == ["A"]
+    assert names(ask_analysis(world, PANDA, site="B")) == ["A"]
 
 
 def test_hospitals_alone_are_not_told_as_a_stage() -> None:
@@ -58,8 +58,8 @@ def test_merges_split_by_rules_of_their_own() -> None:
 def test_scratch_for_direct_reading_under_rule_ng_is_not_rounded() -> None:
     """1 GiB of input, 100 bytes of output for each MiB: 0.098 MiB beside 300 MiB and 1 MiB of work."""
     asked = task(rules={"NG": "1"}, out_disk_count=100, out_disk_unit=None, work_disk_count=1, work_disk_unit="MB")
-    data = chunk(1, size=2**20)
-    assert analysis_scratch(asked, data, smallest_job(asked, data)).direct == 301 + 100 * 1024 / 2**20
+    data, how = chunk(1, size=2**20), ScratchRules(1500, 300, must_exceed=False, of_whole_job=True)
+    assert analysis_scratch(asked, data, smallest_job(asked, data), how).direct == 301 + 100 * 1024 / 2**20
 
 
 def test_for_a_merge_a_queue_with_a_part_of_the_input_has_all_of_it() -> None:

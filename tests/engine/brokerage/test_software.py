@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.broker_rules import DOCUMENTED, PANDA
 
 from fairq.engine.brokerage.architecture import read_architecture
-from fairq.engine.brokerage.rules import DOCUMENTED, PANDA, Rules
-from fairq.engine.brokerage.software import AUTO_RELEASES, judge
+from fairq.engine.brokerage.rules import Rules
+from fairq.engine.brokerage.software import AUTO_RELEASES, Reading, judge
 from fairq.engine.brokerage.software_needs import production_needs
 from fairq.engine.brokerage.tasks import Task
 
@@ -39,9 +40,9 @@ AGLT2 = {
 
 def accepts(entry: dict[str, object], architecture: str, rules: Rules = DOCUMENTED, **task: str) -> bool:
     asked = read_architecture(architecture, infer_cpu=rules.infer_cpu)
-    needs = production_needs(Task(**{"trans_home": "Athena-21.0.38", **task}), asked)
+    needs = production_needs(Task(**{"trans_home": "Athena-21.0.38", **task}), asked, without_release=False)
     assert needs is not None
-    return judge(needs, AUTO_RELEASES, entry, use_gpu_lists=rules.gpu_lists).verdict == "accepted"
+    return judge(needs, AUTO_RELEASES, entry, how=Reading.of(rules)).verdict == "accepted"
 
 
 def without(entry: dict[str, object], kind: str) -> dict[str, object]:
@@ -112,6 +113,6 @@ def test_a_release_is_on_cvmfs_or_tagged() -> None:
 
 def test_nothing_published_is_refused_to_tasks_with_hardware() -> None:
     asked = read_architecture("#x86_64", infer_cpu=False)
-    needs = production_needs(Task(trans_home="Athena-21.0.38"), asked)
+    needs = production_needs(Task(trans_home="Athena-21.0.38"), asked, without_release=False)
     assert needs is not None
-    assert judge(needs, ("ANY",), None, use_gpu_lists=True).verdict == "refused"
+    assert judge(needs, ("ANY",), None, how=Reading.of(DOCUMENTED)).verdict == "refused"

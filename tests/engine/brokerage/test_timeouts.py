@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.cleaner import decided, job, row_of
 
 from fairq.engine.brokerage.job import STATES
-from fairq.engine.brokerage.rules import DOCUMENTED, PANDA
 from fairq.engine.brokerage.timeout_table import ORDER, TABLE
+from fairq.steps.broker_rules import preset
 
 HOUR, DAY = 1.0, 24.0
+
+CLEANER = preset("documented", timeouts_of_state=False, timeouts_of_all=False, extra_timeouts=True)
+"""The page's rules with the rows of PanDA's cleaner, as it counts their ages and for whom it applies them."""
 
 AT_LIMIT: dict[str, tuple[dict[str, Any], str, float, str, int | None]] = {
     # sentence: the job, what its age counts from, the limit in hours, the row, PanDA's number
@@ -61,8 +65,8 @@ AT_LIMIT: dict[str, tuple[dict[str, Any], str, float, str, int | None]] = {
 @pytest.mark.parametrize("sentence", AT_LIMIT)
 def test_a_job_is_left_alone_up_to_the_limit_and_no_longer(sentence):
     fields, since, limit, row, code = AT_LIMIT[sentence]
-    assert row_of(job(**{**fields, since: limit})) is None
-    (one,) = decided(job(**{**fields, since: limit + 0.01}))
+    assert row_of(job(**{**fields, since: limit}), rules=CLEANER) is None
+    (one,) = decided(job(**{**fields, since: limit + 0.01}), rules=CLEANER)
     assert (one.row, one.code, one.since) == (row, code, since)
     assert one.limit == limit * 3600
     assert one.age == pytest.approx((limit + 0.01) * 3600)
@@ -97,7 +101,7 @@ NEVER: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("sentence", NEVER)
 def test_nothing_happens_to(sentence):
-    assert row_of(job(**NEVER[sentence])) is None
+    assert row_of(job(**NEVER[sentence]), rules=CLEANER) is None
 
 
 @pytest.mark.parametrize("queue", ["PAUSED", "STAY"])
@@ -168,7 +172,7 @@ def test_a_queue_can_have_its_own_limit_for_transfers():
 
 
 def test_of_two_rows_the_first_decides_and_a_job_is_told_once():
-    (one,) = decided(job("holding", label="user", priority=900, age=1000, changed=1))
+    (one,) = decided(job("holding", label="user", priority=900, age=1000, changed=1), rules=CLEANER)
     assert one.row == "holding_user"
 
 

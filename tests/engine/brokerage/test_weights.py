@@ -1,15 +1,16 @@
-"""Weights, caps and the choice of candidates in production."""
+"""Weights, caps and the choice of candidates in PanDA's production code."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
-from tests.engine.brokerage.pools import ask, at, chunk, names, pool, queue, reason, task, verdict
+from tests.broker_rules import PANDA
+from tests.engine.brokerage.pools import ask_code as ask
+from tests.engine.brokerage.pools import at, chunk, names, pool, queue, reason, task, verdict
 
 from fairq.engine.brokerage.config import Config
 from fairq.engine.brokerage.model import Pilots, Slots
-from fairq.engine.brokerage.rules import PANDA
 
 LOW = {"current_priority": 150}
 

@@ -25,5 +25,6 @@ def nuclei(invocation: Invocation, output: Output) -> None:
         Column("bareNucleus", "bareNucleus"),
         Column("sharing", "sharing", ",".join),
     ]
+    every = invocation.settings["broker.every_queue"]
     empty = "there is no nucleus: no queue and no site (fairq broker sites) has that role"
-    emit(View(tables=[Table(columns, step(invocation.state_path), empty=empty)]), output)
+    emit(View(tables=[Table(columns, step(invocation.state_path, every=every), empty=empty)]), output)

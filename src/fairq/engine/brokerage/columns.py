@@ -75,11 +75,11 @@ class Columns:
         codes = self.kept(("refusals", key), unless_none)
         return None if codes is None else codes[rows]
 
-    def numbers(self, name: str, get: Callable[[Queue], float]) -> Floats:
+    def numbers(self, name: Hashable, get: Callable[[Queue], float]) -> Floats:
         """Return a number of each row's own queue, kept under *name*."""
         return self.kept(("row", name), lambda: np.array([get(queue) for queue in self.queues], dtype=np.float64))
 
-    def flags(self, name: str, get: Callable[[Queue], bool]) -> Booleans:
+    def flags(self, name: Hashable, get: Callable[[Queue], bool]) -> Booleans:
         """Return whether something holds for each row's own queue, kept under *name*."""
         return self.kept(("flag", name), lambda: np.array([get(queue) for queue in self.queues], dtype=np.bool_))
 

@@ -54,8 +54,13 @@ def connectivity_of_rules(network_rule: str | None, ip_rule: str | None) -> Conn
     )
 
 
-def is_connected(offered: Connectivity, asked: Connectivity) -> bool:
-    """Return whether a queue that has *offered* serves a task that has *asked*; nothing asked is always served."""
+def is_connected(offered: Connectivity, asked: Connectivity, *, ip_stack_of_queue: bool) -> bool:
+    """Return whether a queue that has *offered* serves a task that has *asked*; nothing asked is always served.
+
+    With *ip_stack_of_queue* a queue that names an IP stack serves tasks that ask for it, and no others.
+    """
     if asked.network and offered.network != FULL and (offered.network, asked.network) != (HTTP, HTTP):
         return False
+    if ip_stack_of_queue and asked != Connectivity():
+        return offered.ip_stack == asked.ip_stack
     return not asked.ip_stack or offered.ip_stack == asked.ip_stack

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from fairq.engine.brokerage.model import Relation, Storage
+from fairq.engine.brokerage.rules import Rules
 
 DEFAULT = "default"
 USER = "analysis"
@@ -45,6 +46,17 @@ def endpoints(relations: Iterable[Relation], storages: Mapping[str, Storage], sc
         default_read=next((storages[r.rse] for r in readers if r.default_read), None),
         default_write=next((storages[r.rse] for r in writers if r.default_write), None),
     )
+
+
+def lacks_space(storage: Storage, least: float, rules: Rules) -> bool:
+    """Return whether *storage* does not have *least* GB: of which space, and whether as much will do, the rules say."""
+    space = storage.space(rules.space)
+    return space <= least if rules.space_must_exceed else space < least
+
+
+def space_details(storage: Storage, rules: Rules) -> dict[str, float]:
+    """Return the space that counts, by its name."""
+    return {f"space_{rules.space}": storage.space(rules.space)}
 
 
 def _in_scope(relations: list[Relation], scope: str) -> list[Relation]:

@@ -16,10 +16,14 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 ANY = "any"
 OTHERS = "others"
 TEST = "test"
+EVGENSIMUL = "evgensimul"
+EVGENSIMUL_GROUPS = frozenset({"evgen", "simul"})
+"""A type of policies, and the process groups that it stands for."""
 
 PROCESS_GROUPS = {
     **{name: name for name in ("evgen", "simul", "reprocessing", "mcore", "group", "deriv", "pile", "merge")},
@@ -57,6 +61,14 @@ class Asker:
     merging: bool = False
 
 
+class Reading(NamedTuple):
+    """How policies are read; the fields are rule points of the same names."""
+
+    unnamed_have_no_share: bool
+    evgensimul: bool
+    tests_have_shares: bool
+
+
 @dataclass(frozen=True, slots=True)
 class SubPolicy:
     """One part of a policy: its conditions, all of which must hold, and whether it refuses (*is_zero*).
@@ -76,12 +88,15 @@ class SubPolicy:
     priority: tuple[str, float | None] | None = None
     unknown: tuple[str, ...] = ()
 
-    def applies(self, asker: Asker) -> bool:
+    def applies(self, asker: Asker, how: Reading) -> bool:
         """Return whether every condition holds for *asker*; the priority of a merge is not looked at.
 
         A task without a share meets every condition on shares. Raises re.error for a pattern that is none.
         """
-        if not _matches(self.process_group, asker.process_group):
+        if how.evgensimul and self.process_group == EVGENSIMUL:
+            if asker.process_group not in EVGENSIMUL_GROUPS:
+                return False
+        elif not _matches(self.process_group, asker.process_group):
             return False
         if not _matches(self.working_group, asker.working_group or ""):
             return False
@@ -99,23 +114,31 @@ def read_policy(text: str | None) -> tuple[SubPolicy, ...]:
     return tuple(_sub_policy(part) for part in text.split(",")) if text else ()
 
 
-def deciding_part(policy: str | None, asker: Asker) -> SubPolicy | None:
+def deciding_part(policy: str | None, asker: Asker, how: Reading) -> SubPolicy | None:
     """Return the part of *policy* that decides for *asker*: the first that applies; None if none does.
 
-    Test jobs are always accepted, and so is everybody from the first pattern on that is no regular expression.
+    By PanDA's code test jobs are always accepted. Raises re.error for a pattern that is no regular expression.
     """
-    if asker.process_group == TEST:
+    if how.tests_have_shares and asker.process_group == TEST:
         return None
+    return next((part for part in read_policy(policy) if part.applies(asker, how)), None)
+
+
+def has_zero_share(policy: str | None, asker: Asker, how: Reading) -> bool:
+    """Return whether a queue with this policy refuses *asker* (PanDA hasZeroShare, reason ``zeroshare``).
+
+    Whom no part names has no share where some part gives one to others; PanDA's code accepts him. From the first
+    pattern on that is no regular expression everybody is accepted.
+    """
+    if how.tests_have_shares and asker.process_group == TEST:
+        return False
     try:
-        return next((part for part in read_policy(policy) if part.applies(asker)), None)
+        part = deciding_part(policy, asker, how)
     except re.error:
-        return None
-
-
-def has_zero_share(policy: str | None, asker: Asker) -> bool:
-    """Return whether a queue with this policy refuses *asker* (PanDA hasZeroShare, reason ``zeroshare``)."""
-    part = deciding_part(policy, asker)
-    return part is not None and part.is_zero
+        return False
+    if part is not None:
+        return part.is_zero
+    return how.unnamed_have_no_share and any(not each.is_zero for each in read_policy(policy))
 
 
 def _sub_policy(text: str) -> SubPolicy:

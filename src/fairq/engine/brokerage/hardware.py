@@ -30,6 +30,7 @@ def hardware_refusal(
     gpus: Gpus,
     *,
     use_lists: bool,
+    empty_is_any: bool,
 ) -> str:
     """Return why a queue's hardware does not fit, empty if it does.
 
@@ -38,10 +39,15 @@ def hardware_refusal(
         gpu: the GPU; None asks for nothing.
         architectures: what the queue publishes.
         gpus: what its worker nodes report.
-        use_lists: compare GPU vendor and model with the queue's lists where no worker node has reported (section 15
-            row 25); False: such a queue serves no task that asks for any of them.
+        use_lists: compare GPU vendor and model with the queue's lists where no worker node has reported; False: such a
+            queue serves no task that asks for any of them.
+        empty_is_any: an empty text in a list accepts everything, as ``any`` does.
     """
-    by_type = {entry["type"]: entry for entry in architectures or () if isinstance(entry, Mapping) and "type" in entry}
+    by_type = {
+        entry["type"]: _with_any(entry) if empty_is_any else entry
+        for entry in architectures or ()
+        if isinstance(entry, Mapping) and "type" in entry
+    }
     cpu_lists, gpu_lists = by_type.get("cpu"), by_type.get("gpu")
     if cpus is None and _is_exclusive(cpu_lists):
         return "the queue takes only tasks that ask for its CPU"
@@ -63,6 +69,14 @@ def cpu_architectures(architectures: Iterable[Mapping[str, Any]] | None) -> tupl
     """Return the CPU architectures that a queue lists."""
     entries = [entry for entry in architectures or () if isinstance(entry, Mapping) and entry.get("type") == "cpu"]
     return _list(entries[-1], "arch") or () if entries else ()
+
+
+def _with_any(entry: Mapping[str, Any]) -> dict[str, Any]:
+    # The empty texts of its lists as ``any``.
+    def read(value: Any) -> Any:
+        return [ANY if each == "" else each for each in value] if isinstance(value, list) else value
+
+    return {name: read(value) for name, value in entry.items()}
 
 
 def _is_exclusive(lists: Mapping[str, Any] | None) -> bool:

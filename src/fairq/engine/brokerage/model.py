@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 UCORE = "ucore"
 """The capability of a unified queue, which is brokered through its pseudo queues."""
@@ -128,6 +128,10 @@ class Storage:
     def space_usable(self) -> float:
         """GB that may still be used: free and expired, less what is kept free and what is reserved."""
         return self.space_free + self.space_expired - self.space_min_free - self.space_unavailable
+
+    def space(self, kind: Literal["free", "usable"]) -> float:
+        """Return GB of what is free or may still be used; the latter where nothing is said to be free."""
+        return self.space_free or self.space_usable if kind == "free" else self.space_usable
 
     def is_up(self, activity: str) -> bool:
         """Return whether *activity* works: everything but OFF and TEST does, an unknown state as well."""

@@ -1,9 +1,13 @@
-"""Patterns for names of queues, and names of users (reference panda 5.2)."""
+"""Patterns for names of queues, lists of them that users give, and names of users."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Any
+
+from fairq.engine.brokerage.model import Queue
+from fairq.engine.brokerage.tasks import Task
 
 _DROPPED = (
     r"/(?:DC|O|OU|C|L)=[^/]+",
@@ -18,6 +22,28 @@ _DROPPED = (
 
 _PAIR = re.compile(r".*/CN=[^/]+/CN=([^/]+)")
 """Of two common names one behind the other the second is the user's."""
+
+
+def included_sites(task: Task) -> tuple[str, ...] | None:
+    """Return the queues that the user includes, names or patterns; None includes all."""
+    return _words(task.parameters.get("includedSite"))
+
+
+def excluded_sites(task: Task) -> tuple[str, ...]:
+    """Return the queues that the user excludes, names or patterns."""
+    return _words(task.parameters.get("excludedSite")) or ()
+
+
+def _words(value: Any) -> tuple[str, ...] | None:
+    # The user's list comes as such or as text with commas; an empty text is no list.
+    if value is None or value in ("", [], ()):
+        return None
+    return tuple(map(str, value)) if isinstance(value, (list, tuple)) else tuple(str(value).split(","))
+
+
+def is_named(queue: Queue, patterns: tuple[str, ...]) -> bool:
+    """Return whether a user's list of patterns names a queue, by its own name or that of its unified queue."""
+    return matches_any(queue.unit, patterns) or matches_any(queue.name, patterns)
 
 
 def matches_any(name: str, patterns: Iterable[str]) -> bool:

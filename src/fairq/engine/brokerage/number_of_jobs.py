@@ -48,18 +48,20 @@ class _Load(NamedTuple):
         )
 
 
-def number_of_jobs(task: Task, chunk: Chunk) -> int:
+def number_of_jobs(task: Task, chunk: Chunk, margin: float) -> int:
     """Return the jobs that *chunk* is split into: files are taken group by group while a job holds them.
 
-    A group is as many files as rule *NF* says, or one file. A chunk without input is not split: 0.
+    A group is as many files as rule *NF* says, or one file. A chunk without input is not split: 0. *margin*: MiB that
+    are added to the working space.
     """
     files = chunk.datasets[0].files if chunk.datasets else ()
     if not files:
         return 0
     group = max(1, task.rule("NF") or 1)
     others = _Secondaries(chunk)
-    base = _Load(size=work_bytes(task.work_disk_count, task.work_disk_unit), seconds=_base_seconds(task))
-    holds, counts_events = _Limits(task).holds, bool(task.rule("NE"))
+    work = work_bytes(task.work_disk_count, task.work_disk_unit, margin)
+    base = _Load(size=work, seconds=_base_seconds(task))
+    holds, counts_events = _Limits(task, work).holds, bool(task.rule("NE"))
     jobs, first, job = 1, 0, base.plus(_load(task, files[:group]))
     for start in range(group, len(files), group):
         load = _load(task, files[start : start + group])
@@ -93,8 +95,8 @@ class _Secondaries:
 
 
 class _Limits:
-    def __init__(self, task: Task) -> None:
-        work, gib, hours = work_bytes(task.work_disk_count, task.work_disk_unit), task.rule("NG"), task.rule("MW")
+    def __init__(self, task: Task, work: float) -> None:
+        gib, hours = task.rule("NG"), task.rule("MW")
         default = SCOUT_SIZE if task.rule("US") == 2 else DEFAULT_SIZE
         self._size = gib * GIB + EXPECTED_OUTPUT + work if gib else default
         self._files = task.rule("NF") or task.rule("MF") or DEFAULT_MAX_FILES

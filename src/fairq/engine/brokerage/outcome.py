@@ -55,8 +55,8 @@ class Candidate:
 class Verdict(NamedTuple):
     """What became of one queue.
 
-    *reason* is PanDA's tag, empty for a candidate; *details* the numbers compared; *weight* and *terms* are those of a
-    queue that was weighed, *numbers* what they were computed from.
+    *reason* is PanDA's tag, empty for a candidate; *hard*: the issue is persistent, not temporary; *details* are the
+    numbers compared; *weight* and *terms* are those of a queue that was weighed, *numbers* what these came from.
     """
 
     queue: str
@@ -112,7 +112,7 @@ class Outcome:
             return Verdict(queue.name, queue.unit, "", "", "", True, {}, weight, terms, numbers)
         reason, stage, one = self.plan.reasons[number]
         details = self.stop_details if one is None else one.details(question, row, reason)
-        meaning, hard = reason.meaning, reason.hard
+        meaning, hard = reason.meaning, not reason.is_temporary
         return Verdict(queue.name, queue.unit, stage, reason.tag, meaning, hard, details, weight, terms, numbers)
 
     def verdicts(self) -> Iterator[Verdict]:

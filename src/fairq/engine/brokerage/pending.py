@@ -10,11 +10,13 @@ MINUTE = 60.0
 
 
 def retry_after(task: Task, activity: Activity, rules: Rules) -> float:
-    """Return the seconds until the next try: 60 minutes, less for high priorities, 20 minutes for analysis by the page.
+    """Return the seconds until the next try: 60 minutes; 20 minutes for analysis by the page.
 
-    From priority 900 it is 30 minutes and from 950 it is 10, if that is sooner.
+    By PanDA's code it is 30 minutes from priority 900 and 10 from 950, if that is sooner.
     """
     minutes = 20 if activity == ANALYSIS and rules.retry_by_activity else 60
+    if not rules.retry_by_priority:
+        return minutes * MINUTE
     if task.current_priority >= 950:
         minutes = min(minutes, 10)
     elif task.current_priority >= 900:

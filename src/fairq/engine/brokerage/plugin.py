@@ -41,7 +41,8 @@ BOTH: frozenset[Activity] = frozenset({PRODUCTION, ANALYSIS})
 
 class Reason(NamedTuple):
     """Why a queue is refused: PanDA's *tag*, what it means, and whether it is final at once (*hard*) or holds for the
-    moment, in which case the queue is still counted until the temporary problems are sorted out.
+    moment, in which case the queue is still counted until the temporary problems are sorted out. An issue that is
+    *passing* holds for the moment as well, though the queue is out at once.
 
     *change* says what would have to change, after *it would pass if*, with names of the `Details` in braces; fairq's
     own reasons have it in `remedies`.
@@ -51,6 +52,12 @@ class Reason(NamedTuple):
     meaning: str
     hard: bool = True
     change: str = ""
+    passing: bool = False
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether it holds for the moment only."""
+        return self.passing or not self.hard
 
 
 @runtime_checkable

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.brokerage.columns import Columns
 from fairq.engine.brokerage.config import Config
-from fairq.engine.brokerage.rules import DOCUMENTED, Rules
+from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.tasks import Activity, Chunk, Task
 from fairq.engine.brokerage.world import World
 
@@ -62,7 +62,7 @@ class Question:
         task: Task,
         chunk: Chunk,
         columns: Columns,
-        rules: Rules = DOCUMENTED,
+        rules: Rules,
         activity: Activity | None = None,
         local: bool = False,
     ) -> None:
@@ -75,6 +75,16 @@ class Question:
         self.preassigned: Preassigned | None = None
         self.weighing: Weighing | None = None
         self.notes: dict[Hashable, object] = {}
+
+    @property
+    def is_spared(self) -> bool:
+        """Whether queues are given and given queues are exempt from checks other than that of the status."""
+        return self.preassigned is not None and self.rules.preassigned_exempt
+
+    @property
+    def is_spared_alone(self) -> bool:
+        """Whether a single queue is given and is exempt from such checks."""
+        return self.preassigned == "single" and self.rules.preassigned_exempt
 
     @property
     def world(self) -> World:
@@ -98,8 +108,10 @@ class Question:
 
     @cached_property
     def is_express(self) -> bool:
-        """Whether jobs go by the express links: processing type *urgent* or a priority above 1000."""
-        return self.task.processing_type == "urgent" or self.task.current_priority > 1000
+        """Whether jobs go by the express links: processing type *urgent* or priority 1000, by PanDA's code above it."""
+        task = self.task
+        high = task.current_priority >= 1000 if self.rules.express_from_1000 else task.current_priority > 1000
+        return task.processing_type == "urgent" or high
 
     @property
     def asks_for_cores(self) -> bool:

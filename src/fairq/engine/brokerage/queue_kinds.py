@@ -42,19 +42,25 @@ def listed(columns: Columns) -> Booleans:
     return columns.kept("listed", make)
 
 
-def runs(columns: Columns, activity: Activity) -> Booleans:
-    """Return for each row whether *activity* runs there: by the queue's type, if PanDA knows the queue."""
+def runs(columns: Columns, activity: Activity, *, every: bool) -> Booleans:
+    """Return for each row whether *activity* runs there: by the queue's type, if PanDA knows the queue.
+
+    With *every* (rule ``every_queue``) production runs everywhere, and a queue needs no cloud to be known.
+    """
 
     def make() -> Booleans:
+        if every and activity == PRODUCTION:
+            return np.ones(len(columns), dtype=np.bool_)
         kinds = [activities_of(queue, flags) for queue, flags in zip(columns.queues, flags_of(columns), strict=True)]
-        return np.array([activity in kind for kind in kinds], dtype=np.bool_) & listed(columns)
+        of_kind = np.array([activity in kind for kind in kinds], dtype=np.bool_)
+        return of_kind if every else of_kind & listed(columns)
 
-    return columns.kept(("runs", activity), make)
+    return columns.kept(("runs", activity, every), make)
 
 
-def runs_all_of(columns: Columns, row: int) -> Booleans:
-    """Return for each row whether everything that runs at *row* runs there as well."""
-    both = [runs(columns, activity) for activity in (PRODUCTION, ANALYSIS)]
+def runs_all_of(columns: Columns, row: int, *, every: bool) -> Booleans:
+    """Return for each row whether everything that runs at *row* runs there as well (*every*: see `runs`)."""
+    both = [runs(columns, activity, every=every) for activity in (PRODUCTION, ANALYSIS)]
     result: Booleans = np.logical_and.reduce([kind | ~kind[row] for kind in both])
     return result
 

@@ -27,10 +27,17 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     ),
     "no_resource_type": ("a resource type fits its slots (fairq broker types)",),
     "test_queue": ("broker.exclude_test_queues is false, or the task names the queue as its site",),
-    "nonpreassigned": ("the task's site is this queue (site is {site})",),
+    "nonpreassigned": (
+        "the task's site is this queue (site is {site})",
+        "the task's includedSite names this queue (it is {includedSite})",
+    ),
     "dest_blacklisted": ("{endpoint} of the nucleus can be written to (write_wan is {write_wan})",),
-    "links_full": ("fewer than {NQUEUED_NUC_CAP_FOR_JOBS} files are queued for {nucleus} (now {queued})",),
+    "links_full": (
+        "at most {at_most} files are queued for {nucleus} (now {queued})",
+        "fewer than {NQUEUED_NUC_CAP_FOR_JOBS} files are queued for {nucleus} (now {queued})",
+    ),
     "link_unusable": (
+        "at most {at_most} files are queued from {satellite} to {nucleus} (now {queued})",
         "fewer than {NQUEUED_SAT_CAP} files are queued from {satellite} to {nucleus} (now {queued})",
         "the link from {satellite} to {nucleus} is opened (closeness is {closeness})",
     ),
@@ -42,7 +49,10 @@ _TEXTS: dict[str, tuple[str, ...]] = {
         "is no scout",
     ),
     "inactive": ("one of the {activated} activated and {starting} starting jobs starts",),
-    "zeroshare": ("{decided_by} in the queue's fairsharepolicy does not give 0",),
+    "zeroshare": (
+        "{decided_by} in the queue's fairsharepolicy does not give 0",
+        "a part of the queue's fairsharepolicy gives a share to type {type}",
+    ),
     "jumbo": ("the task has jumbo jobs (rule NJ)",),
     "fewevents": ("at least {minEventsForJumbo} events are ready (now {ready_events})",),
     "diskIO": ("the task's diskIO is at most {limit} (it is {diskIO}), or the queue's average is (now {usage})",),
@@ -57,7 +67,10 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "highmemory": ("a job needs at least {minrss} MiB (it needs {memory_need_mb})",),
     "remoteio": ("the queue has direct_access_lan, or the task may copy its input (rule IL)",),
     "disk": (
+        "a job needs less than {less_than} MiB of scratch (it needs {scratch_need_mb})",
         "a job needs at most {scratch_have_mb} MiB of scratch (it needs {scratch_need_mb})",
+        "{endpoint} has more than {STORAGE_MIN_FREE_SIZE} GB of free space (now {space_free})",
+        "{endpoint} has more than {limit} GB of free space (now {space_free})",
         "{endpoint} has {STORAGE_MIN_FREE_SIZE} GB of usable space (now {space_usable})",
         "{endpoint} has {limit} GB of usable space (now {space_usable})",
         "the queue has storage for output",
@@ -89,7 +102,9 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "not_full_chain": ("the task is a full chain (rule FU)",),
     "nopilot": ("a pilot asks for work there",),
     "io": (
-        "at most {SIZE_CUTOFF_TO_MOVE_INPUT} GiB and {NUM_CUTOFF_TO_MOVE_INPUT} files have to be moved (they are "
+        "less than {below} MiB and fewer than {NUM_CUTOFF_TO_MOVE_INPUT} files have to be moved (they are "
+        "{fileSizeToMoveMB} MiB and {nFilesToMove})",
+        "at most {SIZE_CUTOFF_TO_MOVE_INPUT} MiB and {NUM_CUTOFF_TO_MOVE_INPUT} files have to be moved (they are "
         "{fileSizeToMoveMB} MiB and {nFilesToMove})",
     ),
     "lock": ("the other brokerage lets go of the queue",),

@@ -1,4 +1,4 @@
-"""Which rules hold where PanDA's brokerage page and its code differ (reference panda 15)."""
+"""Which rules hold where PanDA's brokerage page and its program differ."""
 
 from __future__ import annotations
 
@@ -10,76 +10,103 @@ Name = Literal["documented", "panda"]
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of one run; each field is a row of reference panda section 15, by its number there.
+    """The rules of one run. A field without a docstring of its own is the setting ``broker.FIELD``.
 
-    The defaults are the rules ``documented``; `PANDA` is today's code.
-
-    Args:
-        name: ``documented`` or ``panda``, named in every result.
-        exclude_test_queues: 1: queues with *test* in their name are no candidates unless pre-assigned.
-        urgent_needs_nucleus: 5: from priority 800 and for scouts only queues of the nucleus; False: only
-            opportunistic queues are refused, and the nucleus counts a hundredfold from priority 900.
-        disk_io_per_core: 9: divide a task's diskIO by the cores of the queue, or divide and round down.
-        throughput: 12: the freshest of 1h, 1d and 1w, or the last one of the unbroken series 1w, 1d, 1h.
-        network_weight_always: 14: apply the network weight whatever ``NW_ACTIVE`` says.
-        base_memory_always: 16: add the memory that does not depend on cores for every unit, not only for those per core
-            in production, and do not round the result down.
-        plain_minimum_walltime: 17: without HS06 a scout or a merge needs 24 hours, not 24 hours times 10.
-        gpu_lists: 25: compare GPU vendor and model with the queue's lists where no worker node has reported its GPUs.
-        infer_cpu: 26: take a CPU specification from the platform's name if none is given.
-        analysis_weight: 27: (running + 1) / (queued + 1), or the one by classes and remaining queue length.
-        fast_rebrokerage_all: 29: rebroker the whole excess; False: one job less.
-        analysis_queue_ratio: 30: skip a queue with more than 2 * max(20, running) jobs queued.
-        failures_everywhere: 34: look at a task's failed jobs on every queue, not only long ones with jobs of the user.
-        pauses_stop_timeouts: 35: a paused queue and ``disableReassign`` stop every timeout, not only some.
-        holding_from_800: 36: the short limit of holding jobs is for priority 800 too.
-        transferring_heartbeat_of_all: 37: heartbeats of transferring jobs with a sub-status count for all labels.
-        retry_by_activity: 39: a task without queues waits 60 minutes in production, 20 in analysis; or 60 in both.
+    The settings' table of rule points holds what each field decides, what the page and the program say about it, and
+    its value under both sets of rules (docs/panda.md). ``name`` is ``documented`` or ``panda``; every result names it.
     """
 
-    name: Name = "documented"
-    exclude_test_queues: bool = True
-    urgent_needs_nucleus: bool = True
-    disk_io_per_core: Literal["exact", "rounded_down"] = "exact"
-    throughput: Literal["freshest", "unbroken"] = "freshest"
-    network_weight_always: bool = True
-    base_memory_always: bool = True
-    plain_minimum_walltime: bool = True
-    gpu_lists: bool = True
-    infer_cpu: bool = False
-    analysis_weight: Literal["ratio", "classes"] = "ratio"
-    fast_rebrokerage_all: bool = True
-    analysis_queue_ratio: bool = True
-    failures_everywhere: bool = True
-    pauses_stop_timeouts: bool = True
-    holding_from_800: bool = True
-    transferring_heartbeat_of_all: bool = True
-    retry_by_activity: bool = True
-
-
-DOCUMENTED = Rules()
-"""What the page says, settled as section 15 recommends."""
-
-PANDA = Rules(
-    name="panda",
-    exclude_test_queues=False,
-    urgent_needs_nucleus=False,
-    disk_io_per_core="rounded_down",
-    throughput="unbroken",
-    network_weight_always=False,
-    base_memory_always=False,
-    plain_minimum_walltime=False,
-    gpu_lists=False,
-    infer_cpu=True,
-    analysis_weight="classes",
-    fast_rebrokerage_all=False,
-    analysis_queue_ratio=False,
-    failures_everywhere=False,
-    pauses_stop_timeouts=False,
-    holding_from_800=False,
-    transferring_heartbeat_of_all=False,
-    retry_by_activity=False,
-)
-"""What panda-server does today."""
-
-RULES: dict[str, Rules] = {"documented": DOCUMENTED, "panda": PANDA}
+    name: Name
+    # candidates and the state of queues
+    every_queue: bool
+    merges_freed_by_skips: bool
+    included_sites_always: bool
+    site_lists: bool
+    online_only: bool
+    preassigned_exempt: bool
+    link_caps: Literal["exceeded", "reached"]
+    nucleus_cap_spares_nucleus: bool
+    transfers_spare_nucleus: bool
+    inactive_with_starting: bool
+    unnamed_have_no_share: bool
+    evgensimul: bool
+    tests_have_shares: bool
+    pilots_always: bool
+    work_shortage: bool
+    max_io_intensity: bool
+    full_chain: bool
+    incomplete_input: bool
+    exclude_test_queues: bool
+    urgent_needs_nucleus: bool
+    disk_io_per_core: Literal["exact", "rounded_down"]
+    # what a job needs
+    scratch_floor: float
+    scratch_margin: float
+    scratch_must_exceed: bool
+    scratch_per_core: bool
+    scratch_of_whole_job: bool
+    walltime_below_maxtime: bool
+    unknown_walltime_needs_day: bool
+    mintime_in_production: bool
+    space: Literal["free", "usable"]
+    space_must_exceed: bool
+    ip_stack_of_queue: bool
+    empty_attribute: bool
+    any_releases: bool
+    software_without_release: bool
+    tags_need_any: bool
+    tags_name_containers: bool
+    platform_in_container: bool
+    partial_input: bool
+    move_limits: Literal["below", "up_to"]
+    tape_second: bool
+    io_check_lapses: bool
+    base_memory_always: bool
+    plain_minimum_walltime: bool
+    gpu_lists: bool
+    infer_cpu: bool
+    # weights
+    running_jobs: Literal["largest", "conditional"]
+    many_assigned: Literal["quotient", "smoothed"]
+    bootstrap: bool
+    near_weight_of_io: bool
+    express_from_1000: bool
+    queue_caps: Literal["running", "limit"]
+    type_cap: bool
+    minimum_weight: bool
+    locks: bool
+    local_data_only: bool
+    one_queue_at_nucleus: bool
+    retry_by_priority: bool
+    throughput: Literal["freshest", "unbroken"]
+    network_weight_always: bool
+    retry_by_activity: bool
+    # analysis
+    locality_suppressed: bool
+    problems_open_second_pass: bool
+    second_pass_needs_source: bool
+    quota_throttles: bool
+    quota_near: bool
+    share_classes: bool
+    analysis_zero_share: bool
+    task_cloud: bool
+    hospital_last: bool
+    vp_restricted: bool
+    local_quota: bool
+    analysis_minimum_walltime: bool
+    stated_walltime: bool
+    used_queues_first: bool
+    distributed_unlimited: bool
+    lost_site_is_fatal: bool
+    analysis_weight: Literal["ratio", "classes"]
+    analysis_queue_ratio: bool
+    failures_everywhere: bool
+    # timeouts
+    timeouts_of_state: bool
+    timeouts_of_all: bool
+    extra_timeouts: bool
+    fast_rebrokerage_all: bool
+    pauses_stop_timeouts: bool
+    holding_from_800: bool
+    transferring_heartbeat_of_all: bool
+    transfer_days_of_queue: bool

@@ -8,6 +8,10 @@ from typing import Any, Literal, NamedTuple
 
 from fairq.engine.brokerage.architecture import CpuSpec, GpuSpec
 from fairq.engine.brokerage.hardware import ANY, Gpus, hardware_refusal
+from fairq.engine.brokerage.rules import Rules
+
+ANY_RELEASE = "ANY"
+"""A word among the ``releases`` of a queue whose software is not checked."""
 
 AUTO_RELEASES = ("AUTO",)
 """The ``releases`` of a queue whose published software decides."""
@@ -52,6 +56,21 @@ class Needs:
     gpu: GpuSpec | None = None
 
 
+class Reading(NamedTuple):
+    """How software and hardware are compared; the fields are rule points of the same names."""
+
+    gpu_lists: bool
+    empty_attribute: bool
+    tags_need_any: bool
+    tags_name_containers: bool
+    platform_in_container: bool
+
+    @classmethod
+    def of(cls, rules: Rules) -> Reading:
+        """Return how the rules in force compare."""
+        return cls(*(getattr(rules, name) for name in cls._fields))
+
+
 class Judgement(NamedTuple):
     """Whether a queue has what is needed and why (not).
 
@@ -69,7 +88,7 @@ def judge(
     gpus: Gpus = (),
     all_tags: Entry | None = None,
     *,
-    use_gpu_lists: bool,
+    how: Reading,
 ) -> Judgement:
     """Return whether a queue has what is needed.
 
@@ -79,36 +98,48 @@ def judge(
         entry: what the queue publishes; None: nothing.
         gpus: what its worker nodes report.
         all_tags: what is published for all queues, where containers' names are looked up.
-        use_gpu_lists: see `hardware_refusal`.
+        how: how they are compared.
     """
     if releases != AUTO_RELEASES or entry is None:
         if needs.container is not None or needs.cpus is not None or needs.gpu is not None:
             return Judgement("refused", "hardware and containers need published software (AUTO)")
         return Judgement("unjudged", "the queue does not publish its software (AUTO)")
-    refusal = hardware_refusal(needs.cpus, needs.gpu, entry.get("architectures"), gpus, use_lists=use_gpu_lists)
-    return Judgement("refused", refusal) if refusal else _software(needs, entry, all_tags or {})
+    refusal = lacks_hardware(needs, entry, gpus, how)
+    return Judgement("refused", refusal) if refusal else _software(needs, entry, all_tags or {}, how)
 
 
-def _software(needs: Needs, entry: Entry, all_tags: Entry) -> Judgement:
+def lacks_hardware(needs: Needs, entry: Entry, gpus: Gpus, how: Reading) -> str:
+    """Return why the hardware that a queue publishes does not fit, empty if it does."""
+    return hardware_refusal(
+        needs.cpus,
+        needs.gpu,
+        entry.get("architectures"),
+        gpus,
+        use_lists=how.gpu_lists,
+        empty_is_any=how.empty_attribute,
+    )
+
+
+def _software(needs: Needs, entry: Entry, all_tags: Entry, how: Reading) -> Judgement:
     asks_for_software = needs.cvmfs_tag or needs.platform or needs.project or needs.version or needs.container
     if not asks_for_software and (needs.cpus or needs.gpu):
         return Judgement("accepted", "hardware")
     if needs.container:
-        return _container(needs.container, needs.only_tags, entry, all_tags)
+        return _container(needs, entry, all_tags, how)
     if needs.hardware_only:
         return Judgement("accepted", "standalone")
-    return _release(needs, entry)
+    return _release(needs, entry, how)
 
 
 def _words(entry: Entry, name: str) -> list[str]:
     return list(entry.get(name) or ())
 
 
-def _container(name: str, only_tags: bool, entry: Entry, all_tags: Entry) -> Judgement:
-    prefixes = _words(entry, "containers")
+def _container(needs: Needs, entry: Entry, all_tags: Entry, how: Reading) -> Judgement:
+    prefixes, name, only_tags = _words(entry, "containers"), needs.container or "", needs.only_tags
     if not only_tags and (ANY in prefixes or CVMFS in prefixes):
         return Judgement("accepted", "any container")
-    tags = entry.get("tags") or ()
+    tags = entry.get("tags") or () if only_tags or how.tags_name_containers else ()
     if any(tag.get("container_name") == name for tag in tags):
         return Judgement("accepted", "a tag of that container")
     if any(name in (tag.get("sources") or ()) for tag in tags):
@@ -125,15 +156,15 @@ def _container(name: str, only_tags: bool, entry: Entry, all_tags: Entry) -> Jud
     return Judgement("refused", "the container is not available")
 
 
-def _release(needs: Needs, entry: Entry) -> Judgement:
+def _release(needs: Needs, entry: Entry, how: Reading) -> Judgement:
     containers, cvmfs = _words(entry, "containers"), _words(entry, "cvmfs")
     if ANY in cvmfs or needs.cvmfs_tag in cvmfs:
         if ANY in containers or CVMFS in containers:
             return Judgement("accepted", "CVMFS and containers")
-        if not needs.in_container and needs.platform in _words(entry, "cmtconfigs"):
+        if (how.platform_in_container or not needs.in_container) and needs.platform in _words(entry, "cmtconfigs"):
             return Judgement("accepted", "CVMFS and platform")
         return Judgement("refused", "CVMFS is there, but neither containers nor the platform")
-    if needs.cvmfs_only or (needs.in_container and ANY not in containers):
+    if needs.cvmfs_only or ((how.tags_need_any or needs.in_container) and ANY not in containers):
         return Judgement("refused", "no CVMFS" if needs.cvmfs_only else "no CVMFS and no containers")
     wanted = (needs.platform, needs.project, needs.version)
     if any((t.get("cmtconfig"), t.get("project"), t.get("release")) == wanted for t in entry.get("tags") or ()):

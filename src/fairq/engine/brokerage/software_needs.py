@@ -25,10 +25,15 @@ ONLY_TAGS = "OT"
 """The two-letter rule of a task whose container must be named by a tag."""
 
 
-def production_needs(task: Task, asked: Architecture) -> Needs | None:
-    """Return what a production task needs; None: it names no release, and nothing is checked."""
+def production_needs(task: Task, asked: Architecture, *, without_release: bool) -> Needs | None:
+    """Return what a production task needs; None: it names no release, and nothing is checked.
+
+    With *without_release* such a task needs its container and hardware.
+    """
     if task.trans_home is None:
-        return None
+        if not without_release:
+            return None
+        return replace(_common(task, asked), platform=None, hardware_only=True, container=task.container_name or None)
     common = replace(_common(task, asked), in_container=asked.base_platform is not None)
     if not _BASE_RELEASE.search(task.trans_home) and _NIGHTLY.search(task.trans_home):
         return replace(common, cvmfs_tag=NIGHTLIES)

@@ -47,6 +47,17 @@ def slots_asked(columns: Columns, share: str | None, resource_type: str | None) 
     return columns.kept(("slots", share, resource_type), make)
 
 
+def largest_running(columns: Columns, running: Floats, share: str | None, resource_type: str | None) -> Floats:
+    """Return the largest of what may stand for *running* jobs: these, batch workers, ``numSlots``, starting jobs.
+
+    Up to 20 batch workers count where fewer jobs run; starting jobs count where ``numSlots`` is 0.
+    """
+    workers = np.where(running < MOST_WORKERS, np.minimum(worker_counts(columns), MOST_WORKERS), 0)
+    asked = slots_asked(columns, share, resource_type)
+    slots = np.where(asked == 0, columns.job_counts(share, "starting"), np.nan_to_num(asked))
+    return np.maximum(running, np.maximum(workers, slots))
+
+
 def with_workers(columns: Columns, running: Floats, pulling: Booleans) -> Floats:
     """Return *running* jobs; where hardly any run at a *pulling* row with pilots, up to 20 workers in their place."""
     workers = np.minimum(worker_counts(columns), MOST_WORKERS)

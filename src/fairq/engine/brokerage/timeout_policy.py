@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairq.engine.brokerage.rules import DOCUMENTED, Rules
+from fairq.engine.brokerage.rules import Rules
 
 HOUR = 3600.0
 DAY = 24 * HOUR
@@ -30,7 +30,7 @@ class TimeoutPolicy:
         fast_queued: ``rebroker.FAST_REBRO_THRESHOLD_NQUEUE_*`` by share; a share without is left alone.
     """
 
-    rules: Rules = DOCUMENTED
+    rules: Rules
     defined: float = 4 * HOUR
     holding: float = 48 * HOUR
     heartbeat: Mapping[str, float] = field(default_factory=lambda: {"production": 2 * HOUR, "analysis": 2 * HOUR})
@@ -41,7 +41,7 @@ class TimeoutPolicy:
     fast_queued: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, config: Mapping[str, Any], rules: Rules = DOCUMENTED) -> TimeoutPolicy:
+    def of(cls, config: Mapping[str, Any], rules: Rules) -> TimeoutPolicy:
         """Return what *config* (``component.KEY``: value, in hours; reference panda 1.10) sets.
 
         0, null and what is no number select the default; of heartbeats and ``ANALY_TIMEOUT`` 0 is a limit of 0.

@@ -19,6 +19,7 @@ from fairq.engine.brokerage.job import (
     Job,
     JobQueue,
 )
+from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.timeout_policy import DAY, HOUR, TimeoutPolicy
 
 Action = Literal["kill", "fail", "rebroker"]
@@ -50,6 +51,9 @@ class Row:
         applies: what else must hold.
         action, code: what happens, and PanDA's number for it; None if it has none.
         spared: the queues whose jobs PanDA's code leaves alone: ``paused`` ones, those with ``disableReassign``.
+        named: the states that the page names; None: the page has no such row.
+        heard: by the page, too, the age counts from when the job was last heard of, not from when it entered the state.
+        extra: the page says otherwise for its jobs, so that the row is PanDA's alone.
     """
 
     name: str
@@ -61,6 +65,15 @@ class Row:
     code: int | None
     applies: Callable[[Situation], bool] = lambda _: True
     spared: Literal["", "paused", "disableReassign"] = ""
+    named: frozenset[str] | None = None
+    heard: bool = False
+    extra: bool = False
+
+    def looks_at(self, job: Job, rules: Rules) -> bool:
+        """Return whether the row is about jobs in this one's state."""
+        if self.extra and not rules.extra_timeouts:
+            return False
+        return job.status in (self.named if rules.timeouts_of_state and self.named else self.states)
 
 
 FAST, SETS = "fast_rebrokerage", "user_rebrokerage"
@@ -101,20 +114,25 @@ def _is_users_without_report(of: Situation) -> bool:
 
 
 def _is_managed(of: Situation) -> bool:
-    return of.job.label == "managed"
+    return of.policy.rules.timeouts_of_all or of.job.label == "managed"
 
 
 def _may_move(of: Situation) -> bool:
-    return _is_managed(of) and of.job.relocation_flag != NOT_REASSIGNED
+    return of.policy.rules.timeouts_of_all or (_is_managed(of) and of.job.relocation_flag != NOT_REASSIGNED)
 
 
 def _is_urgent_at_inactive(of: Situation) -> bool:
     last = of.queue.last_start
-    is_inactive = (last is not None and of.now - last > INACTIVE_AFTER) or of.queue.status in ("offline", "test")
+    is_inactive = last is not None and of.now - last > INACTIVE_AFTER
+    if of.policy.rules.timeouts_of_all:
+        return of.job.priority >= 800 and is_inactive
+    is_inactive = is_inactive or of.queue.status in ("offline", "test")
     return _may_move(of) and of.job.priority >= 800 and of.job.processing_type != "pmerge" and is_inactive
 
 
 def _can_be_made_anew(of: Situation) -> bool:
+    if of.policy.rules.timeouts_of_all:
+        return not _cannot_be_made_anew(of)
     return of.job.label in ("managed", "test") and of.job.from_jedi
 
 
@@ -128,9 +146,9 @@ def _is_long_event_service(of: Situation) -> bool:
 
 
 def _transfer_limit(of: Situation) -> float:
-    is_high = of.job.priority >= 800 and not of.job.of_user
+    is_high = of.job.priority >= 800 and (of.policy.rules.timeouts_of_all or not of.job.of_user)
     own = of.queue.transfer_days_high if is_high else of.queue.transfer_days_low
-    if own is not None and own > 0 and of.policy.rules.name != "panda":
+    if own is not None and own > 0 and of.policy.rules.transfer_days_of_queue:
         return own * DAY
     return (2 if is_high else 6) * DAY
 
@@ -145,50 +163,53 @@ def _one(*states: str) -> frozenset[str]:
 
 TABLE: dict[str, Row] = _rows(
     Row("heartbeat_user", "users' jobs not heard of", _HEARD, ("modified",),
-        lambda of: of.policy.heartbeat["analysis"], "fail", _NO_HEARTBEAT, lambda of: of.job.of_user),
+        lambda of: of.policy.heartbeat["analysis"], "fail", _NO_HEARTBEAT, lambda of: of.job.of_user, extra=True),
     Row("heartbeat_transferring", "transferring jobs not heard of", _one("transferring"), ("modified",),
-        _transferring_heartbeat, "fail", _NO_HEARTBEAT, _is_watched_transfer),
+        _transferring_heartbeat, "fail", _NO_HEARTBEAT, _is_watched_transfer, named=_one("transferring"), heard=True),
     Row("sent", "jobs sent to a pilot that never answered", _one("sent"), ("modified",),
-        _after(HOUR / 2), "fail", _NOT_TAKEN),
+        _after(HOUR / 2), "fail", _NOT_TAKEN, named=_one("sent")),
     Row("holding_user", "users' jobs that hold without a report", _one("holding"), ("modified", "ended"),
-        _after(3 * HOUR), "fail", _NO_OUTPUT, _is_users_without_report),
+        _after(3 * HOUR), "fail", _NO_OUTPUT, _is_users_without_report, extra=True),
     Row("holding_high", "urgent jobs that hold", _one("holding"), ("modified", "ended"),
-        _after(3 * HOUR), "fail", _NO_OUTPUT, _is_high_and_holding),
+        _after(3 * HOUR), "fail", _NO_OUTPUT, _is_high_and_holding, named=_one("holding")),
     Row("holding", "jobs that hold", _one("holding"), ("modified", "ended"),
-        lambda of: of.policy.holding, "fail", _NO_OUTPUT),
+        lambda of: of.policy.holding, "fail", _NO_OUTPUT, named=_one("holding")),
     Row("heartbeat", "jobs not heard of", _HEARD, ("modified",),
-        _heartbeat, "fail", _NO_HEARTBEAT, spared="paused"),
-    Row("pending", "pending jobs", _one("pending"), ("created",), _after(HOUR), "kill", _KILL_WAITING),
+        _heartbeat, "fail", _NO_HEARTBEAT, spared="paused", named=_one("running", "starting"), heard=True),
+    Row("pending", "pending jobs", _one("pending"), ("created",), _after(HOUR), "kill", _KILL_WAITING,
+        named=_one("pending")),
     Row("waiting", "waiting jobs", _one("waiting"), ("created",), _after(HOUR), "kill", _KILL_WAITING,
         lambda of: of.job.event_service != CO_JUMBO),
     Row("defined_long", "jobs that no queue has yet", IN_DEFINED_TABLE, ("created",),
-        _after(7 * DAY), "kill", _KILL_EXPIRED),
+        _after(7 * DAY), "kill", _KILL_EXPIRED, extra=True),
     Row("activated_long", "activated jobs, in all", _one("activated"), ("created",),
-        _after(7 * DAY), "kill", _KILL_EXPIRED),
+        _after(7 * DAY), "kill", _KILL_EXPIRED, extra=True),
     # Here the cleaner looks for fast rebrokerage.
     Row("inactive", "urgent jobs at inactive queues", _one("activated"), ("modified",),
-        _after(4 * HOUR), "rebroker", _REASSIGN, _is_urgent_at_inactive, "disableReassign"),
+        _after(4 * HOUR), "rebroker", _REASSIGN, _is_urgent_at_inactive, "disableReassign", _one("activated")),
     Row("inactive_starting", "urgent starting jobs at inactive queues", _one("starting"), ("changed",),
-        _after(4 * HOUR), "rebroker", _REASSIGN, _is_urgent_at_inactive, "disableReassign"),
+        _after(4 * HOUR), "rebroker", _REASSIGN, _is_urgent_at_inactive, "disableReassign", _one("starting")),
     Row("defined", "defined jobs", _one("defined"), ("modified",),
-        lambda of: of.policy.defined, "rebroker", _REASSIGN, _can_be_made_anew),
+        lambda of: of.policy.defined, "rebroker", _REASSIGN, _can_be_made_anew, named=_one("defined")),
     Row("defined_alone", "defined jobs that no task can make anew", _one("defined"), ("created",),
-        lambda of: of.policy.defined, "kill", _KILL_EXPIRED, _cannot_be_made_anew),
+        lambda of: of.policy.defined, "kill", _KILL_EXPIRED, _cannot_be_made_anew, named=_one("defined")),
     Row("assigned", "jobs assigned to a queue", IN_DEFINED_TABLE, ("modified",),
-        _after(12 * HOUR), "rebroker", _REASSIGN, _is_managed),
+        _after(12 * HOUR), "rebroker", _REASSIGN, _is_managed, named=_one("assigned")),
     Row("activated", "activated jobs", _one("activated"), ("modified",),
-        _after(2 * DAY), "rebroker", _REASSIGN, _may_move, "disableReassign"),
+        _after(2 * DAY), "rebroker", _REASSIGN, _may_move, "disableReassign", _one("activated")),
     Row("starting", "starting jobs", _one("starting"), ("changed",),
-        _after(2 * DAY), "rebroker", _REASSIGN, _may_move, "disableReassign"),
+        _after(2 * DAY), "rebroker", _REASSIGN, _may_move, "disableReassign", _one("starting")),
     Row("user_long", "users' and test jobs not heard of", ACTIVE, ("modified",), _after(7 * DAY), "kill",
-        _KILL_EXPIRED, lambda of: of.job.of_user or of.job.label == "test"),
+        _KILL_EXPIRED, lambda of: of.job.of_user or of.job.label == "test", extra=True),
     Row("event_service", "event-service jobs that run long", _one("running", "starting"), ("changed",),
-        _after(DAY), "kill", _KILL_EXPIRED, _is_long_event_service),
+        _after(DAY), "kill", _KILL_EXPIRED, _is_long_event_service, extra=True),
     # Here the cleaner looks for users' job sets to send back.
     Row("transferring", "jobs whose output does not arrive", _one("transferring"), ("ended", "started"),
-        _transfer_limit, "fail", None, lambda of: not of.job.output_complete),
-    Row("throttled", "throttled jobs", _one("throttled"), ("created",), _after(7 * DAY), "kill", _KILL_EXPIRED),
-    Row("active_long", "active jobs, in all", ACTIVE, ("created",), _after(21 * DAY), "kill", _KILL_EXPIRED),
+        _transfer_limit, "fail", None, lambda of: not of.job.output_complete, named=_one("transferring")),
+    Row("throttled", "throttled jobs", _one("throttled"), ("created",), _after(7 * DAY), "kill", _KILL_EXPIRED,
+        named=_one("throttled")),
+    Row("active_long", "jobs that run very long", ACTIVE, ("created",), _after(21 * DAY), "kill", _KILL_EXPIRED,
+        named=_one("running")),
 )  # fmt: skip
 """In the order in which PanDA's cleaner goes: the first row that a job is too old for decides."""
 

@@ -87,7 +87,7 @@ def _decide(name: str, of: Situation, fast: Mapping[int, Overshoot], sets: Mappi
             return None
         return Timeout(of.job, SETS, "rebroker", REASSIGN, *waited, exempt=_exemption(of, ""))
     row = TABLE[name]
-    oldest = _age(row, of)
+    oldest = _age(row, of) if row.looks_at(of.job, of.policy.rules) else None
     if oldest is None:
         return None
     since, age = oldest
@@ -111,8 +111,11 @@ def _sent_back_fast(job: Job, over: Overshoot) -> Timeout:
 def _age(row: Row, of: Situation) -> tuple[str, float] | None:
     """Return which time of the job counts, and how long ago it was; None if none is known.
 
-    A transfer counts from the end of the job; only where that is not known, from its start.
+    By the page that is when the job entered its state, or was heard of. Otherwise a transfer counts from the end of the
+    job; only where that is not known, from its start.
     """
+    if of.policy.rules.timeouts_of_state and row.named and not row.heard and of.job.changed is not None:
+        return "changed", of.now - of.job.changed
     times = [(name, getattr(of.job, name)) for name in row.since]
     ages = [(name, of.now - time) for name, time in times if time is not None]
     if not ages:

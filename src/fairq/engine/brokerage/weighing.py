@@ -38,6 +38,9 @@ def weighing_of(question: Question) -> Weighing:
 
 
 def least_weight(question: Question) -> float:
-    """Return the weight that candidates need: ``MIN_WEIGHT`` of the label and share, else of the label."""
+    """Return the weight that candidates need: by PanDA's code ``MIN_WEIGHT`` of the label and share, else of the label;
+    by the page none."""
     task = question.task
+    if not question.rules.minimum_weight:
+        return 0.0
     return question.config.amount("jobbroker.MIN_WEIGHT", f"{task.label}_{task.gshare}", task.label)

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairq.engine.brokerage.analysis.input_data import local_data
 from fairq.engine.brokerage.analysis.problems import LONG, has_problem, problem_details, problems
-from fairq.engine.brokerage.analysis.selection import rows_called, select
+from fairq.engine.brokerage.analysis.selection import given_rows
 from fairq.engine.brokerage.analysis.sources import sources_of
 from fairq.engine.brokerage.columns import Booleans
 from fairq.engine.brokerage.plugin import Codes, Details, Phase, PlainFilter, Reason, Rows
@@ -19,7 +19,7 @@ _ANALYSIS = frozenset({ANALYSIS})
 
 
 class Problems(PlainFilter):
-    """Queues with a temporary problem go last of all; the one that the task is given stays."""
+    """Queues with a temporary problem go last of all; by PanDA's code the one that the task is given stays."""
 
     name = "problems"
     stage = FINAL_STAGE
@@ -27,8 +27,8 @@ class Problems(PlainFilter):
     place = 3100
     activities = _ANALYSIS
     reasons = (
-        Reason("badsite", "for the moment too many jobs of the user wait or of the task failed there"),
-        Reason("cap", "for the moment far more jobs of the share wait there than run"),
+        Reason("badsite", "for the moment too many jobs of the user wait or of the task failed there", passing=True),
+        Reason("cap", "for the moment far more jobs of the share wait there than run", passing=True),
     )
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
@@ -53,16 +53,17 @@ def _others(question: Question) -> Booleans:
 
 
 def _given(question: Question) -> Booleans:
-    single = select(question).single
-    if single is None:
+    # The one queue that PanDA's code keeps whatever is wrong with it.
+    if not question.is_spared_alone:
         return np.zeros(len(question.columns), dtype=np.bool_)
-    return rows_called(question.columns, single)
+    return given_rows(question)
 
 
 class TenBest(PlainFilter):
-    """The ten best are taken: queues that the task uses already, then by weight, equals by name.
+    """The ten best are taken: by weight, equals by name.
 
-    Distributed input may be read at any number of queues in the first pass.
+    By PanDA's code those that the task uses already go first, and distributed input may be read at any number of queues
+    in the first pass.
     """
 
     name = "analysis ten best"
@@ -70,14 +71,15 @@ class TenBest(PlainFilter):
     phase: Phase = "after"
     place = 3200
     activities = _ANALYSIS
-    reasons = (Reason("low_weight", "ten others weigh more, and the task does not use the queue yet"),)
+    reasons = (Reason("low_weight", "ten others weigh more, or the task uses them already"),)
 
     def applies(self, question: Question) -> bool:
-        """Cut off unless input is distributed."""
-        return not (question.local and sources_of(question).distributed)
+        """Cut off; by PanDA's code not where input is distributed."""
+        unlimited = question.rules.distributed_unlimited and question.local
+        return not (unlimited and sources_of(question).distributed)
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
-        """Refuse all but the ten best, and never the queue that the task is given."""
+        """Refuse all but the ten best; by PanDA's code never the queue that the task is given."""
         if len(rows) <= MOST_CANDIDATES:
             return None
         refused = np.zeros(len(rows), dtype=np.bool_)
@@ -93,6 +95,8 @@ class TenBest(PlainFilter):
 def ranking(question: Question, rows: Rows) -> Rows:
     """Return positions in *rows* in the order in which they are taken."""
     used = question.world.used_queues.get(question.task.task_id, frozenset())
+    if not question.rules.used_queues_first:
+        used = frozenset()
     queues = question.columns.queues
     fresh = np.array([not {queues[row].name, queues[row].unit} & used for row in rows], dtype=np.bool_)
     # Rows are in order of name already, and the last key sorts first.

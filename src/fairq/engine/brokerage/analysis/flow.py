@@ -42,7 +42,7 @@ from fairq.engine.brokerage.pending import retry_after
 from fairq.engine.brokerage.plan import Plan
 from fairq.engine.brokerage.plugin import Filter, Rows, Weight
 from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.rules import DOCUMENTED, Rules
+from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.sieve import UNDECIDED, Sieve, StageCount
 from fairq.engine.brokerage.tasks import ANALYSIS, Chunk, Task
 from fairq.engine.brokerage.weighing import weigh, weighing_of
@@ -92,7 +92,7 @@ def analysis_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weight]
     return Plan(ANALYSIS, filters, weights, STOPS)
 
 
-def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules = DOCUMENTED) -> Outcome:
+def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules) -> Outcome:
     """Return where jobs of *task* for *chunk* may go, and why not to the other queues.
 
     What is said of a queue is what the last pass found. Datasets without files are no input.
@@ -106,12 +106,13 @@ def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rule
         outcome.stopped_by, outcome.status, outcome.stop_details = stop.tag, stop.status, stop.details
         sieve.decided[:] = plan.stop_number(stop.tag)
     else:
-        found = _pass(sieve, outcome)
-        if not found and has_second_pass(question):
+        passed = _pass(sieve, outcome)
+        again = not passed or (rules.problems_open_second_pass and not len(sieve.left))
+        if again and has_second_pass(question):
             sieve = Sieve(_second(question), plan)
             outcome.question, outcome.decided = sieve.question, sieve.decided
-            found = _pass(sieve, outcome)
-        if found:
+            _pass(sieve, outcome)
+        if len(sieve.left):
             _choose(sieve, outcome)
         elif sieve.question.notes.get("fatal"):
             outcome.status = "fatal"
@@ -134,9 +135,10 @@ def _second(first: Question) -> Question:
 
 
 def _pass(sieve: Sieve, outcome: Outcome) -> bool:
+    """Return whether a queue passes the checks of persistent issues."""
     found = sieve.run(outcome.plan.before)
     if found and (sieve.temporary != UNDECIDED).any():
-        found = sieve.settle_temporary()
+        sieve.settle_temporary()
     count = sieve.stages[0]
     name = FIRST_PASS if sieve.question.local else SECOND_PASS
     outcome.stages.append(StageCount(name, count.rows_before, count.rows_after, count.units_before, count.units_after))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairq.engine.brokerage.analysis.locality import locality
+from fairq.engine.brokerage.analysis.locality import locality, virtual_rows
 from fairq.engine.brokerage.analysis.numbers import queued, running
 from fairq.engine.brokerage.analysis.problems import STALLED, mark
-from fairq.engine.brokerage.analysis.selection import select
 from fairq.engine.brokerage.columns import Booleans
 from fairq.engine.brokerage.job_numbers import queued_to_running
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
@@ -28,7 +27,7 @@ class TypeCap(PlainFilter):
 
     def applies(self, question: Question) -> bool:
         """Keep the line in the stage table where the rules are those of the code."""
-        return select(question).single is None and not question.rules.analysis_queue_ratio
+        return question.preassigned != "single" and not question.rules.analysis_queue_ratio
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse nobody."""
@@ -38,7 +37,7 @@ class TypeCap(PlainFilter):
 class Overload(PlainFilter):
     """Queues with many more jobs waiting for each running one than there are over all queues of the share.
 
-    By the page only those with virtually placed input; the others are judged by their own numbers (see `problems`).
+    By the page only VP queues; the others are judged by their own numbers (see `problems`).
     """
 
     name = "overload"
@@ -46,7 +45,7 @@ class Overload(PlainFilter):
     place = 2100
     activities = _ANALYSIS
     reasons = (
-        Reason("overloaded", "far more jobs wait for each running one than elsewhere"),
+        Reason("overloaded", "far more jobs wait for each running one than elsewhere", passing=True),
         Reason("overloaded_vp", "the same where input is placed virtually"),
     )
 
@@ -61,11 +60,10 @@ class Overload(PlainFilter):
         over = ((waiting > least) & ((run == 0) | (waiting > run * ratio)))[rows]
         if not over.any():
             return None
+        if question.rules.analysis_queue_ratio:
+            return np.where(over & virtual_rows(question.columns)[rows], np.uint8(2), np.uint8(0))
         real = _has_real_input(question)[rows]
         codes = np.where(over, np.where(real, 1, 2), 0).astype(np.uint8)
-        if question.rules.analysis_queue_ratio:
-            codes[real] = 0
-            return codes
         mark(question, STALLED, rows[over & (run[rows] == 0)])
         if over.all():
             codes[real] = 0

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.analysis.selection import rows_called, select
-from fairq.engine.brokerage.analysis.sources import sources_of
+from fairq.engine.brokerage.analysis.selection import given_rows, select
+from fairq.engine.brokerage.analysis.sources import needs_no_locality, sources_of
 from fairq.engine.brokerage.availability import VP_SUFFIX, ReplicaState, queues_with_data
 from fairq.engine.brokerage.columns import Booleans, Columns, Floats
 from fairq.engine.brokerage.endpoints import USER
@@ -74,8 +74,8 @@ def _locality(question: Question) -> Locality:
     somewhere = set().union(*(each.any for each in lists))
     somewhere_on_disk = set().union(*(each.disk for each in lists))
     union = False
-    if chosen.single is not None:
-        units = set(columns.unit_of[rows_called(columns, chosen.single)].tolist())
+    if chosen.given:
+        units = set(columns.unit_of[given_rows(question)].tolist())
         taken = everywhere if units & everywhere else somewhere if units & somewhere else set()
     elif on_disk:
         taken = on_disk
@@ -121,6 +121,13 @@ def _lists(question: Question, dataset: Dataset) -> _Lists:
     )
 
 
+def virtual_rows(columns: Columns) -> Booleans:
+    """Return the rows with virtually placed input."""
+    virtual = [endpoints.is_virtual for endpoints in columns.endpoints()]
+    rows: Booleans = np.array(virtual, dtype=np.bool_)[columns.unit_of]
+    return rows
+
+
 class DataNearby(PlainFilter):
     """In the first pass, queues that do not have the input."""
 
@@ -131,8 +138,8 @@ class DataNearby(PlainFilter):
     reasons = (Reason("no_data", "the input is not nearby"),)
 
     def applies(self, question: Question) -> bool:
-        """Look in the pass that wants input nearby."""
-        return question.local and bool(question.chunk.datasets)
+        """Look in the pass that wants input nearby, unless the task needs none nearby."""
+        return question.local and bool(question.chunk.datasets) and not needs_no_locality(question)
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse queues without."""
@@ -153,17 +160,13 @@ class AvoidVp(PlainFilter):
     reasons = (Reason("avoid_vp", "input is placed virtually at this queue, and the task cannot use that"),)
 
     def applies(self, question: Question) -> bool:
-        """Look where input would be moved to them, or the task says so."""
+        """Look where the task says so; by PanDA's code also where input would be moved to them."""
+        if not question.rules.vp_restricted:
+            return question.task.has_rule("AV")
         if question.chunk.is_merging or _avoids_vp(question) or not question.local:
             return True
         return bool(question.chunk.datasets) and locality(question).union
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse queues that read from such an endpoint, whatever users' jobs read from."""
-        columns = question.columns
-
-        def make() -> Booleans:
-            virtual = [endpoints.is_virtual for endpoints in columns.endpoints()]
-            return np.array(virtual, dtype=np.bool_)[columns.unit_of]
-
-        return columns.refusals("virtual placement", make, rows)
+        return question.columns.refusals("virtual placement", lambda: virtual_rows(question.columns), rows)

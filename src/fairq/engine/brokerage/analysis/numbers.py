@@ -7,7 +7,7 @@ import numpy as np
 from fairq.engine.brokerage.columns import Floats
 from fairq.engine.brokerage.job_numbers import QUEUED
 from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.supply import with_slots, with_workers
+from fairq.engine.brokerage.supply import largest_running, with_slots, with_workers
 
 
 def running(question: Question) -> Floats:
@@ -39,14 +39,16 @@ def start_rate(question: Question) -> Floats:
 
 
 def counted_running(question: Question) -> Floats:
-    """Return the jobs that count as running (nRun): real ones, few workers for none, ``numSlots``.
+    """Return the jobs that count as running (nRun): by the page the largest number (see `largest_running`).
 
-    Where ``numSlots`` is 0, starting jobs count with them.
+    By PanDA's code real ones, few workers for none, ``numSlots``, and starting jobs beside them where that is 0.
     """
     columns, task = question.columns, question.task
 
     def make() -> Floats:
+        if question.rules.running_jobs == "largest":
+            return largest_running(columns, running(question), task.gshare, task.resource_type)
         count = with_workers(columns, running(question), np.ones(len(columns), dtype=np.bool_))
         return with_slots(columns, count, task.gshare, task.resource_type)
 
-    return columns.kept(("analysis nRun", task.gshare, task.resource_type), make)
+    return columns.kept(("analysis nRun", question.rules.running_jobs, task.gshare, task.resource_type), make)

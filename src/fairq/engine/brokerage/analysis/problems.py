@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairq.engine.brokerage.analysis.numbers import queued, running, start_rate
+from fairq.engine.brokerage.analysis.numbers import counted_running, queued, start_rate
 from fairq.engine.brokerage.analysis.queue_checks import failures_of
 from fairq.engine.brokerage.analysis.sources import has_second_pass, ignores_locality
 from fairq.engine.brokerage.analysis.user_queues import user_queues
@@ -61,19 +61,21 @@ def mark_problems(question: Question, rows: Rows) -> None:
     failing = bad >= tolerated if question.rules.failures_everywhere else crowded & (bad > tolerated)
     found = {USER: crowded & (numbers.queued > numbers.limit), FAILURES: failing & (bad > 0)}
     if question.rules.analysis_queue_ratio:
-        found[LONG] = waiting > QUEUED_FACTOR * np.maximum(running(question), LEAST_RUNNING)
+        found[LONG] = waiting > QUEUED_FACTOR * np.maximum(counted_running(question), LEAST_RUNNING)
     for name, where in found.items():
         mark(question, name, rows[where[rows]])
 
 
 class UserProblem(PlainFilter):
-    """If every queue with the input has a temporary problem, tasks that may leave their input try the others."""
+    """If every queue with the input has a temporary problem, by PanDA's code tasks that may leave it try the others."""
 
     name = "user problem"
     stage = "temp user problem check"
     place = 2200
     activities = frozenset({ANALYSIS})
-    reasons = (Reason("tmp_user_problem", "every queue with the input has a temporary problem for the user"),)
+    reasons = (
+        Reason("tmp_user_problem", "every queue with the input has a temporary problem for the user", passing=True),
+    )
 
     def applies(self, question: Question) -> bool:
         """Leave merges alone."""
@@ -82,6 +84,8 @@ class UserProblem(PlainFilter):
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Mark problems; refuse all if all have one and there is a second pass to try."""
         mark_problems(question, rows)
+        if not question.rules.problems_open_second_pass:
+            return SWITCHED_OFF
         if not (question.local and has_second_pass(question) and ignores_locality(question)):
             return SWITCHED_OFF
         marked = has_problem(question)[rows]
@@ -96,7 +100,7 @@ def problem_details(question: Question, row: int) -> Details:
     """Return the problems of a row with the numbers compared."""
     marks = problems(question)
     told: Details = {"problems": [name for name, rows in marks.items() if rows[row]]}
-    told |= {"nQueue": int(queued(question)[row]), "nRunning": int(running(question)[row])}
+    told |= {"nQueue": int(queued(question)[row]), "nRunning": int(counted_running(question)[row])}
     if marks[USER][row]:
         numbers = user_queues(question)
         told |= {"userQ": int(numbers.queued[row]), "userQ_max": float(numbers.limit[row])}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairq.engine.brokerage.analysis.selection import rows_called, select
+from fairq.engine.brokerage.analysis.selection import given_rows, preassigned_rows, select
 from fairq.engine.brokerage.architecture import read_architecture
 from fairq.engine.brokerage.checks.cores import CoresCheck
 from fairq.engine.brokerage.checks.disk_traffic import DiskIOCheck, MaxIoIntensityCheck
@@ -13,7 +13,7 @@ from fairq.engine.brokerage.columns import Floats
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.queue_kinds import has_flag
-from fairq.engine.brokerage.software import ALL, Needs, judge
+from fairq.engine.brokerage.software import ALL, Needs, Reading, judge
 from fairq.engine.brokerage.supply import pilot_counts
 from fairq.engine.brokerage.tasks import ANALYSIS
 from fairq.engine.brokerage.world import Failures
@@ -28,7 +28,10 @@ HPO = "HO"
 
 
 class Status(PlainFilter):
-    """The queue must not be offline, and be open to the brokerage unless the task names queues."""
+    """The queue must be online unless the task is pre-assigned to it.
+
+    By PanDA's code it must not be offline, and be open to the brokerage unless the task names queues.
+    """
 
     name = "analysis status"
     stage = "status check"
@@ -37,14 +40,18 @@ class Status(PlainFilter):
     reasons = (Reason("status", "the queue's status does not allow the task"),)
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
-        """Refuse by status; paused and standby queues pass."""
+        """Refuse by status."""
         columns, chosen = question.columns, select(question)
+        if question.rules.online_only:
+            online = columns.flags("online", lambda queue: queue.status == "online")
+            refusals: Codes = ~(online | preassigned_rows(question))[rows]
+            return refusals
         refused = columns.flags("offline", lambda queue: queue.status == "offline")[rows]
         if chosen.opens:
             return refused
         closed = columns.flags("brokeroff or test", lambda queue: queue.status in CLOSED_TO_BROKERS)[rows]
-        if chosen.single is not None:
-            closed = closed & ~rows_called(columns, chosen.single)[rows]
+        if len(chosen.given) == 1:
+            closed = closed & ~given_rows(question)[rows]
         return refused | closed
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
@@ -60,8 +67,8 @@ class ZeroShare(ZeroShareCheck):
     activities = _ANALYSIS
 
     def applies(self, question: Question) -> bool:
-        """Leave a queue that the task is given alone."""
-        return select(question).single is None
+        """Look under PanDA's rules; leave a queue that the task is given alone."""
+        return question.rules.analysis_zero_share and question.preassigned != "single"
 
 
 class DiskIO(DiskIOCheck):
@@ -113,8 +120,8 @@ class GpuArchitecture(PlainFilter):
 
         def is_silent(name: str, releases: tuple[str, ...]) -> bool:
             entry, gpus = world.software.get(name), world.gpus.get(name, ())
-            lists = question.rules.gpu_lists
-            judged = judge(needs, releases, entry, gpus, world.software.get(ALL), use_gpu_lists=lists)
+            how = Reading.of(question.rules)
+            judged = judge(needs, releases, entry, gpus, world.software.get(ALL), how=how)
             return judged.verdict != "accepted"
 
         silent = columns.unit_flags(
@@ -135,12 +142,12 @@ class Closed(PlainFilter):
     stage = "too many closed check"
     place = 900
     activities = _ANALYSIS
-    reasons = (Reason("closed", "jobs of the task were closed there in the last hours"),)
+    reasons = (Reason("closed", "jobs of the task were closed there in the last hours", passing=True),)
 
     def applies(self, question: Question) -> bool:
         """Look unless one queue is given or the chunk merges; the page counts failed and closed jobs together."""
         by_code = not question.rules.failures_everywhere
-        return by_code and select(question).single is None and not question.chunk.is_merging
+        return by_code and question.preassigned != "single" and not question.chunk.is_merging
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse where one was."""
@@ -174,8 +181,9 @@ class NoPilot(PlainFilter):
     reasons = (Reason("nopilot", "no pilot showed up in the last 3 hours"),)
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
-        """Refuse them to all but tests."""
-        return None if question.task.label == "test" else pilot_counts(question.columns)[rows] == 0
+        """Refuse them; PanDA's code spares tests."""
+        spared = question.task.label == "test" and not question.rules.pilots_always
+        return None if spared else pilot_counts(question.columns)[rows] == 0
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return the count of pilots."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from fairq.engine.brokerage.checks.candidates import CANDIDATES_STAGE
 from fairq.engine.brokerage.columns import Booleans, Columns
 from fairq.engine.brokerage.endpoints import USER
-from fairq.engine.brokerage.names import matches_any
+from fairq.engine.brokerage.names import excluded_sites, included_sites, is_named, matches_any
 from fairq.engine.brokerage.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.queue_kinds import listed, runs
@@ -32,51 +32,67 @@ class Selection(NamedTuple):
 
     Args:
         candidates: rows to begin with; *units* says it of units.
-        single: the one queue that it is pre-assigned to; None if there is no such.
+        given: the queues that its ``site`` names; empty if it names none.
         included, excluded: patterns of names; None includes all.
-        opens: a list of included queues is given, which opens those that are not brokered to otherwise.
+        opens: by PanDA's code, a list of included queues opens those that are not brokered to otherwise.
     """
 
     candidates: Booleans
     units: Booleans
-    single: str | None = None
+    given: tuple[str, ...] = ()
     included: tuple[str, ...] | None = None
     excluded: tuple[str, ...] = ()
     opens: bool = False
 
 
 def select(question: Question) -> Selection:
-    """Return what the task says of queues, found once; note in the question whether one is pre-assigned."""
+    """Return what the task says of queues, found once; note in the question whether some are pre-assigned."""
     if _KEY not in question.notes:
         question.notes[_KEY] = _select(question)
     found = question.notes[_KEY]
     assert isinstance(found, Selection)
-    if found.single is not None:
-        question.preassigned = "single"
+    if found.given:
+        question.preassigned = "single" if len(found.given) == 1 else "list"
+    elif found.included is not None and question.rules.included_sites_always:
+        question.preassigned = "list"
     return found
 
 
+def given_rows(question: Question) -> Booleans:
+    """Return the rows that the task's ``site`` names."""
+    return rows_called(question.columns, select(question).given)
+
+
+def preassigned_rows(question: Question) -> Booleans:
+    """Return the rows that the task is pre-assigned to: by ``site``, and by ``includedSite`` where that counts."""
+    rows, included = given_rows(question), select(question).included
+    if included is None or not question.rules.included_sites_always:
+        return rows
+    return rows | np.array([is_named(queue, included) for queue in question.columns.queues], dtype=np.bool_)
+
+
 def _select(question: Question) -> Selection:
-    task, columns = question.task, question.columns
-    candidates = runs(columns, ANALYSIS)
-    units = columns.kept("analysis units", lambda: _units(columns, candidates))
+    task, columns, rules = question.task, question.columns, question.rules
+    candidates = runs(columns, ANALYSIS, every=rules.every_queue)
+    units = columns.kept(("analysis units", rules.every_queue), lambda: _units(columns, candidates))
     included: tuple[str, ...] | None = None
     excluded: tuple[str, ...] = ()
     opens = False
-    if task.has_rule(LIMITED_SITES):
-        excluded = _words(task.parameters.get("excludedSite")) or ()
-        included = _words(task.parameters.get("includedSite"))
+    if rules.included_sites_always or task.has_rule(LIMITED_SITES):
+        excluded, included = excluded_sites(task), included_sites(task)
         opens = included is not None
     if not task.site:
-        return Selection(candidates, units, None, included, excluded, opens)
-    given = rows_called(columns, task.site) & listed(columns)
-    if given.any():
-        candidates = candidates | given
-        return Selection(candidates, _units(columns, candidates), task.site, included, excluded, opens)
+        return Selection(candidates, units, (), included, excluded, opens)
+    known = np.ones(len(columns), dtype=np.bool_) if rules.every_queue else listed(columns)
+    words = task.sites if rules.site_lists else (task.site,)
+    names = tuple(name for name in words if (rows_called(columns, (name,)) & known).any())
+    if names:
+        candidates = candidates | (rows_called(columns, names) & known)
+        return Selection(candidates, _units(columns, candidates), names, included, excluded, opens)
     # Not a queue: the queues that read from storage of that name; a name of nothing is ignored, the list with it.
     readers = columns.units_reading(USER).get(task.site, ())
-    names = tuple(columns.unit_names[unit] for unit in readers if units[unit])
-    return Selection(candidates, units, None, names or None, excluded, opens)
+    reading = tuple(columns.unit_names[unit] for unit in readers if units[unit])
+    return Selection(candidates, units, (), reading or None, excluded, opens)
 
 
 def _units(columns: Columns, candidates: Booleans) -> Booleans:
@@ -85,16 +101,10 @@ def _units(columns: Columns, candidates: Booleans) -> Booleans:
     return units
 
 
-def rows_called(columns: Columns, name: str) -> Booleans:
-    """Return the rows of the queue, or of all pseudo queues of the unified queue, called *name*."""
-    return np.array([name in {queue.name, queue.unit} for queue in columns.queues], dtype=np.bool_)
-
-
-def _words(value: Any) -> tuple[str, ...] | None:
-    # The user's list comes as such or as text with commas; an empty text is no list.
-    if value is None or value == "":
-        return None
-    return tuple(map(str, value)) if isinstance(value, (list, tuple)) else tuple(str(value).split(","))
+def rows_called(columns: Columns, names: tuple[str, ...]) -> Booleans:
+    """Return the rows of the queues, or of all pseudo queues of the unified queues, called one of *names*."""
+    wanted = set(names)
+    return np.array([not wanted.isdisjoint((queue.name, queue.unit)) for queue in columns.queues], dtype=np.bool_)
 
 
 class AnalysisQueues(PlainFilter):
@@ -133,11 +143,13 @@ class Included(PlainFilter):
         columns, task, chosen = question.columns, question.task, select(question)
         names = columns.unit_names
         codes = np.zeros(len(names), dtype=np.uint8)
-        if task.cloud and task.cloud != "any":
+        if question.rules.task_cloud and task.cloud and task.cloud != "any":
             codes[[unit.cloud != task.cloud for unit in columns.units]] = 3
         others = np.zeros(len(names), dtype=np.bool_)
         if chosen.included is not None:
-            others = np.array([not matches_any(name, chosen.included) for name in names], dtype=np.bool_)
+            included = np.zeros(len(names), dtype=np.bool_)
+            included[columns.unit_of[[is_named(queue, chosen.included) for queue in columns.queues]]] = True
+            others = ~included
             if AUTO not in chosen.included:
                 codes[others] = 2
         if chosen.excluded:
@@ -158,38 +170,43 @@ class Included(PlainFilter):
 
 
 class Preassigned(PlainFilter):
-    """A task that is given one queue goes nowhere else; if that one is out and others are not, it cannot go on."""
+    """A task that is given queues goes nowhere else; by PanDA's code it fails if its only one is out and others are
+    not."""
 
     name = "preassigned"
     stage = "preassign check"
     place = 1800
     activities = _ANALYSIS
-    reasons = (Reason("nonpreassigned", "the task is given another queue"),)
+    reasons = (Reason("nonpreassigned", "the task is given other queues"),)
 
     def applies(self, question: Question) -> bool:
-        """Look where one queue is given."""
-        return select(question).single is not None
+        """Look where queues are given."""
+        return bool(select(question).given)
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse all others."""
-        given = rows_called(question.columns, select(question).single or "")[rows]
-        if not given.any():
+        given = given_rows(question)[rows]
+        if not given.any() and question.rules.lost_site_is_fatal:
             question.notes["fatal"] = True
         return ~given
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
-        """Return the queue given."""
-        return {"site": select(question).single}
+        """Return the queues given."""
+        return {"site": question.task.site}
 
 
 class Hospital(PlainFilter):
-    """Hospital queues are taken only where nothing else is left."""
+    """Hospital queues are taken only where nothing else is left, by PanDA's code."""
 
     name = "hospital"
     stage = "hospital check"
     place = 1900
     activities = _ANALYSIS
     reasons = (Reason("hospital", "another queue is left, which is not a hospital"),)
+
+    def applies(self, question: Question) -> bool:
+        """Look under PanDA's rules."""
+        return question.rules.hospital_last
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse them unless only they are left."""

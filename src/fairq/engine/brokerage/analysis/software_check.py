@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairq.engine.brokerage.analysis.selection import select
 from fairq.engine.brokerage.architecture import Architecture
 from fairq.engine.brokerage.checks.software import SoftwareCheck, architecture_of, platform_of_unit
 from fairq.engine.brokerage.platforms import may_resolve
@@ -22,8 +21,8 @@ class Software(SoftwareCheck):
     activities = frozenset({ANALYSIS})
 
     def applies(self, question: Question) -> bool:
-        """Leave a queue that the task is given alone."""
-        return select(question).single is None
+        """Leave a queue that the task is given alone under PanDA's rules."""
+        return not question.is_spared_alone
 
     def needs(self, question: Question, asked: Architecture) -> Sequence[Needs]:
         """Return what an analysis task needs."""
@@ -33,6 +32,6 @@ class Software(SoftwareCheck):
 def platform_at(question: Question, row: int) -> str | None:
     """Return what the task's platform comes out as at a queue; None: nothing was to be resolved."""
     asked = architecture_of(question)
-    if select(question).single is not None or not may_resolve(asked.sw_platform):
+    if question.is_spared_alone or not may_resolve(asked.sw_platform):
         return None
     return platform_of_unit(question, int(question.columns.unit_of[row]), asked)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from fairq.engine.brokerage.analysis.selection import select
 from fairq.engine.brokerage.availability import Availability
-from fairq.engine.brokerage.checks.input import dataset_availability
+from fairq.engine.brokerage.checks.input import dataset_availability, is_readable_from_afar
 from fairq.engine.brokerage.endpoints import USER
 from fairq.engine.brokerage.plugin import Details
 from fairq.engine.brokerage.question import Question
@@ -47,7 +47,11 @@ def sources_of(question: Question) -> Sources:
 def _sources(question: Question) -> Sources:
     available = {dataset.name: dataset_availability(question, dataset) for dataset in question.chunk.datasets}
     distributed = frozenset(each.name for each in question.chunk.datasets if _is_distributed(question, each))
-    remote = all(one.remote_source for name, one in available.items() if name not in distributed)
+    remote = all(
+        is_readable_from_afar(question, dataset, available[dataset.name])
+        for dataset in question.chunk.datasets
+        if dataset.name not in distributed
+    )
     return Sources(available, distributed, remote)
 
 
@@ -66,9 +70,9 @@ def _is_distributed(question: Question, dataset: Dataset) -> bool:
 def incomplete_input(question: Question) -> Details | None:
     """Return the dataset that no endpoint which can be read has completely enough; None: there is no such.
 
-    Tasks may allow it by rule *AI*.
+    By the page that is no matter; tasks may allow it by rule *AI*.
     """
-    if question.task.has_rule("AI"):
+    if question.task.has_rule("AI") or not question.rules.incomplete_input:
         return None
     sources = sources_of(question)
     for dataset in question.chunk.datasets:
@@ -78,8 +82,16 @@ def incomplete_input(question: Question) -> Details | None:
     return None
 
 
+def needs_no_locality(question: Question) -> bool:
+    """Return whether the page suppresses the check of locality: for a high priority, and for little I/O."""
+    cutoff = question.config.number("anal_jobbroker.IO_INTENSITY_CUTOFF_USER")
+    intensity = question.task.io_intensity
+    little = cutoff is not None and intensity is not None and intensity <= cutoff
+    return question.rules.locality_suppressed and (little or question.task.task_priority >= HIGH_PRIORITY)
+
+
 def ignores_locality(question: Question) -> bool:
-    """Return whether the task may leave its input: a high priority, little I/O, or failing for long."""
+    """Return whether, by PanDA's code, the task may leave its input: high priority, little I/O, failing for long."""
     task, config, now = question.task, question.config, question.world.now
     if task.task_priority >= HIGH_PRIORITY:
         return True
@@ -92,4 +104,5 @@ def ignores_locality(question: Question) -> bool:
 
 def has_second_pass(question: Question) -> bool:
     """Return whether queues without the input are tried if none is left with it."""
-    return bool(question.chunk.datasets) and sources_of(question).remote
+    found = bool(question.chunk.datasets)
+    return found and (not question.rules.second_pass_needs_source or sources_of(question).remote)

@@ -73,7 +73,7 @@ def _over_cap(question: Question) -> Stop | None:
 def _over_share(question: Question) -> Stop | None:
     task, world = question.task, question.world
     used, task_class = world.share_usage.get(USER_SHARE), world.task_classes.get(task.task_id)
-    if task.gshare != USER_SHARE or used is None or task_class not in CLASS_LIMITS:
+    if not question.rules.share_classes or task.gshare != USER_SHARE or used is None or task_class not in CLASS_LIMITS:
         return None
     percent = 100 * min(used, world.share_usage.get(TOP_SHARE, used))
     limit = CLASS_LIMITS[task_class]
@@ -89,10 +89,12 @@ def _over_share(question: Question) -> Stop | None:
 
 def _over_quota(question: Question) -> Stop | None:
     owner = question.task.working_group or question.task.user or ""
-    quota = question.world.quotas.get(owner)
-    if quota is None or (quota.ok and (not quota.near or question.chunk.is_merging)):
+    quota, rules = question.world.quotas.get(owner), question.rules
+    near = rules.quota_near and not question.chunk.is_merging
+    if quota is None or (quota.ok and not (quota.near and near)):
         return None
-    return Stop("global_quota_near" if quota.ok else "global_quota", "failed", {"owner": owner})
+    status: Status = "waiting" if rules.quota_throttles else "failed"
+    return Stop("global_quota_near" if quota.ok else "global_quota", status, {"owner": owner})
 
 
 def _without_input(question: Question) -> Stop | None:

@@ -8,10 +8,11 @@ from fairq.engine.brokerage.analysis.locality import locality
 from fairq.engine.brokerage.analysis.sources import sources_of
 from fairq.engine.brokerage.blacklist import blacklist_reason
 from fairq.engine.brokerage.columns import Booleans
-from fairq.engine.brokerage.endpoints import USER, Endpoints
+from fairq.engine.brokerage.endpoints import USER, Endpoints, lacks_space, space_details
 from fairq.engine.brokerage.model import Storage as Endpoint
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.tasks import ANALYSIS
 from fairq.engine.brokerage.world import Quota
 
@@ -60,7 +61,8 @@ class Storage(PlainFilter):
         )
         if reason is not None:
             return BLACKLIST, {"blacklist": reason, "endpoint": output.rse if output else None}
-        if output is not None and output.rse in _quota(question).endpoints_over:
+        over = question.rules.local_quota and output is not None and output.rse in _quota(question).endpoints_over
+        if output is not None and over:
             return QUOTA, {"endpoint": output.rse, "user": question.task.user}
         return 0, {}
 
@@ -71,20 +73,21 @@ class Storage(PlainFilter):
 
 def _lacking_space(question: Question, places: Endpoints) -> Details | None:
     output, source, (least_out, least_in) = places.default_write, places.default_read, _least(question)
-    if not places.write or (output is not None and output.space_usable < least_out):
-        return _space("output_space", output, least_out)
+    rules = question.rules
+    if not places.write or (output is not None and lacks_space(output, least_out, rules)):
+        return _space("output_space", output, least_out, rules)
     if question.local:
         return None
     # Input is moved in: there must be room for it as well, if that is elsewhere than output.
-    if not places.read or (source is not None and source is not output and source.space_usable < least_in):
-        return _space("input_space", source, least_in)
+    if not places.read or (source is not None and source is not output and lacks_space(source, least_in, rules)):
+        return _space("input_space", source, least_in, rules)
     return None
 
 
-def _space(kind: str, endpoint: Endpoint | None, limit: float) -> Details:
+def _space(kind: str, endpoint: Endpoint | None, limit: float, rules: Rules) -> Details:
     if endpoint is None:
         return {"kind": kind, "endpoint": None}
-    return {"kind": kind, "endpoint": endpoint.rse, "space_usable": endpoint.space_usable, "limit": limit}
+    return {"kind": kind, "endpoint": endpoint.rse, **space_details(endpoint, rules), "limit": limit}
 
 
 def _least(question: Question) -> tuple[float, float]:

@@ -74,7 +74,7 @@ class Classes(PlainWeight):
         ones = rows[first]
         remaining = user_queues(question).remaining[ones]
         classes = queue_classes(question)[ones]
-        jobs = number_of_jobs(question.task, question.chunk)
+        jobs = number_of_jobs(question.task, question.chunk, question.rules.scratch_margin)
         weights = _by_class(question, jobs, remaining, classes)
         result: Floats = weights[unit] + SMALLEST
         return result

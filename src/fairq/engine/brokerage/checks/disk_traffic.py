@@ -54,7 +54,8 @@ class MaxIoIntensityCheck(PlainFilter):
 
     def applies(self, question: Question) -> bool:
         """Look at tasks that state it, merges left out."""
-        return bool(question.task.io_intensity) and not question.chunk.is_merging
+        stated = bool(question.task.io_intensity) and not question.chunk.is_merging
+        return stated and question.rules.max_io_intensity
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse above the limit."""

@@ -6,7 +6,13 @@ import numpy as np
 
 from fairq.engine.brokerage.columns import Booleans, Floats
 from fairq.engine.brokerage.estimates.atom import Atom, smallest_job
-from fairq.engine.brokerage.estimates.scratch import ALWAYS_DIRECT, Scratch, available_scratch, reads_directly
+from fairq.engine.brokerage.estimates.scratch import (
+    ALWAYS_DIRECT,
+    Scratch,
+    ScratchRules,
+    available_scratch,
+    reads_directly,
+)
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.tasks import PRODUCTION
@@ -48,7 +54,8 @@ class ScratchCheck(PlainFilter):
         """Compare what is needed with what there is."""
         need, have = self.need(question), scratch_for_jobs(question)[rows]
         wanted = np.where(_reads_directly(question)[rows], float(need.direct), float(need.copied))
-        codes: Codes = ((wanted > have) & (have != 0)) * np.uint8(2)
+        lacks = np.greater_equal if question.rules.scratch_must_exceed else np.greater
+        codes: Codes = (lacks(wanted, have) & (have != 0)) * np.uint8(2)
         if question.task.rule("IL") == 2 and not question.chunk.is_merging:
             no_direct = question.columns.unit_flags(
                 "no direct input", lambda unit: not unit.direct_access_lan and unit.maxinputsize != ALWAYS_DIRECT
@@ -62,12 +69,15 @@ class ScratchCheck(PlainFilter):
         if reason.tag == "remoteio":
             return {"direct_access_lan": queue.direct_access_lan, "maxinputsize": queue.maxinputsize}
         direct, need = bool(_reads_directly(question)[row]), self.need(question)
+        have = float(scratch_for_jobs(question)[row])
+        limit = {"less_than": have} if question.rules.scratch_must_exceed else {}
         return {
             "kind": "scratch",
             "scratch_need_mb": need.direct if direct else need.copied,
-            "scratch_have_mb": float(scratch_for_jobs(question)[row]),
+            "scratch_have_mb": have,
             "maxwdir": queue.maxwdir,
             "reads_directly": direct,
+            **limit,
         }
 
 
@@ -81,7 +91,16 @@ def scratch_for_jobs(question: Question) -> Floats:
     """Return the MiB of scratch of one job at each row; 0 is no limit. Cores are those of the unified queue."""
     task = question.task
     event_service = question.activity == PRODUCTION and bool(task.event_service)
-    key = ("scratch", question.asks_for_cores or event_service)
+    per_core = question.rules.scratch_per_core
     return question.columns.unit_numbers_of(
-        key, lambda unit: available_scratch(task, unit, event_service=event_service)
+        ("scratch", question.asks_for_cores or event_service, per_core),
+        lambda unit: available_scratch(task, unit, per_core=per_core, event_service=event_service),
     )
+
+
+def scratch_rules(question: Question) -> ScratchRules:
+    """Return how the rules in force estimate scratch."""
+    rules = question.rules
+    sizes = rules.scratch_floor, rules.scratch_margin
+    return ScratchRules(*sizes, rules.scratch_must_exceed, rules.scratch_of_whole_job)
+

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.brokerage.columns import Columns
-from fairq.engine.brokerage.fairshare_policy import Asker, deciding_part, has_zero_share, process_group
+from fairq.engine.brokerage.fairshare_policy import Asker, Reading, deciding_part, has_zero_share, process_group
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.question import Question
 
@@ -19,25 +19,32 @@ class ZeroShareCheck(PlainFilter):
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Ask each distinct policy once."""
-        columns, asker = question.columns, asker_of(question)
+        columns, asker, how = question.columns, asker_of(question), reading_of(question)
         policies, policy_of = columns.kept("policies", lambda: _policies(columns))
         return columns.refusals(
-            ("zeroshare", asker),
-            lambda: np.array([has_zero_share(policy, asker) for policy in policies], dtype=np.bool_),
+            ("zeroshare", asker, how),
+            lambda: np.array([has_zero_share(policy, asker, how) for policy in policies], dtype=np.bool_),
             policy_of[rows],
         )
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
-        """Return the policy and the part of it that decided."""
-        policy = question.columns.queues[row].fairsharepolicy
-        part = deciding_part(policy, asker_of(question))
-        return {"fairsharepolicy": policy, "decided_by": part.text if part else None}
+        """Return the policy and the part of it that decided; where none did, the type of the task."""
+        policy, asker = question.columns.queues[row].fairsharepolicy, asker_of(question)
+        part = deciding_part(policy, asker, reading_of(question))
+        told: Details = {"fairsharepolicy": policy}
+        return told | ({"decided_by": part.text} if part else {"type": asker.process_group, "decided_by_none": True})
 
 
 def _policies(columns: Columns) -> tuple[list[str], NDArray[np.intp]]:
     policies = sorted({queue.fairsharepolicy for queue in columns.queues})
     numbers = {policy: number for number, policy in enumerate(policies)}
     return policies, np.array([numbers[queue.fairsharepolicy] for queue in columns.queues], dtype=np.intp)
+
+
+def reading_of(question: Question) -> Reading:
+    """Return how the rules in force read policies."""
+    rules = question.rules
+    return Reading(rules.unnamed_have_no_share, rules.evgensimul, rules.tests_have_shares)
 
 
 def asker_of(question: Question) -> Asker:

@@ -8,7 +8,16 @@ from fairq.engine.brokerage.architecture import Architecture, read_architecture
 from fairq.engine.brokerage.platforms import is_pattern, resolve_platform
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.software import ALL, ANY_RELEASES, Judgement, Needs, judge
+from fairq.engine.brokerage.software import (
+    ALL,
+    ANY_RELEASE,
+    ANY_RELEASES,
+    Judgement,
+    Needs,
+    Reading,
+    judge,
+    lacks_hardware,
+)
 from fairq.engine.brokerage.software_kinds import by_software
 
 NOTHING = Judgement("unjudged", "the task names no release that could be looked for")
@@ -39,17 +48,23 @@ class SoftwareCheck(PlainFilter):
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Ask each queue once for equal needs."""
         asked = architecture_of(question)
-        needs, lists = tuple(self.needs(question, asked)), question.rules.gpu_lists
+        needs = tuple(self.needs(question, asked))
 
         def make() -> Codes:
             return by_software(question.columns, lambda unit: self._code(question, unit, needs, asked))
 
-        return question.columns.refusals((self.name, needs, asked, lists), make, rows)
+        return question.columns.refusals((self.name, needs, asked), make, rows)
 
     def _code(self, question: Question, unit: int, needs: Sequence[Needs], asked: Architecture) -> int:
-        if _judgement(question, unit, needs).verdict == "accepted":
-            unresolved = is_pattern(asked.sw_platform) and not platform_of_unit(question, unit, asked)
-            return 2 if unresolved else 0
+        if question.rules.any_releases and ANY_RELEASE in question.columns.units[unit].releases:
+            return 1 if _lacked_at_any(question, unit, asked) else 0
+        judgement, rule = _judgement(question, unit, needs), question.rules.software_without_release
+        if judgement.verdict == "unjudged" and rule and all(map(asks_for_nothing, needs)):
+            return 0
+        if judgement.verdict == "accepted":
+            of_release = not (rule and all(one.hardware_only for one in needs))
+            pattern = of_release and is_pattern(asked.sw_platform)
+            return 2 if pattern and not platform_of_unit(question, unit, asked) else 0
         free = question.columns.units[unit].releases == ANY_RELEASES and self.suits_any_release(needs, asked)
         return 0 if free else 1
 
@@ -64,8 +79,25 @@ class SoftwareCheck(PlainFilter):
         if reason.tag == "regexpcmtconfig":
             published = question.world.software.get(question.columns.unit_names[unit], {})
             return told | {"cmtconfigs": list(published.get("cmtconfigs") or ())}
-        why = _judgement(question, unit, self.needs(question, asked)).why
+        any_release = question.rules.any_releases and ANY_RELEASE in question.columns.units[unit].releases
+        lacked = _lacked_at_any(question, unit, asked) if any_release else ""
+        why = lacked or _judgement(question, unit, self.needs(question, asked)).why
         return told | {"transHome": task.trans_home, "container_name": task.container_name, "why": why}
+
+
+def asks_for_nothing(needs: Needs) -> bool:
+    """Return whether a task asks for no software, no container and no hardware."""
+    return needs.hardware_only and not needs.container and needs.cpus is None and needs.gpu is None
+
+
+def _lacked_at_any(question: Question, unit: int, asked: Architecture) -> str:
+    # Where ANY release will do, only hardware is compared, if it is asked for and published.
+    world, name = question.world, question.columns.unit_names[unit]
+    entry = world.software.get(name) or {}
+    if (asked.cpus is None and asked.gpu is None) or not entry.get("architectures"):
+        return ""
+    needs = Needs(cpus=asked.cpus, gpu=asked.gpu)
+    return lacks_hardware(needs, entry, world.gpus.get(name, ()), Reading.of(question.rules))
 
 
 def _judgement(question: Question, unit: int, needs: Sequence[Needs]) -> Judgement:
@@ -78,7 +110,7 @@ def _judgement(question: Question, unit: int, needs: Sequence[Needs]) -> Judgeme
             world.software.get(name),
             world.gpus.get(name, ()),
             world.software.get(ALL),
-            use_gpu_lists=question.rules.gpu_lists,
+            how=Reading.of(question.rules),
         )
         if judgement.verdict != "unjudged":
             break

@@ -57,7 +57,8 @@ def job_memory(
             core in production alone, and truncate.
         production: the production brokerage asks.
     """
-    per_core = is_per_core(unit) and not merging
+    # The page's formula for production has no unit: only one that says so leaves the cores out.
+    per_core = (is_per_core(unit) or (base_always and production and not unit)) and not merging
     memory = stated * cores if per_core and cores > 0 else stated
     if base_always:
         return (memory + (base or 0)) * COMPENSATION

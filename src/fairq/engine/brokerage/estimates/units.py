@@ -5,16 +5,13 @@ from __future__ import annotations
 MIB = 2**20
 _BYTES = {"kB": 2**10, "MB": MIB, "GB": 2**30}
 
-WORK_MARGIN = 300 * MIB
-"""Bytes added to whatever working space a task states, even to none."""
-
 _HS06 = "HS06sPerEvent"
 _HS06_UNITS = {_HS06, f"{_HS06}Fixed", f"m{_HS06}", f"m{_HS06}Fixed"}
 
 
-def work_bytes(count: float | None, unit: str | None) -> float:
-    """Return the bytes of working space that a job needs; none stated is 0, anything else has a margin of 300 MiB."""
-    return 0 if count is None else count * _BYTES.get(unit or "", 1) + WORK_MARGIN
+def work_bytes(count: float | None, unit: str | None, margin: float) -> float:
+    """Return the bytes of working space that a job needs; none stated is 0, anything else has *margin* MiB more."""
+    return 0 if count is None else count * _BYTES.get(unit or "", 1) + margin * MIB
 
 
 def output_bytes(count: float | None, unit: str | None) -> float:

@@ -43,15 +43,16 @@ def job_work(task: Task, atom: Atom, consumers: float = 1) -> float | None:
     return None if task.walltime is None else task.walltime * atom.effective_mib / consumers
 
 
-def work_within(seconds: Numbers, task: Task, cores: Numbers, corepower: Numbers) -> Numbers:
+def work_within(seconds: Numbers, task: Task, cores: Numbers, corepower: Numbers, *, exact: bool = False) -> Numbers:
     """Return the work that a job of *task* does in *seconds* on *cores* of *corepower* HS06 each; 0 cores count as 1.
 
-    For HS06 the base walltime is taken off first and the result is truncated. Numbers or arrays of them.
+    For HS06 the base walltime is taken off first and the result is truncated unless *exact*. Numbers or arrays of them.
     """
     if not is_hs06(task.cpu_time_unit):
         return seconds * np.maximum(1, cores)
     left = seconds - (task.base_walltime or 0)
-    return np.trunc(left * np.maximum(1, cores) * corepower * efficiency(task))
+    work = left * np.maximum(1, cores) * corepower * efficiency(task)
+    return work if exact else np.trunc(work)
 
 
 def seconds_for(work: float, task: Task, cores: int, corepower: float) -> float | None:
@@ -64,19 +65,27 @@ def seconds_for(work: float, task: Task, cores: int, corepower: float) -> float 
 
 
 def compared_times(
-    task: Task, queue: Queue, limit: Literal["maxtime", "mintime"], work: float | None, name: str = "work"
+    task: Task,
+    queue: Queue,
+    limit: Literal["maxtime", "mintime"],
+    work: float | None,
+    name: str = "work",
+    *,
+    below: bool = False,
 ) -> dict[str, Any]:
     """Return what was compared with a *limit* of *queue*: *work* under *name*, what fits into the limit, both in the
-    units of `job_work`, and the limit that there would have to be, seconds (None: no limit helps)."""
+    units of `job_work`, and the limit that there would have to be, seconds (None: no limit helps). *below*: the time
+    must be below the limit."""
     told: dict[str, Any] = {"corecount": queue.corecount}
     if task.cpu_time_unit:
         told |= {"corepower": queue.corepower, "cpuTimeUnit": task.cpu_time_unit}
     seconds = getattr(queue, limit)
-    fits = float(work_within(seconds, task, queue.corecount, queue.corepower))
+    fits = float(work_within(seconds, task, queue.corecount, queue.corepower, exact=below))
     told |= {name: work, f"work_in_{limit}": fits, limit: seconds}
     needed = None if work is None else seconds_for(work, task, queue.corecount, queue.corepower)
     if needed is not None:
-        told["seconds_needed"] = math.ceil(needed) if limit == "maxtime" else math.floor(needed)
+        longest = math.floor(needed) + 1 if below else math.ceil(needed)
+        told["seconds_needed"] = longest if limit == "maxtime" else math.floor(needed)
     return told
 
 
@@ -92,14 +101,12 @@ def is_time_unknown(task: Task) -> bool:
     return not task.walltime and not task.walltime_unit
 
 
-def minimum_work(task: Task, cores: Numbers, *, plain_day: bool) -> Numbers:
-    """Return the work that must fit into the time limit of a queue for scouts, merges and jobs of unknown time.
+def minimum_work(cores: Numbers) -> Numbers:
+    """Return the work that by PanDA's code must fit into a queue's time for scouts, merges and jobs of unknown time.
 
-    That is a day at 10 HS06 for each core; with *plain_day* a day on each core for tasks that do not count in HS06
-    (section 15 row 17).
+    That is a day at 10 HS06 for each core, whatever the task counts in.
     """
-    power = 1 if plain_day and not is_hs06(task.cpu_time_unit) else HS06_OF_CORE
-    return DAY * power * np.maximum(1.0, cores)
+    return DAY * HS06_OF_CORE * np.maximum(1.0, cores)
 
 
 def job_seconds(task: Task, events: int, queue: Queue) -> float:

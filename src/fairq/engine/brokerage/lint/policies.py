@@ -49,7 +49,7 @@ def _without_end(queue: Queue, parts: tuple[SubPolicy, ...]) -> Iterator[Finding
             queue,
             "no end",
             queue.fairsharepolicy,
-            f"whoever no part is about is accepted, so {accepting[0]!r} excludes nobody",
+            f"PanDA accepts whoever no part is about, so {accepting[0]!r} excludes nobody there",
             f"end it with an any:0, as {queue.fairsharepolicy},type=any:0%",
         )
     elif not last.is_zero and 1 < len(parts) == len(accepting):

@@ -52,9 +52,9 @@ class Locked(FinalFilter):
     reasons = (Reason("lock", "another brokerage has locked the queue"),)
 
     def refused(self, question: Question) -> Booleans | None:
-        """Refuse the locked ones; a unified name locks all its pseudo queues."""
+        """Refuse the locked ones, by PanDA's code; a unified name locks all its pseudo queues."""
         locked = question.world.locked
-        if not locked:
+        if not locked or not question.rules.locks:
             return None
         return question.columns.flags("locked", lambda queue: queue.name in locked or queue.unit in locked)
 
@@ -77,18 +77,25 @@ class LocalDataOnly(FinalFilter):
 
 
 class QueuedCap(FinalFilter):
-    """Too many jobs of the share wait already; unified queues are capped by resource type."""
+    """More jobs of the share wait already than twice those running.
+
+    By PanDA's code a number of jobs is never too many, express tasks are spared, and unified queues are capped by
+    resource type.
+    """
 
     name = "cap"
     place = 3300
     reasons = (Reason("cap", "too many jobs of the share wait there already"),)
 
     def applies(self, question: Question) -> bool:
-        """Leave express tasks alone."""
-        return not question.is_express
+        """Leave express tasks alone under PanDA's rules."""
+        return question.rules.queue_caps == "running" or not question.is_express
 
     def refused(self, question: Question) -> Booleans | None:
         """Refuse above the cap."""
+        if question.rules.queue_caps == "running":
+            # What is activated and starting is part of what is queued: the second sentence of the page holds the first.
+            return queued(question) > cap(question)
         ucore = question.columns.flags("ucore", lambda queue: queue.capability == "ucore")
         result: Booleans = ~ucore & (queued(question) > cap(question))
         return result
@@ -136,8 +143,8 @@ class TypeCap(FinalFilter):
     reasons = (Reason("cap_rt", "too many jobs of the share and resource type wait there already"),)
 
     def applies(self, question: Question) -> bool:
-        """Leave express tasks alone."""
-        return not question.is_express
+        """Leave express tasks alone, and all tasks by the page."""
+        return question.rules.type_cap and not question.is_express
 
     def refused(self, question: Question) -> Booleans | None:
         """Refuse above the cap, where numbers by resource type are known."""
@@ -156,12 +163,13 @@ class TypeCap(FinalFilter):
 
 
 def bootstrapped(question: Question) -> Booleans:
-    """Return for every row whether it is to be tried out: nothing of the share runs or waits there.
+    """Return for every row whether, by PanDA's code, it is to be tried out: nothing of the share runs or waits there.
 
     That is for low priorities; not for merges, express tasks and jumbo jobs.
     """
     most = question.config.amount("jobbroker.MAX_PRIO_TO_BOOTSTRAP")
-    if question.task.current_priority > most or question.chunk.is_merging or question.is_express:
+    low = question.task.current_priority <= most and question.rules.bootstrap
+    if not low or question.chunk.is_merging or question.is_express:
         return np.zeros(len(question.columns), dtype=np.bool_)
     idle = is_idle(question)
     return idle & ~takes_jumbo_jobs(question.columns) if question.task.has_rule("NJ") else idle
@@ -188,7 +196,7 @@ class LeastWeight(FinalFilter):
 
 
 class OneAtNucleus(PlainFilter):
-    """A task with a negative ``t1Weight`` goes to the one queue where most is running."""
+    """By PanDA's code a task with a negative ``t1Weight`` goes to the one queue where most is running."""
 
     name = "t1_weight"
     stage = FINAL_STAGE
@@ -198,8 +206,8 @@ class OneAtNucleus(PlainFilter):
     reasons = (Reason("t1_weight", "the task goes to one queue only, and more is running at another"),)
 
     def applies(self, question: Question) -> bool:
-        """Look at tasks with a negative weight that do not merge."""
-        return goes_to_one_queue(question)
+        """Look, under PanDA's rules, at tasks with a negative weight that do not merge."""
+        return question.rules.one_queue_at_nucleus and goes_to_one_queue(question)
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse all but the one with most running jobs of all shares, the first by name of equals."""

@@ -46,7 +46,7 @@ from fairq.engine.brokerage.production.walltime import Walltime
 from fairq.engine.brokerage.production.weights import WEIGHTS as FACTORS
 from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.queue_kinds import takes_jumbo_jobs
-from fairq.engine.brokerage.rules import DOCUMENTED, Rules
+from fairq.engine.brokerage.rules import Rules
 from fairq.engine.brokerage.sieve import Sieve
 from fairq.engine.brokerage.tasks import PRODUCTION, Chunk, Task
 from fairq.engine.brokerage.weighing import weigh, weighing_of
@@ -104,7 +104,7 @@ def production_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weigh
     return Plan(PRODUCTION, filters, weights, STOPS)
 
 
-def broker_production(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules = DOCUMENTED) -> Outcome:
+def broker_production(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules) -> Outcome:
     """Return where jobs of *task* for *chunk* may go, and why not to the other queues."""
     question = Question(task, chunk, columns, rules, PRODUCTION)
     assign_given_queues(question)
@@ -125,7 +125,7 @@ def broker_production(task: Task, chunk: Chunk, columns: Columns, plan: Plan, ru
 
 
 def _candidates(question: Question, rows: Rows) -> list[Candidate]:
-    columns, numbers = question.columns, by_type(question)
+    columns, numbers, rules = question.columns, by_type(question), question.rules
     weight, tried = weighing_of(question).weight, bootstrapped(question)
     jumbo = takes_jumbo_jobs(columns) & question.task.has_rule("NJ")
     scratch, run = scratch_for_jobs(question), running(question)
@@ -133,7 +133,9 @@ def _candidates(question: Question, rows: Rows) -> list[Candidate]:
     events, found = atom_of(question).events, []
     for row in rows[ranking(question, rows)].tolist():
         queue = columns.queues[row]
-        ucore, files = queue.capability == "ucore", file_counts(question, row)
+        # By PanDA's code unified queues are capped by resource type, and express tasks not at all.
+        by_kind, files = rules.type_cap and queue.capability == "ucore", file_counts(question, row)
+        uncapped = question.is_express and rules.queue_caps == "limit"
         found.append(
             Candidate(
                 queue=queue.name,
@@ -141,8 +143,8 @@ def _candidates(question: Question, rows: Rows) -> list[Candidate]:
                 weight=0.0 if tried[row] else float(weight[row]),
                 bootstrap=bool(tried[row]),
                 jumbo=bool(jumbo[row]),
-                queued=int(numbers.queued[row] if ucore else waiting[row]),
-                cap=None if question.is_express else int((type_limit if ucore else limit)[row]),
+                queued=int(numbers.queued[row] if by_kind else waiting[row]),
+                cap=None if uncapped else int((type_limit if by_kind else limit)[row]),
                 running=int(run[row]),
                 maxwdir=float(scratch[row]) or None,
                 max_walltime=job_seconds(question.task, events, queue),

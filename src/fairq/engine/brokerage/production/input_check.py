@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fairq.engine.brokerage.checks.input import dataset_availability
+from fairq.engine.brokerage.checks.input import dataset_availability, is_readable_from_afar
 from fairq.engine.brokerage.plugin import Details
 from fairq.engine.brokerage.question import Question
 
@@ -29,7 +29,8 @@ def sources_of(question: Question) -> Sources:
 def stop_for_input(question: Question) -> tuple[str, Details] | None:
     """Return why the task must wait for its input, with the numbers, or None; note where its input comes from.
 
-    Distributed datasets need not be complete anywhere, and tasks whose input is staged in advance need not wait.
+    Distributed datasets need not be complete anywhere, and tasks whose input is staged in advance need not wait. By the
+    page no task waits.
     """
     remote, complete_at = True, None
     for dataset in question.chunk.datasets:
@@ -40,9 +41,9 @@ def stop_for_input(question: Question) -> tuple[str, Details] | None:
         complete_at = places if complete_at is None else complete_at & places
         if question.task.has_rule("IS"):
             continue
-        if not available.is_readable:
+        if question.rules.incomplete_input and not available.is_readable:
             tag = "source_unreadable" if places else "incomplete_input"
             return tag, {"dataset": dataset.name, "files": len(dataset.lfns), "complete_at": sorted(places)}
-        remote = remote and available.remote_source
+        remote = remote and is_readable_from_afar(question, dataset, available)
     question.notes[_KEY] = Sources(remote, complete_at)
     return None

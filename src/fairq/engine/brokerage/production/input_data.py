@@ -85,7 +85,9 @@ def _input_data(question: Question) -> InputData:
 
 
 def _must_be_whole(question: Question, dataset: Dataset) -> bool:
-    # Of secondary datasets, and where much is read, what an endpoint has of an incomplete dataset is no help.
+    # By PanDA's code, of secondary datasets, and where much is read, incomplete replicas are no help.
+    if question.rules.partial_input:
+        return False
     if dataset is not question.chunk.datasets[0]:
         return True
     return is_io_intensive(question) and not question.task.has_rule("IS")

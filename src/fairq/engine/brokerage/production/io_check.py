@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairq.engine.brokerage.columns import Booleans, Floats
 from fairq.engine.brokerage.estimates.units import MIB
 from fairq.engine.brokerage.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.production.input_data import input_data, is_io_intensive
@@ -12,8 +13,10 @@ from fairq.engine.brokerage.tasks import PRODUCTION
 
 
 class InputNearby(PlainFilter):
-    """Not too much of the input of a task with much I/O may be missing; tape is second choice, and if nobody has enough
-    the test is off."""
+    """Not too much of the input of a task with much I/O may be missing.
+
+    By PanDA's code tape is second choice, and if nobody has enough the test is off.
+    """
 
     name = "io"
     stage = "IO check"
@@ -27,7 +30,7 @@ class InputNearby(PlainFilter):
     def applies(self, question: Question) -> bool:
         """Look at tasks with input and much I/O; merges, event service and a single given queue are left alone."""
         return (
-            question.preassigned != "single"
+            not question.is_spared_alone
             and is_io_intensive(question)
             and question.chunk.total_size > 0
             and not question.chunk.is_merging
@@ -35,16 +38,15 @@ class InputNearby(PlainFilter):
         )
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
-        """Refuse queues that miss too much, unless all do."""
-        data = input_data(question)
-        mib, files = data.missing_mib[rows], data.missing_files[rows]
-        mib_tape = np.trunc((data.size - data.all_size[rows]) / MIB)
-        files_tape = data.files - data.all_files[rows]
-        size_limit, file_limit = _limits(question)
-        refused = (np.minimum(mib, mib_tape) > size_limit) | (np.minimum(files, files_tape) > file_limit)
-        tape_only = ((mib > size_limit) | (files > file_limit)) & ~refused
-        if refused.all():
+        """Refuse queues that miss too much."""
+        data, rules = input_data(question), question.rules
+        refused = _is_too_much(question, (data.size - data.all_size) / MIB, data.files - data.all_files)[rows]
+        if refused.all() and rules.io_check_lapses:
             return SWITCHED_OFF
+        if not rules.tape_second:
+            return refused
+        from_disk = _is_too_much(question, (data.size - data.disk_size) / MIB, data.missing_files)[rows]
+        tape_only = from_disk & ~refused
         if (refused | tape_only).all():
             return refused
         return refused + tape_only * np.uint8(2)
@@ -59,7 +61,18 @@ class InputNearby(PlainFilter):
             "SIZE_CUTOFF_TO_MOVE_INPUT": size_limit,
             "NUM_CUTOFF_TO_MOVE_INPUT": file_limit,
             "ioIntensity": question.task.io_intensity,
+            **({"below": size_limit} if question.rules.move_limits == "below" else {}),
         }
+
+
+def _is_too_much(question: Question, mib: Floats, files: Floats) -> Booleans:
+    # A queue that misses nothing need not move anything, whatever the cut-offs.
+    size_limit, file_limit = _limits(question)
+    if question.rules.move_limits == "below":
+        result: Booleans = (files > 0) & ((mib >= size_limit) | (files >= file_limit))
+    else:
+        result = (np.trunc(mib) > size_limit) | (files > file_limit)
+    return result
 
 
 def _limits(question: Question) -> tuple[float, float]:

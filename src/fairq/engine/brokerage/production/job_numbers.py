@@ -10,7 +10,7 @@ import numpy as np
 from fairq.engine.brokerage.columns import Booleans, Floats
 from fairq.engine.brokerage.production.input_data import input_data
 from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.supply import with_slots, with_workers
+from fairq.engine.brokerage.supply import largest_running, with_slots, with_workers
 from fairq.engine.brokerage.world import Counts
 
 RUNNING_FACTOR = 2
@@ -30,15 +30,21 @@ class TypeNumbers(NamedTuple):
 def running(question: Question) -> Floats:
     """Return the jobs that count as running at each row (nRun), of the task's share.
 
-    Where hardly any run, batch workers stand in for them on queues that pull jobs; ``numSlots`` counts as running, and
+    By the page the largest counts of running jobs and what may stand for them (see `largest_running`). By PanDA's code,
+    where hardly any run, batch workers stand in for them on queues that pull jobs; ``numSlots`` counts as running, and
     where it is 0, starting jobs do. Both hold for low priorities only.
     """
     task, columns = question.task, question.columns
+    if question.rules.running_jobs == "largest":
+        share = task.gshare or ""
+        count = columns.job_counts(share, "running")
+        kept = ("largest", share, task.resource_type)
+        return columns.kept(kept, lambda: largest_running(columns, count, share, task.resource_type))
     low = task.current_priority <= question.config.amount("jobbroker.MAX_PRIO_TO_BOOTSTRAP")
     if not low:
         return columns.job_counts(task.gshare or "", "running")
     piloted = question.preassigned is None
-    key = ("nRun", task.gshare, task.resource_type, piloted)
+    key = ("bootstrapped", task.gshare, task.resource_type, piloted)
     return columns.kept(key, lambda: _bootstrapped(question, piloted))
 
 
@@ -99,14 +105,21 @@ def _unit_table(question: Question, own: Mapping[str, frozenset[str]]) -> Floats
 
 
 def queued(question: Question) -> Floats:
-    """Return the jobs queued at each row (nQ): activated, starting, and assigned where input must be moved."""
+    """Return the jobs queued at each row (nQ): activated, starting, and assigned where input must be moved.
+
+    By the page defined jobs are queued as well.
+    """
     columns, share = question.columns, question.task.gshare or ""
     waiting = columns.job_counts(share, "activated") + columns.job_counts(share, "starting")
+    if question.rules.queue_caps == "running":
+        waiting = waiting + columns.job_counts(share, "defined")
     return waiting + np.where(input_data(question).is_local, 0, columns.job_counts(share, "assigned"))
 
 
 def least_cap(question: Question) -> float:
-    """Return the queued jobs that any queue may have (``NQUEUELIMITSITE`` of the share)."""
+    """Return the queued jobs that any queue may have: none by the page, else ``NQUEUELIMITSITE`` of the share."""
+    if question.rules.queue_caps == "running":
+        return 0.0
     return question.config.amount("jobbroker.NQUEUELIMITSITE", question.task.gshare)
 
 

@@ -10,7 +10,7 @@ from fairq.engine.brokerage.production.nucleus import (
     Nucleus,
     down_nuclei,
     link_numbers,
-    nucleus,
+    nucleus_of,
     satellite_of,
     satellites,
 )
@@ -29,11 +29,6 @@ def queued_key(question: Question) -> str:
     return EXPRESS_QUEUED_KEY if question.is_express else QUEUED_KEY
 
 
-def nucleus_of(question: Question) -> Nucleus:
-    """Return the nucleus of the task."""
-    return nucleus(question.columns, question.task.nucleus)
-
-
 def stop_for_nucleus(question: Question) -> tuple[str, Details] | None:
     """Return why a task cannot go anywhere: its nucleus is not known (PanDA AtlasProdJobBroker); None if it can."""
     name = question.task.nucleus
@@ -49,7 +44,7 @@ class Link(PlainFilter):
     """The link from the queue's storage to the nucleus must be open, and not too much may be queued on it.
 
     The four tests go one after the other; a queue whose output is at the nucleus at once, or that has no output
-    storage, is not tested.
+    storage, is not tested, unless by the page too much is queued for the nucleus as a whole.
     """
 
     name = "link"
@@ -70,19 +65,24 @@ class Link(PlainFilter):
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Test the links of all queues at once."""
         columns, place, key = question.columns, nucleus_of(question), queued_key(question)
-        return columns.refusals(("link", place.name, key), lambda: self._codes(question, place, key), rows)
+        rules = question.rules
+        kept = ("link", place.name, key, rules.every_queue, rules.link_caps, rules.nucleus_cap_spares_nucleus)
+        return columns.refusals(kept, lambda: self._codes(question, place, key), rows)
 
     def _codes(self, question: Question, place: Nucleus, key: str) -> Codes:
-        columns, config = question.columns, question.config
+        columns, config, rules = question.columns, question.config, question.rules
+        is_over = np.greater if rules.link_caps == "exceeded" else np.greater_equal
         tested = ~place.at_nucleus & ~satellites(columns).are("")
-        if place.output is not None and not place.output.is_up("write_wan"):
-            return tested.astype(np.uint8)
-        if place.totals.get(key, 0) >= config.amount("jobbroker.NQUEUED_NUC_CAP_FOR_JOBS"):
-            return tested * np.uint8(2)
-        queued = link_numbers(columns, place, key)
         codes = np.zeros(len(columns), dtype=np.uint8)
-        codes[tested & (queued >= config.amount("jobbroker.NQUEUED_SAT_CAP"))] = 4
-        codes[tested & (link_numbers(columns, place, CLOSENESS_KEY) == BLOCKED)] = 3
+        down = place.output is not None and not place.output.is_up("write_wan")
+        if is_over(place.totals.get(key, 0), config.amount("jobbroker.NQUEUED_NUC_CAP_FOR_JOBS")):
+            codes[tested | (not rules.nucleus_cap_spares_nucleus)] = 2
+        elif not down:
+            queued = link_numbers(columns, place, key)
+            codes[tested & is_over(queued, config.amount("jobbroker.NQUEUED_SAT_CAP"))] = 4
+            codes[tested & (link_numbers(columns, place, CLOSENESS_KEY) == BLOCKED)] = 3
+        if down:
+            codes[tested] = 1
         return codes
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
@@ -94,15 +94,22 @@ class Link(PlainFilter):
             return told | ({"endpoint": output.rse, "write_wan": output.activities.get("write_wan")} if output else {})
         if reason.tag == "links_full":
             cap = config.amount("jobbroker.NQUEUED_NUC_CAP_FOR_JOBS")
-            return told | {"queued": place.totals.get(key, 0), "NQUEUED_NUC_CAP_FOR_JOBS": cap}
+            told |= {"queued": place.totals.get(key, 0), "NQUEUED_NUC_CAP_FOR_JOBS": cap}
+            return told | _at_most(question, cap)
         if reason.hard:
             return told | {"closeness": BLOCKED}
         queued = float(link_numbers(question.columns, place, key)[row])
-        return told | {"queued": queued, "NQUEUED_SAT_CAP": config.amount("jobbroker.NQUEUED_SAT_CAP")}
+        cap = config.amount("jobbroker.NQUEUED_SAT_CAP")
+        return told | {"queued": queued, "NQUEUED_SAT_CAP": cap, **_at_most(question, cap)}
+
+
+def _at_most(question: Question, cap: float) -> Details:
+    # What is said of the cap depends on whether the cap itself passes.
+    return {"at_most": cap} if question.rules.link_caps == "exceeded" else {}
 
 
 class Transferring(PlainFilter):
-    """A satellite may not have too many jobs whose output is still on its way."""
+    """A queue may not have too many jobs whose output is still on its way; PanDA's code tests satellites alone."""
 
     name = "transferring"
     stage = "transferring check"
@@ -111,28 +118,33 @@ class Transferring(PlainFilter):
     reasons = (Reason("transferring", "too many jobs wait for their output to be transferred", hard=False),)
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
-        """Refuse satellites with more than the limit, and more than twice what runs."""
-        columns, place = question.columns, nucleus_of(question)
+        """Refuse queues with more than the limit, and more than twice what runs."""
+        columns, place, rules = question.columns, nucleus_of(question), question.rules
 
         def make() -> Codes:
-            tested = ~place.near & ~place.at_nucleus & ~satellites(columns).are("")
             moving, limit = self._numbers(question)
-            codes: Codes = tested & (moving > np.maximum(limit, 2 * columns.job_counts(None, "running")))
+            codes: Codes = moving > np.maximum(limit, 2 * columns.job_counts(None, "running"))
+            if rules.transfers_spare_nucleus:
+                codes = codes & ~place.near & ~place.at_nucleus & ~satellites(columns).are("")
             return codes
 
-        return columns.refusals(("transferring", place.name), make, rows)
+        return columns.refusals(
+            ("transferring", place.name, rules.every_queue, rules.transfers_spare_nucleus), make, rows
+        )
 
     def _numbers(self, question: Question) -> tuple[np.ndarray, np.ndarray]:
-        columns = question.columns
-        down, by_nucleus = down_nuclei(columns), columns.world.transferring_by_nucleus
-        stuck = columns.unit_numbers_of(
-            "transfers to down nuclei",
-            lambda unit: sum(n for place, n in by_nucleus.get(unit.name, {}).items() if place in down),
-        )
+        columns, every = question.columns, question.rules.every_queue
+        moving = columns.job_counts(None, "transferring")
+        if question.rules.transfers_spare_nucleus:
+            down, by_nucleus = down_nuclei(columns, every=every), columns.world.transferring_by_nucleus
+            moving = moving - columns.unit_numbers_of(
+                ("transfers to down nuclei", every),
+                lambda unit: sum(n for place, n in by_nucleus.get(unit.name, {}).items() if place in down),
+            )
         limit = columns.unit_numbers_of(
             "transferring limit", lambda unit: unit.transferringlimit or DEFAULT_TRANSFERRING_LIMIT
         )
-        return columns.job_counts(None, "transferring") - stuck, limit
+        return moving, limit
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return the counts and the limit."""
@@ -173,7 +185,7 @@ class FullChain(PlainFilter):
 
     def applies(self, question: Question) -> bool:
         """Look at tasks with a nucleus."""
-        return bool(question.task.nucleus)
+        return bool(question.task.nucleus) and question.rules.full_chain
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse by whether the task is a full chain."""

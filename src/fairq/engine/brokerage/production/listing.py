@@ -6,6 +6,7 @@ import numpy as np
 
 from fairq.engine.brokerage.checks.candidates import CANDIDATES_STAGE
 from fairq.engine.brokerage.columns import Columns
+from fairq.engine.brokerage.names import included_sites, is_named
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.queue_kinds import runs, runs_all_of
@@ -13,23 +14,32 @@ from fairq.engine.brokerage.tasks import PRODUCTION
 
 GIVEN = "given queues"
 
+MERGE_SKIPPED = 24 * 3600.0
+"""A merge is free of the queues that it was given once they have been skipped for so many seconds."""
+
 MERGE_AGE = 24 * 3600.0
 MERGE_FAILING = 6 * 3600.0
-"""A merge is free of the queue that it was given when its input has not changed for so many seconds and the task has
-been failing for so many."""
+"""By PanDA's code it is free when its input has not changed for so many seconds and the task has been failing for so
+many."""
 
 
 def assign_given_queues(question: Question) -> None:
     """Find out whether the task or the merge chunk is given queues, and note their rows in the question."""
     given: set[int] | None = None
     task, chunk, columns = question.task, question.chunk, question.columns
+    included = included_sites(task) if question.rules.included_sites_always else None
     if chunk.preassigned_site:
         if not _has_waited_in_vain(question):
-            given = _rows_of(columns, chunk.preassigned_site) | _sharing_output(columns, chunk.preassigned_site)
+            given = _rows_of(columns, chunk.preassigned_site) | _sharing_output(question, chunk.preassigned_site)
             question.preassigned = "list"
-    elif task.sites:
-        given = set().union(*(_rows_of(columns, name) for name in task.sites))
-        question.preassigned = "list" if len(given) > 1 else "single"
+    else:
+        if task.sites:
+            given = set().union(*(_rows_of(columns, name) for name in task.sites))
+        if included is not None:
+            listed = {row for row, queue in enumerate(columns.queues) if is_named(queue, included)}
+            given = listed if given is None else given & listed
+        if given is not None:
+            question.preassigned = "list" if len(given) > 1 else "single"
     if given is not None:
         mask = np.zeros(len(columns), dtype=np.bool_)
         mask[list(given)] = True
@@ -37,7 +47,10 @@ def assign_given_queues(question: Question) -> None:
 
 
 def _has_waited_in_vain(question: Question) -> bool:
+    # The task's cycles have failed since the first one in which its queues were skipped.
     master, frozen, now = question.chunk.datasets[0], question.task.frozen_time, question.world.now
+    if question.rules.merges_freed_by_skips:
+        return frozen is not None and now - frozen >= MERGE_SKIPPED
     return (
         master.created is not None
         and master.modified is not None
@@ -54,14 +67,15 @@ def _rows_of(columns: Columns, name: str) -> set[int]:
     return {row for row, queue in enumerate(columns.queues) if queue.unit == name}
 
 
-def _sharing_output(columns: Columns, name: str) -> set[int]:
+def _sharing_output(question: Question, name: str) -> set[int]:
+    columns = question.columns
     # Other online queues that read what the given queue writes, and are for all that it is for, can merge its output.
     unit = columns.unit_numbers.get(name.partition("/")[0])
     output = None if unit is None else columns.endpoints()[unit].default_write
     if output is None:
         return set()
     readers = set(columns.units_reading().get(output.rse, np.empty(0, dtype=np.intp)).tolist())
-    alike = runs_all_of(columns, columns.unit_of.tolist().index(unit))
+    alike = runs_all_of(columns, columns.unit_of.tolist().index(unit), every=question.rules.every_queue)
     return {
         row
         for row, queue in enumerate(columns.queues)
@@ -90,7 +104,8 @@ class GivenQueues(PlainFilter):
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return the queues given."""
-        return {"site": question.chunk.preassigned_site or question.task.site}
+        named = question.chunk.preassigned_site or question.task.site
+        return {"site": named} if named else {"includedSite": list(included_sites(question.task) or ())}
 
 
 class ProductionQueues(PlainFilter):
@@ -111,16 +126,16 @@ class ProductionQueues(PlainFilter):
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse the queues of the wrong kind."""
-        columns, exclude = question.columns, question.rules.exclude_test_queues
+        columns, exclude, every = question.columns, question.rules.exclude_test_queues, question.rules.every_queue
 
         def make() -> Codes:
             codes = np.zeros(len(columns), dtype=np.uint8)
             if exclude:
                 codes[columns.flags("test name", lambda queue: "test" in queue.unit.lower())] = 2
-            codes[~runs(columns, PRODUCTION)] = 1
+            codes[~runs(columns, PRODUCTION, every=every)] = 1
             return codes
 
-        return columns.refusals(("production queues", exclude), make, rows)
+        return columns.refusals(("production queues", exclude, every), make, rows)
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return what kind of queue it is."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fairq.engine.brokerage.columns import Booleans, Columns, Floats
 from fairq.engine.brokerage.endpoints import Endpoints
 from fairq.engine.brokerage.model import Storage
+from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.queue_kinds import flags_of, runs, runs_all_of
 from fairq.engine.brokerage.tasks import PRODUCTION
 from fairq.engine.brokerage.world import World
@@ -52,9 +53,17 @@ class Nucleus(NamedTuple):
         return self.members | self.sharing
 
 
-def nucleus(columns: Columns, name: str | None) -> Nucleus:
-    """Return the nucleus called *name*; one that no queue belongs to has no storage and nobody near."""
-    return columns.kept(("nucleus", name), partial(_nucleus, columns, name or ""))
+def nucleus(columns: Columns, name: str | None, *, every: bool) -> Nucleus:
+    """Return the nucleus called *name*; one that no queue belongs to has no storage and nobody near.
+
+    *every*: rule ``every_queue``, production runs at queues of every kind.
+    """
+    return columns.kept(("nucleus", name, every), partial(_nucleus, columns, name or "", every))
+
+
+def nucleus_of(question: Question) -> Nucleus:
+    """Return the nucleus of the question's task."""
+    return nucleus(question.columns, question.task.nucleus, every=question.rules.every_queue)
 
 
 class Satellites(NamedTuple):
@@ -100,25 +109,24 @@ def link_numbers(columns: Columns, place: Nucleus, key: str) -> Floats:
     return columns.kept(("link", place.name, key), make)
 
 
-def down_nuclei(columns: Columns) -> frozenset[str]:
-    """Return the nuclei whose default output endpoint cannot be written to from afar."""
+def down_nuclei(columns: Columns, *, every: bool) -> frozenset[str]:
+    """Return the nuclei whose default output endpoint cannot be written to from afar (*every*: see `nucleus`)."""
 
     def make() -> frozenset[str]:
         names = {queue.site for queue in columns.queues if queue.role == ROLE}
-        outputs = {name: nucleus(columns, name).output for name in names}
+        outputs = {name: nucleus(columns, name, every=every).output for name in names}
         return frozenset(name for name, output in outputs.items() if output and not output.is_up("write_wan"))
 
-    return columns.kept("down nuclei", make)
+    return columns.kept(("down nuclei", every), make)
 
 
-def _nucleus(columns: Columns, name: str) -> Nucleus:
+def _nucleus(columns: Columns, name: str, every: bool) -> Nucleus:
+    used = runs(columns, PRODUCTION, every=every) & bool(name)
     roles = [queue.role if queue.site == name else None for queue in columns.queues]
-    members = np.array([role == ROLE for role in roles], dtype=np.bool_) & runs(columns, PRODUCTION) & bool(name)
+    members = np.array([role == ROLE for role in roles], dtype=np.bool_) & used
     if not members.any():
         # A satellite can be the destination as well (PanDA SiteMapper.getNucleus).
-        members = (
-            np.array([role == SATELLITE for role in roles], dtype=np.bool_) & runs(columns, PRODUCTION) & bool(name)
-        )
+        members = np.array([role == SATELLITE for role in roles], dtype=np.bool_) & used
     row = _first_queue(columns, members)
     first = Endpoints() if row is None else columns.endpoints()[columns.unit_of[row]]
     inputs = {storage.rse for storage in first.read}
@@ -129,7 +137,7 @@ def _nucleus(columns: Columns, name: str) -> Nucleus:
         members=members,
         sharing=columns.unit_flags(("writes", name), lambda unit: outputs[columns.unit_numbers[unit.name]] in inputs)
         & columns.flags("online", lambda queue: queue.status == "online")
-        & (False if row is None else runs_all_of(columns, row)),
+        & (False if row is None else runs_all_of(columns, row, every=every)),
         at_nucleus=satellites(columns).are(name) & bool(name),
         output=first.default_write,
         bare=None if row is None else flags_of(columns)[row].bare_nucleus,

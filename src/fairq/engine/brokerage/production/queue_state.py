@@ -6,7 +6,7 @@ import numpy as np
 
 from fairq.engine.brokerage.columns import Booleans, Columns, Floats
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.production.nucleus import nucleus
+from fairq.engine.brokerage.production.nucleus import nucleus_of
 from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.queue_kinds import takes_jumbo_jobs
 from fairq.engine.brokerage.supply import pilot_counts, slots_asked
@@ -33,13 +33,13 @@ def is_inactive(columns: Columns) -> Booleans:
 
 
 class Status(PlainFilter):
-    """Queues must be online or on standby."""
+    """Queues must be online unless they are given; PanDA's code takes those on standby as well."""
 
     name = "status"
     stage = "status check"
     place = 100
     activities = _PRODUCTION
-    reasons = (Reason("status", "the queue is neither online nor on standby"),)
+    reasons = (Reason("status", "the queue is not in a state that takes jobs"),)
 
     def applies(self, question: Question) -> bool:
         """Leave given queues alone."""
@@ -48,8 +48,9 @@ class Status(PlainFilter):
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse all others."""
         columns = question.columns
+        usable = frozenset({"online"} if question.rules.online_only else {"online", "standby"})
         return columns.refusals(
-            "status", lambda: columns.flags("unusable", lambda queue: queue.status not in {"online", "standby"}), rows
+            ("status", usable), lambda: ~columns.flags(("usable", usable), lambda queue: queue.status in usable), rows
         )
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
@@ -58,8 +59,7 @@ class Status(PlainFilter):
 
 
 class Urgent(PlainFilter):
-    """Urgent jobs avoid opportunistic queues; by the page they go to the nucleus only, if there is one (section 15
-    row 5)."""
+    """Urgent jobs go to the nucleus only, if there is one; by PanDA's code they avoid opportunistic queues."""
 
     name = "opportunistic"
     stage = "opportunistic check"
@@ -72,13 +72,14 @@ class Urgent(PlainFilter):
 
     def applies(self, question: Question) -> bool:
         """Look at priorities of 800 and above and at scouts."""
-        return question.is_urgent and question.preassigned is None
+        nowhere = question.rules.urgent_needs_nucleus and not question.task.nucleus
+        return question.is_urgent and not question.is_spared and not nowhere
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse by the rules in force."""
         columns = question.columns
-        if question.rules.urgent_needs_nucleus and question.task.nucleus:
-            near = nucleus(columns, question.task.nucleus).near[rows]
+        if question.rules.urgent_needs_nucleus:
+            near = nucleus_of(question).near[rows]
             return np.where(near, np.uint8(0), np.uint8(2))
         return columns.refusals(
             "opportunistic", lambda: columns.flags("no pledge", lambda queue: queue.pledgedcpu == -1), rows
@@ -105,17 +106,19 @@ class Inactive(PlainFilter):
     def applies(self, question: Question) -> bool:
         """Look at urgent tasks, scouts, merges and tasks whose output will be merged."""
         urgent = question.is_urgent or question.chunk.is_merging or question.task.has_rule("MO")
-        return urgent and question.preassigned is None
+        return urgent and not question.is_spared
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse the inactive queues that have jobs to start."""
-        columns = question.columns
+        columns, with_starting = question.columns, question.rules.inactive_with_starting
 
         def make() -> Booleans:
-            waiting = columns.job_counts(None, "activated") + columns.job_counts(None, "starting")
+            waiting = columns.job_counts(None, "activated")
+            if with_starting:
+                waiting = waiting + columns.job_counts(None, "starting")
             return is_inactive(columns) & (waiting > 0)
 
-        return columns.refusals("inactive", make, rows)
+        return columns.refusals(("inactive", with_starting), make, rows)
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return when a job last started and how many wait."""
@@ -142,7 +145,8 @@ class Pledge(PlainFilter):
 
     def applies(self, question: Question) -> bool:
         """Look while ``WORK_SHORTAGE`` is set."""
-        return question.preassigned != "single" and question.config.flag("core.WORK_SHORTAGE")
+        wanted = question.rules.work_shortage and question.config.flag("core.WORK_SHORTAGE")
+        return wanted and not question.is_spared_alone
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse opportunistic queues and those beyond their pledge."""
@@ -181,12 +185,14 @@ class NoPilot(PlainFilter):
     reasons = (Reason("nopilot", "the queue has had no pilot for 3 hours", hard=False),)
 
     def applies(self, question: Question) -> bool:
-        """Leave given queues alone."""
-        return question.preassigned is None
+        """Leave given queues alone under PanDA's rules."""
+        return not question.is_spared
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
-        """Refuse queues without pilots; not for tests, jumbo jobs, and where slots are kept filled."""
+        """Refuse queues without pilots; PanDA's code spares tests, jumbo jobs, and where slots are kept filled."""
         task, columns = question.task, question.columns
+        if question.rules.pilots_always:
+            return columns.refusals("no pilots", lambda: pilot_counts(columns) == 0, rows)
         if "test" in task.label and not question.is_express:
             return None
         jumbo = task.has_rule("NJ")

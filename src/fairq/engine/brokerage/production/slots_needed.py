@@ -6,7 +6,7 @@ import numpy as np
 
 from fairq.engine.brokerage.checks.cores import CoreMode, CoresCheck
 from fairq.engine.brokerage.checks.memory import MemoryCheck
-from fairq.engine.brokerage.checks.scratch import ScratchCheck, atom_of
+from fairq.engine.brokerage.checks.scratch import ScratchCheck, atom_of, scratch_rules
 from fairq.engine.brokerage.columns import Columns
 from fairq.engine.brokerage.connectivity import connectivity_of_rules, is_connected, read_queue_connectivity
 from fairq.engine.brokerage.estimates.scratch import Scratch, production_scratch
@@ -27,7 +27,7 @@ class Cores(CoresCheck):
 
     def applies(self, question: Question) -> bool:
         """Leave a single given queue alone."""
-        return question.preassigned != "single"
+        return not question.is_spared_alone
 
     def cores(self, question: Question) -> int | None:
         """Return the cores of merges where jobs merge, if they are stated."""
@@ -59,7 +59,7 @@ class ScratchDisk(ScratchCheck):
 
     def estimate(self, question: Question) -> Scratch:
         """Return what a production job needs."""
-        return production_scratch(question.task, atom_of(question))
+        return production_scratch(question.task, atom_of(question), scratch_rules(question))
 
 
 class Network(PlainFilter):
@@ -74,7 +74,7 @@ class Network(PlainFilter):
     def applies(self, question: Question) -> bool:
         """Look where the task asks for something."""
         asked = connectivity_of_rules(question.task.rules.get("IP"), question.task.rules.get("IK"))
-        return question.preassigned != "single" and asked != (None, None)
+        return not question.is_spared_alone and asked != (None, None)
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Compare what is offered with what is asked."""
@@ -82,7 +82,11 @@ class Network(PlainFilter):
         columns = question.columns
 
         def make() -> Codes:
-            offered = {text: is_connected(read_queue_connectivity(text), asked) for text in _connectivities(columns)}
+            exact = question.rules.ip_stack_of_queue
+            offered = {
+                text: is_connected(read_queue_connectivity(text), asked, ip_stack_of_queue=exact)
+                for text in _connectivities(columns)
+            }
             return np.array([not offered[queue.wnconnectivity] for queue in columns.queues], dtype=np.bool_)
 
         return columns.refusals(("network", asked), make, rows)

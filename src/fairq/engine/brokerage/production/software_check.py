@@ -28,12 +28,12 @@ class Software(SoftwareCheck):
     activities = _PRODUCTION
 
     def applies(self, question: Question) -> bool:
-        """Look at tasks that name a release."""
-        return question.task.trans_home is not None
+        """Look at every task; by PanDA's code at those that name a release."""
+        return question.task.trans_home is not None or question.rules.software_without_release
 
     def needs(self, question: Question, asked: Architecture) -> Sequence[Needs]:
         """Return what a production task needs."""
-        needs = production_needs(question.task, asked)
+        needs = production_needs(question.task, asked, without_release=question.rules.software_without_release)
         return () if needs is None else (needs,)
 
     def suits_any_release(self, needs: Sequence[Needs], asked: Architecture) -> bool:

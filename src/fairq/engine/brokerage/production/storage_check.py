@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from fairq.engine.brokerage.blacklist import READ_LAN, READ_WAN, SOURCE, WRITE_LAN, WRITE_WAN, blacklist_reason
-from fairq.engine.brokerage.columns import Columns
+from fairq.engine.brokerage.endpoints import lacks_space, space_details
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.production.input_check import sources_of
-from fairq.engine.brokerage.production.links import nucleus_of
+from fairq.engine.brokerage.production.nucleus import nucleus_of
 from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.tasks import PRODUCTION
 
@@ -37,25 +37,26 @@ class StorageCheck(PlainFilter):
         columns, place, sources = question.columns, nucleus_of(question), sources_of(question)
         least = _least_space(question)
         codes: Codes = columns.kept(
-            ("storage", least, sources.remote), lambda: self._codes(columns, least, sources.remote)
+            ("storage", least, sources.remote), lambda: self._codes(question, least, sources.remote)
         )[rows]
         inside = np.flatnonzero(place.members[rows])
         if len(inside):
             codes = codes.copy()
             for position in inside:
                 unit = int(columns.unit_of[rows[position]])
-                codes[position] = self._code(columns, unit, least, True, True, sources.complete_at)
+                codes[position] = self._code(question, unit, least, True, True, sources.complete_at)
         return codes if codes.any() else None
 
-    def _codes(self, columns: Columns, least: float, remote: bool) -> Codes:
-        of_units = [self._code(columns, unit, least, False, remote, None) for unit in range(len(columns.units))]
+    def _codes(self, question: Question, least: float, remote: bool) -> Codes:
+        columns = question.columns
+        of_units = [self._code(question, unit, least, False, remote, None) for unit in range(len(columns.units))]
         return np.array(of_units, dtype=np.uint8)[columns.unit_of]
 
     def _code(
-        self, columns: Columns, unit: int, least: float, inside: bool, remote: bool, complete: frozenset[str] | None
+        self, question: Question, unit: int, least: float, inside: bool, remote: bool, complete: frozenset[str] | None
     ) -> int:
-        storage = columns.endpoints()[unit]
-        if storage.default_write is not None and storage.default_write.space_usable < least:
+        storage = question.columns.endpoints()[unit]
+        if storage.default_write is not None and lacks_space(storage.default_write, least, question.rules):
             return 1
         reason = blacklist_reason(
             storage.read,
@@ -72,9 +73,8 @@ class StorageCheck(PlainFilter):
         storage = question.columns.endpoints()[question.columns.unit_of[row]]
         output = storage.default_write
         if reason.tag == "disk" and output is not None:
-            limit = _least_space(question)
-            told = {"kind": "output_space", "endpoint": output.rse, "space_usable": output.space_usable}
-            return told | {"STORAGE_MIN_FREE_SIZE": limit}
+            told: Details = {"kind": "output_space", "endpoint": output.rse, **space_details(output, question.rules)}
+            return told | {"STORAGE_MIN_FREE_SIZE": _least_space(question)}
         if reason.tag == SOURCE:
             return {"remote_source_available": False}
         side = storage.read if reason.tag in {READ_LAN, WRITE_WAN} else storage.write

@@ -23,7 +23,9 @@ class ZeroShare(ZeroShareCheck):
     activities = _PRODUCTION
 
     def applies(self, question: Question) -> bool:
-        """Leave the shares for tests alone, except for a given queue and a label that is not production."""
+        """Leave PanDA's shares for tests alone, except for a given queue and a label that is not production."""
+        if not question.rules.tests_have_shares:
+            return True
         if question.preassigned == "single" and question.task.label != "managed":
             return True
         return question.task.gshare not in {"test", "validation"}
@@ -40,7 +42,7 @@ class Jumbo(PlainFilter):
 
     def applies(self, question: Question) -> bool:
         """Look at tasks without jumbo jobs; leave a single given queue alone."""
-        return question.preassigned != "single" and not question.task.has_rule("NJ")
+        return not question.is_spared_alone and not question.task.has_rule("NJ")
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse queues for jumbo jobs."""
@@ -60,7 +62,7 @@ class JumboEvents(PlainFilter):
     def applies(self, question: Question) -> bool:
         """Look at tasks with jumbo jobs whose events are known; leave a single given queue alone."""
         known = question.chunk.ready_events is not None
-        return question.preassigned != "single" and question.task.has_rule("NJ") and known
+        return not question.is_spared_alone and question.task.has_rule("NJ") and known
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse where too few are ready."""
@@ -115,8 +117,8 @@ class EventService(PlainFilter):
     )
 
     def applies(self, question: Question) -> bool:
-        """Leave a single given queue alone."""
-        return question.preassigned != "single"
+        """Leave a single given queue alone under PanDA's rules."""
+        return not question.is_spared_alone
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Compare the task with each queue's ``jobseed``."""

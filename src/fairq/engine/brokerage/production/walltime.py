@@ -10,6 +10,7 @@ from fairq.engine.brokerage.checks.scratch import atom_of
 from fairq.engine.brokerage.columns import Columns, Floats
 from fairq.engine.brokerage.estimates.units import cpu_time_per_event
 from fairq.engine.brokerage.estimates.walltime import (
+    DAY,
     compared_times,
     is_time_unknown,
     job_work,
@@ -19,6 +20,9 @@ from fairq.engine.brokerage.estimates.walltime import (
 from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.tasks import PRODUCTION, Chunk
+
+ROUNDING = 1e-12
+"""Relative error of a computed limit, within which a time counts as equal to it."""
 
 DEFAULT_ATTEMPTS = 3
 """Attempts of a job of event service where the task does not say (PanDA defMaxAttemptEsJob)."""
@@ -55,10 +59,11 @@ class Walltime(PlainFilter):
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Compare each queue's limits with the work of a job."""
-        task, columns = question.task, question.columns
+        task, columns, rules = question.task, question.columns, question.rules
         work = work_of(question)
         cores, power, most, least = (numbers[rows] for numbers in _limits(columns))
-        fits, wanted = work_within(most, task, cores, power), work_within(least, task, cores, power)
+        fits = work_within(most, task, cores, power, exact=rules.walltime_below_maxtime)
+        wanted = work_within(least, task, cores, power)
         dynamic = (least > 0) if work.least else np.zeros(len(rows), dtype=np.bool_)
 
         codes = np.zeros(len(rows), dtype=np.uint8)
@@ -66,11 +71,19 @@ class Walltime(PlainFilter):
         if work.least:
             both_short = (work.least < wanted) & (work.most is None or work.most < wanted)
             too_short = np.where(dynamic, both_short, too_short)
-        codes[(least != 0) & too_short] = 4
+        if rules.mintime_in_production:
+            codes[(least != 0) & too_short] = 4
         if needs_a_day(question):
-            day = minimum_work(task, cores, plain_day=question.rules.plain_minimum_walltime)
-            codes[(fits != 0) & (fits < day)] = 2 if question.chunk.is_scout else 3
-        codes[(most != 0) & (np.where(dynamic, work.least or 0.0, work.job or 0.0) > fits)] = 1
+            if rules.plain_minimum_walltime:
+                less = (most != 0) & (most < DAY)
+            else:
+                less = (fits != 0) & (fits < minimum_work(cores))
+            codes[less] = 2 if question.chunk.is_scout else 3
+        longest = np.where(dynamic, work.least or 0.0, work.job or 0.0)
+        too_long = (longest > 0) & (longest >= fits - ROUNDING * np.abs(fits)) if rules.walltime_below_maxtime else (
+            longest > fits
+        )
+        codes[(most != 0) & too_long] = 1
         return codes
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
@@ -80,17 +93,23 @@ class Walltime(PlainFilter):
         if reason.tag == "longwalltime":
             return compared_times(task, queue, "mintime", work.most if dynamic else work.job)
         if reason.tag == "shortwalltime":
-            return compared_times(task, queue, "maxtime", work.least if dynamic else work.job)
-        day = float(minimum_work(task, queue.corecount, plain_day=question.rules.plain_minimum_walltime))
+            below = question.rules.walltime_below_maxtime
+            return compared_times(task, queue, "maxtime", work.least if dynamic else work.job, below=below)
+        if question.rules.plain_minimum_walltime:
+            return {"maxtime": queue.maxtime, "seconds_needed": DAY}
+        day = float(minimum_work(queue.corecount))
         return compared_times(task, queue, "maxtime", day, "work_in_a_day")
 
 
 def needs_a_day(question: Question) -> bool:
-    """Return whether queues must offer a day: scouts (unless one queue is given), merges, and unknown times."""
+    """Return whether queues must offer a day: to scouts and merges, and by PanDA's code to unknown times.
+
+    That code lets scouts alone that are given one queue.
+    """
     return (
-        (question.chunk.is_scout and question.preassigned != "single")
+        (question.chunk.is_scout and not question.is_spared_alone)
         or question.chunk.is_merging
-        or is_time_unknown(question.task)
+        or (question.rules.unknown_walltime_needs_day and is_time_unknown(question.task))
     )
 
 

@@ -11,8 +11,8 @@ from fairq.engine.brokerage.network_weight import network_weight
 from fairq.engine.brokerage.plugin import Details, PlainWeight, Rows, Weight
 from fairq.engine.brokerage.production.input_data import input_data
 from fairq.engine.brokerage.production.job_numbers import by_type, running
-from fairq.engine.brokerage.production.links import goes_to_one_queue, nucleus_of, queued_key
-from fairq.engine.brokerage.production.nucleus import satellites
+from fairq.engine.brokerage.production.links import goes_to_one_queue, queued_key
+from fairq.engine.brokerage.production.nucleus import nucleus_of, satellites
 from fairq.engine.brokerage.question import Question
 from fairq.engine.brokerage.queue_kinds import has_flag
 from fairq.engine.brokerage.supply import pilot_counts
@@ -74,9 +74,14 @@ def many_assigned(question: Question) -> Floats:
 
     def make() -> Floats:
         assigned, activated = columns.job_counts(share, "assigned"), columns.job_counts(share, "activated")
-        return np.clip((assigned + 1) / (activated + 1), 1.0, 2.0)
+        if smoothed:
+            return np.clip((assigned + 1) / (activated + 1), 1.0, 2.0)
+        # Where nothing is activated, anything assigned is more than twice as much.
+        most = np.where(assigned > 0, 2.0, 1.0)
+        return np.clip(np.divide(assigned, activated, out=most, where=activated > 0), 1.0, 2.0)
 
-    return columns.kept(("many assigned", share), make)
+    smoothed = question.rules.many_assigned == "smoothed"
+    return columns.kept(("many assigned", share, smoothed), make)
 
 
 class Data(PlainWeight):
@@ -109,7 +114,7 @@ def lacks_local_data(question: Question) -> Booleans:
     """Return for each row whether it takes local input only and does not have all of it."""
     columns, data = question.columns, input_data(question)
     picky = has_flag(columns, "use_only_local_data")
-    if data.size <= 0 or not picky.any():
+    if data.size <= 0 or not question.rules.local_data_only or not picky.any():
         return np.zeros(len(columns), dtype=np.bool_)
     result: Booleans = picky & ((data.missing_mib > 0) | (data.missing_files > 0))
     return result
@@ -136,11 +141,15 @@ class Near(PlainWeight):
 
 
 def near_weight(question: Question) -> float:
-    """Return how often queues near the nucleus count: rule *TW*, or 4 for much I/O; 100 times for urgent tasks."""
+    """Return how often queues near the nucleus count: rule *TW*, else once.
+
+    By PanDA's code it is 4 times for much I/O, and 100 times for urgent tasks.
+    """
     task = question.task
     weight = float(task.rule("TW") or 0)
     if weight == 0:
-        weight = NEAR_WEIGHT if (task.io_intensity or 0) > INTENSIVE else 1
+        much = question.rules.near_weight_of_io and (task.io_intensity or 0) > INTENSIVE
+        weight = NEAR_WEIGHT if much else 1
     urgent = question.is_high_priority and question.preassigned is None and not task.event_service
     if urgent and not question.rules.urgent_needs_nucleus:
         return max(weight, URGENT_NEAR_WEIGHT)

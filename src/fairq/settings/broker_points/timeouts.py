@@ -1,0 +1,68 @@
+"""Rule points: timeouts and rebrokerage."""
+
+from __future__ import annotations
+
+from fairq.settings.broker_points.point import point
+from fairq.settings.key import Difference
+
+_PAGE = "Timeout Rules"
+
+TIMEOUTS = (
+    point("fast_rebrokerage_all", True, False,
+        "Send back the whole excess of a queue in fast rebrokerage, or one job less.",
+        Difference(
+            "Jobs beyond the thresholds are sent back.", _PAGE, "One job of the excess stays.",
+            "AtlasAnalWatchDog and Watcher, fast rebrokerage",
+        )),
+    point("pauses_stop_timeouts", True, False,
+        "Stop every timeout at paused queues and those with disableReassign.",
+        Difference(
+            "All timeout rules are off at a paused queue and where catchall has disableReassign.", _PAGE,
+            "A paused queue is spared one heartbeat row; disableReassign the rows of activated and starting jobs.",
+            "add_main.main, reassign and watcher sections",
+        )),
+    point("holding_from_800", True, False,
+        "Let jobs of priority 800 hold for 3 hours too.",
+        Difference(
+            "Holding jobs of priority 800 and above have 3 hours.", _PAGE, "Priorities above 800 have 3 hours.",
+            "Watcher.run",
+        )),
+    point("transferring_heartbeat_of_all", True, False,
+        "Ask for heartbeats of every transferring job with a jobSubStatus.",
+        Difference(
+            "Transferring jobs with a jobSubStatus have the heartbeat timeout of their workflow.", _PAGE,
+            "Transferring jobs of users have the heartbeat timeout of analysis.",
+            "Watcher.run",
+        )),
+    point("transfer_days_of_queue", True, False,
+        "Use a queue's own transtimehi and transtimelo for transferring jobs.",
+        Difference(
+            "Transferring jobs have transtimehi or transtimelo days, by priority.", _PAGE,
+            "Two constants hold: 2 and 6 days.",
+            "datasetManager, transfer timeout",
+        )),
+    point("timeouts_of_state", True, False,
+        "Count each timeout from when the job entered the state, for the named states alone.",
+        Difference(
+            "Each rule names its states.",
+            "Timeout Rules",
+            "Ages count from creation or modification, and some rules hold for groups of states.",
+            "add_main.main and Watcher.run",
+        )),
+    point("timeouts_of_all", True, False,
+        "Apply timeouts to the jobs of every label.",
+        Difference(
+            "The rules name states and priorities alone.",
+            "Timeout Rules",
+            "Some hold for managed jobs, some not for merges and jobs that must stay.",
+            "add_main.main",
+        )),
+    point("extra_timeouts", False, True,
+        "Apply PanDA's own timeouts that its page does not have.",
+        Difference(
+            "Seven days and more are limits of throttled and running jobs alone.",
+            "Timeout Rules",
+            "Old jobs in early states, event service and users' jobs have further limits.",
+            "add_main.main and Watcher.run",
+        )),
+)  # fmt: skip

@@ -1,0 +1,132 @@
+"""Rule points: the weight of a production queue, and the filters that follow it."""
+
+from __future__ import annotations
+
+from fairq.settings.broker_points.point import point
+from fairq.settings.key import Difference
+
+WEIGHTS = (
+    point("throughput", "freshest", "unbroken",
+        "Which throughput of a link counts: the most recent, or the last of 1w, 1d, 1h before a gap.",
+        Difference(
+            "The most recent data count: the last hour, else the last day, else the last week.",
+            "Network Weight",
+            "The series 1w, 1d, 1h is read up to its first gap, and the last value read counts.",
+            "AtlasProdJobBroker.doBrokerage, network weight",
+        )),
+    point("network_weight_always", True, False,
+        "Apply the network weight whatever NW_ACTIVE says.",
+        Difference(
+            "The weight is multiplied by the network weight.",
+            "Production Job Brokerage, step 3",
+            "It is multiplied only if NW_ACTIVE is set, which it is not by default.",
+            "AtlasProdJobBroker.doBrokerage, network weight",
+        )),
+    point("retry_by_activity", True, False,
+        "Try a task without queues again after 60 minutes in production, 20 in analysis; or 60 in both.",
+        Difference(
+            "A production task without queues is pending for 1 hour, an analysis task for 20 minutes.",
+            "Production Job Brokerage, step 4; Analysis Job Brokerage, step 5",
+            "One setting of 60 minutes holds for both.",
+            "JobBrokerBase, waitForPending",
+        )),
+    point("running_jobs", "largest", "conditional",
+        "Which number counts as running jobs: the largest that applies, or PanDA's own choice.",
+        Difference(
+            "The largest counts of running jobs, up to 20 batch workers where fewer run, numSlots, and "
+            "starting jobs if numSlots is 0.",
+            "Production Job Brokerage, step 3; Analysis Job Brokerage, step 4",
+            "Workers count at some queues, numSlots per core, starting jobs are added; in production up to "
+            "MAX_PRIO_TO_BOOTSTRAP alone.",
+            "AtlasProdJobBroker.doBrokerage and AtlasAnalJobBroker.doBrokerage, nRunning",
+        )),
+    point("many_assigned", "quotient", "smoothed",
+        "How manyAssigned is computed: assigned / activated, or with 1 added to both.",
+        Difference(
+            "manyAssigned is assigned / activated, from 1 to 2.",
+            "Production Job Brokerage, step 3",
+            "It is (assigned + 1) / (activated + 1), from 1 to 2.",
+            "AtlasProdJobBroker.doBrokerage, manyAssigned",
+        )),
+    point("bootstrap", False, True,
+        "Try out idle queues first for tasks of low priority.",
+        Difference(
+            "Candidates are sorted by weight.",
+            "Production Job Brokerage, step 4",
+            "Queues where nothing runs or waits go first, up to priority MAX_PRIO_TO_BOOTSTRAP.",
+            "AtlasProdJobBroker.doBrokerage, bootstrap",
+        )),
+    point("near_weight_of_io", False, True,
+        "Weigh queues near the nucleus 4 times more for tasks with ioIntensity above 500.",
+        Difference(
+            "The weight is made of jobs, data and network.",
+            "Production Job Brokerage, step 3",
+            "ioIntensity above 500 makes queues near the nucleus weigh 4 times more.",
+            "AtlasProdJobBroker.doBrokerage, t1Weight",
+        )),
+    point("express_from_1000", True, False,
+        "Take priority 1000 for express, not only what is above.",
+        Difference(
+            "Priority 1000 and above asks for a good network weight.",
+            "Production Job Brokerage, step 2, NW_THRESHOLD",
+            "Only priorities above 1000 do.",
+            "JediCoreUtils.is_express",
+        )),
+    point("queue_caps", "running", "limit",
+        "Which queues are too long after weighing: by running jobs alone, or by NQUEUELIMITSITE too.",
+        Difference(
+            "Queues with more than 2 x running jobs activated and starting, or in four states, are skipped.",
+            "Production Job Brokerage, step 3, further filters",
+            "Up to NQUEUELIMITSITE jobs are never too many; defined jobs do not count; express tasks and "
+            "unified queues are spared.",
+            "AtlasProdJobBroker.doBrokerage, cap",
+        )),
+    point("type_cap", False, True,
+        "Cap the queued jobs of the task's resource type.",
+        Difference(
+            "The page's list of checks has nothing of the kind.",
+            "Production Job Brokerage, step 3, further filters",
+            "Too many queued jobs of the share and resource type skip a queue.",
+            "AtlasProdJobBroker.doBrokerage, cap_rt",
+        )),
+    point("minimum_weight", False, True,
+        "Refuse queues with a weight below MIN_WEIGHT.",
+        Difference(
+            "The page's list of checks has nothing of the kind.",
+            "Production Job Brokerage, step 3; Analysis Job Brokerage, step 3",
+            "A configured minimum weight skips queues.",
+            "AtlasProdJobBroker.doBrokerage and AtlasAnalJobBroker.doBrokerage, below_min_weight",
+        )),
+    point("locks", False, True,
+        "Refuse queues that another brokerage has locked.",
+        Difference(
+            "The page's list of checks has nothing of the kind.",
+            "Production Job Brokerage, step 3",
+            "Locked queues are skipped.",
+            "AtlasProdJobBroker.doBrokerage, lock",
+        )),
+    point("local_data_only", False, True,
+        "Refuse queues with use_only_local_data that miss input.",
+        Difference(
+            "The page's list of checks has nothing of the kind.",
+            "Production Job Brokerage, step 3; Analysis Job Brokerage, step 3",
+            "Those queues are skipped if a file is missing.",
+            "AtlasProdJobBroker.doBrokerage and AtlasAnalJobBroker.doBrokerage, use_only_local_data",
+        )),
+    point("one_queue_at_nucleus", False, True,
+        "Send a task with a negative t1Weight to a single queue of its nucleus.",
+        Difference(
+            "Queues associated with the nucleus are used if t1Weight is -1.",
+            "Production Job Brokerage, step 2",
+            "Of those only the queue with the most running jobs is used.",
+            "AtlasProdJobBroker.doBrokerage, t1_weight",
+        )),
+    point("retry_by_priority", False, True,
+        "Try tasks of priority 900 and above again sooner.",
+        Difference(
+            "The task is pending for 1 hour, or 20 minutes in analysis.",
+            "Production Job Brokerage, step 4; Analysis Job Brokerage, step 5",
+            "From priority 900 it is 30 minutes, from 950 it is 10.",
+            "JobBrokerBase, waitForPending",
+        )),
+)  # fmt: skip

@@ -1,0 +1,9 @@
+"""The two sets of rules of PanDA's brokerage, as the table of rule points has them."""
+
+from __future__ import annotations
+
+from fairq.steps.broker_rules import preset
+
+DOCUMENTED = preset("documented")
+PANDA = preset("panda")
+RULES = {"documented": DOCUMENTED, "panda": PANDA}
