@@ -123,7 +123,7 @@ def literal_node(value: Any) -> Node:
     """Return the tree of a value in JSON form.
 
     Raises Unreadable for what only the library reads, and for what is nested too deeply.
-    ."""
+    """
     if deeper_than(value, DEEPEST_VALUE):
         raise Unreadable(0, uncertain=True)
     return _literal_node(value)
