@@ -51,6 +51,9 @@ def export(
     What is written can be given to fairq import, which brings back what was there. A FILE that exists is
     replaced when all is written, not before, and keeps its mode. A new one is no more open than the state. A slot
     that runs a job is shown with the attributes that a claimed slot advertises (State, RemoteUser, JobId and so on).
+
+    In JSON a byte that is not UTF-8, as a file's name may hold, is written as an escape: 0xff as \\udcff, and so
+    on. fairq import reads the byte again. The long form cannot hold such a byte.
     """
     chosen: list[Subject] = []
     if slots:

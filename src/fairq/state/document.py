@@ -1,7 +1,8 @@
 """The whole state as one JSON document, and back without loss.
 
 The document is an object with these members, each a list of objects unless said otherwise. A record has
-exactly the fields of its class in `fairq.records`, times in seconds since 1970, numbers at full precision.
+exactly the fields of its class in `fairq.records`, times in seconds since 1970, numbers at full precision. A byte
+that is not UTF-8 in an ad, as a file's name may hold, is the escape of a lone surrogate: ``\\udcff`` is 0xff (PEP 383).
 
 - ``fairq``: an object, ``{"document": 1, "schema": n}``: the version of this form, and the schema of the
   state file that was exported.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Literal
 
 from fairq.records import PROC_PLACEHOLDER, Ad
 from fairq.submitfile.arguments import (
@@ -134,10 +135,18 @@ def _inherited(commands: Commands) -> dict[str, str]:
     }
 
 
+def _is_there(path: str, kind: Literal["any", "dir"] = "any") -> bool:
+    """Say whether *path* is there; one that the system does not take, as it is too long, is not."""
+    try:
+        return Path(path).is_dir() if kind == "dir" else Path(path).exists()
+    except OSError:
+        return False
+
+
 def directory(commands: Commands) -> Ad:
     """Return the initial working directory, which must exist."""
     path = commands.directory()
-    if PROC_PLACEHOLDER not in path and not Path(path).is_dir():
+    if PROC_PLACEHOLDER not in path and not _is_there(path, "dir"):
         given = commands.text("initialdir") or path
         raise commands.wrong("initialdir", given, f"there is no directory {path}; create it first")
     return {"Iwd": path}
@@ -153,8 +162,8 @@ def standard_files(commands: Commands) -> Ad:
     given = ad["In"]
     checked = PROC_PLACEHOLDER not in given + commands.directory() and not commands.truth("skip_filechecks")
     if checked and given != _NULL and commands.truth("transfer_input", True):
-        path = Path(commands.path(given, commands.directory()))
-        if not path.exists():
+        path = commands.path(given, commands.directory())
+        if not _is_there(path):
             raise commands.wrong("input", given, f"there is no file {path}")
     return ad
 
