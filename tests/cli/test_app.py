@@ -181,12 +181,18 @@ class TestErrors:
 
     @pytest.mark.parametrize(
         "line",
-        ["state history --limit", "state cycles --limit", "broker why 1 --cycle", "userprio --setfloor a@b",
-         "taskqueues match --site S --cputime 1 --count", "slots detect --slots", "slots add a --gpus"],
+        ["broker why 1 --cycle", "userprio --setfloor a@b", "taskqueues match --site S --cputime 1 --count",
+         "slots detect --slots", "slots add a --gpus"],
     )  # fmt: skip
     def test_so_is_one_given_to_an_option(self, run, line):
         ended = run(*line.split(), "9223372036854775808")
         assert (ended.code in (2, 25), ended.err.count("\n")) == (True, 1)
+
+    @pytest.mark.parametrize("line", ["state history", "state cycles"])
+    def test_a_limit_beyond_all_numbers_shows_everything(self, run, state, line):
+        assert run("--state", state, "negotiate").code == 0
+        everything = run("--state", state, *line.split(), "--limit", "0")
+        assert run("--state", state, *line.split(), "--limit", "9223372036854775808") == everything
 
     def test_a_traceback_is_for_those_who_ask_for_it(self, run, monkeypatch):
         monkeypatch.setenv("FAIRQ_DEBUG", "1")

@@ -85,6 +85,9 @@ class Command(TyperCommand):
         if any(parameter.name == "output_af" for parameter in self.params):
             args = join_autoformat(args)
         rest = super().parse_args(ctx, args)
+        if isinstance(limit := ctx.params.get("limit"), int):
+            # No pool holds more: whoever asks for so many asks for all.
+            ctx.params["limit"] = min(limit, LARGEST_INTEGER)
         for parameter in self.params:
             _check_size(parameter, ctx.params.get(parameter.name))
         return rest
