@@ -163,3 +163,11 @@ def test_csv_has_a_line_for_each_queue(broker: Run) -> None:
     assert lines[0].startswith("Queue,Unit,Verdict,Stage,Reason")
     assert len(lines) == 1 + 8
     assert broker("why", 1, "--af", "Queue", "--constraint", 'Reason == "nopilot"').out == "IDLE\n"
+
+
+def test_a_stage_tells_how_many_queues_it_refuses_for_the_moment(broker: Run) -> None:
+    """They are counted until the temporary problems are sorted out, so that Before and After are the same there."""
+    lines = {one["Stage"]: one for one in told(broker, 1)["stages"]}
+    pilots = lines["pilot check"]
+    assert (pilots["Before"] - pilots["After"], pilots["Marked"]) == (0, 1)
+    assert lines["temporary problem check"]["PseudoBefore"] - lines["temporary problem check"]["PseudoAfter"] == 1

@@ -48,6 +48,10 @@ class TestProductionCandidates:
         queues = {"A": {"type": "analysis"}, "B": {"cloud": ""}, "C_TeSt": {}, "D": {"type": "special"}}
         assert answer(state, queues).reasons("A", "B", "C_TeSt", "D") == ["", "", "test_queue", ""]
 
+    def test_a_nucleus_needs_no_cloud(self, state: Path) -> None:
+        queues = {"SAT": {}, "NUC_Q": {"site": "NUC", "role": "nucleus", "cloud": "", "type": "analysis"}}
+        assert answer(state, queues, {"taskPriority": 900}).reasons("SAT", "NUC_Q") == ["not_in_nucleus", ""]
+
     @says("Production, step 1, item 2, sentence 1", points=["broker.included_sites_always"])
     @pytest.mark.parametrize("task", [{"site": "A,B"}, {"parameters": {"includedSite": ["A", "B"]}}])
     def test_a_list_of_given_queues(self, state: Path, task: dict[str, Any]) -> None:

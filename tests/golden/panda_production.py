@@ -34,7 +34,7 @@ def run_production(name: str, given: Mapping[str, Any], wanted: Mapping[str, Any
     """Run one scenario and return what differs."""
     outcome = outcome_of(given)
     if wanted["status"] == "EXCEPTION":
-        return []
+        return _instead(given, wanted, outcome)
     found = differences(STATUS[outcome.status], wanted["status"], "status")
     tie = wanted.get("tie_at_cut", False)
     found += _candidates(outcome, wanted["candidates"], tie)
@@ -43,6 +43,31 @@ def run_production(name: str, given: Mapping[str, Any], wanted: Mapping[str, Any
     found += _network(outcome, wanted.get("network", {}))
     found += differences(_stages(outcome), [list(stage) for stage in wanted["stages"]], "stages")
     return found
+
+
+def _without_base_walltime(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {**given, "task": {**given["task"], "baseWalltime": 0}}
+
+
+def _with_one_core(given: Mapping[str, Any]) -> dict[str, Any]:
+    queues = {
+        name: {**one, "cric": {**one["cric"], "corecount": one["cric"].get("corecount") or 1}}
+        for name, one in given["queues"].items()
+    }
+    return {**given, "queues": queues}
+
+
+INSTEAD = {"TypeError": _without_base_walltime, "ZeroDivisionError": _with_one_core}
+"""By the error that PanDA raised (no base walltime, slots of no cores): the scenario in which it would not."""
+
+
+def _instead(given: Mapping[str, Any], wanted: Mapping[str, Any], outcome: Outcome) -> list[str]:
+    """Return what differs from fairq's outcome of the same scenario with a base walltime of 0, or cores of 1."""
+    other = outcome_of(INSTEAD[wanted["exception"].partition(":")[0]](given))
+    told = [[(one.queue, one.reason, one.weight, one.numbers) for one in each.verdicts()] for each in (outcome, other)]
+    return differences(*told, "verdicts") + differences(
+        [one.queue for one in outcome.candidates], [one.queue for one in other.candidates], "candidates"
+    )
 
 
 def _candidates(outcome: Outcome, wanted: list[Mapping[str, Any]], tie: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""What goes on in the pool: counts of jobs, pilots, workers, slots, users and shares (reference panda 1.6, 1.7)."""
+"""What goes on in the pool: counts of jobs, pilots, workers, slots, users and shares (docs/panda.md, Queues)."""
 
 from __future__ import annotations
 

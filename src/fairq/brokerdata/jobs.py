@@ -1,4 +1,4 @@
-"""The jobs, as timeouts and rebrokerage look at them (reference panda 12, 13)."""
+"""The jobs, as timeouts and rebrokerage look at them (docs/panda.md, Timeouts)."""
 
 from __future__ import annotations
 

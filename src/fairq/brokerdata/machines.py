@@ -1,4 +1,4 @@
-"""What the machines of a queue have: software, GPUs, levels of CPU (reference panda 1.8)."""
+"""What the machines of a queue have: software, GPUs, levels of CPU (docs/panda.md, Queues)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where jobs can go: queues, sites, storage and the links between sites (reference panda 1.1 to 1.5)."""
+"""Where jobs can go: queues, sites, storage and the links between sites (docs/panda.md, Queues)."""
 
 from __future__ import annotations
 

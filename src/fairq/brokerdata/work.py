@@ -1,4 +1,4 @@
-"""What is to be done: tasks, their input and where it is, and PanDA's settings (reference panda 1.9, 1.10)."""
+"""What is to be done: tasks, their input and where it is, and PanDA's settings (docs/panda.md, Queues)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ TASKS = Kind(
         Column("cpuTimeUnit", "text", "HS06sPerEvent, mHS06sPerEvent, with or without Fixed"),
         Column("cpuEfficiency", "real", "CPU time of wall time", "%"),
         Column("baseWalltime", "real", "wall time that does not depend on events", "s"),
-        Column("walltime", "real", "wall time per MiB of input", "s"),
+        Column("walltime", "real", "wall time per MiB of input; of an analysis job by the page as it is", "s"),
         Column("walltimeUnit", "text", "its unit"),
         Column("outDiskCount", "real", "output", "outDiskUnit"),
         Column("outDiskUnit", "text", "kB, MB or GB, with or without PerEvent or Fixed"),

@@ -98,10 +98,10 @@ class StageTable:
     def add(self, stages: Iterable[StageCount]) -> None:
         """Count the stages of a task."""
         turn = 0
-        for stage, rows_before, rows_after, units_before, units_after in stages:
+        for stage, *counts in stages:
             turn += stage == SECOND_PASS
-            row = self._rows.setdefault((turn, stage), [0] * 5)
-            for place, number in enumerate((1, rows_before, rows_after, units_before, units_after)):
+            row = self._rows.setdefault((turn, stage), [0] * (1 + len(counts)))
+            for place, number in enumerate((1, *counts)):
                 row[place] += number
 
     def records(self, order: Sequence[str]) -> list[dict[str, Any]]:
@@ -117,7 +117,8 @@ class StageTable:
 
 def stage_record(count: StageCount) -> dict[str, Any]:
     """Return a line of a stage table."""
-    cut = 100 * (1 - count.units_after / count.units_before) if count.units_before else 0.0
+    # Pseudo queues tell of a cut that takes no unified queue as a whole.
+    cut = 100 * (1 - count.rows_after / count.rows_before) if count.rows_before else 0.0
     return {
         "Stage": count.stage,
         "Before": count.units_before,
@@ -125,6 +126,7 @@ def stage_record(count: StageCount) -> dict[str, Any]:
         "Cut": cut,
         "PseudoBefore": count.rows_before,
         "PseudoAfter": count.rows_after,
+        "Marked": count.marked,
     }
 
 

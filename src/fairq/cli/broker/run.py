@@ -29,6 +29,7 @@ STAGE_COLUMNS = [
     Column("Cut", "Cut", lambda cut: f"{cut:.0f}%", "right"),
     Column("Pseudo before", "PseudoBefore"),
     Column("After", "PseudoAfter"),
+    Column("Temporary", "Marked"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""The hardware and platform that a task asks for (reference panda 7; PanDA JediTaskSpec).
+"""The hardware and platform that a task asks for (docs/panda.md, Software; PanDA JediTaskSpec).
 
 ::
 
@@ -104,7 +104,7 @@ def read_architecture(text: str | None, *, infer_cpu: bool = True) -> Architectu
     Args:
         text: the string or JSON form; None asks for nothing.
         infer_cpu: without any ``#``, take the CPU from the first part of the platform's name, as PanDA's code does
-            (section 15 row 26). The JSON form is never added to.
+           . The JSON form is never added to.
     """
     if text is None:
         return Architecture()

@@ -1,4 +1,4 @@
-"""Where a dataset is, and whether it is complete enough to be read (reference panda 3.1, 5.2)."""
+"""Where a dataset is, and whether it is complete enough to be read (docs/panda.md, Production filters and Analysis)."""
 
 from __future__ import annotations
 

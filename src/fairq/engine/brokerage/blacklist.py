@@ -1,4 +1,4 @@
-"""Storage endpoints that are out of service, and what that means for a queue (reference panda 3.3)."""
+"""Storage endpoints that are out of service, and what that means for a queue (docs/panda.md, Production filters)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flags that a queue carries in CRIC's ``catchall`` and ``params`` (reference panda 1.1; PanDA SiteSpec)."""
+"""Flags that a queue carries in CRIC's ``catchall`` and ``params`` (docs/panda.md, Queues; PanDA SiteSpec)."""
 
 from __future__ import annotations
 

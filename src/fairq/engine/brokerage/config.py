@@ -1,4 +1,4 @@
-"""PanDA's own settings (gdpconfig): names, defaults, and how a value is found (reference panda 1.10)."""
+"""PanDA's own settings (gdpconfig): names, defaults, and how a value is found (docs/panda.md, Queues)."""
 
 from __future__ import annotations
 

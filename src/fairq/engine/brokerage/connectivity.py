@@ -1,4 +1,4 @@
-"""What worker nodes reach of the network, and what a task needs of it (reference panda 10)."""
+"""What worker nodes reach of the network, and what a task needs of it (docs/panda.md, Connectivity)."""
 
 from __future__ import annotations
 

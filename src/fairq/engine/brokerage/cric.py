@@ -1,4 +1,4 @@
-"""A queue as CRIC publishes it, read with care (reference panda 1.1; PanDA getSiteInfo).
+"""A queue as CRIC publishes it, read with care (docs/panda.md, Queues; PanDA getSiteInfo).
 
 CRIC leaves numbers out, writes them as text, or knows states that the brokerage does not. What can be understood is
 taken; what cannot is named in a complaint and replaced by what PanDA takes for an absent value.

@@ -1,4 +1,4 @@
-"""Which storage a queue reads from and writes to (reference panda 1.3)."""
+"""Which storage a queue reads from and writes to (docs/panda.md, Queues)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who has no share at a queue: CRIC's ``fairsharepolicy`` (reference panda 11).
+"""Who has no share at a queue: CRIC's ``fairsharepolicy`` (docs/panda.md, Fair share policies).
 
 ::
 

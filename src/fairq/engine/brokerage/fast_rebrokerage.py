@@ -1,6 +1,6 @@
 """Fast rebrokerage: take from a queue what it has piled up beyond its part of a share.
 
-Sources: PanDA's brokerage page, "Timeout Rules"; reference panda 13.
+Sources: PanDA's brokerage page, "Timeout Rules"; docs/panda.md, Timeouts.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def fast_rebrokerage(
 ) -> dict[int, Overshoot]:
     """Return the jobs to send back, by id: of each queue that overshoots, the oldest of those that wait.
 
-    PanDA takes one job less than the excess (reference panda 15, row 29).
+    PanDA takes one job less than the excess (docs/panda.md).
     """
     jobs = list(jobs)
     found = {(one.queue, one.share): one for one in overshoots(jobs, queues, policy)}

@@ -1,4 +1,7 @@
-"""Whether a queue's hardware is what a task asks for (reference panda 8.2, 1 to 4; PanDA JsonSoftwareCheck).
+"""Whether a queue's hardware is what a task asks for.
+
+Source: docs/panda.md, Software; PanDA JsonSoftwareCheck.
+
 
 A queue publishes lists of CPU and GPU attributes. ``any`` in a list accepts everything, ``excl`` accepts only tasks
 that ask for something in the list.

@@ -1,4 +1,4 @@
-"""Numbers of jobs summed over shares and states (reference panda 1.6; PanDA getNumJobs)."""
+"""Numbers of jobs summed over shares and states (docs/panda.md, Queues; PanDA getNumJobs)."""
 
 from __future__ import annotations
 

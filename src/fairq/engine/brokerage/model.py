@@ -1,7 +1,7 @@
 """What one brokerage run reads of queues and storage: plain records, no rule.
 
 Field names are PanDA's and CRIC's in lower case. Sizes that PanDA calls MB are MiB; storage space is GB, times are
-seconds (reference panda 1).
+seconds (docs/panda.md, Queues).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ UCORE = "ucore"
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A PanDA queue as CRIC publishes it, or a pseudo queue ``QUEUE/TYPE`` of a unified one (reference panda 1.1).
+    """A PanDA queue as CRIC publishes it, or a pseudo queue ``QUEUE/TYPE`` of a unified one (docs/panda.md, Queues).
 
     Args:
         name: its name; of a pseudo queue with the resource type behind a slash.
@@ -34,8 +34,8 @@ class Queue:
         maxinputsize: MiB; -1: the queue always reads its input directly.
         corepower: HS06 per core.
         releases: ``("ANY",)``, ``("AUTO",)`` or others.
-        fairsharepolicy: who has no share here (section 11); empty is nobody.
-        wnconnectivity: what the worker nodes reach (section 10); empty is nothing said.
+        fairsharepolicy: who has no share here (docs/panda.md, Fair share policies); empty is nobody.
+        wnconnectivity: what the worker nodes reach (docs/panda.md, Connectivity); empty is nothing said.
         transferringlimit: jobs that may transfer at a time; 0 is PanDA's default.
         pledgedcpu: cores pledged; -1 is an opportunistic queue.
         maxdiskio: kB/s of disk traffic per core; 0 is PanDA's default.
@@ -90,7 +90,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class ResourceType:
-    """A kind of slot; memory bounds in MiB per core, None is unbounded (reference panda 1.2)."""
+    """A kind of slot; memory bounds in MiB per core, None is unbounded (docs/panda.md, Queues)."""
 
     name: str
     mincore: int = 0
@@ -111,7 +111,7 @@ ATLAS_RESOURCE_TYPES = (
 @dataclass(frozen=True, slots=True)
 class Storage:
     """A storage endpoint (RSE); space in GB, *activities* maps ``read_lan``, ``write_lan``, ``read_wan``,
-    ``write_wan`` to a state, of which only ``OFF`` and ``TEST`` are down (reference panda 1.3)."""
+    ``write_wan`` to a state, of which only ``OFF`` and ``TEST`` are down (docs/panda.md, Queues)."""
 
     rse: str
     site: str = ""
@@ -141,7 +141,7 @@ class Storage:
 @dataclass(frozen=True, slots=True)
 class Relation:
     """How a queue uses an endpoint, in a *scope* (``default`` or ``analysis``): *roles* holds ``read_lan`` and
-    ``write_lan``, ascending *order_read* and *order_write* are preferences (reference panda 1.3)."""
+    ``write_lan``, ascending *order_read* and *order_write* are preferences (docs/panda.md, Queues)."""
 
     rse: str
     roles: frozenset[str] = frozenset({"read_lan", "write_lan"})
@@ -155,7 +155,7 @@ class Relation:
 @dataclass(frozen=True, slots=True)
 class LinkMetric:
     """One measured number of the link from *source* to *nucleus*; *measured* is when, None is now
-    (reference panda 1.5)."""
+    (docs/panda.md, Queues)."""
 
     source: str
     nucleus: str

@@ -1,4 +1,4 @@
-"""How well a satellite reaches the nucleus that output is gathered at (reference panda 4.1)."""
+"""How well a satellite reaches the nucleus that output is gathered at (docs/panda.md, Network weight)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def known_throughput(fresh_to_old: Iterable[float | None], choice: Literal["fres
     Args:
         fresh_to_old: MB/s, None is not known.
         choice: ``freshest``: the first that is known; ``unbroken``: from the week on towards the hour, the last one
-            before the first that is not known (what PanDA's code comes to, section 15 row 12).
+            before the first that is not known (what PanDA's code comes to).
     """
     values = list(fresh_to_old)
     if choice == "freshest":

@@ -1,4 +1,4 @@
-"""How many jobs a chunk would be split into (reference panda 5.5; PanDA InputChunk.getSubChunk)."""
+"""How many jobs a chunk would be split into (docs/panda.md, Analysis; PanDA InputChunk.getSubChunk)."""
 
 from __future__ import annotations
 

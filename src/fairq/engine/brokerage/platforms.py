@@ -1,4 +1,4 @@
-"""Platforms given as regular expressions, and what they come out as at a queue (reference panda 8.1)."""
+"""Platforms given as regular expressions, and what they come out as at a queue (docs/panda.md, Software)."""
 
 from __future__ import annotations
 

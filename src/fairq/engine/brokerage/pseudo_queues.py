@@ -1,4 +1,4 @@
-"""Unified queues and the pseudo queues that they are brokered as (reference panda 1.2; PanDA SiteMapper)."""
+"""Unified queues and the pseudo queues that they are brokered as (docs/panda.md, Queues; PanDA SiteMapper)."""
 
 from __future__ import annotations
 

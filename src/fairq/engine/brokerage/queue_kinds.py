@@ -1,4 +1,4 @@
-"""What a queue is for, and its flags, read once per run (reference panda 1.1)."""
+"""What a queue is for, and its flags, read once per run (docs/panda.md, Queues)."""
 
 from __future__ import annotations
 

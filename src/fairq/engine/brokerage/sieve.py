@@ -20,13 +20,17 @@ TEMPORARY_STAGE = "temporary problem check"
 
 
 class StageCount(NamedTuple):
-    """Queues before and after one stage: *rows* counts pseudo queues, *units* what CRIC knows as a queue."""
+    """Queues before and after one stage: *rows* counts pseudo queues, *units* what CRIC knows as a queue.
+
+    *marked* are the rows that it refuses for the moment; they are still among those after it.
+    """
 
     stage: str
     rows_before: int
     rows_after: int
     units_before: int
     units_after: int
+    marked: int = 0
 
 
 class Sieve:
@@ -53,6 +57,7 @@ class Sieve:
         self.temporary: NDArray[np.int16] = np.full(size, UNDECIDED, dtype=np.int16)
         self.stages: list[StageCount] = []
         self._units = self._count_units()
+        self._marked = 0
 
     def run(self, filters: Sequence[Filter]) -> bool:
         """Let the queues go through *filters*, stage by stage, until none is left; return whether some are."""
@@ -76,7 +81,7 @@ class Sieve:
 
     def _run_stage(self, stage: str, filters: Iterable[Filter]) -> bool:
         before = len(self.left), self._units
-        looked = False
+        looked, self._marked = False, 0
         for one in filters:
             if one.applies(self.question):
                 looked = self._apply(one) or looked
@@ -86,7 +91,7 @@ class Sieve:
             return True
         if len(self.left) != before[0]:
             self._units = self._count_units()
-        self.stages.append(StageCount(stage, before[0], len(self.left), before[1], self._units))
+        self.stages.append(StageCount(stage, before[0], len(self.left), before[1], self._units, self._marked))
         return len(self.left) > 0
 
     def _apply(self, one: Filter) -> bool:
@@ -105,6 +110,7 @@ class Sieve:
             return True
         hard = self.plan.hard[numbers]
         self.temporary[rows[~hard]] = numbers[~hard]
+        self._marked += int(np.count_nonzero(~hard))
         if hard.any():
             self.decided[rows[hard]] = numbers[hard]
             self.left = np.delete(self.left, hit[hard])

@@ -1,4 +1,4 @@
-"""How many slots a queue is asked to keep filled: ``numSlots`` (reference panda 1.7)."""
+"""How many slots a queue is asked to keep filled: ``numSlots`` (docs/panda.md, Queues)."""
 
 from __future__ import annotations
 

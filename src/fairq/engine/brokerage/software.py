@@ -1,4 +1,4 @@
-"""Whether a queue has the software that a task needs (reference panda 8; PanDA JsonSoftwareCheck)."""
+"""Whether a queue has the software that a task needs (docs/panda.md, Software; PanDA JsonSoftwareCheck)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a task needs of a queue's software, by its release and architecture (reference panda 8.1)."""
+"""What a task needs of a queue's software, by its release and architecture (docs/panda.md, Software)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What works off the jobs of a queue: pilots, batch workers and slots to be kept filled (reference panda 1.7, 4)."""
+"""What works off the jobs of a queue: pilots, batch workers and slots to be kept filled.
+
+Source: docs/panda.md, Queues and Production weight.
+"""
 
 from __future__ import annotations
 

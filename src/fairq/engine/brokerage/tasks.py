@@ -55,7 +55,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Chunk:
-    """The input to be brokered at a time: the first dataset is the master (reference panda 1.9).
+    """The input to be brokered at a time: the first dataset is the master (docs/panda.md, Queues).
 
     Args:
         datasets: master first; empty is no input.
@@ -89,7 +89,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Task:
-    """A task (reference panda 1.9). None is what PanDA leaves open.
+    """A task (docs/panda.md, Queues). None is what PanDA leaves open.
 
     Args:
         task_id: its number.
@@ -102,7 +102,7 @@ class Task:
         cpu_efficiency: per cent.
         out_disk_unit, work_disk_unit: ``kB``, ``MB`` or ``GB``, the former with ``PerEvent`` or ``Fixed`` behind it.
         io_intensity, disk_io: kB/s.
-        architecture: what hardware and platform it needs (section 7).
+        architecture: what hardware and platform it needs (docs/panda.md, Software).
         trans_home: release, as ``Project-Version``.
         container_name: image of its container; None is none.
         site: queues it is pre-assigned to, between commas.

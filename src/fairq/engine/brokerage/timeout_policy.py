@@ -42,7 +42,7 @@ class TimeoutPolicy:
 
     @classmethod
     def of(cls, config: Mapping[str, Any], rules: Rules) -> TimeoutPolicy:
-        """Return what *config* (``component.KEY``: value, in hours; reference panda 1.10) sets.
+        """Return what *config* (``component.KEY``: value, in hours; docs/panda.md, Queues) sets.
 
         0, null and what is no number select the default; of heartbeats and ``ANALY_TIMEOUT`` 0 is a limit of 0.
         """

@@ -1,6 +1,6 @@
 """The table of timeouts, as data: which jobs, counted from when, how long, and what then.
 
-Sources: PanDA's brokerage page, "Timeout Rules"; the periodic cleaner of PanDA (reference panda 12).
+Sources: PanDA's brokerage page, "Timeout Rules"; the periodic cleaner of PanDA (docs/panda.md, Timeouts).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rebrokerage of users' jobs: a set of jobs that waits too long at a queue goes back as a whole.
 
-Sources: PanDA's periodic cleaner (reference panda 12, last row).
+Sources: PanDA's periodic cleaner (docs/panda.md, Timeouts, last row).
 """
 
 from __future__ import annotations

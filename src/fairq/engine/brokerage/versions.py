@@ -1,4 +1,7 @@
-"""Version numbers of GPU software and hardware, and the constraints that tasks put on them (reference panda 8.2)."""
+"""Version numbers of GPU software and hardware, and the constraints that tasks put on them.
+
+Source: docs/panda.md, Software.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The weight of queues: the product of all factors that count for the task (reference panda 4, 5.5)."""
+"""The weight of queues: the product of all factors that count for the task.
+
+Source: docs/panda.md, Production weight and Analysis.
+"""
 
 from __future__ import annotations
 

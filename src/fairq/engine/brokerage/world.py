@@ -56,8 +56,9 @@ class Quota(NamedTuple):
 
 @dataclass(frozen=True)
 class World:
-    """One snapshot of the pool (reference panda 1). Queues are keyed by the names under which CRIC has them; what is
-    not known is left out.
+    """One snapshot of the pool (docs/panda.md, Queues).
+
+    Queues are keyed by the names under which CRIC has them; what is not known is left out.
 
     Args:
         now: epoch seconds.

@@ -1,1 +1,1 @@
-"""The brokerage of analysis tasks (reference panda 5)."""
+"""The brokerage of analysis tasks (docs/panda.md, Analysis)."""

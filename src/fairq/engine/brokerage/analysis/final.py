@@ -1,4 +1,4 @@
-"""The last filters of analysis, and the choice of the ten best (reference panda 5.5)."""
+"""The last filters of analysis, and the choice of the ten best (docs/panda.md, Analysis)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The analysis flow: queues with the input nearby, then without, and the ten best (reference panda 5)."""
+"""The analysis flow: queues with the input nearby, then without, and the ten best (docs/panda.md, Analysis)."""
 
 from __future__ import annotations
 

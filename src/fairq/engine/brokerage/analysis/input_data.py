@@ -1,4 +1,4 @@
-"""How much of an analysis chunk's input each queue has (reference panda 5.5)."""
+"""How much of an analysis chunk's input each queue has (docs/panda.md, Analysis)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Overloaded queues (reference panda 5.3, rows 20 and 21)."""
+"""Overloaded queues (docs/panda.md, Analysis)."""
 
 from __future__ import annotations
 

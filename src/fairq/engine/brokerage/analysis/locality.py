@@ -1,4 +1,4 @@
-"""Which queues have the input of an analysis task nearby (reference panda 5.2)."""
+"""Which queues have the input of an analysis task nearby (docs/panda.md, Analysis)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers of jobs of the task's share, row by row (reference panda 5.3, 5.4; a task without share: of all shares)."""
+"""Numbers of jobs of the task's share, row by row (docs/panda.md, Analysis; a task without share: of all shares)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Filters of analysis by a queue's state, share, disk traffic, cores, GPUs, jobs closed, pilots (reference 5.3)."""
+"""Filters of analysis by a queue's state, share, disk traffic, cores, GPUs, jobs closed, pilots.
+
+Source: docs/panda.md, Analysis.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Which queues an analysis task begins with: all for analysis, or those that the user names (reference panda 5.2)."""
+"""Which queues an analysis task begins with: all for analysis, or those that the user names.
+
+Source: docs/panda.md, Analysis.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters of analysis by what a job needs of a slot: memory, scratch disk, walltime (reference panda 5.3)."""
+"""Filters of analysis by what a job needs of a slot: memory, scratch disk, walltime (docs/panda.md, Analysis)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The filter of analysis by software and hardware (reference panda 8.1)."""
+"""The filter of analysis by software and hardware (docs/panda.md, Software)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Where the input of an analysis task is, as far as the task as a whole is concerned (reference panda 3.1, 5.1)."""
+"""Where the input of an analysis task is, as far as the task as a whole is concerned.
+
+Source: docs/panda.md, Production filters and Analysis.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stops an analysis task before any queue is looked at: caps, classes, quotas, input (reference panda 5.1)."""
+"""What stops an analysis task before any queue is looked at: caps, classes, quotas, input (docs/panda.md, Analysis)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The filter of analysis by storage: space, endpoints out of service, the user's local quota (reference panda 5.3)."""
+"""The filter of analysis by storage: space, endpoints out of service, the user's local quota.
+
+Source: docs/panda.md, Analysis.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many jobs a user may have waiting at a queue (reference panda 5.4)."""
+"""How many jobs a user may have waiting at a queue (docs/panda.md, Analysis)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The weight of a queue for an analysis task (reference panda 5.5, the page's formula)."""
+"""The weight of a queue for an analysis task (docs/panda.md, Analysis, the page's formula)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queues that no task can go to (reference panda 1.2)."""
+"""Queues that no task can go to (docs/panda.md, Queues)."""
 
 from __future__ import annotations
 

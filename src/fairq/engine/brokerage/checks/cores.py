@@ -1,4 +1,4 @@
-"""Cores of a slot against those that a task's jobs use (reference panda 3.2, 5.3)."""
+"""Cores of a slot against those that a task's jobs use (docs/panda.md, Production filters and Analysis)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Disk traffic and I/O intensity of a task against what a queue bears (reference panda 3.2, 5.3)."""
+"""Disk traffic and I/O intensity of a task against what a queue bears.
+
+Source: docs/panda.md, Production filters and Analysis.
+"""
 
 from __future__ import annotations
 

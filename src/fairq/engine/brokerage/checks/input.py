@@ -1,4 +1,4 @@
-"""Where an input dataset is, as PanDA's settings count replicas (reference panda 3.1)."""
+"""Where an input dataset is, as PanDA's settings count replicas (docs/panda.md, Production filters)."""
 
 from __future__ import annotations
 

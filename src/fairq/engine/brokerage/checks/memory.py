@@ -1,4 +1,4 @@
-"""Memory of a slot against what a job needs (reference panda 2.2)."""
+"""Memory of a slot against what a job needs (docs/panda.md, Estimates)."""
 
 from __future__ import annotations
 

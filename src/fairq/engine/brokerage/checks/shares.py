@@ -1,4 +1,4 @@
-"""The queue's fair share policy (reference panda 11)."""
+"""The queue's fair share policy (docs/panda.md, Fair share policies)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Software, containers and hardware of a queue against what a task needs (reference panda 8)."""
+"""Software, containers and hardware of a queue against what a task needs (docs/panda.md, Software)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What one job of a task will need: the smallest job, memory, scratch disk, walltime (reference panda 2)."""
+"""What one job of a task will need: the smallest job, memory, scratch disk, walltime (docs/panda.md, Estimates)."""

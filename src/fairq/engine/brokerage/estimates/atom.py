@@ -1,4 +1,4 @@
-"""The smallest job that a chunk can be split into (reference panda 2.1; PanDA InputChunk.getMaxAtomSize)."""
+"""The smallest job that a chunk can be split into (docs/panda.md, Estimates; PanDA InputChunk.getMaxAtomSize)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory of a job (reference panda 2.2)."""
+"""Memory of a job (docs/panda.md, Estimates)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def job_memory(
         unit: the task's ``ramUnit``.
         base: MiB that do not depend on cores, ``baseRamCount``.
         merging: the job merges: memory is never per core.
-        base_always: add *base* whatever the unit, and do not truncate (section 15 row 16); False: add it for memory per
+        base_always: add *base* whatever the unit, and do not truncate; False: add it for memory per
             core in production alone, and truncate.
         production: the production brokerage asks.
     """

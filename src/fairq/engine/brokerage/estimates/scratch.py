@@ -1,4 +1,4 @@
-"""Scratch disk of a job (reference panda 2.3)."""
+"""Scratch disk of a job (docs/panda.md, Estimates)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Units of the sizes and times that tasks state (reference panda 1.9, 2.3; PanDA JediTaskSpec)."""
+"""Units of the sizes and times that tasks state (docs/panda.md, Queues and Estimates; PanDA JediTaskSpec)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walltime of a job against the limits of a queue (reference panda 2.4).
+"""Walltime of a job against the limits of a queue (docs/panda.md, Estimates).
 
 A queue's time limit is compared as the work that fits into it, which needs no division: HS06 seconds for a task that
 states its CPU time so, else seconds times cores.

@@ -1,4 +1,4 @@
-"""Flags of ``catchall`` and ``params`` that are read otherwise than they look (reference panda 1.1)."""
+"""Flags of ``catchall`` and ``params`` that are read otherwise than they look (docs/panda.md, Queues)."""
 
 from __future__ import annotations
 

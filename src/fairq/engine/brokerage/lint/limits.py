@@ -1,4 +1,7 @@
-"""Queues that nothing can match, for limits that exclude each other (reference panda 1.1, 1.2, 2, 3.2)."""
+"""Queues that nothing can match, for limits that exclude each other.
+
+Source: docs/panda.md, Queues and Estimates and Production filters.
+"""
 
 from __future__ import annotations
 

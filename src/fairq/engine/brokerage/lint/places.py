@@ -1,4 +1,4 @@
-"""Queues whose storage is not told, and what is told of queues that are not there (reference panda 1.3)."""
+"""Queues whose storage is not told, and what is told of queues that are not there (docs/panda.md, Queues)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fairshare policies that do something else than they seem to (reference panda 11)."""
+"""Fairshare policies that do something else than they seem to (docs/panda.md, Fair share policies)."""
 
 from __future__ import annotations
 

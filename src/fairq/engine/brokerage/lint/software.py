@@ -1,4 +1,4 @@
-"""Software and hardware as CRIC publishes them: what no task can match (reference panda 8)."""
+"""Software and hardware as CRIC publishes them: what no task can match (docs/panda.md, Software)."""
 
 from __future__ import annotations
 

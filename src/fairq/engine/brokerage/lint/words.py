@@ -1,4 +1,7 @@
-"""Words that the brokerage does not know, and fields that are not the ones meant (reference panda 1.1, 10)."""
+"""Words that the brokerage does not know, and fields that are not the ones meant.
+
+Source: docs/panda.md, Queues and Connectivity.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The brokerage of production tasks (reference panda 3 and 4)."""
+"""The brokerage of production tasks (docs/panda.md, Production filters and Production weight)."""

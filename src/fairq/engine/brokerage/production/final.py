@@ -1,4 +1,4 @@
-"""Filters that look at weighed queues, and the choice of the ten best (reference panda 4.2, 4.3)."""
+"""Filters that look at weighed queues, and the choice of the ten best (docs/panda.md, Production weight)."""
 
 from __future__ import annotations
 

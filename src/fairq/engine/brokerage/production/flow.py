@@ -1,4 +1,4 @@
-"""The production flow: from all queues to the ten best (reference panda 3 and 4)."""
+"""The production flow: from all queues to the ten best (docs/panda.md, Production filters and Production weight)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the input of a task can be read anywhere at all (reference panda 3.1)."""
+"""Whether the input of a task can be read anywhere at all (docs/panda.md, Production filters)."""
 
 from __future__ import annotations
 

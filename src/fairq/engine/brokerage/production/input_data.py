@@ -1,4 +1,4 @@
-"""How much of a chunk's input each queue has (reference panda 3.4)."""
+"""How much of a chunk's input each queue has (docs/panda.md, Production filters)."""
 
 from __future__ import annotations
 

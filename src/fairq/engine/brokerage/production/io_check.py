@@ -1,4 +1,4 @@
-"""Tasks that read much go to where their input is (reference panda 3.4)."""
+"""Tasks that read much go to where their input is (docs/panda.md, Production filters)."""
 
 from __future__ import annotations
 

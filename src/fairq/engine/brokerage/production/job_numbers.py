@@ -1,4 +1,4 @@
-"""Numbers of jobs that weights and caps go by (reference panda 4)."""
+"""Numbers of jobs that weights and caps go by (docs/panda.md, Production weight)."""
 
 from __future__ import annotations
 

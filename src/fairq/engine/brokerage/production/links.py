@@ -1,4 +1,4 @@
-"""Filters by where output goes: the link to the nucleus, and the nucleus itself (reference panda 3.2)."""
+"""Filters by where output goes: the link to the nucleus, and the nucleus itself (docs/panda.md, Production filters)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The queues to begin with: all, or those that the task or its merge chunk is given (reference panda 3.1)."""
+"""The queues to begin with: all, or those that the task or its merge chunk is given.
+
+Source: docs/panda.md, Production filters.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nucleus that a task's output is gathered at, as each queue stands to it (reference panda 1.4, 1.5)."""
+"""The nucleus that a task's output is gathered at, as each queue stands to it (docs/panda.md, Queues)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters by the state that a queue is in: status, pledge, activity and pilots (reference panda 3.2)."""
+"""Filters by the state that a queue is in: status, pledge, activity and pilots (docs/panda.md, Production filters)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters by what a job needs of a slot: cores, memory, scratch, time, network (reference panda 3.2)."""
+"""Filters by what a job needs of a slot: cores, memory, scratch, time, network (docs/panda.md, Production filters)."""
 
 from __future__ import annotations
 

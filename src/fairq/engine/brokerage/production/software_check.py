@@ -1,4 +1,4 @@
-"""The filter by software and hardware, and the weight of preferred CPU levels (reference panda 8)."""
+"""The filter by software and hardware, and the weight of preferred CPU levels (docs/panda.md, Software)."""
 
 from __future__ import annotations
 

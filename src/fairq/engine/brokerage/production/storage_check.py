@@ -1,4 +1,7 @@
-"""The filter by the queue's storage: space for output, and endpoints out of service (reference panda 3.2, 3.3)."""
+"""The filter by the queue's storage: space for output, and endpoints out of service.
+
+Source: docs/panda.md, Production filters.
+"""
 
 from __future__ import annotations
 

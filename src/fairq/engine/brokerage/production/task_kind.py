@@ -1,4 +1,7 @@
-"""Filters by what kind of task it is: its share, jumbo jobs, event service, disk traffic (reference panda 3.2)."""
+"""Filters by what kind of task it is: its share, jumbo jobs, event service, disk traffic.
+
+Source: docs/panda.md, Production filters.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +89,7 @@ class DiskIO(DiskIOCheck):
     reasons = (Reason("diskIO", "disk traffic of the queue and of the task are over the limit", hard=False),)
 
     def own_traffic(self, question: Question) -> Floats:
-        """Return the traffic per core; PanDA's code rounds it down (section 15 row 9)."""
+        """Return the traffic per core; PanDA's code rounds it down."""
         own = super().own_traffic(question)
         if question.asks_for_cores and question.rules.disk_io_per_core == "rounded_down":
             cores = question.columns.unit_numbers_of("unit cores", lambda unit: unit.corecount)

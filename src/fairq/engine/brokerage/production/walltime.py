@@ -1,4 +1,4 @@
-"""The filter by time (reference panda 2.4)."""
+"""The filter by time (docs/panda.md, Estimates)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The weight of a queue for a production task, factor by factor (reference panda 4)."""
+"""The weight of a queue for a production task, factor by factor (docs/panda.md, Production weight)."""
 
 from __future__ import annotations
 
