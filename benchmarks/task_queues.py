@@ -29,7 +29,7 @@ from fairq.engine.shares.matching import Matcher
 from fairq.engine.shares.model import Group, Requirements, TaskQueue
 from fairq.engine.shares.recalculation import Recalculation, recalculate
 from fairq.engine.shares.rules import Rules
-from fairq.steps.share_policy import preset
+from fairq.steps.taskqueues.policy import preset
 
 QUEUES, USERS, GROUPS = 100_000, 5_000, 50
 SITES = [f"LCG.Site{number:03d}.org" for number in range(200)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairq.steps.broker_rules import preset
+from fairq.steps.broker.rules import preset
 
 DOCUMENTED = preset("documented")
 PANDA = preset("panda")

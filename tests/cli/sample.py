@@ -12,7 +12,7 @@ from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Constraint, DryRun, Now, joined
 from fairq.cli.output import Column, Output, Report, Table, View, emit
-from fairq.errors import InvalidNameError
+from fairq.errors.base import InvalidNameError
 from fairq.state import meta
 from fairq.state.connection import writing
 

@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 import fairq
-import fairq.broker_errors
-import fairq.share_errors
 from fairq.cli.command import join_autoformat
+from fairq.cli.manual.overview import error_classes
 from fairq.cli.options import parse_duration, parse_time
 from fairq.cli.tree import REGISTRY
-from fairq.errors import FairqError, InvalidNumberError, InvalidTimeError
+from fairq.errors.base import FairqError, InvalidNumberError, InvalidTimeError
 
 
 @pytest.fixture(autouse=True)
@@ -200,15 +199,7 @@ class TestErrors:
 
 
 class TestErrorClasses:
-    CLASSES = sorted(
-        {
-            cls
-            for module in (fairq.errors, fairq.broker_errors, fairq.share_errors)
-            for cls in vars(module).values()
-            if isinstance(cls, type) and issubclass(cls, FairqError)
-        },
-        key=lambda cls: cls.exit_code,
-    )
+    CLASSES = sorted(error_classes(), key=lambda cls: cls.exit_code)
 
     def test_every_class_has_a_code_of_its_own(self):
         codes = [cls.exit_code for cls in self.CLASSES]

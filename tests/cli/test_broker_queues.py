@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fairq.brokerdata.places import QUEUES
 from fairq.brokerdata.values import UnfitError
-from fairq.steps.broker_queues import check_queue
+from fairq.steps.broker.queues import check_queue
 
 Run = Callable[..., Any]
 

@@ -12,7 +12,7 @@ from tests.cli.broker_sample import NOW, TASK, fill
 
 from fairq.state import broker_cycles, document
 from fairq.state.connection import reading
-from fairq.steps.broker_verdict import unpack, unpack_names
+from fairq.steps.broker.verdict import unpack, unpack_names
 
 Run = Callable[..., Any]
 

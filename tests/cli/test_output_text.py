@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fairq.errors import InvalidNameError, StateError, UsageError
+from fairq.errors.base import InvalidNameError, StateError, UsageError
 from fairq.quoting import QUOTED_AT_MOST, shortened, shortened_sentence
 
 Run = Callable[..., Any]

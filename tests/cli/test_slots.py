@@ -85,7 +85,7 @@ def test_gpus_are_read_as_nvidia_smi_prints_them():
 
 def test_gpus_are_shared_out():
     from fairq.hardware import Gpu, Machine
-    from fairq.steps.slot_ads import machine_slots
+    from fairq.steps.pool.slot_ads import machine_slots
 
     machine = Machine(
         "m", "X86_64", "LINUX", 5, 1000, 900, tuple(Gpu(f"GPU-{n}", {"Capability": 7.5}) for n in range(3))

@@ -3,7 +3,7 @@
 import pytest
 
 from fairq.cli.userprio_arguments import find, rewrite
-from fairq.errors import UsageError
+from fairq.errors.base import UsageError
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tests.golden.archive import ARCHIVE
 from fairq.cli.userprio_classic import lay_out_classic
 from fairq.cli.userprio_layout import lay_out
 from fairq.cli.userprio_views import options_of, resources_view
-from fairq.steps.userprio_rows import listing
+from fairq.steps.userprio.rows import listing
 
 
 @pytest.fixture(autouse=True)

@@ -13,10 +13,11 @@ from fairq.brokerdata.kinds import STORED
 from fairq.records import Actor
 from fairq.state import broker_data
 from fairq.state.connection import writing
-from fairq.steps import broker_run, broker_why
-from fairq.steps.broker_import import check_record
-from fairq.steps.broker_rules import preset
-from fairq.steps.broker_task_import import check_task
+from fairq.steps.broker import run as broker_run
+from fairq.steps.broker import why as broker_why
+from fairq.steps.broker.importing import check_record
+from fairq.steps.broker.rules import preset
+from fairq.steps.broker.task_import import check_task
 
 NOW = 1_800_000_000
 HOUR = 3600

@@ -30,7 +30,7 @@ class TestDynamicShareCorrections:
         """There can be several correctors, each a plugin; one that is not there is refused by name."""
         grid.settings('[shares.ShareCorrections]\nShareCorrectorsToStart = "WMSHistory, Mine"\n')
         assert "Mine" in grid.fairq("taskqueues", "shares", code=64).err
-        from fairq.steps.share_correctors import known_correctors
+        from fairq.steps.taskqueues.correctors import known_correctors
 
         assert "WMSHistory" in known_correctors()
 

@@ -24,7 +24,7 @@ from tests.documents.sentences import Text, says
 
 from fairq.records import Actor
 from fairq.settings import load
-from fairq.steps.broker_timeouts import clean
+from fairq.steps.broker.timeouts import clean
 
 TEXT = Text("PanDA Brokerage",
             "PanDA documentation, advanced section, page brokerage.rst")  # fmt: skip

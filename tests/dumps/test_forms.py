@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from fairq.dumps import json_form, long_form, source
 from fairq.dumps.ads import read_ads
 from fairq.dumps.source import opened
-from fairq.errors import InvalidDumpError, UnwritableExportError
+from fairq.errors.pool import InvalidDumpError, UnwritableExportError
 from fairq.records import Ad
 
 REAL = Path(__file__).parents[1] / "data" / "condor_status-long-8.9.ads.gz"

@@ -22,7 +22,7 @@ from fairq.engine.shares.limits import running_limits
 from fairq.engine.shares.model import Credentials
 from fairq.engine.shares.resource import apply_credentials, match_conditions
 from fairq.engine.shares.user_priority import read_priority, real_priority
-from fairq.errors import FairqError
+from fairq.errors.base import FairqError
 from fairq.settings.keys import SINGLE
 
 DATA = Path(__file__).parent / "data" / "dirac.json.xz"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairq.steps.share_policy import preset
+from fairq.steps.taskqueues.policy import preset
 
 DIRAC = preset("dirac")
 """The rules under which fairq does what DIRAC does."""

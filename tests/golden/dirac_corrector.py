@@ -10,7 +10,7 @@ from tests.golden.dirac_history import History, corrections_of
 
 from fairq.engine.shares.corrections import Corrections
 from fairq.engine.shares.history_corrector import HistoryCorrector
-from fairq.errors import FairqError
+from fairq.errors.base import FairqError
 
 Record = Mapping[str, Any]
 

@@ -10,9 +10,9 @@ from tests.golden.compare import differences
 from tests.golden.panda_scenario import chunk_of, task_of, world_of
 
 from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS, analysis_plan, broker_analysis
-from fairq.engine.brokerage.outcome import Outcome, Verdict
-from fairq.engine.brokerage.run import columns_of
-from fairq.engine.brokerage.weighing import FINAL_STAGE as FINAL
+from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
+from fairq.engine.brokerage.flow.run import columns_of
+from fairq.engine.brokerage.flow.weighing import FINAL_STAGE as FINAL
 
 PLAN = analysis_plan()
 STATUS = {"assigned": "SC_SUCCEEDED", "failed": "SC_FAILED", "waiting": "SC_WAITING", "fatal": "SC_FATAL"}

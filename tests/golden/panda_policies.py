@@ -8,17 +8,17 @@ from typing import Any
 from tests.broker_rules import PANDA
 from tests.golden.compare import differences
 
-from fairq.engine.brokerage.architecture import read_architecture
-from fairq.engine.brokerage.config import Config
-from fairq.engine.brokerage.fairshare_policy import Asker, Reading, has_zero_share, process_group
-from fairq.engine.brokerage.network_weight import (
+from fairq.engine.brokerage.pool.config import Config
+from fairq.engine.brokerage.pool.fairshare_policy import Asker, Reading, has_zero_share, process_group
+from fairq.engine.brokerage.production.network_weight import (
     CLOSENESS_KEY,
     QUEUED_KEY,
     THROUGHPUT_KEYS,
     network_weight,
     throughput_weight,
 )
-from fairq.engine.brokerage.versions import satisfies
+from fairq.engine.brokerage.software.architecture import read_architecture
+from fairq.engine.brokerage.software.versions import satisfies
 
 HOW = Reading(PANDA.unnamed_have_no_share, PANDA.evgensimul, PANDA.tests_have_shares)
 

@@ -7,18 +7,18 @@ from typing import Any
 from tests.golden.compare import differences
 from tests.golden.panda_defaults import QUEUE
 
-from fairq.engine.brokerage.catchall import read_flags
-from fairq.engine.brokerage.connectivity import (
+from fairq.engine.brokerage.jobs.tasks import ANALYSIS, PRODUCTION
+from fairq.engine.brokerage.pool.catchall import read_flags
+from fairq.engine.brokerage.pool.connectivity import (
     connectivity_rules,
     read_queue_connectivity,
     read_task_connectivity,
 )
-from fairq.engine.brokerage.cric import read_queue
-from fairq.engine.brokerage.model import Queue, ResourceType, Slots
-from fairq.engine.brokerage.pseudo_queues import matching_resource_types, split_queue
-from fairq.engine.brokerage.queue_kinds import activities_of
-from fairq.engine.brokerage.slots import num_slots, slot_tables
-from fairq.engine.brokerage.tasks import ANALYSIS, PRODUCTION
+from fairq.engine.brokerage.pool.cric import read_queue
+from fairq.engine.brokerage.pool.model import Queue, ResourceType, Slots
+from fairq.engine.brokerage.pool.pseudo_queues import matching_resource_types, split_queue
+from fairq.engine.brokerage.pool.queue_kinds import activities_of
+from fairq.engine.brokerage.pool.slots import num_slots, slot_tables
 
 FLAGS = {
     "isGPU": "gpu",

@@ -7,11 +7,11 @@ from typing import Any
 from tests.golden.compare import differences
 from tests.golden.panda_defaults import STORAGE
 
-from fairq.engine.brokerage.availability import Replica, ReplicaState, availability, queues_with_data
-from fairq.engine.brokerage.blacklist import blacklist_reason
-from fairq.engine.brokerage.job_numbers import count_jobs, queued_to_running
-from fairq.engine.brokerage.model import Storage
-from fairq.engine.brokerage.names import matches_any, user_of
+from fairq.engine.brokerage.pool.job_counts import count_jobs, queued_to_running
+from fairq.engine.brokerage.pool.model import Storage
+from fairq.engine.brokerage.pool.names import matches_any, user_of
+from fairq.engine.brokerage.storage.availability import Replica, ReplicaState, availability, queues_with_data
+from fairq.engine.brokerage.storage.blacklist import blacklist_reason
 
 SPACE = ("space_free", "space_expired", "space_min_free", "space_unavailable")
 

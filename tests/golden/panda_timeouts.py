@@ -7,12 +7,12 @@ from typing import Any
 
 from tests.broker_rules import PANDA
 
-from fairq.engine.brokerage.fast_rebrokerage import fast_rebrokerage
-from fairq.engine.brokerage.job import Job, JobQueue
-from fairq.engine.brokerage.rules import Rules
-from fairq.engine.brokerage.timeout_policy import TimeoutPolicy
-from fairq.engine.brokerage.timeout_table import FAST
-from fairq.engine.brokerage.timeouts import Timeout, timeouts
+from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.timeouts.fast_rebrokerage import fast_rebrokerage
+from fairq.engine.brokerage.timeouts.job import Job, JobQueue
+from fairq.engine.brokerage.timeouts.overdue import Timeout, timeouts
+from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
+from fairq.engine.brokerage.timeouts.table import FAST
 
 NOW = 2_000_000_000.0
 

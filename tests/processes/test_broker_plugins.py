@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from tests.cli.broker_sample import NOW, fill
 
-from fairq.steps.broker_plugins import BUILT_IN, FILTERS, WEIGHTS
+from fairq.steps.broker.plugins import BUILT_IN, FILTERS, WEIGHTS
 
 Run = Callable[..., Any]
 
-HEAD = "from fairq.engine.brokerage.plugin import *\n"
+HEAD = "from fairq.engine.brokerage.flow.plugin import *\n"
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.processes.live import start
 
-from fairq.errors import StateDamagedError
+from fairq.errors.base import StateDamagedError
 
 Run = Callable[..., Any]
 

@@ -17,7 +17,7 @@ import pytest
 from tests.processes.live import NOW, start
 
 from fairq.engine.classad.budget import Ending
-from fairq.steps.guard import guarded
+from fairq.steps.evaluation.guard import guarded
 
 Fairq = Callable[..., Any]
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from tests.processes.live import NOW, busy_pool, start
 
-from fairq.errors import StateLockedError
+from fairq.errors.base import StateLockedError
 from fairq.settings.writing import alone
 from fairq.state import meta
 from fairq.state.connection import writing

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.processes.live import NOW, start
 
-from fairq.errors import DoneNotShownError, OutputError
+from fairq.errors.base import DoneNotShownError, OutputError
 
 Run = Callable[..., Any]
 

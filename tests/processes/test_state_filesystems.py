@@ -22,7 +22,7 @@ NOBODY = 65534
 READ = """
 import sys
 from pathlib import Path
-from fairq.errors import FairqError
+from fairq.errors.base import FairqError
 from fairq.state import meta
 from fairq.state.connection import reading
 try:
@@ -35,7 +35,7 @@ except FairqError as error:
 WRITE = """
 import sys
 from pathlib import Path
-from fairq.errors import FairqError
+from fairq.errors.base import FairqError
 from fairq.records import SlotRecord
 from fairq.state import meta, slots
 from fairq.state.connection import writing
@@ -223,7 +223,7 @@ class TestFullFileSystem:
         disk.mkdir()
         script = (
             "import os, sys; from pathlib import Path\n"
-            "from fairq.state.connection import backup; from fairq.errors import FairqError\n"
+            "from fairq.state.connection import backup; from fairq.errors.base import FairqError\n"
             "try: backup(Path(sys.argv[1]), Path(sys.argv[2], 'copy.db'))\n"
             "except FairqError as error: print(type(error).__name__, error, os.listdir(sys.argv[2]))"
         )

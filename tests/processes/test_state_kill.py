@@ -75,7 +75,7 @@ def test_a_killed_cycle_lets_go_of_its_lock(state: Path) -> None:
         "import sys, time; from pathlib import Path; from fairq.state.connection import cycle_lock\n"
         "with cycle_lock(Path(sys.argv[1])): print('locked', flush=True); time.sleep(60)"
     )
-    from fairq.errors import CycleUnderWayError
+    from fairq.errors.base import CycleUnderWayError
     from fairq.state.connection import cycle_lock
 
     with subprocess.Popen([sys.executable, "-c", script, state], stdout=subprocess.PIPE, text=True) as holder:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from fairq.engine.brokerage.config import Config
-from fairq.engine.brokerage.model import LinkMetric, Pilots, Queue, Relation, Slots, Storage
-from fairq.engine.brokerage.tasks import Chunk, Dataset, File, Task
-from fairq.engine.brokerage.world import Failures, Quota, UserJobs, UserTotals, World
+from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
+from fairq.engine.brokerage.pool.config import Config
+from fairq.engine.brokerage.pool.model import LinkMetric, Pilots, Queue, Relation, Slots, Storage
+from fairq.engine.brokerage.pool.world import Failures, Quota, UserJobs, UserTotals, World
 
 NOW = 1_800_000_000.0
 SITES = ("NUC", "S1", "S2", "S3", "S4")

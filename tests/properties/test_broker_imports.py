@@ -19,12 +19,12 @@ from fairq.brokerdata.work import TASKS
 from fairq.records import Actor
 from fairq.settings import load
 from fairq.state.connection import reading
-from fairq.steps.broker_import import import_records
-from fairq.steps.broker_lint import find_oddities
-from fairq.steps.broker_queues import check_queue, store_relations
-from fairq.steps.broker_run import run
-from fairq.steps.broker_timeouts import clean
-from fairq.steps.broker_world import load_queues
+from fairq.steps.broker.importing import import_records
+from fairq.steps.broker.lint import find_oddities
+from fairq.steps.broker.queues import check_queue, store_relations
+from fairq.steps.broker.run import run
+from fairq.steps.broker.timeouts import clean
+from fairq.steps.broker.world import load_queues
 
 ACTOR = Actor("somebody", "a test", 1_800_000_000)
 

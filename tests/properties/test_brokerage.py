@@ -15,11 +15,11 @@ from tests.broker_rules import RULES
 from tests.properties.brokerage_worlds import asked, with_one_more
 
 from fairq.engine.brokerage.analysis.flow import SECOND_PASS, analysis_plan, broker_analysis
-from fairq.engine.brokerage.outcome import Outcome
+from fairq.engine.brokerage.flow.outcome import Outcome
+from fairq.engine.brokerage.flow.run import columns_of
+from fairq.engine.brokerage.jobs.tasks import Chunk, Task
+from fairq.engine.brokerage.pool.world import World
 from fairq.engine.brokerage.production.flow import broker_production, production_plan
-from fairq.engine.brokerage.run import columns_of
-from fairq.engine.brokerage.tasks import Chunk, Task
-from fairq.engine.brokerage.world import World
 
 PLANS = {"managed": production_plan(), "user": analysis_plan()}
 """The plan of each flow, by the label of a task that takes it."""

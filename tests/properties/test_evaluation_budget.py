@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from tests.properties.test_columnar import expressions, jobs, slots
 
 from fairq.engine.classad import AdColumns, EvaluationBudget, evaluate_in_ad, evaluate_in_columns, metered, parse
-from fairq.steps.guard import guarded
+from fairq.steps.evaluation.guard import guarded
 
 
 def values(text: str, job: dict[str, Any], pool: list[dict[str, Any]], budget: EvaluationBudget | None) -> list[str]:

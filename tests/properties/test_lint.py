@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairq.engine.brokerage.fairshare_policy import Asker, Reading, has_zero_share
 from fairq.engine.brokerage.lint.policies import policy_findings
-from fairq.engine.brokerage.model import Queue
+from fairq.engine.brokerage.pool.fairshare_policy import Asker, Reading, has_zero_share
+from fairq.engine.brokerage.pool.model import Queue
 
 PARTS = st.sampled_from(
     ["type=evgen", "type=simul", "type=any", "type=evgensimul", "group=AP_Higgs", "group=any", "gshare=Express*",

@@ -16,7 +16,7 @@ from fairq.records import Actor
 from fairq.settings import load
 from fairq.state import check
 from fairq.state.connection import reading
-from fairq.steps.negotiate import negotiate
+from fairq.steps.cycle.negotiate import negotiate
 
 
 # The same lives every time: what they find must be seen by whoever broke it.

@@ -23,8 +23,8 @@ from fairq.records import AccountingRecord, Actor, Ad, JobRange, JobStatus, Slot
 from fairq.settings import Settings, load
 from fairq.state import check, claims, job_ads, jobs, meta, slots, submitters
 from fairq.state.connection import reading, writing
-from fairq.steps.cycle_document import Cycle
-from fairq.steps.negotiate import negotiate
+from fairq.steps.cycle.document import Cycle
+from fairq.steps.cycle.negotiate import negotiate
 
 USERS = ("ann", "ben", "cyd", "dee")
 TWENTY_PERCENT = "RemoteUserPrio > SubmitterUserPrio * 1.2"

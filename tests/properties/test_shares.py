@@ -21,7 +21,7 @@ from fairq.engine.shares.matching import Matcher
 from fairq.engine.shares.model import Group, Requirements, TaskQueue
 from fairq.engine.shares.recalculation import recalculate
 from fairq.engine.shares.rules import Rules
-from fairq.errors import DiracStopsError, ShareCorrectionError
+from fairq.errors.shares import DiracStopsError, ShareCorrectionError
 
 EPSILON = 1e-9
 

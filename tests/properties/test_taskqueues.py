@@ -14,10 +14,10 @@ from fairq.records import Actor, JobRange, JobStatus
 from fairq.settings import load
 from fairq.state import check, document, jobs
 from fairq.state.connection import reading, writing
-from fairq.steps.jobs_selection import Selection, Target
-from fairq.steps.pilots import Pilot
-from fairq.steps.taskqueues import list_queues, recalculate_shares
-from fairq.steps.taskqueues_match import match
+from fairq.steps.jobs.selection import Selection, Target
+from fairq.steps.taskqueues.match import match
+from fairq.steps.taskqueues.pilots import Pilot
+from fairq.steps.taskqueues.priorities import list_queues, recalculate_shares
 
 NOW = 1_795_210_080
 ACTOR = Actor("pilot", "fairq taskqueues match", NOW)
@@ -80,7 +80,7 @@ def test_every_job_is_in_one_queue_and_is_handed_out_once(
             document.restore(opened, whole)
             assert json.loads(json.dumps(document.export(opened))) == whole
         if handed:
-            from fairq.steps.finish import finish
+            from fairq.steps.jobs.finish import finish
 
             finish(state, chosen, Selection([Target("all")]), ACTOR)
         with reading(state) as opened:

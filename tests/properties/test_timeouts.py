@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.broker_rules import RULES
 
-from fairq.engine.brokerage.job import ENDED, STATES, Job, JobQueue
-from fairq.engine.brokerage.timeout_policy import TimeoutPolicy
-from fairq.engine.brokerage.timeout_table import ORDER
-from fairq.engine.brokerage.timeouts import Timeout, timeouts
+from fairq.engine.brokerage.timeouts.job import ENDED, STATES, Job, JobQueue
+from fairq.engine.brokerage.timeouts.overdue import Timeout, timeouts
+from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
+from fairq.engine.brokerage.timeouts.table import ORDER
 
 NOW = 1_800_000_000.0
 HOUR = 3600.0

@@ -15,11 +15,11 @@ from fairq.records import AccountingRecord, Actor, Ad, JobRange, JobStatus, Slot
 from fairq.settings import Settings, load
 from fairq.state import job_ads, job_changes, jobs, meta, slots, submitters
 from fairq.state.connection import State, reading, writing
-from fairq.steps.dynamic_slots import load_slots
-from fairq.steps.finish import finish
-from fairq.steps.jobs_selection import Selection, parse_targets
-from fairq.steps.negotiate import negotiate
-from fairq.steps.why import why
+from fairq.steps.cycle.negotiate import negotiate
+from fairq.steps.jobs.finish import finish
+from fairq.steps.jobs.selection import Selection, parse_targets
+from fairq.steps.pool.dynamic_slots import load_slots
+from fairq.steps.why.answer import why
 
 PEOPLE = ["ann@x", "bob@x", "physics.cy@x", "physics.hep.di@x"]
 CLAUSES = [

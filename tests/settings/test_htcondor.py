@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.golden.archive import ARCHIVE
 
-from fairq.errors import FairqError, HTCondorConfigError, SettingsFileError, SettingValueError
+from fairq.errors.base import FairqError, HTCondorConfigError, SettingsFileError, SettingValueError
 from fairq.settings import load
 from fairq.steps.config import ImportedConfig, Place, import_config
 

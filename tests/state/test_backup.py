@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.state.pools import fill
 
-from fairq.errors import BackupError
+from fairq.errors.base import BackupError
 from fairq.state import document, meta
 from fairq.state.connection import backup, reading, writing
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.state.pools import fill
 
-from fairq.errors import FairqError
+from fairq.errors.base import FairqError
 from fairq.state import check, checksums, document
 from fairq.state.connection import migrated, reading, writing
 

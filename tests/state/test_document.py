@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.state.pools import ACTOR, fill, procs, queued
 
-from fairq.errors import InvalidDocumentError
+from fairq.errors.pool import InvalidDocumentError
 from fairq.state import check, document, history, jobs
 from fairq.state.connection import reading, writing
 

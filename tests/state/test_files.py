@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.state.pools import fill
 
-from fairq.errors import (
+from fairq.errors.base import (
     FairqError,
     StateDamagedError,
     StateError,

@@ -13,8 +13,8 @@ from fairq.records import AccountingRecord, Actor, Ad, SlotRecord
 from fairq.settings import Settings, load
 from fairq.state import claims, cycles, meta, slots, submitters
 from fairq.state.connection import reading, writing
-from fairq.steps.cycle_document import Cycle
-from fairq.steps.negotiate import negotiate
+from fairq.steps.cycle.document import Cycle
+from fairq.steps.cycle.negotiate import negotiate
 
 OWNED = "[groups.physics]\nquota = 20\n[groups.chemistry]\nquota = 10\n"
 THIRDS = "".join(f"[groups.{name}]\nquota_dynamic = 0.5\naccept_surplus = true\n" for name in "abc")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fairq.errors import InvalidSubmitValueError, SubmitDescriptionError
+from fairq.errors.pool import InvalidSubmitValueError, SubmitDescriptionError
 from fairq.submitfile import Context, Description, External, Submission, submission
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fairq.errors import SubmitDescriptionError
+from fairq.errors.pool import SubmitDescriptionError
 from fairq.submitfile import Context, Description, External, Submission, submission
 
 Write = Callable[[str, str], Path]

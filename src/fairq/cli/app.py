@@ -20,7 +20,7 @@ module defines ``app``::
 
         The further paragraphs are the manual's description.
         \"\"\"
-        from fairq.steps.negotiate import negotiate as step
+        from fairq.steps.cycle.negotiate import negotiate as step
 
         time = invocation.now(now)
         result = step(invocation.state_path, invocation.settings, invocation.actor(time), dry_run=dry_run)
@@ -65,7 +65,7 @@ from collections.abc import Iterator, Sequence
 from fairq import committed, interrupts
 from fairq.cli import streams
 from fairq.cli.version import show_version
-from fairq.errors import CycleUnderWayError, DoneNotShownError, FairqError, OutputError
+from fairq.errors.base import CycleUnderWayError, DoneNotShownError, FairqError, OutputError
 
 CLOSED_PIPE = 141
 

@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import AF_SEPARATOR, OUTPUT_OPTIONS, read_output
 from fairq.cli.output.selection import Output, Report
-from fairq.errors import InvalidNumberError, UsageError
+from fairq.errors.base import InvalidNumberError, UsageError
 from fairq.steps.current import settings_in_force
 
 LARGEST_INTEGER = 2**63 - 1

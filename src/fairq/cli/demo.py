@@ -10,7 +10,7 @@ import typer
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.output import Output, View, emit
-from fairq.errors import DemoError
+from fairq.errors.pool import DemoError
 
 app = App()
 

@@ -15,10 +15,11 @@ from fairq import files
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
-from fairq.errors import UnwritableExportError, UsageError
+from fairq.errors.base import UsageError
+from fairq.errors.pool import UnwritableExportError
 
 if TYPE_CHECKING:
-    from fairq.steps.export import Subject
+    from fairq.steps.pool.export import Subject
 
 app = App()
 
@@ -71,11 +72,11 @@ def export(
     state = invocation.state_path
     with _target(output, state) as stream:
         if chosen:
-            from fairq.steps.export import export_dump
+            from fairq.steps.pool.export import export_dump
 
             export_dump(state, chosen[0], stream, long=long, now=invocation.now(now))
         else:
-            from fairq.steps.export_document import export_document
+            from fairq.steps.pool.export_document import export_document
 
             export_document(state, stream)
 

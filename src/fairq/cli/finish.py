@@ -44,7 +44,7 @@ def finish(
     how long is kept. A run that ended before the last cycle is charged up to that cycle, for that much is
     charged already. Jobs are named as for remove; of a cluster, an owner or a constraint, the running ones end.
     """
-    from fairq.steps.finish import finish as step
+    from fairq.steps.jobs.finish import finish as step
 
     selection = selected(jobs, constraint, everything)
     actor = invocation.actor(invocation.now(now))

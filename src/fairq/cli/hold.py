@@ -34,7 +34,7 @@ def hold(
     free, and its use is charged up to now. Jobs are named as for remove; of a cluster, an owner or a
     constraint, those that can be held are.
     """
-    from fairq.steps.jobs_change import JobEditor
+    from fairq.steps.jobs.change import JobEditor
 
     selection = selected(jobs, constraint, everything)
     actor = invocation.actor(invocation.now(now))

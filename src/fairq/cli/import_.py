@@ -12,10 +12,10 @@ from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Report, View, emit, progress
-from fairq.errors import UsageError
+from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
-    from fairq.steps.import_ import Imported
+    from fairq.steps.pool.import_ import Imported
 
 app = App()
 
@@ -77,14 +77,14 @@ def import_(
     if document is not None and len(given) > 1:
         raise UsageError(message="a state document has it all; give it without --slots, --jobs, --accounting")
     if document is not None:
-        from fairq.steps.import_document import import_document
+        from fairq.steps.pool.import_document import import_document
 
         counts = import_document(invocation.state_path, document, dry_run=dry_run)
         emit(View(document=counts, text=_sentence(counts, dry_run)), output)
         return
     import socket
 
-    from fairq.steps.import_ import Dumps, import_dumps
+    from fairq.steps.pool.import_ import Dumps, import_dumps
 
     with progress("Importing", _size(given), invocation.quiet) as advance:
         imported = import_dumps(

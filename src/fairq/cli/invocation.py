@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairq.errors import UsageError
+from fairq.errors.base import UsageError
 from fairq.records import Actor
 
 if TYPE_CHECKING:

@@ -70,8 +70,8 @@ def negotiate(
     What was decided is stored, with --explain these counts too: 'fairq state cycles' lists the cycles and
     'fairq state cycle' shows one again.
     """
-    from fairq.steps.cycle_document import match_document
-    from fairq.steps.negotiate import negotiate as step
+    from fairq.steps.cycle.document import match_document
+    from fairq.steps.cycle.negotiate import negotiate as step
 
     time = invocation.now(now)
     cycle = step(invocation.state_path, invocation.settings, invocation.actor(time), dry_run=dry_run, explain=explain)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from fairq.cli.output.selection import Format, Output
-from fairq.errors import InvalidNumberError, InvalidTimeError, TimeRangeError, UsageError
+from fairq.errors.base import InvalidNumberError, InvalidTimeError, TimeRangeError, UsageError
 
 LATEST = 7_289_654_399
 """The last second of the year 2200 (UTC): a later time is a slip, as milliseconds or digits too many."""

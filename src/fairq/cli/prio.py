@@ -12,7 +12,7 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.options import Constraint, DryRun, Now
 from fairq.cli.output import Report, emit
 from fairq.cli.queue_options import All, Jobs, report, selected
-from fairq.errors import InvalidNumberError, UsageError
+from fairq.errors.base import InvalidNumberError, UsageError
 
 _CHANGE = re.compile(r"[-+]\d+", re.ASCII)
 
@@ -61,7 +61,7 @@ def prio(
     Of one submitter's jobs those with the higher number go first; other submitters are not concerned. A bare
     number before the jobs is set, one with a sign is added. Jobs are named as for remove.
     """
-    from fairq.steps.jobs_change import JobEditor
+    from fairq.steps.jobs.change import JobEditor
 
     words = list(words or [])
     if priority is None and by is None and words:

@@ -14,7 +14,7 @@ from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.cli.queue_options import Jobs
 
 if TYPE_CHECKING:
-    from fairq.steps.jobs_view import Queue
+    from fairq.steps.jobs.view import Queue
 
 app = App()
 
@@ -45,8 +45,8 @@ def queue(
     (idle), R runs, H is held. RUN_TIME is that of the present run. JSON, CSV, TSV and --af give the whole ad
     of every job.
     """
-    from fairq.steps.jobs_selection import Selection, parse_targets
-    from fairq.steps.jobs_view import look
+    from fairq.steps.jobs.selection import Selection, parse_targets
+    from fairq.steps.jobs.view import look
 
     statuses = {status for status, wanted in ((1, idle), (2, running), (5, held)) if wanted}
     selection = Selection(parse_targets(jobs or ()), output.constraint)

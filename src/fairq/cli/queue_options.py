@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairq.cli.output import View
-from fairq.errors import UsageError
+from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fairq.steps.jobs_selection import Selection, Target
+    from fairq.steps.jobs.selection import Selection, Target
 
 Jobs = Annotated[
     list[str] | None,
@@ -30,7 +30,7 @@ Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Wh
 def selected(words: Sequence[str] | None, constraints: list[str] | None, everything: bool) -> Selection:
     """Return the selection that a command line describes; raises UsageError if it says nothing, or too much."""
     from fairq.cli.options import joined
-    from fairq.steps.jobs_selection import Selection, parse_targets
+    from fairq.steps.jobs.selection import Selection, parse_targets
 
     constraint = joined(constraints)
     if words and everything:

@@ -11,10 +11,10 @@ from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
 from fairq.cli.output import Output, emit
-from fairq.errors import InvalidNumberError, UsageError
+from fairq.errors.base import InvalidNumberError, UsageError
 
 if TYPE_CHECKING:
-    from fairq.steps.quotas import QuotaReport
+    from fairq.steps.quotas.tree import QuotaReport
 
 app = App(help="The accounting groups: their quotas, shares and use; check a configuration.", default="show")
 
@@ -87,7 +87,7 @@ def show(
             raise UsageError(message="--slots and --with show a table of their own; leave --tree and --plain out")
         _compare(invocation, output, slots, other, time)
         return
-    from fairq.steps.quotas import quota_report
+    from fairq.steps.quotas.tree import quota_report
 
     report = quota_report(invocation.state_path, invocation.settings, time)
     if not invocation.settings.groups:
@@ -137,7 +137,7 @@ def check(
     """
     from fairq.cli import quotas_views as views
     from fairq.cli.output.messages import tell_error
-    from fairq.steps.quotas_check import check_quotas
+    from fairq.steps.quotas.check import check_quotas
 
     checked = check_quotas(invocation.state_path, invocation.place, file, invocation.now(now))
     emit(views.check_view(checked), output)
@@ -153,8 +153,8 @@ def check(
 
 def _compare(invocation: Invocation, output: Output, slots: float | None, other: str | None, time: int) -> None:
     from fairq.cli import quotas_views as views
-    from fairq.steps.quotas_compare import compare
-    from fairq.steps.quotas_source import read_settings
+    from fairq.steps.quotas.compare import compare
+    from fairq.steps.quotas.source import read_settings
 
     settings = invocation.settings
     then = settings if other is None else read_settings(other, invocation.environment)

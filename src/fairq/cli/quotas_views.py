@@ -11,9 +11,9 @@ from fairq.cli.userprio_views import options_of, selected, table_view
 
 if TYPE_CHECKING:
     from fairq.records import Ad
-    from fairq.steps.quotas import QuotaReport
-    from fairq.steps.quotas_check import Checked
-    from fairq.steps.quotas_compare import Comparison
+    from fairq.steps.quotas.check import Checked
+    from fairq.steps.quotas.compare import Comparison
+    from fairq.steps.quotas.tree import QuotaReport
 
 FIELDS = (
     "Name", "ParentGroup", "ConfigQuota", "StaticQuota", "EffectiveQuota", "SubtreeQuota", "SurplusPolicy",

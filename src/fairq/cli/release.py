@@ -33,7 +33,7 @@ def release(
     They wait for a slot again. Jobs are named as for remove; of a cluster, an owner or a constraint, those
     that are held are released.
     """
-    from fairq.steps.jobs_change import JobEditor
+    from fairq.steps.jobs.change import JobEditor
 
     selection = selected(jobs, constraint, everything)
     actor = invocation.actor(invocation.now(now))

@@ -35,7 +35,7 @@ def remove(
     cluster, owner or submitter; --constraint takes of those, or of all jobs, the ones that satisfy it. If one
     of the names has no job, nothing is changed.
     """
-    from fairq.steps.jobs_change import JobEditor
+    from fairq.steps.jobs.change import JobEditor
 
     selection = selected(jobs, constraint, everything)
     actor = invocation.actor(invocation.now(now))

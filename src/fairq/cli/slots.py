@@ -10,7 +10,7 @@ from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column, Output, Table, View, emit
-from fairq.errors import InvalidNameError, InvalidNumberError, UsageError
+from fairq.errors.base import InvalidNameError, InvalidNumberError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,8 +78,8 @@ def add(
     such as slot1_1@node3, which goes back when the job ends.
     """
     from fairq.hardware import architecture, operating_system
-    from fairq.steps import slots as step
-    from fairq.steps.slot_ads import Platform, Shape, parse_attribute, slot_ad
+    from fairq.steps.pool import slots as step
+    from fairq.steps.pool.slot_ads import Platform, Shape, parse_attribute, slot_ad
 
     time = invocation.now(now)
     new: Sequence[SlotRecord]
@@ -141,8 +141,8 @@ def detect(
     beside the state file. GPUs are those nvidia-smi names. Nothing is stored without --add.
     """
     from fairq import hardware
-    from fairq.steps import slots as step
-    from fairq.steps.slot_ads import machine_slots
+    from fairq.steps.pool import slots as step
+    from fairq.steps.pool.slot_ads import machine_slots
 
     time = invocation.now(now)
     machine = hardware.detect(invocation.state_path.absolute().parent)
@@ -184,7 +184,7 @@ def list_(
     the table, the slots are counted by platform and state. JSON, CSV, TSV and --af give the ads as
     advertised, with the claim that fairq made on a slot: State, Activity, RemoteUser, AccountingGroup, JobId.
     """
-    from fairq.steps.slots import look
+    from fairq.steps.pool.slots import look
 
     ads = look(invocation.state_path, names or [], invocation.now(now))
     emit(_view(ads, output), output)
@@ -209,7 +209,7 @@ def remove(
     A slot in use is refused, and then none is removed; with --force its use is charged up to now and its job
     returns to the queue.
     """
-    from fairq.steps.slots import remove as step
+    from fairq.steps.pool.slots import remove as step
 
     actor = invocation.actor(invocation.now(now))
     gone = step(invocation.state_path, invocation.settings, names, actor, force=force, dry_run=dry_run)
@@ -232,7 +232,7 @@ def drain(
     dry_run: DryRun = False,
 ) -> None:
     """Drain slots: what runs there goes on, but no new job comes."""
-    from fairq.steps.slots import drain as step
+    from fairq.steps.pool.slots import drain as step
 
     actor = invocation.actor(invocation.now(now))
     changed = step(invocation.state_path, names, not cancel, actor, dry_run=dry_run)
@@ -248,7 +248,7 @@ def drain(
 
 def _view(ads: Sequence[dict[str, Any]], output: Output) -> View:
     from fairq.cli.output.constraint import matching
-    from fairq.steps.slots import totals
+    from fairq.steps.pool.slots import totals
 
     if output.constraint is not None:
         ads = list(matching(ads, output.constraint))  # type: ignore[arg-type]  # what comes out are the ads
@@ -292,7 +292,7 @@ def _checked(name: str) -> str:
 def _amount(option: str, text: str | None, unit: int, default: int) -> int:
     if text is None:
         return default
-    from fairq.steps.slot_ads import amount
+    from fairq.steps.pool.slot_ads import amount
 
     value = amount(text, unit)
     if value is None or value <= 0 or value >= 2**62:

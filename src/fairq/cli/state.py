@@ -13,7 +13,7 @@ from fairq.cli.command import App
 from fairq.cli.figures import local
 from fairq.cli.invocation import Invocation
 from fairq.cli.output import Column, Output, Record, Report, Table, View, emit
-from fairq.errors import FairqError
+from fairq.errors.base import FairqError
 
 app = App(help="The state file: where it is, whether it is sound, copies, and what was changed.")
 

@@ -9,7 +9,7 @@ import select
 import sys
 from typing import Any
 
-from fairq.errors import OutputError
+from fairq.errors.base import OutputError
 
 _STDOUT, _STDERR = 1, 2
 _BUFFER = 1 << 16

@@ -12,11 +12,12 @@ from fairq.cli.command import App, Command
 from fairq.cli.invocation import Invocation, operating_system_user
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column, Output, Report, Table, View, emit
-from fairq.errors import InvalidSubmitValueError, UnreadableDescriptionError, UsageError
+from fairq.errors.base import UsageError
+from fairq.errors.pool import InvalidSubmitValueError, UnreadableDescriptionError
 from fairq.inputs import STANDARD_INPUT, read_bytes
 
 if TYPE_CHECKING:
-    from fairq.steps.submit import Description, Program, Submitted
+    from fairq.steps.jobs.submit import Description, Program, Submitted
 
 _LARGEST_COUNT = 2**31 - 1
 _SEPARATOR = "\0"
@@ -116,8 +117,8 @@ def submit(
     Jobs that differ in their number only are kept together: a million cost what one costs.
     """
     from fairq.hardware import architecture, host_name, operating_system
-    from fairq.steps.submit import Context
-    from fairq.steps.submit import submit as step
+    from fairq.steps.jobs.submit import Context
+    from fairq.steps.jobs.submit import submit as step
 
     commands = {
         "request_cpus": request_cpus,
@@ -167,7 +168,7 @@ def submit(
 
 
 def _description(file: str | None, given: dict[str, str], count: int | None, timeout: int) -> Description:
-    from fairq.steps.submit import Description, External
+    from fairq.steps.jobs.submit import Description, External
 
     if file is None:
         raise UsageError(message="nothing to submit; name a submit description, or write -- PROGRAM ARGS...")
@@ -188,7 +189,7 @@ def _description(file: str | None, given: dict[str, str], count: int | None, tim
 def _program(file: str | None, words: list[str], given: dict[str, str], count: int) -> Program:
     import shutil
 
-    from fairq.steps.submit import Program
+    from fairq.steps.jobs.submit import Program
 
     if file is not None:
         raise UsageError(message=f"both a submit description ({file}) and a program; give one of them")

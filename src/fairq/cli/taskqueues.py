@@ -31,11 +31,12 @@ from fairq.cli.taskqueues_options import (
     number,
     pilot_of,
 )
-from fairq.errors import InvalidJobIdError, UsageError
+from fairq.errors.base import UsageError
+from fairq.errors.pool import InvalidJobIdError
 from fairq.settings.key import DIRAC
 
 if TYPE_CHECKING:
-    from fairq.steps.share_world import Told
+    from fairq.steps.taskqueues.world import Told
 
 app = App(
     help="DIRAC's scheme: task queues, shares and their corrections, and pilots that pull work.", default="list"
@@ -80,7 +81,7 @@ def list_(invocation: Invocation, output: Output, now: Now = None) -> None:
     Rules, and StoredPriority and LastUpdate: those of the last fairq taskqueues shares, or of the imported dump.
     """
     from fairq.cli import taskqueues_views as views
-    from fairq.steps.taskqueues import list_queues
+    from fairq.steps.taskqueues.priorities import list_queues
 
     listed = list_queues(invocation.state_path, invocation.settings, invocation.now(now))
     _tell(invocation, listed)
@@ -137,7 +138,7 @@ def shares(
     if dump is not None:
         _check(invocation, output, dump, rules or "dirac", time)
         return
-    from fairq.steps.taskqueues import recalculate_shares
+    from fairq.steps.taskqueues.priorities import recalculate_shares
 
     report = recalculate_shares(
         invocation.state_path, invocation.settings, time, group=group, rules=rules, dry_run=dry_run or bool(rules)
@@ -220,7 +221,7 @@ def match(
     more than 10,000 queues) and slot. No match is not an error: the exit code is 0.
     """
     from fairq.cli import taskqueues_views as views
-    from fairq.steps.taskqueues_match import match as step
+    from fairq.steps.taskqueues.match import match as step
 
     time = invocation.now(now)
     matched = step(
@@ -275,7 +276,7 @@ def why(
     be drawn first.
     """
     from fairq.cli import taskqueues_views as views
-    from fairq.steps.taskqueues_why import why_not
+    from fairq.steps.taskqueues.why import why_not
 
     target = _target(what)
     asked = pilot_of(**{name: value for name, value in locals().items() if name in PILOT})
@@ -331,7 +332,7 @@ def import_(
     import socket
 
     from fairq.cli import taskqueues_views as views
-    from fairq.steps.taskqueues_import import import_task_queues
+    from fairq.steps.taskqueues.import_dump import import_task_queues
 
     actor = invocation.actor(invocation.now(now))
     imported = import_task_queues(
@@ -358,7 +359,7 @@ def _target(text: str) -> int | tuple[int, int]:
 
 def _check(invocation: Invocation, output: Output, dump: str, rules: str, time: int) -> None:
     from fairq.cli import taskqueues_views as views
-    from fairq.steps.taskqueues_check import check_dump
+    from fairq.steps.taskqueues.check import check_dump
 
     report = check_dump(dump, invocation.settings, time, rules=rules)
     for note in report.notes:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairq.errors import InvalidNumberError
+from fairq.errors.base import InvalidNumberError
 
 if TYPE_CHECKING:
-    from fairq.steps.pilots import Pilot
+    from fairq.steps.taskqueues.pilots import Pilot
 
 
 def number(what: str, least: float, most: float = math.inf, *, whole: bool) -> Callable[[str | float], float]:
@@ -114,7 +114,7 @@ def pilot_of(
     **rest: Any,
 ) -> Pilot:
     """Return the pilot that the options describe."""
-    from fairq.steps.pilots import Pilot
+    from fairq.steps.taskqueues.pilots import Pilot
 
     required = tuple(required_tag or ())
     return Pilot(

@@ -9,11 +9,11 @@ from fairq.cli.figures import counted, short
 from fairq.cli.output import Column, Table, View
 
 if TYPE_CHECKING:
-    from fairq.steps.taskqueues import QueueList, ShareReport
-    from fairq.steps.taskqueues_check import CheckReport
-    from fairq.steps.taskqueues_import import ImportedQueues
-    from fairq.steps.taskqueues_match import Matched
-    from fairq.steps.taskqueues_why import WhyNot
+    from fairq.steps.taskqueues.check import CheckReport
+    from fairq.steps.taskqueues.import_dump import ImportedQueues
+    from fairq.steps.taskqueues.match import Matched
+    from fairq.steps.taskqueues.priorities import QueueList, ShareReport
+    from fairq.steps.taskqueues.why import WhyNot
 
 FIELDS = (
     "TaskQueue", "Owner", "OwnerGroup", "CPUTime", "Sites", "BannedSites", "GridCEs", "Platforms", "JobTypes", "Tags",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from fairq.cli.command import Group
-from fairq.errors import UsageError
+from fairq.errors.base import UsageError
 
 
 class Entry(NamedTuple):

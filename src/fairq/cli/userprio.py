@@ -139,7 +139,7 @@ def userprio(
         return
     edits.check_without_edit(dry_run=dry_run)
     from fairq.cli import userprio_views as views
-    from fairq.steps.userprio import accounting_report, resources_of
+    from fairq.steps.userprio.views import accounting_report, resources_of
 
     if getreslist is not None:
         emit(views.resources_view(resources_of(invocation.state_path, getreslist), time, long=long), output)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from fairq.cli.command import Command
-from fairq.errors import UsageError
+from fairq.errors.base import UsageError
 
 
 class Spelling(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fairq.cli.userprio_layout import long_time, update_line
-from fairq.steps.userprio_rows import Listing, Row
+from fairq.steps.userprio.rows import Listing, Row
 
 _NAME = 30
 _LONGEST_NAME = 29

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import parse_time
 from fairq.cli.output import Output, View, emit
-from fairq.errors import InvalidNumberError, UsageError
+from fairq.errors.base import InvalidNumberError, UsageError
 
 if TYPE_CHECKING:
-    from fairq.steps.userprio_edit import Bound, Edited, Editor
+    from fairq.steps.userprio.edit import Bound, Edited, Editor
 
 _ORDER = (
     "setprio", "setfactor", "setfloor", "setceiling", "cancelceilinglease", "cancelfloorlease",
@@ -80,7 +80,7 @@ class Edits:
 
 def run_edit(invocation: Invocation, output: Output, edits: Edits, now: int, *, dry_run: bool) -> None:
     """Do the edit that comes first among *edits* and say what was done."""
-    from fairq.steps.userprio_edit import Editor
+    from fairq.steps.userprio.edit import Editor
 
     chosen, *others = edits.given
     if edits.duration is not None and chosen not in _LEASABLE:

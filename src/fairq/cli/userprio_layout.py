@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from fairq.cli.output.text import escape
-from fairq.steps.userprio_rows import QUOTAS, Listing, Row
+from fairq.steps.userprio.rows import QUOTAS, Listing, Row
 
 _WIDEST_NAME = 99
 _NO_SORT_KEY = 3.40282001e38

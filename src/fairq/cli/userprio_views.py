@@ -17,9 +17,9 @@ from fairq.cli.userprio_layout import (
     summary_text,
     update_line,
 )
-from fairq.errors import UsageError
+from fairq.errors.base import UsageError
 from fairq.records import Ad
-from fairq.steps.userprio_rows import (
+from fairq.steps.userprio.rows import (
     ALL,
     MOST,
     PRIORITIES,
@@ -71,7 +71,7 @@ def active(ads: Sequence[Ad], cutoff: int | None) -> list[Ad]:
 
 def as_logged(ads: Sequence[Ad]) -> list[Ad]:
     """Return the ads without the attributes that HTCondor's accountant would not have yet."""
-    from fairq.steps.userprio_ads import as_logged
+    from fairq.steps.userprio.ads import as_logged
 
     return [as_logged(ad) for ad in ads]
 

@@ -11,7 +11,7 @@ from fairq.cli.figures import counted, percent, two_places
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
 from fairq.cli.output import Column, Report, Table, View, emit
-from fairq.errors import UsageError
+from fairq.errors.base import UsageError
 
 app = App()
 
@@ -60,7 +60,7 @@ def why(
     skipped_for (the other job of the same kind that was rejected in its place); schedd, if several have a job of this
     number. A change has the members change (what kind it is), of, to, and where they apply attribute, clause and now.
     """
-    from fairq.steps.why import why as step
+    from fairq.steps.why.answer import why as step
 
     if slot is not None and not subject[:1].isdigit():
         raise UsageError(message="--slot explains a job; name a job as 7.0, or leave --slot out")

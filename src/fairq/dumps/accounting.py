@@ -13,7 +13,7 @@ from typing import Any
 
 from fairq.dumps.ads import Soundness, read_ads, shown
 from fairq.dumps.source import Source
-from fairq.errors import DuplicateAdError, InvalidAdError
+from fairq.errors.pool import DuplicateAdError, InvalidAdError
 from fairq.records import AccountingRecord, Ad, Lease
 
 _REALS = {

@@ -10,7 +10,8 @@ from typing import Any
 from fairq.dumps.json_form import JsonAds
 from fairq.dumps.long_form import LongAds
 from fairq.dumps.source import Source
-from fairq.errors import ExpressionDepthError, ExpressionError, InvalidAdError, InvalidDumpError
+from fairq.errors.base import ExpressionDepthError, ExpressionError
+from fairq.errors.pool import InvalidAdError, InvalidDumpError
 from fairq.nesting import DEEPEST as _DEEPEST
 from fairq.records import Ad
 

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from fairq.dumps.ads import Soundness, Spellings, read_ads, same, shown, whole
 from fairq.dumps.source import Source
-from fairq.errors import DuplicateAdError, InvalidAdError, InvalidNameError
+from fairq.errors.base import InvalidNameError
+from fairq.errors.pool import DuplicateAdError, InvalidAdError
 from fairq.records import Ad, JobRange, JobStatus
 
 LARGEST_ID = 2**31 - 1

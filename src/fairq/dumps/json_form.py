@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
 from fairq.dumps.source import Source
-from fairq.errors import InvalidAdError, InvalidDumpError
+from fairq.errors.pool import InvalidAdError, InvalidDumpError
 from fairq.records import Ad
 
 _LONGEST_TOKEN = 16

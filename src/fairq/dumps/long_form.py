@@ -12,7 +12,8 @@ from typing import IO, Any
 
 from fairq.dumps.json_form import SURROGATE
 from fairq.dumps.source import Source
-from fairq.errors import ExpressionDepthError, ExpressionError, InvalidAdError, InvalidDumpError, UnwritableExportError
+from fairq.errors.base import ExpressionDepthError, ExpressionError
+from fairq.errors.pool import InvalidAdError, InvalidDumpError, UnwritableExportError
 from fairq.records import Ad
 
 _LINE = re.compile(r"\s*([^\s=]+)\s*=(?!=)\s*(.*?)\s*")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from fairq.dumps.ads import Soundness, Spellings, read_ads, shown
 from fairq.dumps.source import Source
-from fairq.errors import DuplicateAdError, InvalidAdError
+from fairq.errors.pool import DuplicateAdError, InvalidAdError
 from fairq.records import Ad, SlotRecord
 
 _SLOT_TYPES = {"machine", "slot"}

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from fairq.errors import InvalidDumpError, UnreadableDumpError
+from fairq.errors.pool import InvalidDumpError, UnreadableDumpError
 from fairq.inputs import STANDARD_INPUT, standard_input
 
 CHUNK = 1 << 22

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from fairq.dumps.source import Source
-from fairq.errors import InvalidDumpError
+from fairq.errors.pool import InvalidDumpError
 
 Numbered = Iterator[tuple[str, Any]]
 """Records with where each stands: ``record 3``, ``line 7``; what is no object is no record."""

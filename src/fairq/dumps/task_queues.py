@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairq.dumps.source import Source
-from fairq.share_errors import TaskQueueDumpError
+from fairq.errors.shares import TaskQueueDumpError
 
 LISTS = ("Sites", "BannedSites", "GridCEs", "Platforms", "JobTypes", "Tags")
 _MEMBERS = ("time", "groups", "task_queues", "jobs", "history", "share_corrections")

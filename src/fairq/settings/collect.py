@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fairq.errors import (
+from fairq.errors.base import (
     FairqError,
     SettingsFileError,
     SettingsGroupError,

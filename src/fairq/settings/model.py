@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fairq.errors import FairqError, SettingValueError
+from fairq.errors.base import FairqError, SettingValueError
 from fairq.settings.collect import Collection, Entry, Report, bad_value
 from fairq.settings.groups import GroupSettings
 from fairq.settings.key import DOCUMENTED, Key

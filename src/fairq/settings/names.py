@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairq.errors import UnknownSettingError
+from fairq.errors.base import UnknownSettingError
 from fairq.settings import share_blocks
 from fairq.settings.key import Key
 from fairq.settings.keys import BY_MACRO, GROUP_KEYS, LIMIT_KEY, SECTIONS, SINGLE

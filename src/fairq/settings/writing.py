@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fairq import files
-from fairq.errors import SettingsFileError, StateLockedError
+from fairq.errors.base import SettingsFileError, StateLockedError
 from fairq.waiting import WAIT, Patience, take
 
 

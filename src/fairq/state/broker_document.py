@@ -10,7 +10,7 @@ from typing import Any
 from fairq.brokerdata.column import Kind
 from fairq.brokerdata.kinds import STORED
 from fairq.brokerdata.values import UnfitError, value_of
-from fairq.errors import InvalidDocumentError
+from fairq.errors.pool import InvalidDocumentError
 from fairq.state import broker_cycles, broker_data
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
 from fairq.state.connection import State

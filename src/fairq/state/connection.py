@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairq import committed
-from fairq.errors import BackupError
+from fairq.errors.base import BackupError
 from fairq.files import sweep
 from fairq.state import checksums
 from fairq.state.copy import keep_copy, write_copy

@@ -11,7 +11,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from fairq import files
-from fairq.errors import BackupError
+from fairq.errors.base import BackupError
 
 
 def write_copy(source: sqlite3.Connection, target: Path, original: Path | None = None) -> None:

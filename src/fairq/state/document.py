@@ -28,7 +28,7 @@ from itertools import pairwise
 from math import inf
 from typing import Any
 
-from fairq.errors import InvalidDocumentError
+from fairq.errors.pool import InvalidDocumentError
 from fairq.records import AccountingRecord, Ad, Claim, CycleRecord, DynamicSlot, JobRange, Run, SlotRecord
 from fairq.state import (
     broker_document,

@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from fairq.errors import InvalidDocumentError
+from fairq.errors.pool import InvalidDocumentError
 
 _LARGEST = 2**63 - 1
 """What SQLite can hold."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fairq.errors import (
+from fairq.errors.base import (
     FairqError,
     InvalidNameError,
     StateDamagedError,

@@ -11,7 +11,7 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from fairq.errors import BackupError
+from fairq.errors.base import BackupError
 from fairq.state.copy import write_copy
 from fairq.state.failures import from_os
 from fairq.state.migrations import APPLICATION_ID, is_unborn

@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from fairq.errors import StateError, StateForeignError, StatePermissionError, StateReadOnlyError
+from fairq.errors.base import StateError, StateForeignError, StatePermissionError, StateReadOnlyError
 from fairq.files import followed, user_name
 from fairq.state.failures import from_os
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from fairq.errors import StateForeignError, StateNewerError
+from fairq.errors.base import StateForeignError, StateNewerError
 from fairq.state.schema import MIGRATIONS
 
 APPLICATION_ID = 0x66616972

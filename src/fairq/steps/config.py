@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from fairq import committed
-from fairq.errors import ExpressionError, FairqError, HTCondorConfigError, SettingsFileError
+from fairq.errors.base import ExpressionError, FairqError, HTCondorConfigError, SettingsFileError
+from fairq.errors.shares import DiracConfigError
 from fairq.inputs import STANDARD_INPUT, read_bytes, read_once
 from fairq.settings.collect import Collection, Entry, Report, bad_value, parse_document, read_text
 from fairq.settings.htcondor.reader import NotTaken, Reader
@@ -20,7 +21,6 @@ from fairq.settings.model import Settings, gather, settle
 from fairq.settings.names import resolve
 from fairq.settings.origin import DEFAULT
 from fairq.settings.values import BadValueError, from_text, to_toml
-from fairq.share_errors import DiracConfigError
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +217,8 @@ def _check_corrections(settings: Settings, report: Report) -> None:
     block = settings.block("ShareCorrections")
     if not block:
         return
-    from fairq.steps.share_correctors import start_corrections
-    from fairq.steps.share_policy import read_groups, share_rules
+    from fairq.steps.taskqueues.correctors import start_corrections
+    from fairq.steps.taskqueues.policy import read_groups, share_rules
 
     try:
         rules = share_rules(settings)

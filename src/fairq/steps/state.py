@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairq.errors import BackupError, StateError, UnknownCycleError
+from fairq.errors.base import BackupError, StateError
+from fairq.errors.pool import UnknownCycleError
 from fairq.state import check, cycles, history
 from fairq.state.connection import backup, reading
 from fairq.state.cycles import CycleSummary
 from fairq.state.history import Entry
 from fairq.state.location import exists, resolve
-from fairq.steps.cycle_document import stored_match_document
+from fairq.steps.cycle.document import stored_match_document
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-from fairq.errors import InvalidSubmitValueError, SubmitDescriptionError
+from fairq.errors.pool import InvalidSubmitValueError, SubmitDescriptionError
 from fairq.submitfile.external import External
 from fairq.submitfile.includes import Includes, refuse_trouble
 from fairq.submitfile.items import Item, from_outside, read_items
@@ -309,7 +309,7 @@ def _shown(text: str) -> str:
 
 def _evaluated(text: str) -> Any:
     from fairq.engine.classad import evaluate_alone, parse
-    from fairq.errors import ExpressionError
+    from fairq.errors.base import ExpressionError
 
     try:
         return evaluate_alone(parse(text))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fairq.errors import SubmitDescriptionError
+from fairq.errors.pool import SubmitDescriptionError
 from fairq.submitfile.arguments import split_quoted
 from fairq.submitfile.external import External, reason
 from fairq.submitfile.library import LibraryError, new_submit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from fairq.errors import SubmitDescriptionError
+from fairq.errors.pool import SubmitDescriptionError
 from fairq.submitfile.external import External, reason
 from fairq.submitfile.queue_statement import QueueStatement
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairq.errors import InvalidSubmitValueError, SubmitDescriptionError
+from fairq.errors.pool import InvalidSubmitValueError, SubmitDescriptionError
 from fairq.records import Ad, JobStatus
 from fairq.submitfile import policy_rules, program_rules, request_rules
 from fairq.submitfile.commands import KNOWN

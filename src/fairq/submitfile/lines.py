@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from fairq.errors import SubmitDescriptionError
+from fairq.errors.pool import SubmitDescriptionError
 
 _QUEUE = re.compile(r"queue(?=\s|$)|iter(?:ate?|at)?(?=\s|$)", re.IGNORECASE)
 _LIST_WORD = re.compile(r"(?<!\S)(?:in|from|matching)\b", re.IGNORECASE)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from fairq.errors import InvalidSubmitValueError
+from fairq.errors.pool import InvalidSubmitValueError
 from fairq.records import JOB_COLUMNS, PROC_PLACEHOLDER, Ad, JobStatus
 from fairq.submitfile.commands import SIMPLE, Kind, Simple
 from fairq.submitfile.rules import Commands, Rule, rule

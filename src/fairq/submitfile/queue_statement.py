@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from fairq.errors import SubmitDescriptionError
+from fairq.errors.pool import SubmitDescriptionError
 
 Mode = Literal["in", "from", "matching"]
 

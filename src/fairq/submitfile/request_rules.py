@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from fairq.errors import InvalidSubmitValueError
+from fairq.errors.pool import InvalidSubmitValueError
 from fairq.records import PROC_PLACEHOLDER, Ad
 from fairq.submitfile.amounts import amount
 from fairq.submitfile.commands import spellings

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fairq.errors import ExpressionDepthError, ExpressionError, InvalidSubmitValueError
+from fairq.errors.base import ExpressionDepthError, ExpressionError
+from fairq.errors.pool import InvalidSubmitValueError
 from fairq.records import PROC_PLACEHOLDER, Ad
 from fairq.submitfile.commands import spellings
 from fairq.submitfile.description import Statement

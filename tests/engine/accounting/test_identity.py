@@ -4,7 +4,7 @@ import pytest
 
 from fairq.engine.accounting.factors import AccountingPolicy, resolve_factor
 from fairq.engine.accounting.identity import assigned_group, group_and_ancestors, submitter_name
-from fairq.errors import InvalidNameError
+from fairq.errors.base import InvalidNameError
 
 GROUPS = ("group_p", "group_p.hep", "Bio")
 

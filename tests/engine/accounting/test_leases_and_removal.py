@@ -12,7 +12,7 @@ from fairq.engine.accounting.leases import (
     value_of,
 )
 from fairq.engine.accounting.removal import idle_since, removable
-from fairq.errors import LeaseInEffectError, NoLeaseError
+from fairq.errors.pool import LeaseInEffectError, NoLeaseError
 from fairq.records import AccountingRecord, Lease
 
 NOW = 1_800_000_000

@@ -10,9 +10,9 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from fairq.engine.brokerage.model import Queue, Storage
-from fairq.engine.brokerage.tasks import Chunk, Task
-from fairq.engine.brokerage.world import World
+from fairq.engine.brokerage.jobs.tasks import Chunk, Task
+from fairq.engine.brokerage.pool.model import Queue, Storage
+from fairq.engine.brokerage.pool.world import World
 
 MIB = 2**20
 Answer = tuple[str, bool] | None

@@ -8,14 +8,14 @@ from typing import Any
 
 from tests.broker_rules import DOCUMENTED, PANDA
 
-from fairq.engine.brokerage.model import Pilots, Queue, Relation, Storage
-from fairq.engine.brokerage.outcome import Outcome, Verdict
-from fairq.engine.brokerage.plan import Plan
+from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
+from fairq.engine.brokerage.flow.plan import Plan
+from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.flow.run import columns_of
+from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
+from fairq.engine.brokerage.pool.model import Pilots, Queue, Relation, Storage
+from fairq.engine.brokerage.pool.world import World
 from fairq.engine.brokerage.production.flow import broker_production, production_plan
-from fairq.engine.brokerage.rules import Rules
-from fairq.engine.brokerage.run import columns_of
-from fairq.engine.brokerage.tasks import Chunk, Dataset, File, Task
-from fairq.engine.brokerage.world import World
 
 NOW = 1_800_000_000.0
 PLAN = production_plan()

@@ -12,15 +12,15 @@ from tests.engine.brokerage.pools import NOW, QUEUE, chunk, pool, queue
 from tests.engine.brokerage.pools import task as production_task
 
 from fairq.engine.brokerage.analysis.flow import analysis_plan, broker_analysis
-from fairq.engine.brokerage.config import Config
-from fairq.engine.brokerage.model import Pilots, Queue, Relation, Slots, Storage
-from fairq.engine.brokerage.number_of_jobs import number_of_jobs
-from fairq.engine.brokerage.outcome import Outcome
-from fairq.engine.brokerage.rules import Rules
-from fairq.engine.brokerage.run import columns_of
-from fairq.engine.brokerage.tasks import Chunk, Dataset, File, Task
-from fairq.engine.brokerage.world import Failures, Quota, UserJobs, UserTotals, World
-from fairq.steps.broker_rules import preset
+from fairq.engine.brokerage.flow.outcome import Outcome
+from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.flow.run import columns_of
+from fairq.engine.brokerage.jobs.splitting import number_of_jobs
+from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
+from fairq.engine.brokerage.pool.config import Config
+from fairq.engine.brokerage.pool.model import Pilots, Queue, Relation, Slots, Storage
+from fairq.engine.brokerage.pool.world import Failures, Quota, UserJobs, UserTotals, World
+from fairq.steps.broker.rules import preset
 
 PLAN = analysis_plan()
 SHARE = "User Analysis"

@@ -13,13 +13,13 @@ from tests.engine.brokerage.pools import chunk, pool, queue
 from tests.engine.brokerage.test_analysis import PLAN, user_task
 
 from fairq.engine.brokerage.analysis.flow import broker_analysis
-from fairq.engine.brokerage.model import Pilots, Queue, Slots, Storage
-from fairq.engine.brokerage.outcome import Outcome
-from fairq.engine.brokerage.rules import Rules
-from fairq.engine.brokerage.run import columns_of
-from fairq.engine.brokerage.sieve import UNDECIDED
-from fairq.engine.brokerage.tasks import Chunk, Task
-from fairq.engine.brokerage.world import Failures, UserJobs, World
+from fairq.engine.brokerage.flow.outcome import Outcome
+from fairq.engine.brokerage.flow.pipeline import UNDECIDED
+from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.flow.run import columns_of
+from fairq.engine.brokerage.jobs.tasks import Chunk, Task
+from fairq.engine.brokerage.pool.model import Pilots, Queue, Slots, Storage
+from fairq.engine.brokerage.pool.world import Failures, UserJobs, World
 
 NAMES = [f"Q{number}" for number in range(6)]
 SHARE = "User Analysis"

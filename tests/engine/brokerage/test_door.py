@@ -6,12 +6,12 @@ import pytest
 from tests.broker_rules import PANDA
 from tests.engine.brokerage.pools import ask, names, pool, queue, task, verdict
 
-from fairq.engine.brokerage.model import Queue
-from fairq.engine.brokerage.plugin import Filter, Reason, Weight, per_queue, per_queue_weight
+from fairq.engine.brokerage.flow.plugin import Filter, Reason, Weight, per_queue, per_queue_weight
+from fairq.engine.brokerage.flow.remedies import remedy
+from fairq.engine.brokerage.jobs.tasks import ANALYSIS, Task
+from fairq.engine.brokerage.pool.model import Queue
+from fairq.engine.brokerage.pool.world import World
 from fairq.engine.brokerage.production.flow import FILTERS, WEIGHTS, production_plan
-from fairq.engine.brokerage.remedies import remedy
-from fairq.engine.brokerage.tasks import ANALYSIS, Task
-from fairq.engine.brokerage.world import World
 
 GREEN = Reason("not_green", "the queue runs on coal")
 

@@ -10,10 +10,10 @@ from tests.broker_rules import PANDA
 from tests.engine.brokerage.pools import NOW, at, chunk, names, pool, queue, reason, task, verdict
 from tests.engine.brokerage.pools import ask_code as ask
 
-from fairq.engine.brokerage.config import Config
-from fairq.engine.brokerage.model import LinkMetric, Pilots, Relation, ResourceType, Slots, Storage
-from fairq.engine.brokerage.tasks import Chunk, Dataset, File
-from fairq.steps.broker_rules import preset
+from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File
+from fairq.engine.brokerage.pool.config import Config
+from fairq.engine.brokerage.pool.model import LinkMetric, Pilots, Relation, ResourceType, Slots, Storage
+from fairq.steps.broker.rules import preset
 
 WITHOUT_CPU = preset("panda", infer_cpu=False)
 """PanDA's rules, but that a platform alone asks for no CPU."""

@@ -8,8 +8,8 @@ import pytest
 
 from fairq.engine.brokerage.lint.finding import Finding
 from fairq.engine.brokerage.lint.pool import lint
-from fairq.engine.brokerage.model import Queue, Relation, ResourceType, Slots, Storage
-from fairq.engine.brokerage.world import World
+from fairq.engine.brokerage.pool.model import Queue, Relation, ResourceType, Slots, Storage
+from fairq.engine.brokerage.pool.world import World
 
 SOUND: dict[str, Any] = {
     "site": "S",

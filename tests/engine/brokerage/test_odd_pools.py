@@ -8,11 +8,11 @@ import pytest
 from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.pools import TASK, ask, at, chunk, pool, queue, task
 
-from fairq.engine.brokerage.config import Config
-from fairq.engine.brokerage.model import Queue
-from fairq.engine.brokerage.rules import Rules
-from fairq.engine.brokerage.tasks import Chunk, Dataset, File, Task
-from fairq.engine.brokerage.world import World
+from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
+from fairq.engine.brokerage.pool.config import Config
+from fairq.engine.brokerage.pool.model import Queue
+from fairq.engine.brokerage.pool.world import World
 
 WORLDS = {
     "nothing": World(),

@@ -12,13 +12,13 @@ from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.plain_production import plain_production
 from tests.engine.brokerage.pools import NOW, PLAN, ask, chunk, pool, queue, task
 
-from fairq.engine.brokerage.model import LinkMetric, Pilots, Queue, Relation, Slots, Storage
-from fairq.engine.brokerage.outcome import Outcome
+from fairq.engine.brokerage.flow.outcome import Outcome
+from fairq.engine.brokerage.flow.pipeline import UNDECIDED
+from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.jobs.tasks import Chunk, Task
+from fairq.engine.brokerage.pool.model import LinkMetric, Pilots, Queue, Relation, Slots, Storage
+from fairq.engine.brokerage.pool.world import World
 from fairq.engine.brokerage.production.flow import broker_production
-from fairq.engine.brokerage.rules import Rules
-from fairq.engine.brokerage.sieve import UNDECIDED
-from fairq.engine.brokerage.tasks import Chunk, Task
-from fairq.engine.brokerage.world import World
 
 NAMES = [f"Q{number}" for number in range(8)]
 names = st.sampled_from(NAMES)

@@ -10,14 +10,14 @@ from tests.engine.brokerage.pools import QUEUE, ask, at, chunk, pool, queue, rea
 from tests.engine.brokerage.test_analysis import ask as ask_analysis
 from tests.engine.brokerage.test_analysis import names, reasons, users_pool
 
-from fairq.engine.brokerage.availability import Replica
-from fairq.engine.brokerage.catchall import read_flags
-from fairq.engine.brokerage.cric import read_queue
-from fairq.engine.brokerage.estimates.atom import effective_events, smallest_job
-from fairq.engine.brokerage.estimates.scratch import ScratchRules, analysis_scratch, reads_directly
-from fairq.engine.brokerage.model import Relation, Storage
-from fairq.engine.brokerage.platforms import resolve_platform
-from fairq.engine.brokerage.tasks import Chunk, Dataset, File, Task, parse_rules
+from fairq.engine.brokerage.jobs.atom import effective_events, smallest_job
+from fairq.engine.brokerage.jobs.scratch import ScratchRules, analysis_scratch, reads_directly
+from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task, parse_rules
+from fairq.engine.brokerage.pool.catchall import read_flags
+from fairq.engine.brokerage.pool.cric import read_queue
+from fairq.engine.brokerage.pool.model import Relation, Storage
+from fairq.engine.brokerage.software.platforms import resolve_platform
+from fairq.engine.brokerage.storage.availability import Replica
 
 
 @pytest.mark.parametrize("kind", ["unified", "production"])

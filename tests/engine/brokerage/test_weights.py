@@ -9,8 +9,8 @@ from tests.broker_rules import PANDA
 from tests.engine.brokerage.pools import ask_code as ask
 from tests.engine.brokerage.pools import at, chunk, names, pool, queue, reason, task, verdict
 
-from fairq.engine.brokerage.config import Config
-from fairq.engine.brokerage.model import Pilots, Slots
+from fairq.engine.brokerage.pool.config import Config
+from fairq.engine.brokerage.pool.model import Pilots, Slots
 
 LOW = {"current_priority": 150}
 

@@ -22,7 +22,7 @@ from fairq.engine.classad import (
     expression_of,
     parse,
 )
-from fairq.errors import ExpressionError
+from fairq.errors.base import ExpressionError
 
 SAMPLE = Path(__file__).parents[2] / "data" / "condor_status-long-8.9.ads.gz"
 

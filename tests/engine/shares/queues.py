@@ -11,7 +11,7 @@ from fairq.engine.shares.corrector import Reports, UsageRequest
 from fairq.engine.shares.model import Group, Requirements, TaskQueue
 from fairq.engine.shares.rules import Rules, Selection
 from fairq.engine.shares.user_priority import in_sum
-from fairq.steps.share_policy import preset
+from fairq.steps.taskqueues.policy import preset
 
 __all__ = ["preset"]
 

@@ -7,7 +7,7 @@ from tests.engine.shares.queues import DIRAC, DOCUMENTED, HOUR, WEEK, corrected,
 
 from fairq.engine.shares.corrections import Corrections
 from fairq.engine.shares.corrector import Correction
-from fairq.errors import DiracStopsError, ShareCorrectionError
+from fairq.errors.shares import DiracStopsError, ShareCorrectionError
 
 WIDE = {"TimeSpan": HOUR, "Weight": 1, "MaxCorrection": 10}
 

@@ -18,7 +18,7 @@ from fairq.engine.shares.user_priority import (
     read_priority,
     real_priority,
 )
-from fairq.errors import DiracStopsError, JobRequirementError, ShareCorrectionError
+from fairq.errors.shares import DiracStopsError, JobRequirementError, ShareCorrectionError
 
 
 def test_alike_jobs_ask_for_the_same():

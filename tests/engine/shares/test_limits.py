@@ -7,7 +7,7 @@ from tests.engine.shares.queues import DIRAC, DOCUMENTED
 
 from fairq.engine.shares.delays import Bucket, Delay, delayed, read_delays, started
 from fairq.engine.shares.limits import merge, running_limits
-from fairq.errors import ShareCorrectionError
+from fairq.errors.shares import ShareCorrectionError
 
 LIMITS = {"RunningLimit": {"S": {"JobType": {"MC": 3, "Test": 1}, "CEs": {"ce1": {"JobType": {"User": 2}}}}}}
 

@@ -8,7 +8,7 @@ from tests.engine.shares.queues import DIRAC, DOCUMENTED, registry
 from fairq.engine.shares.matching import Matcher
 from fairq.engine.shares.model import Credentials, Group, Requirements
 from fairq.engine.shares.resource import apply_credentials, apply_site, match_conditions
-from fairq.errors import DiracStopsError, PilotDescriptionError
+from fairq.errors.shares import DiracStopsError, PilotDescriptionError
 
 GROUPS = registry(Group("u", vo="vo"), Group("p", job_sharing=True, vo="vo"), Group("x", vo="other"))
 

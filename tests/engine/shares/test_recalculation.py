@@ -12,7 +12,7 @@ from fairq.engine.shares.explanation import explain
 from fairq.engine.shares.model import Group, Requirements, TaskQueue
 from fairq.engine.shares.recalculation import recalculate
 from fairq.engine.shares.written import as_selected, as_written
-from fairq.errors import DiracStopsError
+from fairq.errors.shares import DiracStopsError
 
 both_rules = pytest.mark.parametrize("rules", [DOCUMENTED, DIRAC], ids=["documented", "dirac"])
 

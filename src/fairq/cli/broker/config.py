@@ -35,7 +35,7 @@ def list_(
     settings: Annotated[list[str] | None, typer.Argument(metavar="SETTING...", help="Only these.")] = None,
 ) -> None:
     """Show the settings: what holds, what was set, and the default."""
-    from fairq.steps.broker_config import look
+    from fairq.steps.broker.config import look
 
     columns = [
         Column("Name", "Name"),
@@ -57,7 +57,7 @@ def set_(
     dry_run: DryRun = False,
 ) -> None:
     """Set a setting."""
-    from fairq.steps.broker_config import put
+    from fairq.steps.broker.config import put
 
     actor = invocation.actor(invocation.now(now))
     name, _ = put(invocation.state_path, setting, value, actor, dry_run=dry_run)
@@ -73,7 +73,7 @@ def unset(
     dry_run: DryRun = False,
 ) -> None:
     """Go back to the default."""
-    from fairq.steps.broker_config import unset as step
+    from fairq.steps.broker.config import unset as step
 
     actor = invocation.actor(invocation.now(now))
     for name in step(invocation.state_path, settings, actor, dry_run=dry_run):
@@ -93,7 +93,7 @@ def import_(
 
     Settings that no brokerage reads are kept, and left alone.
     """
-    from fairq.steps.broker_config import check_setting
+    from fairq.steps.broker.config import check_setting
 
     run_import(CONFIG, invocation, file, replace=replace, now=now, dry_run=dry_run, check=check_setting)
 

@@ -46,7 +46,7 @@ def app_of(kind: Kind) -> App:
             typer.Argument(metavar="FIRST...", help="Only the records that have this in their first column."),
         ] = None,
     ) -> None:
-        from fairq.steps.broker_list import look
+        from fairq.steps.broker.listing import look
 
         records = look(invocation.state_path, kind, keys or [])
         emit(_view(kind, records), output)
@@ -59,16 +59,16 @@ def app_of(kind: Kind) -> App:
 def _special(kind: Kind) -> dict[str, Any]:
     """Return what the import of *kind* does beyond that of every kind."""
     if kind is INPUTS:
-        from fairq.steps.broker_inputs import check_input
+        from fairq.steps.broker.inputs import check_input
 
         return {"check": check_input}
     if kind is TASKS:
-        from fairq.steps.broker_task_import import check_task
+        from fairq.steps.broker.task_import import check_task
 
         return {"check": check_task}
     if kind is not QUEUES:
         return {}
-    from fairq.steps.broker_queues import check_queue, store_relations
+    from fairq.steps.broker.queues import check_queue, store_relations
 
     return {"check": check_queue, "then": store_relations}
 

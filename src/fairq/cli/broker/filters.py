@@ -21,13 +21,13 @@ def filters(invocation: Invocation, output: Output) -> None:
 
     All of them are plugins. An installed distribution adds its own by the entry points fairq.broker.filters and
     fairq.broker.weights, each of which names one object, or a sequence of them, of the shapes that the module
-    fairq.engine.brokerage.plugin describes: a name, a place in the order, a stage and its reasons. per_queue there
+    fairq.engine.brokerage.flow.plugin describes: a name, a place in the order, a stage and its reasons. per_queue there
     makes a filter of a function (task, queue, world) that returns what it compared, or None where the queue passes;
     per_queue_weight makes a weight.
 
     JSON has Activity, Kind (filter or weight), Place, Stage, Name, Reasons, Origin (the entry point) and Meanings.
     """
-    from fairq.steps.broker_filters import look
+    from fairq.steps.broker.filters import look
 
     columns = [
         Column("Activity", "Activity"),

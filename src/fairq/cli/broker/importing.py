@@ -24,7 +24,7 @@ def run_import(
 ) -> None:
     """Import *file*, tell what came of it, and raise what was refused; *special* goes to the step."""
     from fairq.cli.output.emit import write_text
-    from fairq.steps.broker_import import distinct, import_records, refuse
+    from fairq.steps.broker.importing import distinct, import_records, refuse
 
     actor = invocation.actor(invocation.now(now))
     done = import_records(invocation.state_path, kind, file, actor, replace=replace, dry_run=dry_run, **special)

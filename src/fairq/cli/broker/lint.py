@@ -42,7 +42,7 @@ def lint(
     Nothing is changed. The exit code is 0 if nothing is odd and 1 if something is. A record has Queue, Field, Kind
     (short, and the same for ever), Value (what stands there), Meaning (what it means now) and Cure.
     """
-    from fairq.steps.broker_lint import find_oddities
+    from fairq.steps.broker.lint import find_oddities
 
     found, number = find_oddities(invocation.state_path, queues or [], invocation.now(now))
     records = [dict(zip(_FIELDS, one, strict=True)) for one in found]

@@ -15,7 +15,7 @@ def nuclei(invocation: Invocation, output: Output) -> None:
 
     Sharing are online queues of other sites whose default output lies on storage that the nucleus reads.
     """
-    from fairq.steps.broker_derived import nuclei as step
+    from fairq.steps.broker.derived import nuclei as step
 
     columns = [
         Column("nucleus", "nucleus"),

@@ -16,7 +16,7 @@ def pseudoqueues(invocation: Invocation, output: Output) -> None:
     A unified queue (capability ucore) is split by the resource types that its slots can hold, see broker types. Cores
     and memory are those of a job's part of a slot.
     """
-    from fairq.steps.broker_derived import pseudo_queues
+    from fairq.steps.broker.derived import pseudo_queues
 
     names = ("queue", "resource_type", "status", "corecount", "minrss", "maxrss", "maxwdir", "maxtime")
     empty = "there are no unified queues"

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairq.errors import UsageError
+from fairq.errors.base import UsageError
 from fairq.settings.key import PANDA
 
 

@@ -12,10 +12,10 @@ from fairq.cli.figures import moment
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column, Output, Table, View, emit, progress
-from fairq.errors import UsageError
+from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
-    from fairq.steps.broker_run import Run
+    from fairq.steps.broker.run import Run
 
 app = App()
 
@@ -68,8 +68,8 @@ def run(
     running, maxwdir (MiB of scratch of a job), maxWalltime (seconds of a job), platform, localFiles and tapeFiles
     (input that is there).
     """
-    from fairq.steps.broker_rules import rules_in_force
-    from fairq.steps.broker_run import run as step
+    from fairq.steps.broker.rules import rules_in_force
+    from fairq.steps.broker.run import run as step
 
     if tasks and every:
         raise UsageError(message="--all and single tasks exclude each other; give one of them")

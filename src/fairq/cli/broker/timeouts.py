@@ -14,7 +14,7 @@ from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column, Output, Table, View, emit
 
 if TYPE_CHECKING:
-    from fairq.steps.broker_timeouts import Cleaned
+    from fairq.steps.broker.timeouts import Cleaned
 
 app = App()
 
@@ -63,7 +63,7 @@ def timeouts(
     rebroker), Code (PanDA's number), Becomes (its next state), Exempt (paused, disableReassign or empty) and Numbers
     (what fast rebrokerage compares).
     """
-    from fairq.steps.broker_timeouts import clean
+    from fairq.steps.broker.timeouts import clean
 
     actor = invocation.actor(invocation.now(now))
     applying = apply and not dry_run

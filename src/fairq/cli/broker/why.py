@@ -14,10 +14,10 @@ from fairq.cli.figures import moment
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
 from fairq.cli.output import Column, Output, Table, View, emit
-from fairq.errors import UsageError
+from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
-    from fairq.steps.broker_why import Why
+    from fairq.steps.broker.why import Why
 
 app = App()
 
@@ -64,8 +64,8 @@ def why(
     (what would have to change where no queue was looked at), stages, reasons, candidates, changes, queues and, with
     --queue, obstacles.
     """
-    from fairq.steps import broker_why as step
-    from fairq.steps.broker_rules import rules_in_force
+    from fairq.steps.broker import why as step
+    from fairq.steps.broker.rules import rules_in_force
 
     if cycle is not None and last:
         raise UsageError(message="--cycle and --last exclude each other; give one of them")
@@ -98,7 +98,7 @@ def _view(found: Why, *, one: bool) -> View:
 def _headline(found: Why) -> str:
     when = f"In cycle {found.cycle}" if found.cycle is not None else "Now"
     if found.status == "assigned":
-        from fairq.steps.broker_why import some
+        from fairq.steps.broker.why import some
 
         names = [candidate["queue"] for candidate in found.candidates]
         outcome = f"goes to {len(names)} queue{'' if len(names) == 1 else 's'}: {some(names)}"
@@ -132,7 +132,7 @@ _REASONS = [Column("Reason", "Reason"), Column("Stage", "Stage"), Column("Queues
 
 
 def _names(queues: list[str]) -> str:
-    from fairq.steps.broker_why import some
+    from fairq.steps.broker.why import some
 
     return some(queues)
 
@@ -141,7 +141,7 @@ _CHANGES = [Column("Without the", "Check"), Column("Queues", "Queues", _names), 
 
 
 def _compared(details: dict[str, Any]) -> str:
-    from fairq.steps.broker_why import compared
+    from fairq.steps.broker.why import compared
 
     return compared(details)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fairq import broker_errors, errors, share_errors
 from fairq.cli.app import CLOSED_PIPE
 from fairq.cli.manual.roff import bold, examples, header, italic, listed, options, page, paragraphs, section, text
 from fairq.cli.manual.walk import Documented, global_options
+from fairq.errors import base, broker, pool, shares
+from fairq.errors.base import FairqError
 from fairq.interrupts import INTERRUPTED
 
 DESCRIPTION = (
@@ -113,17 +114,22 @@ def overview_page(commands: list[Documented]) -> str:
     )  # fmt: skip
 
 
+def error_classes() -> set[type[FairqError]]:
+    """Return every error class."""
+    return {
+        one
+        for module in (base, pool, shares, broker)
+        for one in vars(module).values()
+        if isinstance(one, type) and issubclass(one, FairqError)
+    }
+
+
 def exit_codes() -> Iterator[tuple[int, str]]:
     """Yield each exit code and its meaning: those of the error classes from their templates."""
     yield 0, "All went well."
     yield 1, "Something went wrong that has no number of its own; the message tells."
     yield 2, "Wrong use of the command line."
-    classes = {
-        one.exit_code: one
-        for module in (errors, share_errors, broker_errors)
-        for one in vars(module).values()
-        if isinstance(one, type) and issubclass(one, errors.FairqError) and one.exit_code > 2
-    }
+    classes = {one.exit_code: one for one in error_classes() if one.exit_code > 2}
     for code in sorted(classes):
         yield code, f"{classes[code].__name__}: {_readable(classes[code].__doc__ or '')}"
     yield INTERRUPTED, "Interrupted from the keyboard."

@@ -143,7 +143,7 @@ def _is_expression(value: Any) -> bool:
 
 
 def _listing_budget() -> EvaluationBudget:
-    from fairq.steps.evaluation import listing_budget
+    from fairq.steps.evaluation.budget import listing_budget
 
     return listing_budget()
 
@@ -160,7 +160,7 @@ def _parsed(text: str) -> Any:
 
 def _evaluated(expression: Any, records: Iterable[_Lowered], budget: EvaluationBudget) -> list[Any]:
     from fairq.engine.classad import ERROR, UNDEFINED
-    from fairq.steps.evaluation import evaluated
+    from fairq.steps.evaluation.budget import evaluated
 
     shown = {UNDEFINED: None, ERROR: f"{_OPEN}error{_CLOSE}"}
     values = evaluated(expression, (record.record for record in records), budget)

@@ -22,7 +22,7 @@ def matching(records: Iterable[Record], constraint: str) -> Iterator[Record]:
     EvaluationBudgetError if evaluating it takes too long.
     """
     from fairq.engine.classad import parse
-    from fairq.steps.evaluation import evaluated, listing_budget
+    from fairq.steps.evaluation.budget import evaluated, listing_budget
 
     expression = parse(constraint)
 

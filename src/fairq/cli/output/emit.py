@@ -11,7 +11,7 @@ from fairq.cli.output.messages import tell
 from fairq.cli.output.selection import Output
 from fairq.cli.output.text import escape
 from fairq.cli.output.view import Record, Table, View
-from fairq.errors import DoneNotShownError, FairqError, OutputError
+from fairq.errors.base import DoneNotShownError, FairqError, OutputError
 
 DRAWN_AT_MOST = 1000
 """Records up to which a table is drawn on a terminal; Rich would take seconds for ten thousand."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from fairq.errors import InvalidNameError
+from fairq.errors.base import InvalidNameError
 
 ROOT_GROUP = "<none>"
 """The accounting group of everybody who is in no configured one."""

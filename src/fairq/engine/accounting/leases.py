@@ -10,7 +10,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from fairq.engine.accounting.factors import MINIMUM_FACTOR
-from fairq.errors import LeaseInEffectError, NoLeaseError
+from fairq.errors.pool import LeaseInEffectError, NoLeaseError
 from fairq.records import AccountingRecord, Lease
 
 

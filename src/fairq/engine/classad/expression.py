@@ -14,7 +14,7 @@ from fairq.engine.classad.lexer import wrapped_integer
 from fairq.engine.classad.library import EXPR_OPEN, expression_text, has_name, is_unicode, library, tree, writable
 from fairq.engine.classad.nodes import Call, ListOf, Literal, NestedAd, Node, children, depth
 from fairq.engine.classad.unparse import unparse
-from fairq.errors import ExpressionDepthError, ExpressionError
+from fairq.errors.base import ExpressionDepthError, ExpressionError
 from fairq.nesting import DEEPEST as DEEPEST_VALUE
 from fairq.nesting import deeper_than
 

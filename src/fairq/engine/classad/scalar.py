@@ -27,7 +27,7 @@ from fairq.engine.classad.pair import Pair
 from fairq.engine.classad.references import closure
 from fairq.engine.classad.scopes import CURRENT_TIME, Side
 from fairq.engine.classad.unparse import unparse
-from fairq.errors import ExpressionError
+from fairq.errors.base import ExpressionError
 
 _TOGETHER: Final = 1000
 

@@ -11,7 +11,7 @@ from fairq.engine.shares.corrector import CorrectorMaker, EntityCorrection, Repo
 from fairq.engine.shares.history_corrector import HistoryCorrector
 from fairq.engine.shares.options import names
 from fairq.engine.shares.rules import Rules
-from fairq.errors import DiracStopsError, ShareCorrectionError
+from fairq.errors.shares import DiracStopsError, ShareCorrectionError
 
 TO_START = "ShareCorrectorsToStart"
 

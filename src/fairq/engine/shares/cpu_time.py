@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from fairq.engine.shares.rules import Rules
-from fairq.errors import DiracStopsError
+from fairq.errors.shares import DiracStopsError
 
 SEGMENTS = (
     360, 1800, 3600, 21600, 43200, 86400, 172800, 259200, 345600, 518400, 691200, 864000, 1080000,

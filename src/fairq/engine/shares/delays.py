@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from fairq.engine.shares.options import is_yes
 from fairq.engine.shares.rules import Rules
-from fairq.errors import ShareCorrectionError
+from fairq.errors.shares import ShareCorrectionError
 
 BURST = "Burst"
 

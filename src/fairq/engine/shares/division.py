@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.errors import DiracStopsError
+from fairq.errors.shares import DiracStopsError
 
 FLOOR = 0.001
 """The least priority a queue gets, and what a background queue gets."""

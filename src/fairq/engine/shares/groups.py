@@ -9,7 +9,7 @@ from typing import Any
 from fairq.engine.shares.model import DEFAULT_SHARE, Group
 from fairq.engine.shares.options import is_yes, names
 from fairq.engine.shares.rules import Rules
-from fairq.errors import ShareCorrectionError
+from fairq.errors.shares import ShareCorrectionError
 
 JOB_SHARING = "JobSharing"
 SCHEMA_JOB_SHARING = "JOB_SHARING"

@@ -20,7 +20,7 @@ from fairq.engine.shares.corrector import (
 )
 from fairq.engine.shares.history_settings import Slice, read_history_settings
 from fairq.engine.shares.rules import Rules
-from fairq.errors import DiracStopsError
+from fairq.errors.shares import DiracStopsError
 
 
 class HistoryCorrector:

@@ -8,7 +8,7 @@ from typing import Any
 
 from fairq.engine.shares.options import number
 from fairq.engine.shares.rules import Rules
-from fairq.errors import DiracStopsError, ShareCorrectionError
+from fairq.errors.shares import DiracStopsError, ShareCorrectionError
 
 BOUND = "MaxGlobalCorrection"
 SCHEMA_BOUND = "MaxGlobalCorrectionFactor"

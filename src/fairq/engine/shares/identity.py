@@ -8,7 +8,7 @@ from typing import Any
 from fairq.engine.shares.cpu_time import SEGMENTS, bucket
 from fairq.engine.shares.model import Requirements
 from fairq.engine.shares.rules import Rules
-from fairq.errors import JobRequirementError
+from fairq.errors.shares import JobRequirementError
 
 
 def requirements(

@@ -8,7 +8,7 @@ from typing import Any
 
 from fairq.engine.shares.options import is_yes
 from fairq.engine.shares.rules import Rules
-from fairq.errors import ShareCorrectionError
+from fairq.errors.shares import ShareCorrectionError
 
 CES = "CEs"
 

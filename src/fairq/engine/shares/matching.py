@@ -23,7 +23,7 @@ from fairq.engine.shares.conditions import (
 from fairq.engine.shares.model import Group, Requirements
 from fairq.engine.shares.negative import Negative, excluded
 from fairq.engine.shares.rules import Rules
-from fairq.errors import PilotDescriptionError
+from fairq.errors.shares import PilotDescriptionError
 
 LIMITS = "limits"
 """The key of a refusal by the limits of the site."""

@@ -8,7 +8,7 @@ from typing import Any
 from fairq.engine.shares.conditions import SETS, SINGLE, values
 from fairq.engine.shares.model import Requirements
 from fairq.engine.shares.rules import Rules
-from fairq.errors import DiracStopsError
+from fairq.errors.shares import DiracStopsError
 
 Negative = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 """Field: values that must not all hit. Of several (one per site) all must exclude a queue."""

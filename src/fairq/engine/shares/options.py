@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fairq.engine.shares.rules import Rules
-from fairq.errors import ShareCorrectionError
+from fairq.errors.shares import ShareCorrectionError
 
 
 def names(value: Any) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 from fairq.engine.shares.groups import has_job_sharing
 from fairq.engine.shares.model import Credentials, Group
 from fairq.engine.shares.rules import Rules
-from fairq.errors import PilotDescriptionError
+from fairq.errors.shares import PilotDescriptionError
 
 GENERIC_PILOT = "GenericPilot"
 TAKEN_OVER = ("Owner", "OwnerGroup", "CPUTime", "GridCE", "Site", "Platform", "JobType", "MaxRAM", "JobID")

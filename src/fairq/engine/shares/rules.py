@@ -1,7 +1,7 @@
 """What DIRAC's scheme computes where the priority schema and DIRAC differ.
 
 The two sets of values, and what text and program say of each point, stand once, in `fairq.settings.share_points`;
-`fairq.steps.share_policy` makes `Rules` from them. docs/dirac.md describes the rules.
+`fairq.steps.taskqueues.policy` makes `Rules` from them. docs/dirac.md describes the rules.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import struct
 from typing import Any
 
 from fairq.engine.shares.rules import Rules
-from fairq.errors import JobRequirementError
+from fairq.errors.shares import JobRequirementError
 
 BACKGROUND = 1e-5
 FIRST = 1e6

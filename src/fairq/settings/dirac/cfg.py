@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from fairq.share_errors import DiracConfigError
+from fairq.errors.shares import DiracConfigError
 
 _OPTION = re.compile(r"([^={}]*?)\s*(\+?=)\s*(.*)", re.DOTALL)
 _BRACE = re.compile(r"[{}]")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from fairq.errors import HTCondorConfigError
+from fairq.errors.base import HTCondorConfigError
 from fairq.settings.keys import BY_MACRO
 from fairq.settings.values import to_text
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from fairq.errors import HTCondorConfigError
+from fairq.errors.base import HTCondorConfigError
 from fairq.settings.htcondor.conditions import holds
 from fairq.settings.htcondor.lines import logical_lines
 from fairq.settings.htcondor.macros import NAME, Macros

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairq.errors import SettingValueError
+from fairq.errors.base import SettingValueError
 from fairq.settings.collect import bad_value
 from fairq.settings.htcondor.macros import Assignment, Macros
 from fairq.settings.htcondor.reader import NotTaken, Reader

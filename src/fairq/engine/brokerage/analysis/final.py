@@ -8,12 +8,12 @@ from fairq.engine.brokerage.analysis.input_data import local_data
 from fairq.engine.brokerage.analysis.problems import LONG, has_problem, problem_details, problems
 from fairq.engine.brokerage.analysis.selection import given_rows
 from fairq.engine.brokerage.analysis.sources import sources_of
-from fairq.engine.brokerage.columns import Booleans
-from fairq.engine.brokerage.plugin import Codes, Details, Phase, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.queue_kinds import has_flag
-from fairq.engine.brokerage.tasks import ANALYSIS
-from fairq.engine.brokerage.weighing import FINAL_STAGE, MOST_CANDIDATES, least_weight, weighing_of
+from fairq.engine.brokerage.flow.plugin import Codes, Details, Phase, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.weighing import FINAL_STAGE, MOST_CANDIDATES, least_weight, weighing_of
+from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.pool.columns import Booleans
+from fairq.engine.brokerage.pool.queue_kinds import has_flag
 
 _ANALYSIS = frozenset({ANALYSIS})
 

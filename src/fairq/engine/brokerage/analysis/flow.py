@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from fairq.engine.brokerage.analysis.final import LeastWeight, LocalDataOnly, Problems, TenBest, ranking
 from fairq.engine.brokerage.analysis.input_data import local_data
+from fairq.engine.brokerage.analysis.job_counts import counted_running, queued
 from fairq.engine.brokerage.analysis.load import Overload, TypeCap
 from fairq.engine.brokerage.analysis.locality import AvoidVp, DataNearby
-from fairq.engine.brokerage.analysis.numbers import counted_running, queued
 from fairq.engine.brokerage.analysis.problems import UserProblem
 from fairq.engine.brokerage.analysis.queue_checks import (
     Closed,
@@ -35,17 +35,17 @@ from fairq.engine.brokerage.analysis.storage_check import Storage
 from fairq.engine.brokerage.analysis.weights import WEIGHTS
 from fairq.engine.brokerage.checks.candidates import NoPseudoQueue
 from fairq.engine.brokerage.checks.scratch import atom_of, scratch_for_jobs
-from fairq.engine.brokerage.columns import Columns
-from fairq.engine.brokerage.estimates.walltime import job_seconds
-from fairq.engine.brokerage.outcome import Candidate, Outcome
-from fairq.engine.brokerage.pending import retry_after
-from fairq.engine.brokerage.plan import Plan
-from fairq.engine.brokerage.plugin import Filter, Rows, Weight
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.rules import Rules
-from fairq.engine.brokerage.sieve import UNDECIDED, Sieve, StageCount
-from fairq.engine.brokerage.tasks import ANALYSIS, Chunk, Task
-from fairq.engine.brokerage.weighing import weigh, weighing_of
+from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
+from fairq.engine.brokerage.flow.pending import retry_after
+from fairq.engine.brokerage.flow.pipeline import UNDECIDED, Sieve, StageCount
+from fairq.engine.brokerage.flow.plan import Plan
+from fairq.engine.brokerage.flow.plugin import Filter, Rows, Weight
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.flow.weighing import weigh, weighing_of
+from fairq.engine.brokerage.jobs.tasks import ANALYSIS, Chunk, Task
+from fairq.engine.brokerage.jobs.walltime import job_seconds
+from fairq.engine.brokerage.pool.columns import Columns
 
 FILTERS: tuple[Filter, ...] = (
     NoPseudoQueue(ANALYSIS),

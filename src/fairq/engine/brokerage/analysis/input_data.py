@@ -8,10 +8,10 @@ import numpy as np
 
 from fairq.engine.brokerage.analysis.locality import locality, may_use_vp
 from fairq.engine.brokerage.analysis.sources import sources_of
-from fairq.engine.brokerage.availability import VP_SUFFIX, available_files
-from fairq.engine.brokerage.columns import Booleans, Floats
-from fairq.engine.brokerage.endpoints import USER
-from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.pool.columns import Booleans, Floats
+from fairq.engine.brokerage.storage.availability import VP_SUFFIX, available_files
+from fairq.engine.brokerage.storage.endpoints import USER
 
 _KEY = "local data"
 

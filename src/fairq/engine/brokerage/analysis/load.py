@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairq.engine.brokerage.analysis.job_counts import queued, running
 from fairq.engine.brokerage.analysis.locality import locality, virtual_rows
-from fairq.engine.brokerage.analysis.numbers import queued, running
 from fairq.engine.brokerage.analysis.problems import STALLED, mark
-from fairq.engine.brokerage.columns import Booleans
-from fairq.engine.brokerage.job_numbers import queued_to_running
-from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.tasks import ANALYSIS
+from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.pool.columns import Booleans
+from fairq.engine.brokerage.pool.job_counts import queued_to_running
 
 _ANALYSIS = frozenset({ANALYSIS})
 

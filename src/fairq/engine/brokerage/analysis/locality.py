@@ -10,12 +10,12 @@ import numpy as np
 
 from fairq.engine.brokerage.analysis.selection import given_rows, select
 from fairq.engine.brokerage.analysis.sources import needs_no_locality, sources_of
-from fairq.engine.brokerage.availability import VP_SUFFIX, ReplicaState, queues_with_data
-from fairq.engine.brokerage.columns import Booleans, Columns, Floats
-from fairq.engine.brokerage.endpoints import USER
-from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.tasks import ANALYSIS, Dataset
+from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.tasks import ANALYSIS, Dataset
+from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
+from fairq.engine.brokerage.storage.availability import VP_SUFFIX, ReplicaState, queues_with_data
+from fairq.engine.brokerage.storage.endpoints import USER
 
 TAPE_WEIGHT = 0.001
 """Weight of a dataset that a queue has but not on disk."""

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairq.engine.brokerage.analysis.numbers import counted_running, queued, start_rate
+from fairq.engine.brokerage.analysis.job_counts import counted_running, queued, start_rate
 from fairq.engine.brokerage.analysis.queue_checks import failures_of
 from fairq.engine.brokerage.analysis.sources import has_second_pass, ignores_locality
 from fairq.engine.brokerage.analysis.user_queues import user_queues
-from fairq.engine.brokerage.columns import Booleans
-from fairq.engine.brokerage.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.tasks import ANALYSIS
+from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.pool.columns import Booleans
 
 LEAST_RUNNING = 20
 QUEUED_FACTOR = 2

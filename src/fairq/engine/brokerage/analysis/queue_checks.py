@@ -8,18 +8,18 @@ from __future__ import annotations
 import numpy as np
 
 from fairq.engine.brokerage.analysis.selection import given_rows, preassigned_rows, select
-from fairq.engine.brokerage.architecture import read_architecture
 from fairq.engine.brokerage.checks.cores import CoresCheck
 from fairq.engine.brokerage.checks.disk_traffic import DiskIOCheck, MaxIoIntensityCheck
 from fairq.engine.brokerage.checks.shares import ZeroShareCheck
-from fairq.engine.brokerage.columns import Floats
-from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.queue_kinds import has_flag
-from fairq.engine.brokerage.software import ALL, Needs, Reading, judge
-from fairq.engine.brokerage.supply import pilot_counts
-from fairq.engine.brokerage.tasks import ANALYSIS
-from fairq.engine.brokerage.world import Failures
+from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.pool.columns import Floats
+from fairq.engine.brokerage.pool.queue_kinds import has_flag
+from fairq.engine.brokerage.pool.supply import pilot_counts
+from fairq.engine.brokerage.pool.world import Failures
+from fairq.engine.brokerage.software.architecture import read_architecture
+from fairq.engine.brokerage.software.check import ALL, Needs, Reading, judge
 
 _ANALYSIS = frozenset({ANALYSIS})
 

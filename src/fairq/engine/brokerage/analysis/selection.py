@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from fairq.engine.brokerage.checks.candidates import CANDIDATES_STAGE
-from fairq.engine.brokerage.columns import Booleans, Columns
-from fairq.engine.brokerage.endpoints import USER
-from fairq.engine.brokerage.names import excluded_sites, included_sites, is_named, matches_any
-from fairq.engine.brokerage.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.queue_kinds import listed, runs
-from fairq.engine.brokerage.tasks import ANALYSIS
+from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.pool.columns import Booleans, Columns
+from fairq.engine.brokerage.pool.names import excluded_sites, included_sites, is_named, matches_any
+from fairq.engine.brokerage.pool.queue_kinds import listed, runs
+from fairq.engine.brokerage.storage.endpoints import USER
 
 LIMITED_SITES = "LS"
 """The two-letter rule without which the user's ``includedSite`` and ``excludedSite`` are not looked at."""

@@ -8,10 +8,12 @@ import numpy as np
 
 from fairq.engine.brokerage.checks.memory import MemoryCheck
 from fairq.engine.brokerage.checks.scratch import ScratchCheck, atom_of, scratch_rules
-from fairq.engine.brokerage.columns import Floats
-from fairq.engine.brokerage.estimates.scratch import Scratch, analysis_scratch
-from fairq.engine.brokerage.estimates.units import is_hs06
-from fairq.engine.brokerage.estimates.walltime import (
+from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.scratch import Scratch, analysis_scratch
+from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.jobs.units import is_hs06
+from fairq.engine.brokerage.jobs.walltime import (
     DAY,
     compared_times,
     is_time_unknown,
@@ -19,9 +21,7 @@ from fairq.engine.brokerage.estimates.walltime import (
     minimum_work,
     work_within,
 )
-from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.tasks import ANALYSIS
+from fairq.engine.brokerage.pool.columns import Floats
 
 _ANALYSIS = frozenset({ANALYSIS})
 

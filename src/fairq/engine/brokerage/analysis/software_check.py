@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairq.engine.brokerage.architecture import Architecture
 from fairq.engine.brokerage.checks.software import SoftwareCheck, architecture_of, platform_of_unit
-from fairq.engine.brokerage.platforms import may_resolve
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.software import Needs
-from fairq.engine.brokerage.software_needs import analysis_needs
-from fairq.engine.brokerage.tasks import ANALYSIS
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.software.architecture import Architecture
+from fairq.engine.brokerage.software.check import Needs
+from fairq.engine.brokerage.software.needs import analysis_needs
+from fairq.engine.brokerage.software.platforms import may_resolve
 
 
 class Software(SoftwareCheck):

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fairq.engine.brokerage.analysis.selection import select
-from fairq.engine.brokerage.availability import Availability
 from fairq.engine.brokerage.checks.input import dataset_availability, is_readable_from_afar
-from fairq.engine.brokerage.endpoints import USER
-from fairq.engine.brokerage.plugin import Details
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.tasks import Dataset
+from fairq.engine.brokerage.flow.plugin import Details
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.tasks import Dataset
+from fairq.engine.brokerage.storage.availability import Availability
+from fairq.engine.brokerage.storage.endpoints import USER
 
 HIGH_PRIORITY = 2000
 """Task priority from which input need not be nearby."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fairq.engine.brokerage.analysis.sources import incomplete_input
-from fairq.engine.brokerage.outcome import Status
-from fairq.engine.brokerage.plugin import Details, Reason
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.world import UserTotals
+from fairq.engine.brokerage.flow.outcome import Status
+from fairq.engine.brokerage.flow.plugin import Details, Reason
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.pool.world import UserTotals
 
 QUEUED_FACTOR = 2
 """Queued jobs or cores that there may be for each one that may run."""

@@ -9,15 +9,15 @@ import numpy as np
 
 from fairq.engine.brokerage.analysis.locality import locality
 from fairq.engine.brokerage.analysis.sources import sources_of
-from fairq.engine.brokerage.blacklist import blacklist_reason
-from fairq.engine.brokerage.columns import Booleans
-from fairq.engine.brokerage.endpoints import USER, Endpoints, lacks_space, space_details
-from fairq.engine.brokerage.model import Storage as Endpoint
-from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.rules import Rules
-from fairq.engine.brokerage.tasks import ANALYSIS
-from fairq.engine.brokerage.world import Quota
+from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.pool.columns import Booleans
+from fairq.engine.brokerage.pool.model import Storage as Endpoint
+from fairq.engine.brokerage.pool.world import Quota
+from fairq.engine.brokerage.storage.blacklist import blacklist_reason
+from fairq.engine.brokerage.storage.endpoints import USER, Endpoints, lacks_space, space_details
 
 SPACE, BLACKLIST, QUOTA = 1, 2, 3
 

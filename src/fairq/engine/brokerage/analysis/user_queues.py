@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.analysis.numbers import running, start_rate
-from fairq.engine.brokerage.columns import Booleans, Columns, Floats
-from fairq.engine.brokerage.names import user_of
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.world import UserJobs
+from fairq.engine.brokerage.analysis.job_counts import running, start_rate
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
+from fairq.engine.brokerage.pool.names import user_of
+from fairq.engine.brokerage.pool.world import UserJobs
 
 TOTAL = "_total"
 """The row of all users in a queue's table."""

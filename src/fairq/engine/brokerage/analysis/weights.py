@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from fairq.engine.brokerage.analysis.input_data import local_data
+from fairq.engine.brokerage.analysis.job_counts import counted_running, queued, start_rate
 from fairq.engine.brokerage.analysis.locality import locality
-from fairq.engine.brokerage.analysis.numbers import counted_running, queued, start_rate
 from fairq.engine.brokerage.analysis.user_queues import user_queues
-from fairq.engine.brokerage.columns import Floats
-from fairq.engine.brokerage.number_of_jobs import number_of_jobs
-from fairq.engine.brokerage.plugin import Details, PlainWeight, Rows, Weight
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.tasks import ANALYSIS
+from fairq.engine.brokerage.flow.plugin import Details, PlainWeight, Rows, Weight
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.splitting import number_of_jobs
+from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.pool.columns import Floats
 
 _ANALYSIS = frozenset({ANALYSIS})
 

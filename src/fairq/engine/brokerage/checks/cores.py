@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
 
 CoreMode = Literal["multi", "any", "single"]
 """Slots that suit a task: of several cores only, any, or of one core only."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairq.engine.brokerage.columns import Floats
-from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.queue_kinds import flag_numbers
+from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.pool.columns import Floats
+from fairq.engine.brokerage.pool.queue_kinds import flag_numbers
 
 
 class DiskIOCheck(PlainFilter):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from fairq.engine.brokerage.availability import VP_SUFFIX, Availability, Replica, availability
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.tasks import PRODUCTION, Dataset
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.tasks import PRODUCTION, Dataset
+from fairq.engine.brokerage.storage.availability import VP_SUFFIX, Availability, Replica, availability
 
 
 def dataset_availability(question: Question, dataset: Dataset) -> Availability:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairq.engine.brokerage.columns import Booleans, Floats
-from fairq.engine.brokerage.estimates.atom import Atom, smallest_job
-from fairq.engine.brokerage.estimates.scratch import (
+from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.atom import Atom, smallest_job
+from fairq.engine.brokerage.jobs.scratch import (
     ALWAYS_DIRECT,
     Scratch,
     ScratchRules,
     available_scratch,
     reads_directly,
 )
-from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.tasks import PRODUCTION
+from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.columns import Booleans, Floats
 
 _ATOM = "atom"
 _NEED = "scratch"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.brokerage.columns import Columns
-from fairq.engine.brokerage.fairshare_policy import Asker, Reading, deciding_part, has_zero_share, process_group
-from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.pool.columns import Columns
+from fairq.engine.brokerage.pool.fairshare_policy import Asker, Reading, deciding_part, has_zero_share, process_group
 
 
 class ZeroShareCheck(PlainFilter):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairq.engine.brokerage.architecture import Architecture, read_architecture
-from fairq.engine.brokerage.platforms import is_pattern, resolve_platform
-from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.software import (
+from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.software.architecture import Architecture, read_architecture
+from fairq.engine.brokerage.software.check import (
     ALL,
     ANY_RELEASE,
     ANY_RELEASES,
@@ -18,7 +17,8 @@ from fairq.engine.brokerage.software import (
     judge,
     lacks_hardware,
 )
-from fairq.engine.brokerage.software_kinds import by_software
+from fairq.engine.brokerage.software.kinds import by_software
+from fairq.engine.brokerage.software.platforms import is_pattern, resolve_platform
 
 NOTHING = Judgement("unjudged", "the task names no release that could be looked for")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from fairq.engine.brokerage.catchall import NUCLEUS_MODES
 from fairq.engine.brokerage.lint.finding import Finding, nearest
 from fairq.engine.brokerage.lint.words import READ
-from fairq.engine.brokerage.model import Queue
+from fairq.engine.brokerage.pool.catchall import NUCLEUS_MODES
+from fairq.engine.brokerage.pool.model import Queue
 
 PLAIN = (
     "useJumboJobs",

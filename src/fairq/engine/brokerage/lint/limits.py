@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from fairq.engine.brokerage.lint.finding import Finding, number
-from fairq.engine.brokerage.model import Queue, ResourceType
-from fairq.engine.brokerage.pseudo_queues import split_queue
+from fairq.engine.brokerage.pool.model import Queue, ResourceType
+from fairq.engine.brokerage.pool.pseudo_queues import split_queue
 
 SMALLEST_OUTPUT = 1500
 """MiB of scratch that every production job is taken to need for its output."""

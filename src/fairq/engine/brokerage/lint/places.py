@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from fairq.engine.brokerage.lint.finding import Finding, nearest
-from fairq.engine.brokerage.model import Queue
-from fairq.engine.brokerage.world import World
+from fairq.engine.brokerage.pool.model import Queue
+from fairq.engine.brokerage.pool.world import World
 
 _PRODUCTION_TYPE = "DATADISK"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fairq.engine.brokerage.fairshare_policy import (
+from fairq.engine.brokerage.lint.finding import Finding, nearest
+from fairq.engine.brokerage.pool.fairshare_policy import (
     ANY,
     OTHERS,
     PROCESS_GROUPS,
@@ -13,8 +14,7 @@ from fairq.engine.brokerage.fairshare_policy import (
     process_group,
     read_policy,
 )
-from fairq.engine.brokerage.lint.finding import Finding, nearest
-from fairq.engine.brokerage.model import Queue
+from fairq.engine.brokerage.pool.model import Queue
 
 _GROUPS = sorted({OTHERS, *PROCESS_GROUPS.values()})
 _FIELDS = ("type", "group", "gshare", "priority")

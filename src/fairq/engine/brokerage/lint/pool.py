@@ -12,7 +12,7 @@ from fairq.engine.brokerage.lint.places import storage_findings, stray_findings
 from fairq.engine.brokerage.lint.policies import policy_findings
 from fairq.engine.brokerage.lint.software import release_findings, software_findings
 from fairq.engine.brokerage.lint.words import word_findings
-from fairq.engine.brokerage.world import World
+from fairq.engine.brokerage.pool.world import World
 
 
 def lint(world: World, further: Mapping[str, Mapping[str, Any]] | None = None) -> list[Finding]:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from fairq.engine.brokerage.lint.finding import Finding, nearest, perhaps
-from fairq.engine.brokerage.model import Queue
+from fairq.engine.brokerage.pool.model import Queue
 
 ALL = "ALL"
 _TYPES = ("cpu", "gpu")

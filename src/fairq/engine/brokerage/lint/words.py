@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from fairq.engine.brokerage.cric import SEEDS, STATES, TYPES, read_queue
 from fairq.engine.brokerage.lint.finding import Finding, nearest, perhaps
-from fairq.engine.brokerage.model import UCORE, Queue
+from fairq.engine.brokerage.pool.cric import SEEDS, STATES, TYPES, read_queue
+from fairq.engine.brokerage.pool.model import UCORE, Queue
 
 NETWORKS = ("full", "http", "none")
 STACKS = ("IPv4", "IPv6")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairq.engine.brokerage.columns import Booleans
-from fairq.engine.brokerage.plugin import Codes, Details, Phase, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.plugin import Codes, Details, Phase, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.weighing import FINAL_STAGE, MOST_CANDIDATES, least_weight, weighing_of
+from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.columns import Booleans
+from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
 from fairq.engine.brokerage.production.input_data import input_data
-from fairq.engine.brokerage.production.job_numbers import (
+from fairq.engine.brokerage.production.job_counts import (
     by_type,
     cap,
     is_idle,
@@ -17,10 +21,6 @@ from fairq.engine.brokerage.production.job_numbers import (
 )
 from fairq.engine.brokerage.production.links import goes_to_one_queue
 from fairq.engine.brokerage.production.weights import lacks_local_data, network_is_active, network_numbers
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.queue_kinds import takes_jumbo_jobs
-from fairq.engine.brokerage.tasks import PRODUCTION
-from fairq.engine.brokerage.weighing import FINAL_STAGE, MOST_CANDIDATES, least_weight, weighing_of
 
 
 class FinalFilter(PlainFilter):

@@ -6,12 +6,18 @@ from collections.abc import Iterable
 
 from fairq.engine.brokerage.checks.candidates import NoPseudoQueue
 from fairq.engine.brokerage.checks.scratch import atom_of, scratch_for_jobs
-from fairq.engine.brokerage.columns import Columns
-from fairq.engine.brokerage.estimates.walltime import job_seconds
-from fairq.engine.brokerage.outcome import Candidate, Outcome
-from fairq.engine.brokerage.pending import retry_after
-from fairq.engine.brokerage.plan import Plan
-from fairq.engine.brokerage.plugin import Filter, Reason, Rows, Weight
+from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
+from fairq.engine.brokerage.flow.pending import retry_after
+from fairq.engine.brokerage.flow.pipeline import Sieve
+from fairq.engine.brokerage.flow.plan import Plan
+from fairq.engine.brokerage.flow.plugin import Filter, Reason, Rows, Weight
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.flow.weighing import weigh, weighing_of
+from fairq.engine.brokerage.jobs.tasks import PRODUCTION, Chunk, Task
+from fairq.engine.brokerage.jobs.walltime import job_seconds
+from fairq.engine.brokerage.pool.columns import Columns
+from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
 from fairq.engine.brokerage.production.final import (
     LeastWeight,
     LocalDataOnly,
@@ -27,7 +33,7 @@ from fairq.engine.brokerage.production.final import (
 from fairq.engine.brokerage.production.input_check import stop_for_input
 from fairq.engine.brokerage.production.input_data import file_counts
 from fairq.engine.brokerage.production.io_check import InputNearby
-from fairq.engine.brokerage.production.job_numbers import by_type, cap, queued, running, type_cap
+from fairq.engine.brokerage.production.job_counts import by_type, cap, queued, running, type_cap
 from fairq.engine.brokerage.production.links import FullChain, Link, T1Weight, Transferring, stop_for_nucleus
 from fairq.engine.brokerage.production.listing import GivenQueues, ProductionQueues, assign_given_queues
 from fairq.engine.brokerage.production.queue_state import Inactive, NoPilot, Pledge, Status, Urgent
@@ -44,12 +50,6 @@ from fairq.engine.brokerage.production.task_kind import (
 )
 from fairq.engine.brokerage.production.walltime import Walltime
 from fairq.engine.brokerage.production.weights import WEIGHTS as FACTORS
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.queue_kinds import takes_jumbo_jobs
-from fairq.engine.brokerage.rules import Rules
-from fairq.engine.brokerage.sieve import Sieve
-from fairq.engine.brokerage.tasks import PRODUCTION, Chunk, Task
-from fairq.engine.brokerage.weighing import weigh, weighing_of
 
 FILTERS: tuple[Filter, ...] = (
     NoPseudoQueue(PRODUCTION),

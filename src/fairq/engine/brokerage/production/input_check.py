@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fairq.engine.brokerage.checks.input import dataset_availability, is_readable_from_afar
-from fairq.engine.brokerage.plugin import Details
-from fairq.engine.brokerage.question import Question
+from fairq.engine.brokerage.flow.plugin import Details
+from fairq.engine.brokerage.flow.request import Question
 
 _KEY = "input sources"
 

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.availability import available_files
-from fairq.engine.brokerage.columns import Floats
-from fairq.engine.brokerage.estimates.units import MIB
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.tasks import Dataset
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.tasks import Dataset
+from fairq.engine.brokerage.jobs.units import MIB
+from fairq.engine.brokerage.pool.columns import Floats
+from fairq.engine.brokerage.storage.availability import available_files
 
 _KEY = "input data"
 

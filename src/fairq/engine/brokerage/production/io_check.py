@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairq.engine.brokerage.columns import Booleans, Floats
-from fairq.engine.brokerage.estimates.units import MIB
-from fairq.engine.brokerage.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.jobs.units import MIB
+from fairq.engine.brokerage.pool.columns import Booleans, Floats
 from fairq.engine.brokerage.production.input_data import input_data, is_io_intensive
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.tasks import PRODUCTION
 
 
 class InputNearby(PlainFilter):

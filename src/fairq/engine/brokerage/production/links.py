@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairq.engine.brokerage.network_weight import BLOCKED, CLOSENESS_KEY, EXPRESS_QUEUED_KEY, QUEUED_KEY
-from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.queue_kinds import flags_of
+from fairq.engine.brokerage.production.network_weight import BLOCKED, CLOSENESS_KEY, EXPRESS_QUEUED_KEY, QUEUED_KEY
 from fairq.engine.brokerage.production.nucleus import (
     Nucleus,
     down_nuclei,
@@ -14,9 +17,6 @@ from fairq.engine.brokerage.production.nucleus import (
     satellite_of,
     satellites,
 )
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.queue_kinds import flags_of
-from fairq.engine.brokerage.tasks import PRODUCTION
 
 DEFAULT_TRANSFERRING_LIMIT = 2000
 """Transferring jobs that a queue may have where CRIC gives no limit."""

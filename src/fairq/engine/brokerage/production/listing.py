@@ -8,12 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from fairq.engine.brokerage.checks.candidates import CANDIDATES_STAGE
-from fairq.engine.brokerage.columns import Columns
-from fairq.engine.brokerage.names import included_sites, is_named
-from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.queue_kinds import runs, runs_all_of
-from fairq.engine.brokerage.tasks import PRODUCTION
+from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.columns import Columns
+from fairq.engine.brokerage.pool.names import included_sites, is_named
+from fairq.engine.brokerage.pool.queue_kinds import runs, runs_all_of
 
 GIVEN = "given queues"
 

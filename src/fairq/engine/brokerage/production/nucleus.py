@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.brokerage.columns import Booleans, Columns, Floats
-from fairq.engine.brokerage.endpoints import Endpoints
-from fairq.engine.brokerage.model import Storage
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.queue_kinds import flags_of, runs, runs_all_of
-from fairq.engine.brokerage.tasks import PRODUCTION
-from fairq.engine.brokerage.world import World
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
+from fairq.engine.brokerage.pool.model import Storage
+from fairq.engine.brokerage.pool.queue_kinds import flags_of, runs, runs_all_of
+from fairq.engine.brokerage.pool.world import World
+from fairq.engine.brokerage.storage.endpoints import Endpoints
 
 METRICS_VALID = 3600.0
 """Seconds after which a link metric is not looked at any more."""

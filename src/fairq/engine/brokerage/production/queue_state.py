@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairq.engine.brokerage.columns import Booleans, Columns, Floats
-from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
+from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
+from fairq.engine.brokerage.pool.supply import pilot_counts, slots_asked
 from fairq.engine.brokerage.production.nucleus import nucleus_of
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.queue_kinds import takes_jumbo_jobs
-from fairq.engine.brokerage.supply import pilot_counts, slots_asked
-from fairq.engine.brokerage.tasks import PRODUCTION
 
 INACTIVE_AFTER = 2 * 3600.0
 """Seconds without a job starting after which a queue with jobs to start counts as inactive."""

@@ -7,12 +7,12 @@ import numpy as np
 from fairq.engine.brokerage.checks.cores import CoreMode, CoresCheck
 from fairq.engine.brokerage.checks.memory import MemoryCheck
 from fairq.engine.brokerage.checks.scratch import ScratchCheck, atom_of, scratch_rules
-from fairq.engine.brokerage.columns import Columns
-from fairq.engine.brokerage.connectivity import connectivity_of_rules, is_connected, read_queue_connectivity
-from fairq.engine.brokerage.estimates.scratch import Scratch, production_scratch
-from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.tasks import PRODUCTION
+from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.scratch import Scratch, production_scratch
+from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.columns import Columns
+from fairq.engine.brokerage.pool.connectivity import connectivity_of_rules, is_connected, read_queue_connectivity
 
 _PRODUCTION = frozenset({PRODUCTION})
 

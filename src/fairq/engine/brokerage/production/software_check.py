@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fairq.engine.brokerage.architecture import Architecture
 from fairq.engine.brokerage.checks.software import SoftwareCheck, architecture_of, platform_of_unit
-from fairq.engine.brokerage.columns import Floats
-from fairq.engine.brokerage.model import Queue
-from fairq.engine.brokerage.platforms import may_resolve
-from fairq.engine.brokerage.plugin import Details, PlainWeight, Rows
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.software import AUTO_RELEASES, Needs, level_factor
-from fairq.engine.brokerage.software_needs import production_needs
-from fairq.engine.brokerage.tasks import PRODUCTION
+from fairq.engine.brokerage.flow.plugin import Details, PlainWeight, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.columns import Floats
+from fairq.engine.brokerage.pool.model import Queue
+from fairq.engine.brokerage.software.architecture import Architecture
+from fairq.engine.brokerage.software.check import AUTO_RELEASES, Needs, level_factor
+from fairq.engine.brokerage.software.needs import production_needs
+from fairq.engine.brokerage.software.platforms import may_resolve
 
 _PRODUCTION = frozenset({PRODUCTION})
 

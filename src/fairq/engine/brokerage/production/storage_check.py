@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairq.engine.brokerage.blacklist import READ_LAN, READ_WAN, SOURCE, WRITE_LAN, WRITE_WAN, blacklist_reason
-from fairq.engine.brokerage.endpoints import lacks_space, space_details
-from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.tasks import PRODUCTION
 from fairq.engine.brokerage.production.input_check import sources_of
 from fairq.engine.brokerage.production.nucleus import nucleus_of
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.tasks import PRODUCTION
+from fairq.engine.brokerage.storage.blacklist import READ_LAN, READ_WAN, SOURCE, WRITE_LAN, WRITE_WAN, blacklist_reason
+from fairq.engine.brokerage.storage.endpoints import lacks_space, space_details
 
 STORAGE_TYPE = "DATADISK"
 """The type of endpoint that production looks at."""

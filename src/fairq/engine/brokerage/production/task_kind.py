@@ -9,11 +9,11 @@ import numpy as np
 
 from fairq.engine.brokerage.checks.disk_traffic import DiskIOCheck, MaxIoIntensityCheck
 from fairq.engine.brokerage.checks.shares import ZeroShareCheck
-from fairq.engine.brokerage.columns import Floats
-from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.queue_kinds import flag_numbers, takes_jumbo_jobs
-from fairq.engine.brokerage.tasks import PRODUCTION
+from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.columns import Floats
+from fairq.engine.brokerage.pool.queue_kinds import flag_numbers, takes_jumbo_jobs
 
 _PRODUCTION = frozenset({PRODUCTION})
 

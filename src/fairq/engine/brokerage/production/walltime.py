@@ -7,9 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from fairq.engine.brokerage.checks.scratch import atom_of
-from fairq.engine.brokerage.columns import Columns, Floats
-from fairq.engine.brokerage.estimates.units import cpu_time_per_event
-from fairq.engine.brokerage.estimates.walltime import (
+from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.tasks import PRODUCTION, Chunk
+from fairq.engine.brokerage.jobs.units import cpu_time_per_event
+from fairq.engine.brokerage.jobs.walltime import (
     DAY,
     compared_times,
     is_time_unknown,
@@ -17,9 +19,7 @@ from fairq.engine.brokerage.estimates.walltime import (
     minimum_work,
     work_within,
 )
-from fairq.engine.brokerage.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.tasks import PRODUCTION, Chunk
+from fairq.engine.brokerage.pool.columns import Columns, Floats
 
 ROUNDING = 1e-12
 """Relative error of a computed limit, within which a time counts as equal to it."""

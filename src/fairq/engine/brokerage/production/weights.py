@@ -6,17 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.columns import Booleans, Floats
-from fairq.engine.brokerage.network_weight import network_weight
-from fairq.engine.brokerage.plugin import Details, PlainWeight, Rows, Weight
+from fairq.engine.brokerage.flow.plugin import Details, PlainWeight, Rows, Weight
+from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.columns import Booleans, Floats
+from fairq.engine.brokerage.pool.queue_kinds import has_flag
+from fairq.engine.brokerage.pool.supply import pilot_counts
 from fairq.engine.brokerage.production.input_data import input_data
-from fairq.engine.brokerage.production.job_numbers import by_type, running
+from fairq.engine.brokerage.production.job_counts import by_type, running
 from fairq.engine.brokerage.production.links import goes_to_one_queue, queued_key
+from fairq.engine.brokerage.production.network_weight import network_weight
 from fairq.engine.brokerage.production.nucleus import nucleus_of, satellites
-from fairq.engine.brokerage.question import Question
-from fairq.engine.brokerage.queue_kinds import has_flag
-from fairq.engine.brokerage.supply import pilot_counts
-from fairq.engine.brokerage.tasks import PRODUCTION
 
 _PRODUCTION = frozenset({PRODUCTION})
 

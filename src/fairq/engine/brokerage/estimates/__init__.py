@@ -1,1 +1,0 @@
-"""What one job of a task will need: the smallest job, memory, scratch disk, walltime (docs/panda.md, Estimates)."""

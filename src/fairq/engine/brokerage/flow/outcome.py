@@ -1,0 +1,120 @@
+"""What a brokerage run says about one task: the candidates, and why each other queue is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.brokerage.flow.pipeline import UNDECIDED, StageCount
+from fairq.engine.brokerage.flow.plan import Plan
+from fairq.engine.brokerage.flow.plugin import Details
+from fairq.engine.brokerage.flow.request import Question
+
+Status = Literal["assigned", "failed", "waiting", "fatal"]
+"""At least one candidate; nothing left, or the input is not there; throttled, which does not age the task; the one
+queue that the task was given is out although others are not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A queue that the task's jobs may go to.
+
+    Args:
+        queue: its name; of a pseudo queue with its resource type.
+        unit: the name that CRIC knows.
+        weight: its weight; 0 of a queue to be tried out (*bootstrap*).
+        bootstrap: whether it runs nothing and gets one job to find out.
+        jumbo: whether it is for jumbo jobs, which are not among the ten.
+        queued, cap: jobs queued there, and how many may be before it takes no more; None is no cap.
+        running: jobs taken for running there (nRun).
+        maxwdir: MiB of scratch for the job; None is no limit.
+        max_walltime: seconds that the smallest job is given there; 0 is no limit.
+        platform: the platform that a regular expression came out as at this queue.
+        local_files, tape_files: input files on its disks, and on disk or tape.
+    """
+
+    queue: str
+    unit: str
+    weight: float
+    bootstrap: bool = False
+    jumbo: bool = False
+    queued: int = 0
+    cap: int | None = None
+    running: int = 0
+    maxwdir: float | None = None
+    max_walltime: float = 0
+    platform: str | None = None
+    local_files: int = 0
+    tape_files: int = 0
+
+
+class Verdict(NamedTuple):
+    """What became of one queue.
+
+    *reason* is PanDA's tag, empty for a candidate; *hard*: the issue is persistent, not temporary; *details* are the
+    numbers compared; *weight* and *terms* are those of a queue that was weighed, *numbers* what these came from.
+    """
+
+    queue: str
+    unit: str
+    stage: str
+    reason: str
+    meaning: str
+    hard: bool
+    details: Details
+    weight: float | None
+    terms: dict[str, float]
+    numbers: Details
+
+
+@dataclass
+class Outcome:
+    """The result for one task.
+
+    Attributes:
+        question: what was asked.
+        plan: the flow; its `reasons` are what the numbers in *decided* mean.
+        status: see `Status`.
+        decided: for every row of the columns the number of its reason, or `UNDECIDED` for a candidate.
+        stages: the stage table.
+        candidates: in the order in which they are taken: those to be tried out, then by weight, then by name.
+        stopped_by: tag of the reason that stopped the task before any queue; empty if none.
+        stop_details: the numbers compared then.
+        retry_after: seconds until the task is brokered again; None if it is assigned.
+    """
+
+    question: Question
+    plan: Plan
+    status: Status
+    decided: NDArray[np.int16]
+    stages: list[StageCount]
+    candidates: list[Candidate] = field(default_factory=list)
+    stopped_by: str = ""
+    stop_details: Details = field(default_factory=dict)
+    retry_after: float | None = None
+
+    def verdict(self, row: int) -> Verdict:
+        """Return what became of the queue of *row*, with the numbers compared."""
+        question = self.question
+        queue, weighing, weight = question.columns.queues[row], question.weighing, None
+        terms: dict[str, float] = {}
+        numbers: Details = {}
+        if weighing is not None and weighing.weighed[row]:
+            weight, terms = float(weighing.weight[row]), weighing.of(row)
+            for factor in self.plan.weights:
+                numbers |= factor.details(question, row)
+        number = int(self.decided[row])
+        if number == UNDECIDED:
+            return Verdict(queue.name, queue.unit, "", "", "", True, {}, weight, terms, numbers)
+        reason, stage, one = self.plan.reasons[number]
+        details = self.stop_details if one is None else one.details(question, row, reason)
+        meaning, hard = reason.meaning, not reason.is_temporary
+        return Verdict(queue.name, queue.unit, stage, reason.tag, meaning, hard, details, weight, terms, numbers)
+
+    def verdicts(self) -> Iterator[Verdict]:
+        """Yield what became of each queue, in order of name."""
+        return (self.verdict(row) for row in range(len(self.decided)))

@@ -1,0 +1,233 @@
+"""The door for filters and weights: fairq's own and those of an organisation come through it alike.
+
+A filter says of many queues at once which of them a task cannot use, each with one of its reasons; a weight is a factor
+of what is left. Both are found by their entry points (``fairq.broker.filters``, ``fairq.broker.weights``), each of
+which names one object of these shapes or a sequence of them. `per_queue` makes a filter of a rule about one queue at a
+time, `per_queue_weight` a weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.brokerage.jobs.tasks import ANALYSIS, PRODUCTION, Activity, Task
+from fairq.engine.brokerage.pool.model import Queue
+from fairq.engine.brokerage.pool.world import World
+
+if TYPE_CHECKING:
+    from fairq.engine.brokerage.flow.request import Question
+
+Rows = NDArray[np.intp]
+"""Numbers of queues in the run's `Columns`."""
+
+Codes = NDArray[np.uint8] | NDArray[np.bool_]
+"""For each row asked about: 0 or False passes, *k* is refused for the filter's reason number *k* (1 is the first)."""
+
+SWITCHED_OFF: Codes = np.zeros(0, dtype=np.bool_)
+"""The answer of a filter that takes itself out once it has seen the queues; it gets no line among the stages."""
+
+Details = dict[str, Any]
+"""The numbers compared, by PanDA's names where it has some; plain JSON values."""
+
+Phase = Literal["before", "after"]
+"""Whether a filter looks at queues before they have a weight, or after."""
+
+BOTH: frozenset[Activity] = frozenset({PRODUCTION, ANALYSIS})
+
+
+class Reason(NamedTuple):
+    """Why a queue is refused: PanDA's *tag*, what it means, and whether it is final at once (*hard*) or holds for the
+    moment, in which case the queue is still counted until the temporary problems are sorted out. An issue that is
+    *passing* holds for the moment as well, though the queue is out at once.
+
+    *change* says what would have to change, after *it would pass if*, with names of the `Details` in braces; fairq's
+    own reasons have it in `remedies`.
+    """
+
+    tag: str
+    meaning: str
+    hard: bool = True
+    change: str = ""
+    passing: bool = False
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether it holds for the moment only."""
+        return self.passing or not self.hard
+
+
+@runtime_checkable
+class Filter(Protocol):
+    """A filter."""
+
+    @property
+    def name(self) -> str:
+        """Unique among all filters."""
+
+    @property
+    def stage(self) -> str:
+        """The line of the stage table that it belongs to; filters of a stage stand next to each other."""
+
+    @property
+    def place(self) -> float:
+        """Its place in the flow; fairq's own are 100, 200, ... in PanDA's order."""
+
+    @property
+    def phase(self) -> Phase:
+        """Before the weight or after it."""
+
+    @property
+    def activities(self) -> frozenset[Activity]:
+        """Production, analysis or both."""
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """All that it may say."""
+
+    def applies(self, question: Question) -> bool:
+        """Return whether the filter looks at this task at all; otherwise its stage is left out."""
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Return for each of *rows* whether it passes; None: all pass; or `SWITCHED_OFF`."""
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return what was compared when *row* was refused for *reason*."""
+
+
+@runtime_checkable
+class Weight(Protocol):
+    """A factor of the weight."""
+
+    @property
+    def name(self) -> str:
+        """Unique among all weights."""
+
+    @property
+    def place(self) -> float:
+        """Its place among the factors; fairq's own are 100, 200, ..."""
+
+    @property
+    def activities(self) -> frozenset[Activity]:
+        """Production, analysis or both."""
+
+    def applies(self, question: Question) -> bool:
+        """Return whether the factor counts for this task at all."""
+
+    def factor(self, question: Question, rows: Rows) -> NDArray[np.float64]:
+        """Return the factor of each of *rows*: finite and not negative."""
+
+    def details(self, question: Question, row: int) -> Details:
+        """Return the numbers that the factor of *row* was computed from."""
+
+
+class PlainFilter:
+    """What most filters have in common; subclasses give the rest."""
+
+    name: str
+    stage: str
+    place: float
+    phase: Phase = "before"
+    activities: frozenset[Activity] = BOTH
+    reasons: tuple[Reason, ...]
+
+    def applies(self, question: Question) -> bool:
+        """Look at every task."""
+        return True
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """To be given by the filter."""
+        raise NotImplementedError
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return nothing more than the reason says itself."""
+        return {}
+
+
+class PlainWeight:
+    """What most weights have in common; subclasses give the rest."""
+
+    name: str
+    place: float
+    activities: frozenset[Activity] = BOTH
+
+    def applies(self, question: Question) -> bool:
+        """Count for every task."""
+        return True
+
+    def factor(self, question: Question, rows: Rows) -> NDArray[np.float64]:
+        """To be given by the weight."""
+        raise NotImplementedError
+
+    def details(self, question: Question, row: int) -> Details:
+        """Return nothing more than the factor itself."""
+        return {}
+
+
+class per_queue(PlainFilter):  # noqa: N801 - reads as the function that it is used as
+    """A filter from a rule about one queue at a time.
+
+    Args:
+        name: unique among all filters.
+        reason: why it refuses.
+        rule: (task, queue, world) to None or False if the queue passes, and otherwise to True or the numbers compared.
+        stage: line of the stage table; the name if empty.
+        place: in the flow; behind fairq's own by default.
+        phase: before the weight or after it.
+        activities: production, analysis or both.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        reason: Reason,
+        rule: Callable[[Task, Queue, World], Mapping[str, Any] | bool | None],
+        *,
+        stage: str = "",
+        place: float = 2250,
+        phase: Phase = "before",
+        activities: frozenset[Activity] = BOTH,
+    ) -> None:
+        self.name = name
+        self.reasons = (reason,)
+        self.stage = stage or name
+        self.place = place
+        self.phase = phase
+        self.activities = activities
+        self._rule = rule
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        """Ask the rule about each queue."""
+        task, world, queues = question.task, question.world, question.columns.queues
+        refused = (self._rule(task, queues[row], world) not in (None, False) for row in rows)
+        return np.fromiter(refused, np.bool_, len(rows))
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        """Return the numbers that the rule compared, if it tells them."""
+        answer = self._rule(question.task, question.columns.queues[row], question.world)
+        return dict(answer) if isinstance(answer, Mapping) else {}
+
+
+class per_queue_weight(PlainWeight):  # noqa: N801
+    """A weight from a rule about one queue at a time: (task, queue, world) to a factor."""
+
+    def __init__(
+        self,
+        name: str,
+        rule: Callable[[Task, Queue, World], float],
+        *,
+        place: float = 900,
+        activities: frozenset[Activity] = BOTH,
+    ) -> None:
+        self.name = name
+        self.place = place
+        self.activities = activities
+        self._rule = rule
+
+    def factor(self, question: Question, rows: Rows) -> NDArray[np.float64]:
+        """Ask the rule about each queue."""
+        task, world, queues = question.task, question.world, question.columns.queues
+        return np.fromiter((self._rule(task, queues[row], world) for row in rows), np.float64, len(rows))

@@ -1,0 +1,119 @@
+"""What a filter or weight sees: one task's chunk, and the pool that it could go to."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import cached_property
+from typing import Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.jobs.tasks import Activity, Chunk, Task
+from fairq.engine.brokerage.pool.columns import Columns
+from fairq.engine.brokerage.pool.config import Config
+from fairq.engine.brokerage.pool.world import World
+
+Preassigned = Literal["single", "list"]
+T = TypeVar("T")
+
+
+class Weighing:
+    """The weights of the queues that passed the filters, term by term; arrays are of all rows, 0 where not weighed.
+
+    Attributes:
+        rows: the queues weighed; *weighed* says it of every row.
+        weight: the product of all terms.
+        terms: the factors by the names of the weights, in their order.
+    """
+
+    def __init__(self, size: int, rows: NDArray[np.intp]) -> None:
+        self.rows = rows
+        self.weighed: NDArray[np.bool_] = np.zeros(size, dtype=np.bool_)
+        self.weighed[rows] = True
+        self.weight: NDArray[np.float64] = np.zeros(size)
+        self.terms: dict[str, NDArray[np.float64]] = {}
+
+    def of(self, row: int) -> dict[str, float]:
+        """Return the terms of one row."""
+        return {name: float(values[row]) for name, values in self.terms.items()}
+
+
+class Question:
+    """One task's chunk asked to the pool.
+
+    Args:
+        task: the task.
+        chunk: the input to be brokered.
+        columns: the queues.
+        rules: the rules in force.
+        activity: production or analysis; that of the task if None.
+        local: of the analysis flow, whether this is the pass that wants input nearby.
+
+    Attributes:
+        preassigned: whether queues are given: one (``single``) or several (``list``); None: all queues.
+        weighing: the weights, as soon as there are some.
+        notes: what filters hand on to later ones for this task, by names of their own.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        chunk: Chunk,
+        columns: Columns,
+        rules: Rules,
+        activity: Activity | None = None,
+        local: bool = False,
+    ) -> None:
+        self.task = task
+        self.chunk = chunk
+        self.columns = columns
+        self.rules = rules
+        self.activity: Activity = activity or task.activity
+        self.local = local
+        self.preassigned: Preassigned | None = None
+        self.weighing: Weighing | None = None
+        self.notes: dict[Hashable, object] = {}
+
+    @property
+    def is_spared(self) -> bool:
+        """Whether queues are given and given queues are exempt from checks other than that of the status."""
+        return self.preassigned is not None and self.rules.preassigned_exempt
+
+    @property
+    def is_spared_alone(self) -> bool:
+        """Whether a single queue is given and is exempt from such checks."""
+        return self.preassigned == "single" and self.rules.preassigned_exempt
+
+    @property
+    def world(self) -> World:
+        """The snapshot of the pool."""
+        return self.columns.world
+
+    @property
+    def config(self) -> Config:
+        """PanDA's own settings."""
+        return self.columns.world.config
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether opportunistic and inactive queues are to be avoided: priority 800 and above, and scouts."""
+        return self.task.current_priority >= 800 or self.chunk.is_scout
+
+    @property
+    def is_high_priority(self) -> bool:
+        """Priority 900 and above, and scouts."""
+        return self.task.current_priority >= 900 or self.chunk.is_scout
+
+    @cached_property
+    def is_express(self) -> bool:
+        """Whether jobs go by the express links: processing type *urgent* or priority 1000, by PanDA's code above it."""
+        task = self.task
+        high = task.current_priority >= 1000 if self.rules.express_from_1000 else task.current_priority > 1000
+        return task.processing_type == "urgent" or high
+
+    @property
+    def asks_for_cores(self) -> bool:
+        """Whether the task's jobs may use several cores."""
+        return self.task.core_count not in (None, 0, 1)

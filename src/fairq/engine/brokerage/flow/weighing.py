@@ -1,0 +1,49 @@
+"""The weight of queues: the product of all factors that count for the task.
+
+Source: docs/panda.md, Production weight and Analysis.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairq.engine.brokerage.flow.plan import Plan
+from fairq.engine.brokerage.flow.plugin import Rows
+from fairq.engine.brokerage.flow.request import Question, Weighing
+
+FINAL_STAGE = "final check"
+"""The line of the stage table for what looks at weighed queues."""
+
+MOST_CANDIDATES = 10
+"""Queues that a task goes to at most."""
+
+
+def weigh(question: Question, plan: Plan, rows: Rows) -> Weighing:
+    """Return the weights of *rows* by the factors of *plan*, and note them in the question."""
+    weighing = Weighing(len(question.columns), rows)
+    question.weighing = weighing
+    product = np.ones(len(rows))
+    for one in plan.weights:
+        if one.applies(question):
+            factor = one.factor(question, rows)
+            term = np.zeros(len(question.columns))
+            term[rows] = factor
+            weighing.terms[one.name] = term
+            product = product * factor
+    weighing.weight[rows] = product
+    return weighing
+
+
+def weighing_of(question: Question) -> Weighing:
+    """Return the weights, which exist after the filters."""
+    assert question.weighing is not None
+    return question.weighing
+
+
+def least_weight(question: Question) -> float:
+    """Return the weight that candidates need: by PanDA's code ``MIN_WEIGHT`` of the label and share, else of the label;
+    by the page none."""
+    task = question.task
+    if not question.rules.minimum_weight:
+        return 0.0
+    return question.config.amount("jobbroker.MIN_WEIGHT", f"{task.label}_{task.gshare}", task.label)

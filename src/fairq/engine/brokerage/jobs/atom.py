@@ -1,0 +1,121 @@
+"""The smallest job that a chunk can be split into (docs/panda.md, Estimates; PanDA InputChunk.getMaxAtomSize)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from fairq.engine.brokerage.jobs.tasks import Chunk, File, Task
+from fairq.engine.brokerage.jobs.units import MIB
+
+DEFAULT_MAX_FILES = 200
+"""Files of a job where the task does not state a limit."""
+
+
+_JOB_RULES = "NF", "NE", "MF"
+_MERGE_RULES = "ZF", "ZE", "ZM"
+
+
+class Atom(NamedTuple):
+    """The largest of the smallest legal jobs: bytes of input with secondaries, effective MiB and events of the master
+    files."""
+
+    input_bytes: float = 0
+    effective_mib: float = 0
+    events: int = 0
+
+
+def effective_events(file: File) -> int:
+    """Return the events of a file that are read: those of its range (at least 1), else all, else 1."""
+    if file.start_event is not None and file.end_event is not None:
+        return max(file.end_event - file.start_event + 1, 1)
+    return file.events or 1
+
+
+def effective_mib(file: File) -> float:
+    """Return the MiB of a file that are read: its range's part of the size; 1 if that is nothing."""
+    size: float = file.fsize or 0
+    if size and file.events and file.start_event is not None and file.end_event is not None:
+        size = int(size * (file.end_event - file.start_event + 1) / file.events)
+    return size / MIB if size else 1.0
+
+
+def smallest_job(task: Task, chunk: Chunk) -> Atom:
+    """Return the smallest job of *chunk*: *NF* files, or consecutive events up to *NE*, or one file.
+
+    A merge goes by rules *ZF*, *ZE* and *ZM* instead of *NF*, *NE* and *MF*.
+    Of several such jobs each number is that of the largest.
+    """
+    if not chunk.datasets:
+        return Atom()
+    master, *secondaries = chunk.datasets
+    files_rule, events_rule, most_rule = _MERGE_RULES if chunk.is_merging else _JOB_RULES
+    files_per_job = task.rule(files_rule) or None
+    events_per_job = None if files_per_job else task.rule(events_rule) or None
+    if master.files and not secondaries and events_per_job is None and (files_per_job or 1) == 1:
+        return _largest_file(master.files)
+    total = len(master.files)
+    done = 0
+    largest = Atom()
+    for files in _jobs(master.files, files_per_job, events_per_job, task.rule(most_rule) or DEFAULT_MAX_FILES):
+        sizes = {file.lfn: file.fsize or 0 for file in files}
+        for secondary in secondaries:
+            for file in secondary.files[share_of(len(secondary.files), done, done + len(files), total)]:
+                sizes[file.lfn] = file.fsize or 0
+        done += len(files)
+        largest = Atom(
+            max(largest.input_bytes, sum(sizes.values())),
+            max(largest.effective_mib, sum(map(effective_mib, files))),
+            max(largest.events, sum(map(effective_events, files))),
+        )
+    return largest
+
+
+def _largest_file(files: Sequence[File]) -> Atom:
+    # The same for jobs of a single file, which most are.
+    largest = max(file.fsize or 0 for file in files)
+    return Atom(largest, max(map(effective_mib, files)), max(map(effective_events, files)))
+
+
+def share_of(secondary: int, first: int, end: int, total: int) -> slice:
+    """Return which of the files of a *secondary* dataset a job reads with the master's files from *first* to *end*.
+
+    It is the same part of them as of the master's *total*, at least one file.
+    """
+    begin = secondary * first // total
+    return slice(begin, max(begin + 1, -(-secondary * end // total)))
+
+
+def _jobs(
+    files: Sequence[File], per_job: int | None, events_per_job: int | None, most_files: int
+) -> Iterator[Sequence[File]]:
+    if events_per_job is None:
+        count = max(1, per_job or 1)
+        yield from (files[start : start + count] for start in range(0, len(files), count))
+        return
+    start = 0
+    while start < len(files):
+        end, events = start + 1, _range_events(files[start])
+        while end < len(files) and end - start < most_files and follows(files[end - 1], files[end]):
+            events += _range_events(files[end])
+            if events > events_per_job:
+                break
+            end += 1
+        yield files[start:end]
+        start = end
+
+
+def _range_events(file: File) -> int:
+    # Events are counted where files are given as ranges only.
+    return 0 if file.start_event is None or file.end_event is None else file.end_event - file.start_event + 1
+
+
+def follows(before: File, after: File) -> bool:
+    """Return whether the events of one file are followed by those of another; files without ranges always are."""
+    if before.end_event is None or after.start_event is None:
+        return True
+    # Events go on in the same file, or from the end of one to the beginning of another.
+    first = before.end_event + 1
+    if first == before.events:
+        return after.start_event == 0
+    return after.start_event == first and after.lfn == before.lfn

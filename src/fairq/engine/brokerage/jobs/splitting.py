@@ -1,0 +1,141 @@
+"""How many jobs a chunk would be split into (docs/panda.md, Analysis; PanDA InputChunk.getSubChunk)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from fairq.engine.brokerage.jobs.atom import DEFAULT_MAX_FILES, effective_events, effective_mib, follows, share_of
+from fairq.engine.brokerage.jobs.tasks import Chunk, File, Task
+from fairq.engine.brokerage.jobs.units import (
+    MIB,
+    cpu_time_per_event,
+    is_hs06,
+    is_per_event,
+    output_bytes,
+    work_bytes,
+)
+
+EXPECTED_OUTPUT = 1500 * MIB
+"""Bytes of output that a job is given room for."""
+
+SCOUT_SIZE = 50_000 * MIB
+DEFAULT_SIZE = 500_000 * MIB
+"""Bytes that a job may have where the task does not say, of a task that is tried out and of others."""
+
+DEFAULT_SECONDS = 345_600
+HS06_OF_CORE = 10
+GIB = 2**30
+
+
+class _Load(NamedTuple):
+    """What files come to in a job: their number, bytes of input and output, seconds, events of ranges."""
+
+    files: int = 0
+    size: float = 0
+    output: float = 0
+    seconds: float = 0
+    events: int = 0
+
+    def plus(self, other: _Load) -> _Load:
+        return _Load(
+            self.files + other.files,
+            self.size + other.size,
+            self.output + other.output,
+            self.seconds + other.seconds,
+            self.events + other.events,
+        )
+
+
+def number_of_jobs(task: Task, chunk: Chunk, margin: float) -> int:
+    """Return the jobs that *chunk* is split into: files are taken group by group while a job holds them.
+
+    A group is as many files as rule *NF* says, or one file. A chunk without input is not split: 0. *margin*: MiB that
+    are added to the working space.
+    """
+    files = chunk.datasets[0].files if chunk.datasets else ()
+    if not files:
+        return 0
+    group = max(1, task.rule("NF") or 1)
+    others = _Secondaries(chunk)
+    work = work_bytes(task.work_disk_count, task.work_disk_unit, margin)
+    base = _Load(size=work, seconds=_base_seconds(task))
+    holds, counts_events = _Limits(task, work).holds, bool(task.rule("NE"))
+    jobs, first, job = 1, 0, base.plus(_load(task, files[:group]))
+    for start in range(group, len(files), group):
+        load = _load(task, files[start : start + group])
+        more = job.plus(load)
+        beside = others.size(first, min(start + group, len(files)))
+        if holds(more, beside) and (not counts_events or follows(files[start - 1], files[start])):
+            job = more
+        else:
+            jobs, first, job = jobs + 1, start, base.plus(load)
+    return jobs
+
+
+class _Secondaries:
+    """The secondary datasets of a chunk, as sums of their sizes up to each file."""
+
+    def __init__(self, chunk: Chunk) -> None:
+        self._total = len(chunk.datasets[0].files)
+        self._sums = [
+            list(accumulate((file.fsize or 0 for file in dataset.files), initial=0.0))
+            for dataset in chunk.datasets[1:]
+            if dataset.files
+        ]
+
+    def size(self, first: int, end: int) -> float:
+        """Return the bytes that a job reads of them with the master's files from *first* to *end*."""
+        size = 0.0
+        for sums in self._sums:
+            share = share_of(len(sums) - 1, first, end, self._total)
+            size += sums[min(share.stop, len(sums) - 1)] - sums[share.start]
+        return size
+
+
+class _Limits:
+    def __init__(self, task: Task, work: float) -> None:
+        gib, hours = task.rule("NG"), task.rule("MW")
+        default = SCOUT_SIZE if task.rule("US") == 2 else DEFAULT_SIZE
+        self._size = gib * GIB + EXPECTED_OUTPUT + work if gib else default
+        self._files = task.rule("NF") or task.rule("MF") or DEFAULT_MAX_FILES
+        self._seconds = hours * 3600 if hours else DEFAULT_SECONDS
+        self._events = task.rule("NE")
+
+    def holds(self, job: _Load, beside: float) -> bool:
+        read = job.size + beside
+        size = read + job.output
+        return (
+            job.files <= self._files
+            and size <= self._size
+            and (job.output >= EXPECTED_OUTPUT or read <= self._size - EXPECTED_OUTPUT)
+            and job.seconds <= self._seconds
+            and (not self._events or job.events <= self._events)
+        )
+
+
+def _load(task: Task, files: Sequence[File]) -> _Load:
+    per_event = is_per_event(task.out_disk_unit)
+    rate = output_bytes(task.out_disk_count, task.out_disk_unit)
+    amounts = [effective_events(file) if per_event else effective_mib(file) for file in files]
+    ranges = [f.end_event - f.start_event + 1 for f in files if f.start_event is not None and f.end_event is not None]
+    return _Load(
+        len(files),
+        sum(int(file.fsize or 0) for file in files),
+        sum(int(rate * amount) for amount in amounts),
+        sum(_seconds(task, file) for file in files),
+        sum(ranges),
+    )
+
+
+def _seconds(task: Task, file: File) -> int:
+    per_event = cpu_time_per_event(task.cpu_time, task.cpu_time_unit)
+    efficiency = 100 if task.cpu_efficiency is None else task.cpu_efficiency
+    if per_event is None or per_event < 0 or not efficiency:
+        return 0
+    return int(per_event * effective_events(file) / (task.core_count or 1) / HS06_OF_CORE / (efficiency / 100))
+
+
+def _base_seconds(task: Task) -> float:
+    return task.base_walltime or 0 if is_hs06(task.cpu_time_unit) else 0

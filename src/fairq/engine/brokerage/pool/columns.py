@@ -1,0 +1,132 @@
+"""A run's queues as columns: one number per queue in NumPy arrays, and what is computed once for many tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.brokerage.pool.model import Queue
+from fairq.engine.brokerage.pool.world import World
+from fairq.engine.brokerage.storage.endpoints import DEFAULT, Endpoints, endpoints
+
+T = TypeVar("T")
+Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
+Refusals = NDArray[np.bool_] | NDArray[np.uint8]
+"""False or 0 for a queue that passes (see `plugin.Codes`)."""
+
+
+class Columns:
+    """The queues that can be brokered, pseudo queues in the place of their unified ones, in order of name.
+
+    A *row* is such a queue; a *unit* is the queue under whose name statistics, links, storage, pilots and software are
+    found: the unified queue of a pseudo queue, otherwise the queue itself. All arrays are of rows; those of units are
+    spread over their rows.
+
+    Args:
+        world: the snapshot.
+        queues: the rows, in any order.
+
+    Attributes:
+        queues: the queue of each row.
+        names: its name.
+        rows: the row of each name.
+        units: the units, in order of name.
+        unit_names: the name of each unit.
+        unit_of: for each row the number of its unit.
+    """
+
+    def __init__(self, world: World, queues: Iterable[Queue]) -> None:
+        self.world = world
+        self.queues: tuple[Queue, ...] = tuple(sorted(queues, key=lambda queue: (queue.unit, queue.name)))
+        self.names: tuple[str, ...] = tuple(queue.name for queue in self.queues)
+        self.rows: dict[str, int] = {name: row for row, name in enumerate(self.names)}
+        self.unit_names: tuple[str, ...] = tuple(sorted({queue.unit for queue in self.queues}))
+        self.unit_numbers: dict[str, int] = {name: number for number, name in enumerate(self.unit_names)}
+        by_unit = {queue.unit: queue for queue in self.queues}
+        self.units: tuple[Queue, ...] = tuple(world.queues.get(name, by_unit[name]) for name in self.unit_names)
+        self.unit_of: NDArray[np.intp] = np.array([self.unit_numbers[q.unit] for q in self.queues], dtype=np.intp)
+        self._kept: dict[Hashable, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self.queues)
+
+    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what *make* returned the first time that *key* was asked for: computed once per run.
+
+        The key names the rule and everything of the task that the answer depends on.
+        """
+        try:
+            return cast(T, self._kept[key])
+        except KeyError:
+            value = self._kept[key] = make()
+            return value
+
+    def refusals(self, key: Hashable, make: Callable[[], Refusals], rows: NDArray[np.intp]) -> Refusals | None:
+        """Return what *make* says of *rows*, kept as by `kept`; None where it refuses no queue at all."""
+
+        def unless_none() -> Refusals | None:
+            codes = make()
+            return codes if codes.any() else None
+
+        codes = self.kept(("refusals", key), unless_none)
+        return None if codes is None else codes[rows]
+
+    def numbers(self, name: Hashable, get: Callable[[Queue], float]) -> Floats:
+        """Return a number of each row's own queue, kept under *name*."""
+        return self.kept(("row", name), lambda: np.array([get(queue) for queue in self.queues], dtype=np.float64))
+
+    def flags(self, name: Hashable, get: Callable[[Queue], bool]) -> Booleans:
+        """Return whether something holds for each row's own queue, kept under *name*."""
+        return self.kept(("flag", name), lambda: np.array([get(queue) for queue in self.queues], dtype=np.bool_))
+
+    def unit_numbers_of(self, key: Hashable, get: Callable[[Queue], float]) -> Floats:
+        """Return a number of each row's unit, computed once per unit and kept under *key*."""
+        return self.kept(("unit", key), lambda: self.spread([get(unit) for unit in self.units]))
+
+    def unit_flags(self, key: Hashable, get: Callable[[Queue], bool]) -> Booleans:
+        """Return whether something holds for each row's unit, computed once per unit and kept under *key*."""
+
+        def make() -> Booleans:
+            return np.array([get(unit) for unit in self.units], dtype=np.bool_)[self.unit_of]
+
+        return self.kept(("unit flag", key), make)
+
+    def spread(self, of_units: Sequence[float]) -> Floats:
+        """Return the numbers *of_units* for each row."""
+        return np.array(of_units, dtype=np.float64)[self.unit_of]
+
+    def endpoints(self, scope: str = DEFAULT) -> tuple[Endpoints, ...]:
+        """Return the storage of each unit in *scope*."""
+
+        def make() -> tuple[Endpoints, ...]:
+            relations, storages = self.world.relations, self.world.storages
+            return tuple(endpoints(relations.get(name, ()), storages, scope) for name in self.unit_names)
+
+        return self.kept(("endpoints", scope), make)
+
+    def units_reading(self, scope: str = DEFAULT) -> dict[str, NDArray[np.intp]]:
+        """Return for each endpoint the units that read from it in *scope*."""
+
+        def make() -> dict[str, NDArray[np.intp]]:
+            found: dict[str, list[int]] = {}
+            for number, storage in enumerate(self.endpoints(scope)):
+                for endpoint in storage.read:
+                    found.setdefault(endpoint.rse, []).append(number)
+            return {rse: np.array(numbers, dtype=np.intp) for rse, numbers in found.items()}
+
+        return self.kept(("reading", scope), make)
+
+    def job_counts(self, share: str | None, state: str) -> Floats:
+        """Return the jobs in *state* of each row's unit, of *share*, or of all shares if that is None."""
+
+        def count(unit: Queue) -> float:
+            shares = self.world.job_stats.get(unit.name, {})
+            if share is None:
+                return sum(states.get(state, 0) for states in shares.values())
+            return shares.get(share, {}).get(state, 0)
+
+        return self.unit_numbers_of(("jobs", share, state), count)

@@ -1,0 +1,185 @@
+"""A queue as CRIC publishes it, read with care (docs/panda.md, Queues; PanDA getSiteInfo).
+
+CRIC leaves numbers out, writes them as text, or knows states that the brokerage does not. What can be understood is
+taken; what cannot is named in a complaint and replaced by what PanDA takes for an absent value.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from fairq.engine.brokerage.pool.catchall import read_flags
+from fairq.engine.brokerage.pool.model import Queue
+
+Taken = TypeVar("Taken")
+
+STATES = frozenset({"online", "offline", "brokeroff", "test", "standby", "paused"})
+"""The states of a queue that PanDA knows; any other is never brokered to."""
+
+TYPES = frozenset({"production", "analysis", "unified", "special"})
+SEEDS = frozenset({"std", "es", "all", "eshigh"})
+
+DEFAULT_SCRATCH = 16336
+"""MiB of scratch of a queue whose ``maxwdir`` and ``maxinputsize`` cannot be read."""
+
+SCRATCH_BESIDE_INPUT = 2000
+"""MiB of scratch beside the largest input, where only ``maxwdir`` cannot be read."""
+
+
+class Complaint(NamedTuple):
+    """A field that was not understood: its name, its value, and what was taken in its place."""
+
+    field: str
+    value: object
+    taken: object
+
+
+class Reading(NamedTuple):
+    """A queue and what was found wrong with its fields."""
+
+    queue: Queue
+    complaints: tuple[Complaint, ...]
+
+
+def read_queue(name: str, fields: Mapping[str, Any], *, role: str = "", site: str = "") -> Reading:
+    """Return the queue *name* that CRIC describes by *fields*.
+
+    Args:
+        name: its name; CRIC's ``nickname`` or ``panda_queue``.
+        fields: the JSON object; keys in lower case, null and missing are the same.
+        role: the role of its site, where *fields* does not tell.
+        site: its site, where *fields* does not tell.
+    """
+    reader = _Reader(fields)
+    params = reader.mapping("params")
+    catchall = reader.text("catchall")
+    corecount = reader.integer("corecount", least=0)
+    maxinputsize = reader.number("maxinputsize", least=-1)
+    scratch = _default_scratch(fields.get("maxinputsize"))
+    maxwdir = reader.number("maxwdir", least=0, otherwise=scratch) or 0
+    if fields.get("maxwdir") == "":
+        maxwdir = scratch
+    maxrss, minrss = reader.number("maxrss", least=0), reader.number("minrss", least=0)
+    if corecount and read_flags(catchall, params).per_core_attr:
+        maxrss, minrss, maxwdir = _times(maxrss, corecount), _times(minrss, corecount), maxwdir * corecount
+    queue = Queue(
+        name=name,
+        site=reader.text("atlas_site") or site,
+        role=reader.text("role") or role,
+        cloud=reader.text("cloud").split(",")[0].strip(),
+        type=reader.word("type", TYPES) or "production",
+        status=reader.word("status", STATES),
+        capability=reader.text("capability"),
+        workflow=reader.text("workflow"),
+        corecount=corecount,
+        maxrss=maxrss,
+        minrss=minrss,
+        maxwdir=maxwdir,
+        maxtime=reader.number("maxtime", least=0) or 0,
+        mintime=reader.number("mintime", least=0) or 0,
+        maxinputsize=maxinputsize,
+        corepower=reader.number("corepower", least=0) or 0,
+        releases=reader.words("releases"),
+        fairsharepolicy=reader.text("fairsharepolicy"),
+        wnconnectivity=reader.text("wnconnectivity"),
+        transferringlimit=reader.integer("transferringlimit", least=0),
+        pledgedcpu=reader.integer("pledgedcpu", least=-1),
+        maxdiskio=reader.number("maxdiskio", least=0) or 0,
+        direct_access_lan=reader.flag("direct_access_lan"),
+        direct_access_wan=reader.flag("direct_access_wan"),
+        jobseed=reader.word("jobseed", SEEDS) or "std",
+        catchall=catchall,
+        params=params,
+    )
+    return Reading(queue, tuple(reader.complaints))
+
+
+def _default_scratch(maxinputsize: object) -> float:
+    # Where there is no limit on input either, scratch has none.
+    if maxinputsize is None or maxinputsize == 0:
+        return 0
+    return maxinputsize + SCRATCH_BESIDE_INPUT if isinstance(maxinputsize, (int, float)) else DEFAULT_SCRATCH
+
+
+def _times(value: float | None, cores: int) -> float | None:
+    return None if value is None else value * cores
+
+
+class _Reader:
+    """Takes fields out of the JSON object and notes what is not as it should be."""
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self._fields = fields
+        self.complaints: list[Complaint] = []
+
+    def _complain(self, field: str, taken: Taken) -> Taken:
+        self.complaints.append(Complaint(field, self._fields.get(field), taken))
+        return taken
+
+    def number(self, field: str, *, least: float, otherwise: float | None = None) -> float | None:
+        value = self._fields.get(field)
+        if value is None or value == "":
+            return None
+        number = _number(value)
+        if number is None or number < least:
+            return self._complain(field, otherwise)
+        return number
+
+    def integer(self, field: str, *, least: int) -> int:
+        number = self.number(field, least=least, otherwise=0) or 0
+        whole = int(number)
+        return whole if whole == number else self._complain(field, whole)
+
+    def text(self, field: str) -> str:
+        value = self._fields.get(field)
+        if value is None or isinstance(value, str):
+            return value or ""
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return str(value)
+        return self._complain(field, "")
+
+    def word(self, field: str, known: frozenset[str]) -> str:
+        value = self.text(field)
+        if value not in known and (value or field == "status"):
+            self._complain(field, value)
+        return value
+
+    def words(self, field: str) -> tuple[str, ...]:
+        value = self._fields.get(field)
+        if value is None:
+            return ()
+        if isinstance(value, list) and all(isinstance(each, str) for each in value):
+            return tuple(value)
+        return self._complain(field, ())
+
+    def flag(self, field: str) -> bool:
+        value = self._fields.get(field)
+        if value is not None and not isinstance(value, bool):
+            self._complain(field, False)
+        return value is True
+
+    def mapping(self, field: str) -> dict[str, Any]:
+        value = self._fields.get(field)
+        if isinstance(value, str) and value:
+            try:
+                value = json.loads(value)
+            except ValueError:
+                return self._complain(field, {})
+        if value is None or value == "":
+            return {}
+        return dict(value) if isinstance(value, dict) else self._complain(field, {})
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    if not math.isfinite(number):
+        return None
+    return int(number) if number == int(number) else number

@@ -1,0 +1,75 @@
+"""Patterns for names of queues, lists of them that users give, and names of users."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from fairq.engine.brokerage.jobs.tasks import Task
+from fairq.engine.brokerage.pool.model import Queue
+
+_DROPPED = (
+    r"/(?:DC|O|OU|C|L)=[^/]+",
+    r"/CN=[0-9]+",
+    r" [0-9]+",
+    r"_[0-9]+",
+    r"/CN=(?:limited )?proxy",
+    r"limited proxy",
+    r"/CN=(?:Robot|nickname):[^/]+",
+)
+"""Parts of a certificate's name that say nothing about whose it is."""
+
+_PAIR = re.compile(r".*/CN=[^/]+/CN=([^/]+)")
+"""Of two common names one behind the other the second is the user's."""
+
+
+def included_sites(task: Task) -> tuple[str, ...] | None:
+    """Return the queues that the user includes, names or patterns; None includes all."""
+    return _words(task.parameters.get("includedSite"))
+
+
+def excluded_sites(task: Task) -> tuple[str, ...]:
+    """Return the queues that the user excludes, names or patterns."""
+    return _words(task.parameters.get("excludedSite")) or ()
+
+
+def _words(value: Any) -> tuple[str, ...] | None:
+    # The user's list comes as such or as text with commas; an empty text is no list.
+    if value is None or value in ("", [], ()):
+        return None
+    return tuple(map(str, value)) if isinstance(value, (list, tuple)) else tuple(str(value).split(","))
+
+
+def is_named(queue: Queue, patterns: tuple[str, ...]) -> bool:
+    """Return whether a user's list of patterns names a queue, by its own name or that of its unified queue."""
+    return matches_any(queue.unit, patterns) or matches_any(queue.name, patterns)
+
+
+def matches_any(name: str, patterns: Iterable[str]) -> bool:
+    """Return whether *name* equals a pattern, or contains what one with ``*`` stands for (PanDA isMatched)."""
+    return any(_matches(name, pattern) for pattern in patterns if pattern)
+
+
+def _matches(name: str, pattern: str) -> bool:
+    if "*" not in pattern:
+        return pattern == name
+    try:
+        return re.search(pattern.replace("*", ".*"), name) is not None
+    except re.error:
+        return False
+
+
+def user_of(distinguished_name: str) -> str:
+    """Return the name of the user that a certificate is of; any other text is the name itself (PanDA clean_user_id)."""
+    name = distinguished_name
+    for part in _DROPPED:
+        name = re.sub(part, "", name)
+    pair = _PAIR.match(name)
+    name = pair[1] if pair else name.replace("/CN=", "")
+    mail = name.lower().find("/email")
+    if mail > 0:
+        name = name[:mail]
+    name = re.sub("[()']", "", name)
+    without_mail = re.sub(r" [a-z][\w.-]+@[\w-]+(?:\.[\w-]+)+", "", name).strip()
+    return without_mail if " " in without_mail else name

@@ -1,0 +1,82 @@
+"""Unified queues and the pseudo queues that they are brokered as (docs/panda.md, Queues; PanDA SiteMapper)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from fairq.engine.brokerage.jobs.memory import compensated, is_per_core
+from fairq.engine.brokerage.pool.model import Queue, ResourceType
+
+CORES_OF_ANY = 8
+"""Cores that a task for any number of them is taken to use when its resource type is found."""
+
+
+def split_queue(queue: Queue, types: Iterable[ResourceType]) -> list[Queue]:
+    """Return the pseudo queues of a unified *queue*, one for each resource type that its slots can hold.
+
+    Memory that is not limited stays so. The least memory of a pseudo queue may lie above its most; it takes no task
+    then.
+    """
+    slot_cores = max(1, queue.corecount)
+    return [_pseudo_queue(queue, slot_cores, kind) for kind in types if slot_cores >= kind.mincore]
+
+
+def candidates_of(queues: Iterable[Queue], types: Iterable[ResourceType]) -> list[Queue]:
+    """Return what can be a candidate: *queues*, with the pseudo queues in place of each unified one.
+
+    A unified queue without any pseudo queue stays itself, so that it can be told why it takes nothing.
+    """
+    kinds = tuple(types)
+    return [each for queue in queues for each in ((split_queue(queue, kinds) if queue.is_unified else []) or [queue])]
+
+
+def _pseudo_queue(queue: Queue, slot_cores: int, kind: ResourceType) -> Queue:
+    cores = max(min(slot_cores, kind.maxcore) if kind.maxcore else slot_cores, kind.mincore)
+    part = cores / slot_cores
+    least, most = queue.minrss or 0, queue.maxrss
+    if kind.minrampercore is not None:
+        minrss = max(cores * kind.minrampercore - cores + 1, least * part)
+    else:
+        minrss = max(least * part, least)
+    if most is None:
+        maxrss = None if kind.maxrampercore is None else cores * kind.maxrampercore
+    elif kind.maxrampercore is not None:
+        maxrss = min(cores * kind.maxrampercore, most * part)
+    else:
+        maxrss = min(most * part, most)
+    return replace(
+        queue,
+        name=f"{queue.name}/{kind.name}",
+        unified=queue.name,
+        resource_type=kind.name,
+        corecount=cores,
+        minrss=minrss,
+        maxrss=maxrss,
+    )
+
+
+def matching_resource_types(
+    core_count: int | None,
+    ram_count: float | None,
+    base_ram_count: float | None,
+    ram_unit: str | None,
+    types: Iterable[ResourceType],
+) -> list[str]:
+    """Return the resource types whose bounds hold for a task; the first is its own (PanDA ResourceSpec).
+
+    No cores given is one, 0 (any) is eight; memory is that per core after PanDA's compensation.
+    """
+    cores = CORES_OF_ANY if core_count == 0 else core_count or 1
+    memory = (ram_count or 0) * (cores if is_per_core(ram_unit) else 1) + (base_ram_count or 0)
+    per_core = compensated(memory / cores)
+    return [kind.name for kind in types if _holds(kind, cores, per_core)]
+
+
+def _holds(kind: ResourceType, cores: int, memory: float) -> bool:
+    return (
+        cores >= kind.mincore
+        and (kind.maxcore is None or cores <= kind.maxcore)
+        and (kind.minrampercore is None or memory >= kind.minrampercore)
+        and (kind.maxrampercore is None or memory <= kind.maxrampercore)
+    )

@@ -1,0 +1,77 @@
+"""What works off the jobs of a queue: pilots, batch workers and slots to be kept filled.
+
+Source: docs/panda.md, Queues and Production weight.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
+from fairq.engine.brokerage.pool.slots import SlotTable, num_slots, slot_tables
+
+MOST_WORKERS = 20
+"""Batch workers that stand in for running jobs where hardly any run."""
+
+WORKING = ("submitted", "running")
+"""States of batch workers that count."""
+
+
+def pilot_counts(columns: Columns) -> Floats:
+    """Return the pilots of each row in the last 3 hours."""
+
+    def count(name: str) -> int:
+        pilots = columns.world.pilots.get(name)
+        return 0 if pilots is None else pilots.get_job + pilots.update_job
+
+    return columns.unit_numbers_of("pilots", lambda unit: count(unit.name))
+
+
+def worker_counts(columns: Columns) -> Floats:
+    """Return the batch workers of each row in the last hour."""
+    workers = columns.world.workers
+    return columns.unit_numbers_of(
+        "workers", lambda unit: sum(workers.get(unit.name, {}).get(state, 0) for state in WORKING)
+    )
+
+
+def slots_asked(columns: Columns, share: str | None, resource_type: str | None) -> Floats:
+    """Return ``numSlots`` of each row for a share and resource type; NaN where there is no such request."""
+
+    def make() -> Floats:
+        tables: dict[str, SlotTable] = columns.kept(
+            "slot tables", lambda: slot_tables(columns.world.slots, columns.world.now)
+        )
+        found = [
+            num_slots(tables[name], share, resource_type) if name in tables else None for name in columns.unit_names
+        ]
+        return columns.spread([np.nan if number is None else number for number in found])
+
+    return columns.kept(("slots", share, resource_type), make)
+
+
+def largest_running(columns: Columns, running: Floats, share: str | None, resource_type: str | None) -> Floats:
+    """Return the largest of what may stand for *running* jobs: these, batch workers, ``numSlots``, starting jobs.
+
+    Up to 20 batch workers count where fewer jobs run; starting jobs count where ``numSlots`` is 0.
+    """
+    workers = np.where(running < MOST_WORKERS, np.minimum(worker_counts(columns), MOST_WORKERS), 0)
+    asked = slots_asked(columns, share, resource_type)
+    slots = np.where(asked == 0, columns.job_counts(share, "starting"), np.nan_to_num(asked))
+    return np.maximum(running, np.maximum(workers, slots))
+
+
+def with_workers(columns: Columns, running: Floats, pulling: Booleans) -> Floats:
+    """Return *running* jobs; where hardly any run at a *pulling* row with pilots, up to 20 workers in their place."""
+    workers = np.minimum(worker_counts(columns), MOST_WORKERS)
+    stand_in = pulling & (pilot_counts(columns) > 0) & (running < MOST_WORKERS) & (workers > running)
+    return np.where(stand_in, workers, running)
+
+
+def with_slots(columns: Columns, running: Floats, share: str | None, resource_type: str | None) -> Floats:
+    """Return *running* jobs, or as many as fit into ``numSlots`` if that is more; where it is 0, starting jobs too."""
+    asked = slots_asked(columns, share, resource_type)
+    cores = np.maximum(columns.numbers("corecount", lambda queue: queue.corecount), 1)
+    starting = columns.job_counts(share, "starting")
+    filled = np.where(asked == 0, starting + running, np.maximum(np.floor(asked / cores), running))
+    return np.where(np.isnan(asked), running, filled)

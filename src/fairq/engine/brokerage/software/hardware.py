@@ -1,0 +1,161 @@
+"""Whether a queue's hardware is what a task asks for.
+
+Source: docs/panda.md, Software; PanDA JsonSoftwareCheck.
+
+
+A queue publishes lists of CPU and GPU attributes. ``any`` in a list accepts everything, ``excl`` accepts only tasks
+that ask for something in the list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fairq.engine.brokerage.software.architecture import ANYTHING, CpuSpec, GpuSpec
+from fairq.engine.brokerage.software.versions import satisfies
+
+ANY = "any"
+EXCLUSIVE = "excl"
+
+Gpus = Sequence[Mapping[str, Any]]
+"""What worker nodes report of their GPUs: vendor, model, vram, architecture, framework_version, driver_version."""
+
+_VERSIONS = {"vram": "vram", "version": "framework_version", "driver_version": "driver_version"}
+"""What a task asks for that all GPUs of a queue must meet, and what worker nodes call it."""
+
+
+def hardware_refusal(
+    cpus: tuple[CpuSpec, ...] | None,
+    gpu: GpuSpec | None,
+    architectures: Iterable[Mapping[str, Any]] | None,
+    gpus: Gpus,
+    *,
+    use_lists: bool,
+    empty_is_any: bool,
+) -> str:
+    """Return why a queue's hardware does not fit, empty if it does.
+
+    Args:
+        cpus: alternatives, of which one must fit; None asks for nothing.
+        gpu: the GPU; None asks for nothing.
+        architectures: what the queue publishes.
+        gpus: what its worker nodes report.
+        use_lists: compare GPU vendor and model with the queue's lists where no worker node has reported; False: such a
+            queue serves no task that asks for any of them.
+        empty_is_any: an empty text in a list accepts everything, as ``any`` does.
+    """
+    by_type = {
+        entry["type"]: _with_any(entry) if empty_is_any else entry
+        for entry in architectures or ()
+        if isinstance(entry, Mapping) and "type" in entry
+    }
+    cpu_lists, gpu_lists = by_type.get("cpu"), by_type.get("gpu")
+    if cpus is None and _is_exclusive(cpu_lists):
+        return "the queue takes only tasks that ask for its CPU"
+    if gpu is None and _is_exclusive(gpu_lists):
+        return "the queue takes only tasks that ask for its GPU"
+    if (cpus or gpu) and not by_type:
+        return "the queue does not describe its hardware"
+    refusal = ""
+    if cpus and (cpu_lists is None or not any(_cpu_fits(cpu, cpu_lists) for cpu in cpus)):
+        refusal = "no CPU that is asked for"
+    elif gpu is not None and gpu_lists is None:
+        refusal = "no GPU"
+    elif gpu is not None and gpu_lists is not None:
+        refusal = _lists_refusal(gpu, gpu_lists) if use_lists and not gpus else _gpu_refusal(gpu, gpus)
+    return refusal
+
+
+def cpu_architectures(architectures: Iterable[Mapping[str, Any]] | None) -> tuple[str, ...]:
+    """Return the CPU architectures that a queue lists."""
+    entries = [entry for entry in architectures or () if isinstance(entry, Mapping) and entry.get("type") == "cpu"]
+    return _list(entries[-1], "arch") or () if entries else ()
+
+
+def _with_any(entry: Mapping[str, Any]) -> dict[str, Any]:
+    # The empty texts of its lists as ``any``.
+    def read(value: Any) -> Any:
+        return [ANY if each == "" else each for each in value] if isinstance(value, list) else value
+
+    return {name: read(value) for name, value in entry.items()}
+
+
+def _is_exclusive(lists: Mapping[str, Any] | None) -> bool:
+    return lists is not None and any(isinstance(v, list) and EXCLUSIVE in v for v in lists.values())
+
+
+def _list(lists: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
+    value = lists.get(name)
+    if value is None:
+        return None
+    return tuple(map(str, value)) if isinstance(value, list) else (str(value),)
+
+
+def _cpu_fits(cpu: CpuSpec, lists: Mapping[str, Any]) -> bool:
+    arches = _list(lists, "arch")
+    if arches is None or cpu.arch is None:
+        return False
+    if cpu.arch == ANYTHING:
+        if EXCLUSIVE in arches:
+            return False
+    elif ANY not in arches and cpu.arch not in arches and not any(_matches(f"^{cpu.arch}$", arch) for arch in arches):
+        return False
+    return _is_listed(cpu.vendor, _list(lists, "vendor")) and _is_listed(cpu.instr, _list(lists, "instr"))
+
+
+def _is_listed(asked: str, listed: tuple[str, ...] | None) -> bool:
+    if asked == ANYTHING:
+        return listed is None or EXCLUSIVE not in listed
+    return listed is not None and (ANY in listed or asked in listed)
+
+
+def _gpu_refusal(gpu: GpuSpec, gpus: Gpus) -> str:
+    asks_only_for_any = gpu.vendor == ANYTHING and gpu.model == ANYTHING and not gpu.others
+    if not gpus:
+        return "" if asks_only_for_any else "no worker node has reported its GPUs"
+    if gpu.vendor != ANYTHING and not any(_begins(gpu.vendor, each.get("vendor")) for each in gpus):
+        return "no GPU of the vendor"
+    if gpu.model != ANYTHING and any(_begins(gpu.model, each.get("model")) for each in gpus) == gpu.model_excluded:
+        return "a GPU of a model not wanted" if gpu.model_excluded else "no GPU of the model"
+    for name, asked in gpu.others:
+        if name == "microarchitecture":
+            wanted = asked if isinstance(asked, tuple) else (asked,)
+            if not any(each.get("architecture") in wanted for each in gpus):
+                return "no GPU of the microarchitecture"
+        elif name in _VERSIONS and not all(_meets(each.get(_VERSIONS[name]), str(asked)) for each in gpus):
+            return f"a GPU whose {name} is not {asked}"
+    return ""
+
+
+def _lists_refusal(gpu: GpuSpec, lists: Mapping[str, Any]) -> str:
+    vendors, models = _list(lists, "vendor"), _list(lists, "model")
+    if gpu.others:
+        return "no worker node has reported its GPUs"
+    if not _is_listed_pattern(gpu.vendor, vendors):
+        return "no GPU of the vendor"
+    if gpu.model_excluded:
+        return "a GPU of a model not wanted" if any(_begins(gpu.model, model) for model in models or ()) else ""
+    return "" if _is_listed_pattern(gpu.model, models) else "no GPU of the model"
+
+
+def _is_listed_pattern(asked: str, listed: tuple[str, ...] | None) -> bool:
+    if asked == ANYTHING:
+        return listed is None or EXCLUSIVE not in listed
+    return listed is not None and (ANY in listed or any(_begins(asked, each) for each in listed))
+
+
+def _meets(value: object, constraint: str) -> bool:
+    return bool(value) and satisfies(str(value), constraint) is True
+
+
+def _begins(pattern: str, text: object) -> bool:
+    return bool(text) and _matches(f"^(?:{pattern})", str(text), re.IGNORECASE)
+
+
+def _matches(pattern: str, text: str, flags: int = 0) -> bool:
+    try:
+        return re.search(pattern, text, flags) is not None
+    except re.error:
+        return False

@@ -1,0 +1,1 @@
+"""Storage: endpoints, where datasets are, and what is out of service."""

@@ -1,0 +1,138 @@
+"""Where a dataset is, and whether it is complete enough to be read (docs/panda.md, Production filters and Analysis)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+from fairq.engine.brokerage.jobs.tasks import Dataset
+from fairq.engine.brokerage.pool.model import Storage
+
+Name = TypeVar("Name", str, int)
+
+VP_SUFFIX = "_VP_DISK"
+"""End of the names of endpoints where input is placed virtually."""
+
+
+def available_files(dataset: Dataset, rse: str, held: frozenset[str] | None, *, merging: bool) -> frozenset[str]:
+    """Return the files of *dataset* that count as being at *rse*, which is known to hold *held* of them (None: all).
+
+    For a merge, and where files are placed virtually, any of them stand for all (PanDA AtlasDDMClient).
+    """
+    files = dataset.lfns if held is None else held & dataset.lfns
+    return dataset.lfns if files and (merging or rse.endswith(VP_SUFFIX)) else files
+
+
+class Replica(NamedTuple):
+    """A replica of a dataset: the endpoint, and the files found there of *total*; *vp* is a virtual one.
+
+    *found* is None where nobody has counted.
+    """
+
+    storage: Storage
+    found: int | None
+    total: int
+    vp: bool = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no file is missing."""
+        return self.found == self.total
+
+    def counts(self, max_missing: float, min_completeness: float) -> bool:
+        """Return whether so few files are missing that the dataset may be read from here.
+
+        Args:
+            max_missing: files that may be missing (``MAX_MISSING_INPUT_FILES``).
+            min_completeness: per cent that must be there otherwise (``MIN_INPUT_COMPLETENESS``).
+        """
+        if self.is_complete:
+            return True
+        if not self.found or not self.total:
+            return False
+        return self.total - self.found <= max_missing or self.found / self.total * 100 >= min_completeness
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """What the replicas of a dataset come to; virtual ones left out, and all but *locations* without endpoints that can
+    be read over neither LAN nor WAN.
+
+    Args:
+        disk: a replica that counts is on disk.
+        complete_disk: one with all files is on disk.
+        tape: one that counts is on tape.
+        local_source: one that counts can be read over LAN.
+        remote_source: one that counts can be read over WAN.
+        locations: all endpoints of those that count.
+    """
+
+    disk: bool = False
+    complete_disk: bool = False
+    tape: bool = False
+    local_source: bool = False
+    remote_source: bool = False
+    locations: tuple[str, ...] = ()
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether a replica that counts can be read at all."""
+        return self.local_source or self.remote_source
+
+
+def availability(replicas: Iterable[Replica], max_missing: float, min_completeness: float) -> Availability:
+    """Return what *replicas* come to (PanDA get_sites_with_data); for the numbers see `Replica.counts`."""
+    real = [each for each in replicas if not each.vp and each.counts(max_missing, min_completeness)]
+    lan = [each.storage.is_up("read_lan") for each in real]
+    wan = [each.storage.is_up("read_wan") for each in real]
+    readable = [one for one, near, far in zip(real, lan, wan, strict=True) if near or far]
+    return Availability(
+        disk=any(not each.storage.is_tape for each in readable),
+        complete_disk=any(not each.storage.is_tape and each.is_complete for each in readable),
+        tape=any(each.storage.is_tape for each in readable),
+        local_source=any(lan),
+        remote_source=any(wan),
+        locations=tuple(each.storage.rse for each in real),
+    )
+
+
+class ReplicaState(NamedTuple):
+    """A replica as seen from a queue that reads it: on tape, complete (exactly), virtual."""
+
+    tape: bool
+    complete: bool
+    vp: bool = False
+
+
+def queues_with_data(
+    states: Mapping[Name, Iterable[ReplicaState]], *, include_tape: bool, use_vp: bool, use_incomplete: bool
+) -> set[Name]:
+    """Return the queues that have a dataset nearby (PanDA getAnalSitesWithDataDisk).
+
+    Args:
+        states: the replicas that each queue reads; queues by names or numbers.
+        include_tape: replicas on tape count.
+        use_vp: virtual replicas count, as long as no queue has a complete one on a normal disk.
+        use_incomplete: queues with incomplete replicas are welcome beside those with complete ones, as long as none of
+            these is on a normal disk. Where no complete replica is, they are taken anyway.
+    """
+    complete, incomplete, virtual = set[Name](), set[Name](), set[Name]()
+    on_disk = False
+    for queue, replicas in states.items():
+        for replica in replicas:
+            if replica.vp:
+                virtual.add(queue)
+            if (replica.vp and not use_vp) or (replica.tape and not include_tape):
+                continue
+            if replica.complete:
+                complete.add(queue)
+                on_disk = on_disk or not (replica.tape or replica.vp)
+            else:
+                incomplete.add(queue)
+    if on_disk:
+        complete -= virtual
+        incomplete -= virtual
+    if not complete:
+        return incomplete
+    return complete | incomplete if use_incomplete and not on_disk else complete

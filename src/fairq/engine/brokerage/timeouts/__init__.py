@@ -1,0 +1,1 @@
+"""Jobs that took too long: timeouts, fast rebrokerage, rebrokerage of users' jobs."""

@@ -1,0 +1,98 @@
+"""Fast rebrokerage: take from a queue what it has piled up beyond its part of a share.
+
+Sources: PanDA's brokerage page, "Timeout Rules"; docs/panda.md, Timeouts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import ceil
+
+from fairq.engine.brokerage.timeouts.job import QUEUED, Job, JobQueue, queue_of
+from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
+
+CODE = 10
+"""PanDA's number for a job closed by fast rebrokerage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overshoot:
+    """A queue that has too many jobs of a share waiting.
+
+    Args:
+        queued, running: its jobs of the share. *total*: those that wait for the share anywhere.
+        threshold: the ``FAST_REBRO_THRESHOLD_NQUEUE`` of the share.
+        excess: how many it has too many by the mildest of the three limits.
+    """
+
+    queue: str
+    share: str
+    queued: int
+    running: int
+    total: int
+    threshold: float
+    excess: int
+
+
+def overshoots(jobs: Iterable[Job], queues: Mapping[str, JobQueue], policy: TimeoutPolicy) -> list[Overshoot]:
+    """Return the queues and shares that all three limits of *policy* are passed at, by queue and share.
+
+    A queue with a ``numSlots`` row is left out whole, of the totals as well: many jobs wait there by intention.
+    """
+    queued: Counter[tuple[str, str]] = Counter()
+    running: Counter[tuple[str, str]] = Counter()
+    total: Counter[str] = Counter()
+    for job in jobs:
+        if not _counts(job, queues):
+            continue
+        if job.status in QUEUED:
+            queued[job.queue, job.share] += 1
+            total[job.share] += 1
+        elif job.status == "running":
+            running[job.queue, job.share] += 1
+    found = []
+    for (queue, share), waiting in sorted(queued.items()):
+        threshold = policy.fast_queued.get(share)
+        if threshold is None or _is_exempt(queue_of(queues, queue), policy):
+            continue
+        beyond = min(
+            waiting - policy.fast_ratio * running[queue, share],
+            waiting - threshold,
+            waiting - policy.fast_fraction * total[share],
+        )
+        if beyond > 0:
+            numbers = (waiting, running[queue, share], total[share], threshold, ceil(beyond))
+            found.append(Overshoot(queue, share, *numbers))
+    return found
+
+
+def fast_rebrokerage(
+    jobs: Iterable[Job], queues: Mapping[str, JobQueue], policy: TimeoutPolicy
+) -> dict[int, Overshoot]:
+    """Return the jobs to send back, by id: of each queue that overshoots, the oldest of those that wait.
+
+    PanDA takes one job less than the excess (docs/panda.md).
+    """
+    jobs = list(jobs)
+    found = {(one.queue, one.share): one for one in overshoots(jobs, queues, policy)}
+    left = {place: one.excess - (0 if policy.rules.fast_rebrokerage_all else 1) for place, one in found.items()}
+    chosen = {}
+    for job in sorted(jobs, key=lambda job: job.id):
+        place = (job.queue, job.share)
+        if left.get(place, 0) > 0 and job.status in QUEUED and _counts(job, queues):
+            left[place] -= 1
+            chosen[job.id] = found[place]
+    return chosen
+
+
+def _counts(job: Job, queues: Mapping[str, JobQueue]) -> bool:
+    queue = queue_of(queues, job.queue)
+    return not job.special and bool(job.queue) and (queue is None or not queue.has_slots)
+
+
+def _is_exempt(queue: JobQueue | None, policy: TimeoutPolicy) -> bool:
+    if queue is None or not policy.rules.pauses_stop_timeouts:
+        return False
+    return queue.status == "paused" or queue.disable_reassign

@@ -1,0 +1,133 @@
+"""Which jobs have waited too long, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairq.engine.brokerage.timeouts.fast_rebrokerage import CODE, Overshoot, fast_rebrokerage
+from fairq.engine.brokerage.timeouts.job import QUEUED, Job, JobQueue, queue_of
+from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
+from fairq.engine.brokerage.timeouts.table import FAST, ORDER, SETS, TABLE, Action, Row, Situation
+from fairq.engine.brokerage.timeouts.user_rebrokerage import Waited, user_rebrokerage
+
+REASSIGN = 51
+"""PanDA's number for a job closed because its set goes back to brokerage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeout:
+    """What becomes of one job.
+
+    Args:
+        row: the row of the table that decides, one of `ORDER`.
+        action, code: what happens, and PanDA's number for it.
+        since: the time of the job that *age* is counted from; empty where no age decides.
+        age, limit: seconds; None where no age decides.
+        exempt: why nothing happens all the same: ``paused`` or ``disableReassign``, of the job's queue; or empty.
+        numbers: what else was compared.
+    """
+
+    job: Job
+    row: str
+    action: Action
+    code: int | None
+    since: str = ""
+    age: float | None = None
+    limit: float | None = None
+    exempt: str = ""
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+
+_ROWS_OF: dict[str, tuple[str, ...]] = {
+    state: tuple(name for name in ORDER if state in (TABLE[name].states if name in TABLE else QUEUED))
+    for state in sorted({state for row in TABLE.values() for state in row.states})
+}
+
+
+def timeouts(
+    jobs: Iterable[Job], queues: Mapping[str, JobQueue], policy: TimeoutPolicy, now: float
+) -> list[Timeout]:
+    """Return what becomes of the *jobs* for which the time is over at *now*, at most one thing each, by job.
+
+    The first row of `ORDER` that applies decides. A job whose queue is exempt from it is told with the reason,
+    if no later row applies that its queue is not exempt from.
+    """
+    jobs = list(jobs)
+    fast = fast_rebrokerage(jobs, queues, policy)
+    sets = user_rebrokerage(jobs, queues, policy, now)
+    unknown = JobQueue("")
+    found = []
+    for job in sorted(jobs, key=lambda job: job.id):
+        names = _ROWS_OF.get(job.status)
+        if names is None:
+            continue
+        of = Situation(job, queue_of(queues, job.queue) or unknown, policy, now)
+        spared = None
+        for name in names:
+            one = _decide(name, of, fast, sets)
+            if one is not None and not one.exempt:
+                found.append(one)
+                break
+            spared = spared or one
+        else:
+            if spared is not None:
+                found.append(spared)
+    return found
+
+
+def _decide(name: str, of: Situation, fast: Mapping[int, Overshoot], sets: Mapping[int, Waited]) -> Timeout | None:
+    if name == FAST:
+        over = fast.get(of.job.id)
+        return None if over is None else _sent_back_fast(of.job, over)
+    if name == SETS:
+        waited = sets.get(of.job.id)
+        if waited is None:
+            return None
+        return Timeout(of.job, SETS, "rebroker", REASSIGN, *waited, exempt=_exemption(of, ""))
+    row = TABLE[name]
+    oldest = _age(row, of) if row.looks_at(of.job, of.policy.rules) else None
+    if oldest is None:
+        return None
+    since, age = oldest
+    limit = row.limit(of)
+    if age <= limit or not row.applies(of):
+        return None
+    return Timeout(of.job, name, row.action, row.code, since, age, limit, _exemption(of, row.spared))
+
+
+def _sent_back_fast(job: Job, over: Overshoot) -> Timeout:
+    numbers = {
+        "queued": over.queued,
+        "running": over.running,
+        "total": over.total,
+        "threshold": over.threshold,
+        "excess": over.excess,
+    }
+    return Timeout(job, FAST, "rebroker", CODE, numbers=numbers)
+
+
+def _age(row: Row, of: Situation) -> tuple[str, float] | None:
+    """Return which time of the job counts, and how long ago it was; None if none is known.
+
+    By the page that is when the job entered its state, or was heard of. Otherwise a transfer counts from the end of the
+    job; only where that is not known, from its start.
+    """
+    if of.policy.rules.timeouts_of_state and row.named and not row.heard and of.job.changed is not None:
+        return "changed", of.now - of.job.changed
+    times = [(name, getattr(of.job, name)) for name in row.since]
+    ages = [(name, of.now - time) for name, time in times if time is not None]
+    if not ages:
+        return None
+    return ages[0] if row.name == "transferring" else max(ages, key=lambda one: one[1])
+
+
+def _exemption(of: Situation, spared: str) -> str:
+    """Return why the job's queue is exempt from a row from which PanDA's code spares the queues *spared*."""
+    is_all = of.policy.rules.pauses_stop_timeouts
+    if of.queue.status == "paused" and (is_all or spared == "paused"):
+        return "paused"
+    if of.queue.disable_reassign and (is_all or spared == "disableReassign"):
+        return "disableReassign"
+    return ""

@@ -1,0 +1,221 @@
+"""The table of timeouts, as data: which jobs, counted from when, how long, and what then.
+
+Sources: PanDA's brokerage page, "Timeout Rules"; the periodic cleaner of PanDA (docs/panda.md, Timeouts).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.timeouts.job import (
+    ACTIVE,
+    CO_JUMBO,
+    EVENT_SERVICE,
+    EVENT_SERVICE_MERGE,
+    IN_DEFINED_TABLE,
+    NOT_REASSIGNED,
+    Job,
+    JobQueue,
+)
+from fairq.engine.brokerage.timeouts.policy import DAY, HOUR, TimeoutPolicy
+
+Action = Literal["kill", "fail", "rebroker"]
+"""End the job; fail it, which counts as an attempt; or close it and let the task make another one."""
+
+Since = Literal["created", "modified", "changed", "ended", "started"]
+"""The time of a job that an age is counted from: created, last heard of, changed state, ended, started."""
+
+
+class Situation(NamedTuple):
+    """What a row looks at: a job, its queue, the limits in force and the time."""
+
+    job: Job
+    queue: JobQueue
+    policy: TimeoutPolicy
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the table.
+
+    Args:
+        name: what results call it; the same for ever.
+        words: which jobs it is about, for people.
+        states: the states of a job that it looks at.
+        since: the times that the age is counted from; of several the longest age counts.
+        limit: the age in seconds that is still allowed.
+        applies: what else must hold.
+        action, code: what happens, and PanDA's number for it; None if it has none.
+        spared: the queues whose jobs PanDA's code leaves alone: ``paused`` ones, those with ``disableReassign``.
+        named: the states that the page names; None: the page has no such row.
+        heard: by the page, too, the age counts from when the job was last heard of, not from when it entered the state.
+        extra: the page says otherwise for its jobs, so that the row is PanDA's alone.
+    """
+
+    name: str
+    words: str
+    states: frozenset[str]
+    since: tuple[Since, ...]
+    limit: Callable[[Situation], float]
+    action: Action
+    code: int | None
+    applies: Callable[[Situation], bool] = lambda _: True
+    spared: Literal["", "paused", "disableReassign"] = ""
+    named: frozenset[str] | None = None
+    heard: bool = False
+    extra: bool = False
+
+    def looks_at(self, job: Job, rules: Rules) -> bool:
+        """Return whether the row is about jobs in this one's state."""
+        if self.extra and not rules.extra_timeouts:
+            return False
+        return job.status in (self.named if rules.timeouts_of_state and self.named else self.states)
+
+
+FAST, SETS = "fast_rebrokerage", "user_rebrokerage"
+"""The two rows that look at many jobs together; they stand in files of their own."""
+
+INACTIVE_AFTER = 2 * HOUR
+"""A queue where no job has started for so long is inactive."""
+
+_HEARD = frozenset({"running", "starting", "stagein", "stageout"})
+_KILL_EXPIRED, _KILL_WAITING = 2, 4
+_REASSIGN = 51
+_NO_HEARTBEAT, _NOT_TAKEN, _NO_OUTPUT = 100, 102, 103
+
+
+def _after(seconds: float) -> Callable[[Situation], float]:
+    return lambda _: seconds
+
+
+def _heartbeat(of: Situation) -> float:
+    return of.policy.heartbeat_of(of.queue.workflow)
+
+
+def _transferring_heartbeat(of: Situation) -> float:
+    return _heartbeat(of) if of.policy.rules.transferring_heartbeat_of_all else of.policy.heartbeat["analysis"]
+
+
+def _is_watched_transfer(of: Situation) -> bool:
+    return bool(of.job.sub_status) if of.policy.rules.transferring_heartbeat_of_all else of.job.of_user
+
+
+def _is_high_and_holding(of: Situation) -> bool:
+    lowest = 800 if of.policy.rules.holding_from_800 else 801
+    return of.job.priority >= lowest
+
+
+def _is_users_without_report(of: Situation) -> bool:
+    return of.job.of_user and not of.job.has_report and of.job.changed != of.job.modified
+
+
+def _is_managed(of: Situation) -> bool:
+    return of.policy.rules.timeouts_of_all or of.job.label == "managed"
+
+
+def _may_move(of: Situation) -> bool:
+    return of.policy.rules.timeouts_of_all or (_is_managed(of) and of.job.relocation_flag != NOT_REASSIGNED)
+
+
+def _is_urgent_at_inactive(of: Situation) -> bool:
+    last = of.queue.last_start
+    is_inactive = last is not None and of.now - last > INACTIVE_AFTER
+    if of.policy.rules.timeouts_of_all:
+        return of.job.priority >= 800 and is_inactive
+    is_inactive = is_inactive or of.queue.status in ("offline", "test")
+    return _may_move(of) and of.job.priority >= 800 and of.job.processing_type != "pmerge" and is_inactive
+
+
+def _can_be_made_anew(of: Situation) -> bool:
+    if of.policy.rules.timeouts_of_all:
+        return not _cannot_be_made_anew(of)
+    return of.job.label in ("managed", "test") and of.job.from_jedi
+
+
+def _cannot_be_made_anew(of: Situation) -> bool:
+    return not of.job.from_jedi or (of.job.label == "panda" and of.job.build)
+
+
+def _is_long_event_service(of: Situation) -> bool:
+    kind = of.job.event_service
+    return kind == EVENT_SERVICE_MERGE or (kind in EVENT_SERVICE and of.job.priority >= 900)
+
+
+def _transfer_limit(of: Situation) -> float:
+    is_high = of.job.priority >= 800 and (of.policy.rules.timeouts_of_all or not of.job.of_user)
+    own = of.queue.transfer_days_high if is_high else of.queue.transfer_days_low
+    if own is not None and own > 0 and of.policy.rules.transfer_days_of_queue:
+        return own * DAY
+    return (2 if is_high else 6) * DAY
+
+
+def _rows(*rows: Row) -> dict[str, Row]:
+    return {row.name: row for row in rows}
+
+
+def _one(*states: str) -> frozenset[str]:
+    return frozenset(states)
+
+
+TABLE: dict[str, Row] = _rows(
+    Row("heartbeat_user", "users' jobs not heard of", _HEARD, ("modified",),
+        lambda of: of.policy.heartbeat["analysis"], "fail", _NO_HEARTBEAT, lambda of: of.job.of_user, extra=True),
+    Row("heartbeat_transferring", "transferring jobs not heard of", _one("transferring"), ("modified",),
+        _transferring_heartbeat, "fail", _NO_HEARTBEAT, _is_watched_transfer, named=_one("transferring"), heard=True),
+    Row("sent", "jobs sent to a pilot that never answered", _one("sent"), ("modified",),
+        _after(HOUR / 2), "fail", _NOT_TAKEN, named=_one("sent")),
+    Row("holding_user", "users' jobs that hold without a report", _one("holding"), ("modified", "ended"),
+        _after(3 * HOUR), "fail", _NO_OUTPUT, _is_users_without_report, extra=True),
+    Row("holding_high", "urgent jobs that hold", _one("holding"), ("modified", "ended"),
+        _after(3 * HOUR), "fail", _NO_OUTPUT, _is_high_and_holding, named=_one("holding")),
+    Row("holding", "jobs that hold", _one("holding"), ("modified", "ended"),
+        lambda of: of.policy.holding, "fail", _NO_OUTPUT, named=_one("holding")),
+    Row("heartbeat", "jobs not heard of", _HEARD, ("modified",),
+        _heartbeat, "fail", _NO_HEARTBEAT, spared="paused", named=_one("running", "starting"), heard=True),
+    Row("pending", "pending jobs", _one("pending"), ("created",), _after(HOUR), "kill", _KILL_WAITING,
+        named=_one("pending")),
+    Row("waiting", "waiting jobs", _one("waiting"), ("created",), _after(HOUR), "kill", _KILL_WAITING,
+        lambda of: of.job.event_service != CO_JUMBO),
+    Row("defined_long", "jobs that no queue has yet", IN_DEFINED_TABLE, ("created",),
+        _after(7 * DAY), "kill", _KILL_EXPIRED, extra=True),
+    Row("activated_long", "activated jobs, in all", _one("activated"), ("created",),
+        _after(7 * DAY), "kill", _KILL_EXPIRED, extra=True),
+    # Here the cleaner looks for fast rebrokerage.
+    Row("inactive", "urgent jobs at inactive queues", _one("activated"), ("modified",),
+        _after(4 * HOUR), "rebroker", _REASSIGN, _is_urgent_at_inactive, "disableReassign", _one("activated")),
+    Row("inactive_starting", "urgent starting jobs at inactive queues", _one("starting"), ("changed",),
+        _after(4 * HOUR), "rebroker", _REASSIGN, _is_urgent_at_inactive, "disableReassign", _one("starting")),
+    Row("defined", "defined jobs", _one("defined"), ("modified",),
+        lambda of: of.policy.defined, "rebroker", _REASSIGN, _can_be_made_anew, named=_one("defined")),
+    Row("defined_alone", "defined jobs that no task can make anew", _one("defined"), ("created",),
+        lambda of: of.policy.defined, "kill", _KILL_EXPIRED, _cannot_be_made_anew, named=_one("defined")),
+    Row("assigned", "jobs assigned to a queue", IN_DEFINED_TABLE, ("modified",),
+        _after(12 * HOUR), "rebroker", _REASSIGN, _is_managed, named=_one("assigned")),
+    Row("activated", "activated jobs", _one("activated"), ("modified",),
+        _after(2 * DAY), "rebroker", _REASSIGN, _may_move, "disableReassign", _one("activated")),
+    Row("starting", "starting jobs", _one("starting"), ("changed",),
+        _after(2 * DAY), "rebroker", _REASSIGN, _may_move, "disableReassign", _one("starting")),
+    Row("user_long", "users' and test jobs not heard of", ACTIVE, ("modified",), _after(7 * DAY), "kill",
+        _KILL_EXPIRED, lambda of: of.job.of_user or of.job.label == "test", extra=True),
+    Row("event_service", "event-service jobs that run long", _one("running", "starting"), ("changed",),
+        _after(DAY), "kill", _KILL_EXPIRED, _is_long_event_service, extra=True),
+    # Here the cleaner looks for users' job sets to send back.
+    Row("transferring", "jobs whose output does not arrive", _one("transferring"), ("ended", "started"),
+        _transfer_limit, "fail", None, lambda of: not of.job.output_complete, named=_one("transferring")),
+    Row("throttled", "throttled jobs", _one("throttled"), ("created",), _after(7 * DAY), "kill", _KILL_EXPIRED,
+        named=_one("throttled")),
+    Row("active_long", "jobs that run very long", ACTIVE, ("created",), _after(21 * DAY), "kill", _KILL_EXPIRED,
+        named=_one("running")),
+)  # fmt: skip
+"""In the order in which PanDA's cleaner goes: the first row that a job is too old for decides."""
+
+ORDER: tuple[str, ...] = tuple(
+    name
+    for row in TABLE
+    for name in ({"inactive": (FAST, row), "transferring": (SETS, row)}.get(row, (row,)))
+)
+"""The names of all rows in order, those of rebrokerage included."""

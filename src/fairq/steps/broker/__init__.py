@@ -1,0 +1,1 @@
+"""PanDA's brokerage on the state: import and list its data, run, explain, time out."""

@@ -1,0 +1,176 @@
+"""PanDA's own settings (gdpconfig): what is set in the state, and the defaults behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from fairq.brokerdata.column import Kind
+from fairq.brokerdata.values import LARGEST_REAL, UnfitError
+from fairq.brokerdata.work import CONFIG
+from fairq.engine.brokerage.pool.config import ALSO_ALONE, KEYS, Config, ConfigKey, key_of
+from fairq.errors.broker import BrokerSettingValueError, UnknownBrokerSettingError
+from fairq.records import Actor, Change
+from fairq.state import broker_data, history
+from fairq.state.connection import State, reading, writing
+from fairq.steps.broker.importing import Checked, check_record
+
+Value = float | bool | str
+
+_TRUTH = {"true": True, "false": False}
+_EXPECTED = "a number of at least 0, or true or false"
+_LISTED = "'fairq broker config' lists all"
+
+
+def load_config(state: State) -> Config:
+    """Return the settings of the state."""
+    return Config({f"{component}.{key}": _read(value) for component, key, value in broker_data.load(state, CONFIG)})
+
+
+def look(path: Path, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return every setting, or those named, with value and default.
+
+    Raises UnknownBrokerSettingError.
+    """
+    with reading(path) as state:
+        stored = {f"{component}.{key}": _read(value) for component, key, value in broker_data.load(state, CONFIG)}
+    if names:
+        found = list(dict.fromkeys(_known(name) for name in names))
+    else:
+        found = sorted({*KEYS, *stored}, key=lambda name: (_place(name), name))
+    return [_shown(name, stored) for name in found]
+
+
+def put(path: Path, name: str, text: str, actor: Actor, *, dry_run: bool = False) -> tuple[str, Value]:
+    """Set a setting and return its full name and value; raises UnknownBrokerSettingError, BrokerSettingValueError."""
+    name = _known(name)
+    ending = _ending(name)
+    if ending:
+        raise UnknownBrokerSettingError(name=name, hint=f"it goes on with {ending}")
+    value = _read(text.strip())
+    if not _is_fit(value):
+        raise BrokerSettingValueError(name=name, value=text, expected=_EXPECTED, default=_default(name))
+    _change(path, actor, {name: text.strip()}, dry_run)
+    return name, value
+
+
+def unset(path: Path, names: Sequence[str], actor: Actor, *, dry_run: bool = False) -> list[str]:
+    """Forget what settings are set to and return the names; raises UnknownBrokerSettingError."""
+    found = [_known(name) for name in names]
+    _change(path, actor, dict.fromkeys(found), dry_run)
+    return found
+
+
+def check_setting(kind: Kind, record: dict[str, Any]) -> Checked:
+    """Return a line of gdpconfig as a row; one that no brokerage reads is kept too, and remarked upon.
+
+    Raises UnfitError for a value that is no number where the brokerage wants one.
+    """
+    rest = {"app", "vo", "type", "descr", "description"}
+    row, given, remarks = check_record(kind, {k: v for k, v in record.items() if k.lower() not in rest})
+    component, key, value = row
+    name = f"{component}.{key}"
+    if key_of(name) is None:
+        return row, given, [*remarks, "is a setting that the brokerage does not read"]
+    if _ending(name):
+        remarks = [*remarks, f"is read only with what it goes on with: {_ending(name)}"]
+    if not _is_fit(_read(value)):
+        raise UnfitError(f"{name} must be {_EXPECTED}, not {value!r}")
+    return row, given, remarks
+
+
+def _change(path: Path, actor: Actor, values: dict[str, str | None], dry_run: bool) -> None:
+    with _open(path, dry_run) as state:
+        former = {(component, key): value for component, key, value in broker_data.load(state, CONFIG)}
+        changes = []
+        for name, text in values.items():
+            component, _, key = name.partition(".")
+            before = former.pop((component, key), None)
+            if text is not None:
+                former[component, key] = text
+            changes.append(Change(f"broker config {name}", before, text))
+        if not dry_run:
+            broker_data.clear(state, CONFIG)
+            broker_data.store(state, CONFIG, ((*place, text) for place, text in former.items()))
+            history.record(state, actor, changes)
+
+
+def _open(path: Path, read_only: bool) -> AbstractContextManager[State]:
+    return reading(path) if read_only else writing(path)
+
+
+def _known(name: str) -> str:
+    """Return the full name: the component may be left out where one setting alone is called so."""
+    if key_of(name) is not None:
+        return name
+    plain = name.partition(".")[2] or name
+    full = [base for base, key in KEYS.items() if _is_called(base.partition(".")[2], key, plain)]
+    if len(full) == 1 and "." not in name:
+        ending = plain[len(full[0].partition(".")[2]) :]
+        return full[0] + ending
+    close = get_close_matches(name.lower(), [base.lower() for base in KEYS], 1, 0.5)
+    meant = full[0] if full else next((base for base in KEYS if close and base.lower() == close[0]), "")
+    hint = " or ".join(full) if len(full) > 1 else meant
+    raise UnknownBrokerSettingError(name=name, hint=f"did you mean {hint}?" if hint else _LISTED)
+
+
+def _ending(name: str) -> str:
+    """Return how the name of a family must go on to be read; empty if it is read as it stands."""
+    key = KEYS.get(name)
+    if key is None or not key.family or name in ALSO_ALONE:
+        return ""
+    return " or ".join(f"_<{one}>" for one in key.family.replace(" and ", ">_<").split(", "))
+
+
+def _is_called(base: str, key: ConfigKey, plain: str) -> bool:
+    return plain == base or bool(key.family and plain.startswith(f"{base}_"))
+
+
+def _place(name: str) -> int:
+    bases = list(KEYS)
+    base = next((place for place, one in enumerate(bases) if name == one), None)
+    if base is None:
+        base = next((place for place, one in enumerate(bases) if name.startswith(f"{one}_")), len(bases))
+    return base
+
+
+def _shown(name: str, stored: dict[str, Value]) -> dict[str, Any]:
+    key = key_of(name)
+    default = key.default if key else None
+    is_set = name in stored
+    value = stored[name] if is_set else default
+    holds = value if not (is_set and key and key.zero_is_default and not value) else default
+    return {
+        "Name": name,
+        "Value": holds,
+        "Set": stored.get(name),
+        "Default": default,
+        "Unit": key.unit if key else "",
+        "Family": key.family if key else "",
+        "Help": key.help if key else "not read by the brokerage",
+    }
+
+
+def _default(name: str) -> str:
+    key = key_of(name)
+    return "unset" if key is None or key.default is None else str(key.default).lower()
+
+
+def _is_fit(value: Value) -> bool:
+    return not isinstance(value, str) and value >= 0
+
+
+def _read(text: str) -> Value:
+    """Return a stored text as a number or truth value, or as it is."""
+    if text.lower() in _TRUTH:
+        return _TRUTH[text.lower()]
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    if not abs(number) <= LARGEST_REAL or "_" in text:
+        return text
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number

@@ -1,0 +1,39 @@
+"""The filters and weights that are in force, in the order in which tasks go through them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairq.engine.brokerage.flow.plan import Plan
+from fairq.steps.broker.flows import flows
+from fairq.steps.broker.plugins import load_plugins, origin
+
+Record = dict[str, Any]
+
+
+def look() -> list[Record]:
+    """Return a record for each filter and weight of each activity; raises BrokerPluginError."""
+    return [record for activity, flow in flows(load_plugins()).items() for record in _of(activity, flow.plan)]
+
+
+def _of(activity: str, plan: Plan) -> list[Record]:
+    def record(kind: str, one: Any, stage: str, reasons: list[Record]) -> Record:
+        return {
+            "Activity": activity,
+            "Kind": kind,
+            "Place": one.place,
+            "Stage": stage,
+            "Name": one.name,
+            "Reasons": [reason["Reason"] for reason in reasons],
+            "Origin": origin(one),
+            "Meanings": reasons,
+        }
+
+    def told(one: Any) -> list[Record]:
+        return [
+            {"Reason": reason.tag, "Meaning": reason.meaning, "Temporary": not reason.hard} for reason in one.reasons
+        ]
+
+    before = [record("filter", one, one.stage, told(one)) for one in plan.before]
+    weights = [record("weight", one, "", []) for one in plan.weights]
+    return [*before, *weights, *(record("filter", one, one.stage, told(one)) for one in plan.after)]

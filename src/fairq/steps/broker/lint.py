@@ -1,0 +1,35 @@
+"""Look for what does not mean what it seems in what is known of the queues; nothing here writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fairq.brokerdata.places import QUEUES
+from fairq.engine.brokerage.lint.finding import Finding
+from fairq.engine.brokerage.lint.pool import lint
+from fairq.errors.broker import NoSuchRecordError
+from fairq.state import broker_data
+from fairq.state.connection import reading
+from fairq.steps.broker.world import load_world
+
+
+def find_oddities(path: Path, names: Sequence[str], now: int) -> tuple[list[Finding], int]:
+    """Return what is odd about the queues (all, or those named), by queue, and how many queues were looked at.
+
+    Raises NoSuchRecordError for a queue that is not there.
+    """
+    with reading(path) as state:
+        world = load_world(state, now, [])
+        published = {name: _fields(cric) for name, cric in broker_data.load(state, QUEUES, ["name", "cric"])}
+    for name in names:
+        if name not in world.queues:
+            raise NoSuchRecordError(kind=QUEUES.name, column="name", key=name)
+    chosen = set(names)
+    found = [one for one in lint(world, published) if not chosen or one.queue in chosen]
+    return found, len(chosen) or len(world.queues)
+
+
+def _fields(cric: Any) -> dict[str, Any]:
+    return {str(name).lower(): value for name, value in cric.items()} if isinstance(cric, dict) else {}

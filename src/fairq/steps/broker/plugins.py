@@ -1,0 +1,185 @@
+"""Find the filters and weights: fairq's own and those that are installed, through the same entry points.
+
+A distribution names an object of the shape of `Filter` or `Weight`, or a sequence of them, under
+``fairq.broker.filters`` or ``fairq.broker.weights``. What it does is watched: an error of its own, or an answer that is
+none, ends the run with its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.brokerage.flow.plugin import (
+    SWITCHED_OFF,
+    Codes,
+    Details,
+    Filter,
+    PlainFilter,
+    PlainWeight,
+    Reason,
+    Rows,
+    Weight,
+)
+from fairq.engine.brokerage.flow.request import Question
+from fairq.errors.broker import BrokerPluginError
+
+FILTERS = "fairq.broker.filters"
+WEIGHTS = "fairq.broker.weights"
+
+BUILT_IN = (
+    EntryPoint("production", "fairq.engine.brokerage.production.flow:FILTERS", FILTERS),
+    EntryPoint("analysis", "fairq.engine.brokerage.analysis.flow:FILTERS", FILTERS),
+    EntryPoint("production", "fairq.engine.brokerage.production.flow:WEIGHTS", WEIGHTS),
+    EntryPoint("analysis", "fairq.engine.brokerage.analysis.flow:WEIGHTS", WEIGHTS),
+)
+"""fairq's own: what its installation registers, and what stands for it where fairq runs without being installed."""
+
+
+class Plugins(NamedTuple):
+    """All filters and weights; *names* are the entry points that are not fairq's own."""
+
+    filters: tuple[Filter, ...]
+    weights: tuple[Weight, ...]
+    names: tuple[str, ...]
+
+
+def load_plugins() -> Plugins:
+    """Return what is installed; raises BrokerPluginError for what cannot be used."""
+    filters: list[Filter] = []
+    weights: list[Weight] = []
+    foreign = []
+    for point in _points():
+        own = point in BUILT_IN
+        for one in _objects(point):
+            if point.group == FILTERS:
+                filters.append(_filter(point, one) if own else _Watched(point, _filter(point, one)))
+            else:
+                weights.append(_weight(point, one) if own else _WatchedWeight(point, _weight(point, one)))
+        if not own:
+            foreign.append(point.name)
+    _once(filters)
+    _once(weights)
+    return Plugins(tuple(filters), tuple(weights), tuple(sorted(set(foreign))))
+
+
+def origin(one: Filter | Weight) -> str:
+    """Return the entry point that a filter or weight came from; ``fairq`` for its own."""
+    return one.point.name if isinstance(one, (_Watched, _WatchedWeight)) else "fairq"
+
+
+def _points() -> list[EntryPoint]:
+    installed = [*entry_points(group=FILTERS), *entry_points(group=WEIGHTS)]
+    own = {(point.group, point.value) for point in BUILT_IN}
+    foreign = {(point.group, point.name, point.value): point for point in installed
+               if (point.group, point.value) not in own}  # fmt: skip
+    return [*BUILT_IN, *(foreign[key] for key in sorted(foreign))]
+
+
+def _objects(point: EntryPoint) -> Sequence[Any]:
+    try:
+        found = point.load()
+    except Exception as error:  # whatever another's module does when it is imported
+        raise BrokerPluginError(name=point.name, value=point.value, reason=_words(error)) from error
+    return list(found) if isinstance(found, (list, tuple)) else [found]
+
+
+def _filter(point: EntryPoint, one: Any) -> Filter:
+    if isinstance(one, type) or not isinstance(one, Filter):
+        raise _unusable(point, f"{one!r} is no filter: see fairq.engine.brokerage.flow.plugin")
+    if not all(isinstance(reason, Reason) and reason.tag for reason in one.reasons):
+        raise _unusable(point, f"the filter {one.name} has a reason that is not of the class Reason, or without a tag")
+    if one.phase not in ("before", "after"):
+        raise _unusable(point, f"the filter {one.name} has the phase {one.phase!r}, not 'before' or 'after'")
+    return one
+
+
+def _weight(point: EntryPoint, one: Any) -> Weight:
+    if isinstance(one, type) or not isinstance(one, Weight):
+        raise _unusable(point, f"{one!r} is no weight: see fairq.engine.brokerage.flow.plugin")
+    return one
+
+
+def _once(found: Iterable[Filter | Weight]) -> None:
+    seen: set[tuple[str, str]] = set()
+    for one in found:
+        for activity in one.activities:
+            if (one.name, activity) in seen:
+                raise BrokerPluginError(name=one.name, value=type(one).__name__, reason="another one has the same name")
+            seen.add((one.name, activity))
+
+
+def _unusable(point: EntryPoint, reason: str) -> BrokerPluginError:
+    return BrokerPluginError(name=point.name, value=point.value, reason=reason)
+
+
+def _words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+class _Watched(PlainFilter):
+    """A filter of others."""
+
+    def __init__(self, point: EntryPoint, one: Filter) -> None:
+        self.point, self._one = point, one
+        self.name, self.stage, self.place = one.name, one.stage, one.place
+        self.phase, self.activities, self.reasons = one.phase, one.activities, one.reasons
+
+    def applies(self, question: Question) -> bool:
+        try:
+            return bool(self._one.applies(question))
+        except Exception as error:
+            raise _unusable(self.point, _words(error)) from error
+
+    def judge(self, question: Question, rows: Rows) -> Codes | None:
+        try:
+            answer = self._one.judge(question, rows)
+        except Exception as error:
+            raise _unusable(self.point, _words(error)) from error
+        if answer is None or answer is SWITCHED_OFF:
+            return answer
+        codes = np.asarray(answer)
+        if codes.shape != rows.shape or codes.dtype.kind not in "bui" or codes.min(initial=0) < 0:
+            raise _unusable(self.point, f"the filter {self.name} gave no code for each of the {len(rows)} queues")
+        if codes.max(initial=0) > len(self.reasons):
+            raise _unusable(self.point, f"the filter {self.name} gave a reason that it does not have")
+        return codes.astype(np.uint8)
+
+    def details(self, question: Question, row: int, reason: Reason) -> Details:
+        try:
+            return dict(self._one.details(question, row, reason))
+        except Exception as error:
+            raise _unusable(self.point, _words(error)) from error
+
+
+class _WatchedWeight(PlainWeight):
+    """A weight of others."""
+
+    def __init__(self, point: EntryPoint, one: Weight) -> None:
+        self.point, self._one = point, one
+        self.name, self.place, self.activities = one.name, one.place, one.activities
+
+    def applies(self, question: Question) -> bool:
+        try:
+            return bool(self._one.applies(question))
+        except Exception as error:
+            raise _unusable(self.point, _words(error)) from error
+
+    def factor(self, question: Question, rows: Rows) -> NDArray[np.float64]:
+        try:
+            factors = np.asarray(self._one.factor(question, rows), dtype=np.float64)
+        except Exception as error:
+            raise _unusable(self.point, _words(error)) from error
+        if factors.shape != rows.shape or not np.isfinite(factors).all() or factors.min(initial=0) < 0:
+            raise _unusable(self.point, f"the weight {self.name} gave something else than finite factors, 0 or more")
+        return factors
+
+    def details(self, question: Question, row: int) -> Details:
+        try:
+            return dict(self._one.details(question, row))
+        except Exception as error:
+            raise _unusable(self.point, _words(error)) from error

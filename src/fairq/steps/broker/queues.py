@@ -1,0 +1,91 @@
+"""Take queues as CRIC publishes them, whole, with the storage that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from fairq.brokerdata.column import Kind
+from fairq.brokerdata.places import QUEUES, RELATIONS
+from fairq.brokerdata.values import UnfitError, shown, value_of
+from fairq.dumps.table import NAME
+from fairq.engine.brokerage.pool.cric import Complaint, read_queue
+from fairq.engine.brokerage.storage.cric import relations_of
+from fairq.state import broker_data
+from fairq.state.connection import State
+from fairq.steps.broker.importing import Checked, Found, check_record
+
+_CRIC = "cric"
+_NAMES = ("nickname", "panda_queue", "panda_resource", "name", NAME)
+"""Where the name of a queue may stand, the first that is there counts."""
+
+_NOT_CRICS = frozenset({"name", "site", _CRIC})
+"""Columns that CRIC has under other names, or not at all."""
+
+
+def check_queue(kind: Kind, record: dict[str, Any]) -> Checked:
+    """Return a queue as a row: CRIC's fields as `read_queue` understands them, and CRIC's object whole.
+
+    A record with a column *cric* is one that fairq listed itself, and is taken as it stands.
+
+    Raises UnfitError for a queue without a name, or with a value that cannot be stored.
+    """
+    if any(name.lower() == _CRIC for name in record):
+        return check_record(kind, record)
+    fields = {key.lower(): value for key, value in record.items() if key != NAME}
+    if all(value is None or isinstance(value, str) for value in fields.values()):
+        fields = dict(_of_texts(fields))
+    name = next((record[key] for key in _NAMES if record.get(key) not in (None, "")), None)
+    if not isinstance(name, str):
+        raise UnfitError("name must be given" if name is None else f"name must be text, not {shown(name)}")
+    queue, complaints = read_queue(name.strip(), fields, site=_text(fields.get("site")))
+    row = []
+    for column in kind.columns:
+        value = record if column.name == _CRIC else getattr(queue, column.name)
+        try:
+            row.append(value_of(column, value))
+        except UnfitError as error:
+            raise UnfitError(f"{column.name} {error}") from None
+    return tuple(row), frozenset(kind.positions), [_remark(one) for one in complaints]
+
+
+def store_relations(state: State, found: Found) -> None:
+    """Give every queue that names its storage these relations in the place of those it had."""
+    relations: dict[str, list[broker_data.Row]] = {}
+    name_at, cric_at = QUEUES.positions["name"], QUEUES.positions[_CRIC]
+    for rows in found.rows.values():
+        for row in rows:
+            told = relations_of(row[cric_at] or {})
+            if told:
+                relations[row[name_at]] = [
+                    (row[name_at], one.rse, one.scope, sorted(one.roles), one.default_read, one.default_write,
+                     one.order_read, one.order_write)
+                    for one in told
+                ]  # fmt: skip
+    broker_data.remove(state, RELATIONS, "queue", relations)
+    broker_data.store(state, RELATIONS, (row for rows in relations.values() for row in rows))
+
+
+def _of_texts(fields: dict[str, Any]) -> Iterable[tuple[str, Any]]:
+    """Read the cells of a CSV file as the values that CRIC's JSON has."""
+    for name, value in fields.items():
+        column = QUEUES.spellings.get(name)
+        if column is None or value is None or column.type not in ("boolean", "list"):
+            yield name, value
+            continue
+        try:
+            yield name, value_of(column, value)
+        except UnfitError:
+            yield name, value
+
+
+def _remark(complaint: Complaint) -> str:
+    field, value, taken = complaint
+    if value == taken:
+        return f"{field} is {shown(value)}, which PanDA does not know"
+    absent = taken is None or taken in ("", (), {})
+    return f"{field} is {shown(value)}; taken as {'not given' if absent else shown(taken)}"
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,304 @@
+"""One brokerage run on the state: decide about the tasks that wait, and store what was decided."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairq.brokerdata.work import TASKS
+from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS
+from fairq.engine.brokerage.flow.outcome import Outcome
+from fairq.engine.brokerage.flow.pending import is_exhausted
+from fairq.engine.brokerage.flow.pipeline import TEMPORARY_STAGE, UNDECIDED, StageCount
+from fairq.engine.brokerage.flow.plan import Plan
+from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.flow.run import columns_of
+from fairq.engine.brokerage.jobs.tasks import Activity
+from fairq.engine.brokerage.pool.columns import Columns
+from fairq.errors.broker import UnknownTaskError
+from fairq.records import Actor, Change
+from fairq.state import broker_cycles, broker_data, history
+from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
+from fairq.state.connection import State, reading, writing
+from fairq.state.cycle_lock import BROKERAGE, cycle_lock
+from fairq.steps.broker.flows import Flow, flows
+from fairq.steps.broker.plugins import load_plugins
+from fairq.steps.broker.tasks import Brokered, load_brokered
+from fairq.steps.broker.verdict import described, keep, pack, pack_names
+from fairq.steps.broker.world import load_types, load_world
+
+READY, PENDING, ASSIGNED, WAITING = "ready", "pending", "assigned", "waiting"
+FAILED, EXHAUSTED = "failed", "exhausted"
+
+
+Watch = Callable[[int], AbstractContextManager[Callable[[int], None]]]
+"""Begins to show the progress of so many tasks, and is told how many more are done."""
+
+
+@contextmanager
+def _unwatched(total: int) -> Iterator[Callable[[int], None]]:
+    yield lambda steps: None
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What became of one task: *document* for people and programs, *data* for the state."""
+
+    task: int
+    status: str
+    retry: float | None
+    frozen: float | None
+    document: dict[str, Any]
+    data: bytes
+
+
+@dataclass
+class Run:
+    """A brokerage run.
+
+    Args:
+        number: of the run.
+        time: when, in seconds since 1970.
+        rules: the rules that held.
+        decided: the tasks in order of number.
+        stages: the stage table of all tasks together, by activity; *orders* the stages in order.
+        plugins: entry points of filters and weights that are not fairq's own.
+    """
+
+    number: int
+    time: int
+    rules: Rules
+    decided: list[Decided] = field(default_factory=list)
+    stages: dict[str, StageTable] = field(default_factory=dict)
+    orders: dict[str, list[str]] = field(default_factory=dict)
+    plugins: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many tasks are now in which state."""
+        return dict(sorted(Counter(one.status for one in self.decided).items()))
+
+    def stage_tables(self) -> dict[str, list[dict[str, Any]]]:
+        """Return the stage tables by activity."""
+        return {activity: table.records(self.orders[activity]) for activity, table in self.stages.items()}
+
+
+class StageTable:
+    """How many queues there were before and after each stage, over all tasks; each pass of analysis for itself."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[int, str], list[int]] = {}
+
+    def add(self, stages: Iterable[StageCount]) -> None:
+        """Count the stages of a task."""
+        turn = 0
+        for stage, *counts in stages:
+            turn += stage == SECOND_PASS
+            row = self._rows.setdefault((turn, stage), [0] * (1 + len(counts)))
+            for place, number in enumerate((1, *counts)):
+                row[place] += number
+
+    def records(self, order: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the table in the *order* of the stages of the flow."""
+        places = {stage: place for place, stage in enumerate(order)}
+        return [
+            stage_record(StageCount(stage, *row[1:])) | {"Tasks": row[0]}
+            for (_, stage), row in sorted(
+                self._rows.items(), key=lambda one: (one[0][0], places.get(one[0][1], len(places)))
+            )
+        ]
+
+
+def stage_record(count: StageCount) -> dict[str, Any]:
+    """Return a line of a stage table."""
+    # Pseudo queues tell of a cut that takes no unified queue as a whole.
+    cut = 100 * (1 - count.rows_after / count.rows_before) if count.rows_before else 0.0
+    return {
+        "Stage": count.stage,
+        "Before": count.units_before,
+        "After": count.units_after,
+        "Cut": cut,
+        "PseudoBefore": count.rows_before,
+        "PseudoAfter": count.rows_after,
+        "Marked": count.marked,
+    }
+
+
+def run(
+    path: Path,
+    rules: Rules,
+    actor: Actor,
+    numbers: Sequence[int] = (),
+    *,
+    every: bool = False,
+    dry_run: bool = False,
+    kept: int = 10,
+    watch: Watch = _unwatched,
+) -> Run:
+    """Broker tasks at the actor's time: those with these *numbers*, or *every* one, or those whose turn it is.
+
+    It is the turn of tasks that are ready or waiting, and of pending ones whose time to be tried again has come.
+    Everything is stored in one transaction, or nothing with *dry_run*. The verdicts of the last *kept* runs are kept,
+    and of older ones the last on each task. *watch* shows the progress.
+
+    Raises:
+        CycleUnderWayError: another run works on this state.
+        UnknownTaskError: there is no task of a number.
+        BrokerPluginError: a plugin cannot be used.
+    """
+    plugins, chosen = load_plugins(), (actor.time, numbers, every)
+    by_activity = flows(plugins)
+    if dry_run:
+        with reading(path) as state:
+            return _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch)[0]
+    with cycle_lock(path, BROKERAGE), writing(path) as state:
+        done, columns = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch)
+        if done.decided and columns is not None:
+            _store(state, done, columns, by_activity, actor)
+            broker_cycles.prune(state, done.number - kept + 1)
+        return done
+
+
+def due(state: State, now: float, numbers: Sequence[int], every: bool) -> list[int]:
+    """Return the numbers of the tasks to be brokered; raises UnknownTaskError."""
+    rows = broker_data.load(state, TASKS, ["jediTaskID", "status", "retryTime"])
+    if numbers:
+        known = {task for task, _, _ in rows}
+        for number in numbers:
+            if number not in known:
+                raise UnknownTaskError(task=number)
+        return sorted(set(numbers))
+    return [task for task, status, retry in rows if every or is_due(status, retry, now)]
+
+
+def is_due(status: str, retry: float | None, now: float) -> bool:
+    """Return whether it is the turn of a task."""
+    return status in (READY, WAITING) or (status == PENDING and (retry is None or retry <= now))
+
+
+def _decide(
+    state: State,
+    rules: Rules,
+    by_activity: dict[Activity, Flow],
+    plugins: tuple[str, ...],
+    now: int,
+    chosen: Sequence[int],
+    watch: Watch,
+) -> tuple[Run, Columns | None]:
+    orders: dict[str, list[str]] = {activity: stage_order(flow.plan) for activity, flow in by_activity.items()}
+    done = Run(broker_cycles.next_number(state), now, rules, orders=orders, plugins=plugins)
+    if not chosen:
+        return done, None
+    tasks = load_brokered(state, load_types(state), chosen)
+    datasets = (dataset.name for one in tasks for dataset in one.chunk.datasets)
+    world = load_world(state, now, datasets)
+    columns = columns_of(world)
+    with watch(len(tasks)) as advance:
+        for one in tasks:
+            outcome = by_activity[one.task.activity].broker(one.task, one.chunk, columns, rules)
+            done.stages.setdefault(one.task.activity, StageTable()).add(outcome.stages)
+            done.decided.append(_decided(one, outcome, columns))
+            advance(1)
+    return done, columns
+
+
+def _decided(one: Brokered, outcome: Outcome, columns: Columns) -> Decided:
+    task, now = one.task, columns.world.now
+    status, frozen = _status(one, outcome, columns)
+    retry = now + (outcome.retry_after or 0) if status == PENDING else None
+    best = outcome.candidates[0].weight if outcome.candidates else None
+    document = {
+        "Task": task.task_id,
+        "Status": status,
+        "Activity": task.activity,
+        "Queues": [candidate.queue for candidate in outcome.candidates],
+        "Weight": best,
+        "Reason": "" if status == ASSIGNED else reason_of(outcome),
+        "RetryTime": retry,
+        "Candidates": [described(candidate) for candidate in outcome.candidates],
+    }
+    return Decided(task.task_id, status, retry, frozen, document, pack(keep(outcome)))
+
+
+def _status(one: Brokered, outcome: Outcome, columns: Columns) -> tuple[str, float | None]:
+    """Return the new state of a task, and since when its cycles have been failing."""
+    if outcome.status == "assigned":
+        return ASSIGNED, None
+    if outcome.status == "waiting":
+        return WAITING, None  # throttled: that does not age the task
+    now = columns.world.now
+    frozen = now if one.task.frozen_time is None else one.task.frozen_time
+    if outcome.status == "fatal":
+        return FAILED, frozen
+    return EXHAUSTED if is_exhausted(one.task, now, columns.world.config) else PENDING, frozen
+
+
+def reason_of(outcome: Outcome) -> str:
+    """Return why a task has no queue: the stage that took the last one, and the most frequent reasons."""
+    if outcome.stopped_by:
+        return outcome.stopped_by
+    counts: Counter[str] = Counter()
+    for number, count in enumerate(np.bincount(outcome.decided - UNDECIDED)[1:].tolist()):
+        if count:
+            counts[outcome.plan.reasons[number].reason.tag] += count
+    return nothing_left(counts, outcome.stages)
+
+
+def nothing_left(counts: Mapping[str, int], stages: Sequence[StageCount]) -> str:
+    """Return why there is no queue, from how many queues each reason refused and the stage table."""
+    if not counts:
+        return "there are no queues"
+    found = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    most = ", ".join(f"{tag} {number}" for tag, number in found[:3])
+    return f"none left after the {stages[-1].stage}: {most}" if stages else most
+
+
+def reasons_of(plan: Plan) -> list[list[Any]]:
+    """Return the numbered reasons of a flow as a run's document has them."""
+    reasons = [(entry.stage, entry.reason) for entry in plan.reasons]
+    return [[stage, reason.tag, reason.meaning, not reason.is_temporary] for stage, reason in reasons]
+
+
+def stage_order(plan: Plan) -> list[str]:
+    """Return the stages of a flow in order."""
+    before, after = ([one.stage for one in filters] for filters in (plan.before, plan.after))
+    return list(dict.fromkeys([FIRST_PASS, SECOND_PASS, *before, TEMPORARY_STAGE, *after]))
+
+
+def _store(state: State, done: Run, columns: Columns, by_activity: dict[Activity, Flow], actor: Actor) -> None:
+    document = {
+        "counts": done.counts,
+        "plugins": list(done.plugins),
+        "queues": pack_names(columns.names),
+        "reasons": {activity: reasons_of(flow.plan) for activity, flow in by_activity.items()},
+        "stages": done.stage_tables(),
+    }
+    broker_cycles.add(state, BrokerCycle(done.number, done.time, done.rules.name, document))
+    broker_cycles.add_verdicts(
+        state, (TaskVerdict(one.task, done.number, one.status, one.data) for one in done.decided)
+    )
+    broker_data.change(
+        state,
+        TASKS,
+        ["status", "retryTime", "frozenTime", "assigned", "cycle", "reason"],
+        (
+            (
+                one.status,
+                None if one.retry is None else int(one.retry),
+                None if one.frozen is None else int(one.frozen),
+                one.document["Queues"],
+                done.number,
+                one.document["Reason"],
+                one.task,
+            )
+            for one in done.decided
+        ),
+    )
+    summary = {**done.counts, "rules": done.rules.name}
+    history.record(state, actor, [Change(f"broker cycle {done.number}", None, summary)])

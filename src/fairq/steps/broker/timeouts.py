@@ -1,0 +1,202 @@
+"""Find the jobs whose time is over; close them, fail them or send them back to brokerage."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairq.brokerdata.figures import OUTCOMES
+from fairq.brokerdata.jobs import JOBS
+from fairq.brokerdata.values import value_of
+from fairq.brokerdata.work import TASKS
+from fairq.engine.brokerage.timeouts.overdue import Timeout, timeouts
+from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
+from fairq.engine.brokerage.timeouts.table import FAST, ORDER, SETS, TABLE
+from fairq.records import Actor, Change
+from fairq.state import broker_data, history
+from fairq.state.connection import State, reading, writing
+from fairq.steps.broker.config import load_config
+from fairq.steps.broker.jobs import load_job_queues, load_jobs
+from fairq.steps.broker.rules import rules_in_force
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+Record = dict[str, Any]
+
+BECOMES = {"kill": "closed", "fail": "failed", "rebroker": "closed"}
+"""The state of a job after each action."""
+
+_SUB_STATUS = {"kill": "timeout", "fail": "timeout", "rebroker": "toreassign"}
+
+_WORDS = {FAST: "jobs beyond the queue's part of the share", SETS: "users' job sets that wait"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What was found, and done about it.
+
+    Args:
+        time, rules: when, and by which rules.
+        applied: whether it was done.
+        found: a record per job whose time is over, in order of the table and then of the jobs.
+        exempt: the same of jobs that are left alone because of their queue.
+        tasks: the tasks that go back to brokerage.
+    """
+
+    time: int
+    rules: str
+    applied: bool
+    found: Sequence[Record]
+    exempt: Sequence[Record]
+    tasks: Sequence[int]
+
+    @property
+    def rows(self) -> list[Record]:
+        """How many jobs each row of the table is about."""
+        counted = Counter(record["Row"] for record in self.found)
+        return [
+            {"Row": row, "What": words_of(row), "Jobs": counted[row], "Action": self._action(row)}
+            for row in ORDER
+            if row in counted
+        ]
+
+    def _action(self, row: str) -> str:
+        return next(str(record["Action"]) for record in self.found if record["Row"] == row)
+
+
+def words_of(row: str) -> str:
+    """Return what jobs a row of the table is about."""
+    return TABLE[row].words if row in TABLE else _WORDS[row]
+
+
+def clean(
+    path: Path,
+    settings: Settings,
+    actor: Actor,
+    *,
+    rules: str | None = None,
+    constraint: str | None = None,
+    apply: bool = False,
+) -> Cleaned:
+    """Find the jobs whose time is over at the actor's time; with *apply*, do what the table says.
+
+    All of it is one transaction, with an entry in the history for each job. *constraint*: only the jobs whose record
+    satisfies it. A task whose jobs are closed becomes ready to be brokered again, and the jobs count as closed there.
+
+    Raises ExpressionError.
+    """
+    in_force = rules_in_force(settings, rules)
+    with _open(path, not apply) as state:
+        policy = TimeoutPolicy.of(load_config(state).given, in_force)
+        decided = timeouts(load_jobs(state), load_job_queues(state, actor.time), policy, actor.time)
+        records = [(one, _record(one)) for one in sorted(decided, key=lambda one: ORDER.index(one.row))]
+        if constraint is not None:
+            records = _matching(records, constraint)
+        found = [(one, record) for one, record in records if not one.exempt]
+        tasks = _tasks_to_broker(state, [one for one, _ in found])
+        if apply and found:
+            _apply(state, [one for one, _ in found], tasks, actor)
+    exempt = [record for one, record in records if one.exempt]
+    return Cleaned(actor.time, in_force.name, apply, [record for _, record in found], exempt, tasks)
+
+
+def _open(path: Path, read_only: bool) -> AbstractContextManager[State]:
+    return reading(path) if read_only else writing(path)
+
+
+def _record(one: Timeout) -> Record:
+    job = one.job
+    return {
+        "PandaID": job.id,
+        "jobStatus": job.status,
+        "computingSite": job.queue,
+        "gshare": job.share,
+        "prodSourceLabel": job.label,
+        "currentPriority": job.priority,
+        "jediTaskID": job.task,
+        "prodUserName": job.user,
+        "Row": one.row,
+        "What": words_of(one.row),
+        "Since": one.since,
+        "Age": one.age,
+        "Limit": one.limit,
+        "Action": one.action,
+        "Code": one.code,
+        "Becomes": job.status if one.exempt else BECOMES[one.action],
+        "Exempt": one.exempt,
+        "Numbers": dict(one.numbers),
+    }
+
+
+def _matching(records: list[tuple[Timeout, Record]], constraint: str) -> list[tuple[Timeout, Record]]:
+    from fairq.engine.classad import parse
+    from fairq.steps.evaluation.budget import evaluated, listing_budget
+
+    values = evaluated(parse(constraint), (record for _, record in records), listing_budget())
+    return [
+        found
+        for found, value in zip(records, values, strict=True)
+        if isinstance(value, (bool, int, float)) and value
+    ]
+
+
+def _tasks_to_broker(state: State, found: list[Timeout]) -> list[int]:
+    """Return the assigned tasks that must make jobs anew."""
+    wanted = {one.job.task for one in found if one.action == "rebroker" and one.job.task is not None}
+    if not wanted:
+        return []
+    rows = broker_data.load(state, TASKS, ["jediTaskID", "status"])
+    return [task for task, status in rows if task in wanted and status == "assigned"]
+
+
+def _apply(state: State, found: list[Timeout], tasks: list[int], actor: Actor) -> None:
+    columns = ["jobStatus", "jobSubStatus", "stateChangeTime", "modificationTime", "endTime", "endCode", "endReason"]
+    broker_data.change(
+        state,
+        JOBS,
+        columns,
+        (
+            (BECOMES[one.action], _SUB_STATUS[one.action], actor.time, actor.time, actor.time, one.code, one.row,
+             one.job.id)
+            for one in found
+        ),
+    )  # fmt: skip
+    broker_data.change(state, TASKS, ["status", "retryTime", "reason"], (("ready", None, "", task) for task in tasks))
+    _count_closed(state, found)
+    changes = [Change(f"broker job {one.job.id}", {"jobStatus": one.job.status}, _change(one)) for one in found]
+    history.record(state, actor, [*changes, *(Change(f"broker task {task}", "assigned", "ready") for task in tasks)])
+
+
+def _change(one: Timeout) -> Record:
+    change: Record = {"jobStatus": BECOMES[one.action], "row": one.row, "code": one.code}
+    if one.age is not None:
+        change |= {"age": round(one.age), "limit": one.limit}
+    return change | dict(one.numbers)
+
+
+def _count_closed(state: State, found: list[Timeout]) -> None:
+    """Count the jobs that were closed among the outcomes of their tasks: brokerage looks elsewhere then."""
+    closed = Counter(
+        (one.job.task, one.job.queue)
+        for one in found
+        if one.action == "rebroker" and one.job.task is not None and one.job.queue
+    )
+    if not closed:
+        return
+    at = OUTCOMES.positions
+    known = {(row[at["task"]], row[at["queue"]]): row for row in broker_data.load(state, OUTCOMES)}
+    rows = []
+    for place, number in closed.items():
+        row = list(known.get(place) or (value_of(column, _key(place, column.name)) for column in OUTCOMES.columns))
+        row[at["closed"]] += number
+        rows.append(tuple(row))
+    broker_data.store(state, OUTCOMES, rows)
+
+
+def _key(place: tuple[int | None, str], column: str) -> Any:
+    return {"task": place[0], "queue": place[1]}.get(column)

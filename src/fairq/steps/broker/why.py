@@ -1,0 +1,265 @@
+"""Explain what the brokerage says about one task: stage by stage, queue by queue, and what would have to change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairq.brokerdata.work import TASKS
+from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
+from fairq.engine.brokerage.flow.pipeline import UNDECIDED
+from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF
+from fairq.engine.brokerage.flow.remedies import remedy, said
+from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.flow.run import columns_of
+from fairq.engine.brokerage.pool.columns import Columns
+from fairq.errors.broker import NoVerdictError, UnknownQueueError, UnknownTaskError
+from fairq.state import broker_cycles, broker_data
+from fairq.state.connection import State, reading
+from fairq.steps.broker.flows import Flow, flows
+from fairq.steps.broker.plugins import load_plugins
+from fairq.steps.broker.run import nothing_left, reason_of, stage_record
+from fairq.steps.broker.tasks import Brokered, load_brokered
+from fairq.steps.broker.verdict import Kept, described, unpack, unpack_names
+from fairq.steps.broker.world import load_types, load_world
+
+Record = dict[str, Any]
+
+_SHOWN = 5
+"""Queues that a sentence names."""
+
+
+@dataclass
+class Why:
+    """The explanation.
+
+    Args:
+        task: its number.
+        time: when it was decided; *cycle* the run of that time, None: now.
+        rules: the rules that held.
+        activity: production or analysis.
+        status: what the decision is: assigned, failed (no queue is left), waiting or fatal.
+        reason: why it is not assigned.
+        stored: what the task's record says: state, time of the next try, queues.
+        stages: the stage table.
+        reasons: how many queues each reason decided about.
+        candidates: the queues that the task goes to, best first.
+        change: where no queue was looked at, what would have to change for the task to get further.
+        changes: single checks without which the task would find queues, and how many.
+        queues: the verdict on every queue.
+        obstacles: of the queues asked for, every check that they do not pass, not only the first.
+    """
+
+    task: int
+    time: int
+    cycle: int | None
+    rules: str
+    activity: str
+    status: str
+    reason: str
+    stored: Record
+    change: str = ""
+    stages: list[Record] = field(default_factory=list)
+    reasons: list[Record] = field(default_factory=list)
+    candidates: list[Record] = field(default_factory=list)
+    changes: list[Record] = field(default_factory=list)
+    queues: list[Record] = field(default_factory=list)
+    obstacles: list[Record] = field(default_factory=list)
+
+
+def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None) -> Why:
+    """Broker the task as if now, storing nothing, and explain the outcome; of one *queue* alone if given.
+
+    Raises UnknownTaskError, UnknownQueueError, BrokerPluginError.
+    """
+    by_activity = flows(load_plugins())
+    with reading(path) as state:
+        stored = _stored(state, task)
+        (brokered,) = load_brokered(state, load_types(state), [task])
+        world = load_world(state, now, (dataset.name for dataset in brokered.chunk.datasets))
+    columns, flow = columns_of(world), by_activity[brokered.task.activity]
+    outcome = flow.broker(brokered.task, brokered.chunk, columns, rules)
+    rows = _rows(columns, queue)
+    found = Why(
+        task=task,
+        time=now,
+        cycle=None,
+        rules=rules.name,
+        activity=brokered.task.activity,
+        status=outcome.status,
+        reason="" if outcome.status == "assigned" else _reason_now(outcome),
+        stored=stored,
+        stages=[stage_record(count) for count in outcome.stages],
+        candidates=[described(candidate) for candidate in outcome.candidates],
+        queues=[_queue(outcome, row) for row in rows],
+    )
+    if outcome.stopped_by and found.queues:
+        found.change = found.queues[0]["Change"]
+    found.reasons = _reasons(found.queues if queue is None else [_queue(outcome, row) for row in range(len(columns))])
+    if queue is not None:
+        found.obstacles = [] if outcome.stopped_by else [one for row in rows for one in _obstacles(outcome, row)]
+    elif outcome.status != "assigned" and not outcome.stopped_by:
+        found.changes = list(_changes(flow, brokered, columns, rules, outcome))
+    return found
+
+
+def why_then(path: Path, task: int, cycle: int | None, queue: str | None = None) -> Why:
+    """Return what a past run (None: the last one that brokered it) decided about the task, as it was kept.
+
+    Raises UnknownTaskError, UnknownQueueError, NoVerdictError.
+    """
+    with reading(path) as state:
+        stored = _stored(state, task)
+        verdict = broker_cycles.load_verdict(state, task, cycle)
+        run = None if verdict is None else broker_cycles.load(state, verdict.cycle)
+    if verdict is None or run is None:
+        raise NoVerdictError(task=task, of="" if cycle is None else f" of cycle {cycle}")
+    kept, names = unpack(verdict.data), unpack_names(run.document["queues"])
+    reasons = run.document["reasons"][kept.activity]
+    queues = []
+    for name, number, weight in zip(names, kept.decided.tolist(), kept.weights.tolist(), strict=True):
+        stage, tag, meaning, hard = reasons[number] if number != UNDECIDED else ("", "", "", True)
+        told = Verdict(name, name.partition("/")[0], stage, tag, meaning, hard, {}, None, {}, {})
+        queues.append(_record(told, None if np.isnan(weight) else weight, ""))
+    chosen = queues if queue is None else [queues[row] for row in _named(names, queue)]
+    return Why(
+        task=task,
+        time=run.time,
+        cycle=run.number,
+        rules=run.rules,
+        activity=kept.activity,
+        status=verdict.status,
+        reason="" if kept.candidates else _reason_then(kept, [one["Reason"] for one in queues if one["Reason"]]),
+        stored=stored,
+        stages=[stage_record(count) for count in kept.stages],
+        reasons=_reasons(queues),
+        candidates=[{"queue": name, "weight": weight} for name, weight in kept.candidates],
+        queues=chosen,
+    )
+
+
+def _reason_now(outcome: Outcome) -> str:
+    details = f" ({compared(outcome.stop_details)})" if outcome.stopped_by and outcome.stop_details else ""
+    return reason_of(outcome) + details
+
+
+def _reason_then(kept: Kept, tags: list[str]) -> str:
+    return kept.stopped_by or nothing_left(Counter(tags), kept.stages)
+
+
+def _stored(state: State, task: int) -> Record:
+    found = broker_data.select(state, TASKS, "jediTaskID", [task])
+    if not found:
+        raise UnknownTaskError(task=task)
+    record = dict(zip(TASKS.positions, found[0], strict=True))
+    return {name: record[name] for name in ("status", "retryTime", "frozenTime", "assigned", "cycle", "reason")}
+
+
+def _rows(columns: Columns, queue: str | None) -> list[int]:
+    return list(range(len(columns))) if queue is None else _named(columns.names, queue)
+
+
+def _named(names: Iterable[str], queue: str) -> list[int]:
+    """Return the places of a queue, all its pseudo queues if it is a unified one."""
+    names = list(names)
+    found = [row for row, name in enumerate(names) if queue in (name, name.partition("/")[0])]
+    if not found:
+        close = get_close_matches(queue, {*names, *(name.partition("/")[0] for name in names)}, 1)
+        hint = f"did you mean {close[0]}?" if close else "'fairq broker queues' lists them"
+        raise UnknownQueueError(queue=queue, hint=hint)
+    return found
+
+
+def _queue(outcome: Outcome, row: int) -> Record:
+    verdict = outcome.verdict(row)
+    number = int(outcome.decided[row])
+    change = ""
+    if number != UNDECIDED:
+        change = remedy(outcome.plan.reasons[number].reason, verdict.details)
+    return _record(verdict, verdict.weight, change)
+
+
+def _record(verdict: Verdict, weight: float | None, change: str) -> Record:
+    return {
+        "Queue": verdict.queue,
+        "Unit": verdict.unit,
+        "Verdict": "candidate" if not verdict.reason else "skipped",
+        "Stage": verdict.stage,
+        "Reason": verdict.reason,
+        "Meaning": verdict.meaning,
+        "Temporary": not verdict.hard,
+        "Weight": weight,
+        "Compared": verdict.details,
+        "Terms": verdict.terms,
+        "Numbers": verdict.numbers,
+        "Change": change,
+    }
+
+
+def _reasons(queues: list[Record]) -> list[Record]:
+    """Count the reasons over the queues, the most frequent first."""
+    counted = Counter((one["Stage"], one["Reason"], one["Meaning"]) for one in queues if one["Reason"])
+    units: dict[tuple[str, str, str], set[str]] = {}
+    for one in queues:
+        units.setdefault((one["Stage"], one["Reason"], one["Meaning"]), set()).add(one["Unit"])
+    return [
+        {"Reason": key[1], "Stage": key[0], "Queues": len(units[key]), "Pseudo": number, "Meaning": key[2]}
+        for key, number in sorted(counted.items(), key=lambda one: (-one[1], one[0]))
+    ]
+
+
+def _changes(
+    flow: Flow, one: Brokered, columns: Columns, rules: Rules, outcome: Outcome
+) -> Iterable[Record]:
+    """Try the task without each single check that refused a queue, and tell which of them alone is in the way."""
+    numbers = np.unique(outcome.decided[outcome.decided != UNDECIDED]).tolist()
+    tried: set[str] = set()
+    for number in numbers:
+        entry = outcome.plan.reasons[number]
+        if entry.filter is None or entry.filter.name in tried:
+            continue
+        tried.add(entry.filter.name)
+        freed = flow.without(entry.filter.name).broker(one.task, one.chunk, columns, rules)
+        if not freed.candidates:
+            continue
+        best = freed.candidates[0].queue
+        row = columns.rows[best]
+        reason = outcome.plan.reasons[int(outcome.decided[row])].reason if outcome.decided[row] >= 0 else entry.reason
+        change = remedy(reason, outcome.verdict(row).details)
+        queues = [candidate.queue for candidate in freed.candidates]
+        yield {"Check": entry.stage, "Reason": reason.tag, "Queues": queues, "Best": best, "Change": change}
+
+
+def _obstacles(outcome: Outcome, row: int) -> Iterable[Record]:
+    """Ask every check before the weight about all queues, and tell those that refuse this one."""
+    question = outcome.question
+    every = np.arange(len(question.columns), dtype=np.intp)
+    for one in outcome.plan.before:
+        codes = one.judge(question, every) if one.applies(question) else None
+        if codes is not None and codes is not SWITCHED_OFF and codes[row]:
+            reason = one.reasons[int(codes[row]) - 1]
+            details = one.details(question, row, reason)
+            yield {
+                "Queue": question.columns.names[row],
+                "Stage": one.stage,
+                "Reason": reason.tag,
+                "Compared": details,
+                "Change": remedy(reason, details),
+            }
+
+
+def compared(details: Record) -> str:
+    """Return the numbers that were compared in one line."""
+    return ", ".join(f"{name} {said(value)}" for name, value in details.items())
+
+
+def some(queues: list[str]) -> str:
+    """Return the first of some names."""
+    rest = len(queues) - _SHOWN
+    return ", ".join(queues[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

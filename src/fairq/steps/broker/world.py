@@ -1,0 +1,220 @@
+"""Load what a brokerage run reads of the pool, as the engine's snapshot."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from fairq.brokerdata.column import Kind
+from fairq.brokerdata.figures import (
+    METRICS,
+    OUTCOMES,
+    PILOTS,
+    SHARES,
+    SLOTS,
+    STATISTICS,
+    TRANSFERRING,
+    USERS,
+    USERSTATISTICS,
+    WORKERS,
+)
+from fairq.brokerdata.machines import CPULEVELS, GPUS, SOFTWARE
+from fairq.brokerdata.places import LINKS, QUEUES, RELATIONS, SITES, STORAGES, TYPES
+from fairq.brokerdata.work import REPLICAS, TASKS
+from fairq.engine.brokerage.pool.model import (
+    ATLAS_RESOURCE_TYPES,
+    LinkMetric,
+    Pilots,
+    Queue,
+    Relation,
+    ResourceType,
+    Slots,
+    Storage,
+)
+from fairq.engine.brokerage.pool.world import Failures, Quota, UserJobs, UserTotals, World
+from fairq.state import broker_data
+from fairq.state.connection import State
+from fairq.steps.broker.config import load_config
+
+Nested = dict[str, Any]
+
+_FEW = 500
+"""Up to so many datasets, replicas are looked up one by one."""
+
+
+def load_world(state: State, now: float, datasets: Iterable[str] | None = None) -> World:
+    """Return the pool at *now*, with the replicas of *datasets* (None: of all)."""
+    metrics = _by_name(state, METRICS)
+    users = _by_name(state, USERS)
+    outcomes = broker_data.load(state, OUTCOMES)
+    statistics = broker_data.load(state, STATISTICS)
+    return World(
+        now=now,
+        queues=load_queues(state),
+        resource_types=load_types(state),
+        storages=load_storages(state),
+        relations=load_relations(state),
+        links=tuple(LinkMetric(*row) for row in broker_data.load(state, LINKS)),
+        job_stats=_counts(statistics),
+        job_stats_by_type=_counts_by_type(statistics),
+        transferring_by_nucleus=_nested(broker_data.load(state, TRANSFERRING)),
+        core_stats={
+            queue: {"running": one["running_cores"], "starting": one["starting_cores"]}
+            for queue, one in metrics.items()
+        },
+        disk_io=_present(metrics, "diskio"),
+        pilots={row[0]: Pilots(*row[1:]) for row in broker_data.load(state, PILOTS)},
+        workers=_nested(broker_data.load(state, WORKERS)),
+        slots=tuple(
+            Slots(queue, share or None, kind or None, number, expires)
+            for queue, share, kind, number, expires in broker_data.load(state, SLOTS)
+        ),
+        to_running_rates=_present(metrics, "to_running_rate"),
+        user_stats=_user_stats(broker_data.load(state, USERSTATISTICS)),
+        software=_software(state),
+        gpus=_gpus(state),
+        cpu_levels=_nested(broker_data.load(state, CPULEVELS)),
+        replicas=_replicas(state, datasets),
+        locked=frozenset(queue for queue, one in metrics.items() if one["locked"]),
+        site_classes=_present(metrics, "site_class"),
+        share_usage=dict(broker_data.load(state, SHARES)),
+        user_totals={
+            name: UserTotals(one["nQueuedJobs"], one["nQueuedCores"], one["nRunJobs"], one["nRunCores"])
+            for name, one in users.items()
+        },
+        quotas={
+            name: Quota(one["quota_ok"], one["quota_near"], frozenset(one["endpoints_over"]))
+            for name, one in users.items()
+        },
+        remaining_slots=_present(users, "rem_slots_A"),
+        task_classes=_task_classes(state),
+        failures=_of_tasks((task, queue, Failures(*numbers)) for task, queue, *numbers, _, _ in outcomes),
+        own_resource_types=_of_tasks(
+            (task, queue, frozenset(types)) for task, queue, _, _, _, types, _ in outcomes if types
+        ),
+        used_queues=_used(outcomes),
+        config=load_config(state),
+    )
+
+
+def load_queues(state: State) -> dict[str, Queue]:
+    """Return the queues; a role that a queue does not tell is that of its site."""
+    roles: dict[str, str] = dict(broker_data.load(state, SITES))
+    columns = [column.name for column in QUEUES.columns if column.name != "cric"]
+    found = {}
+    for row in broker_data.load(state, QUEUES, columns):
+        fields = dict(zip(columns, row, strict=True))
+        fields["role"] = fields["role"] or roles.get(fields["site"], "")
+        fields["releases"] = tuple(fields["releases"])
+        found[fields["name"]] = Queue(**fields)
+    return found
+
+
+def load_types(state: State) -> tuple[ResourceType, ...]:
+    """Return the resource types of the pool, or those of ATLAS if it has none of its own."""
+    own = tuple(ResourceType(*row) for row in broker_data.load(state, TYPES))
+    # Narrow ones first, as a task's own type is the first that fits.
+    narrow = sorted(own, key=lambda one: (one.mincore, one.maxcore is None, one.minrampercore or 0, one.name))
+    return tuple(narrow) or ATLAS_RESOURCE_TYPES
+
+
+def load_storages(state: State) -> dict[str, Storage]:
+    """Return the storage endpoints by name."""
+    return {row[0]: Storage(*row) for row in broker_data.load(state, STORAGES)}
+
+
+def load_relations(state: State) -> dict[str, tuple[Relation, ...]]:
+    """Return the storage that each queue uses."""
+    found: dict[str, list[Relation]] = defaultdict(list)
+    for queue, rse, scope, roles, default_read, default_write, order_read, order_write in broker_data.load(
+        state, RELATIONS
+    ):
+        found[queue].append(
+            Relation(rse, frozenset(roles), default_read, default_write, scope, order_read, order_write)
+        )
+    return {queue: tuple(relations) for queue, relations in found.items()}
+
+
+def _by_name(state: State, kind: Kind) -> dict[str, dict[str, Any]]:
+    return {row[0]: dict(zip(kind.positions, row, strict=True)) for row in broker_data.load(state, kind)}
+
+
+def _present(records: dict[str, dict[str, Any]], column: str) -> dict[str, Any]:
+    return {name: record[column] for name, record in records.items() if record[column] is not None}
+
+
+def _nested(rows: Iterable[broker_data.Row]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = defaultdict(dict)
+    for first, second, value in rows:
+        found[first][second] = value
+    return dict(found)
+
+
+def _counts(statistics: list[broker_data.Row]) -> Nested:
+    found: Nested = {}
+    for queue, share, _, state, number in statistics:
+        states = found.setdefault(queue, {}).setdefault(share, {})
+        states[state] = states.get(state, 0) + number
+    return found
+
+
+def _counts_by_type(statistics: list[broker_data.Row]) -> Nested:
+    found: Nested = {}
+    for queue, share, kind, state, number in statistics:
+        if kind:
+            found.setdefault(queue, {}).setdefault(share, {}).setdefault(kind, {})[state] = number
+    return found
+
+
+def _user_stats(rows: Iterable[broker_data.Row]) -> Nested:
+    found: Nested = {}
+    for queue, share, user, queued, running in rows:
+        found.setdefault(queue, {}).setdefault(share, {})[user] = UserJobs(queued, running)
+    return found
+
+
+def _software(state: State) -> dict[str, dict[str, Any]]:
+    names = list(SOFTWARE.positions)[1:]
+    return {row[0]: dict(zip(names, row[1:], strict=True)) for row in broker_data.load(state, SOFTWARE)}
+
+
+def _gpus(state: State) -> dict[str, tuple[dict[str, Any], ...]]:
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    names = list(GPUS.positions)[1:]
+    for queue, *values in broker_data.load(state, GPUS):
+        told = zip(names, values, strict=True)
+        found[queue].append({name: value for name, value in told if value not in (None, "")})
+    return {queue: tuple(cards) for queue, cards in found.items()}
+
+
+def _replicas(state: State, datasets: Iterable[str] | None) -> dict[str, dict[str, frozenset[str] | None]]:
+    wanted = None if datasets is None else list(dict.fromkeys(datasets))
+    if wanted is not None and len(wanted) <= _FEW:
+        rows = broker_data.select(state, REPLICAS, "dataset", wanted)
+    else:
+        rows = broker_data.load(state, REPLICAS)
+    found: dict[str, dict[str, frozenset[str] | None]] = defaultdict(dict)
+    for dataset, rse, files in rows:
+        found[dataset][rse] = None if files is None else frozenset(files)
+    return dict(found)
+
+
+def _task_classes(state: State) -> dict[int, int]:
+    rows = broker_data.load(state, TASKS, ["jediTaskID", "taskClass"])
+    return {task: value for task, value in rows if value is not None}
+
+
+def _of_tasks(rows: Iterable[tuple[int, str, Any]]) -> dict[int, dict[str, Any]]:
+    found: dict[int, dict[str, Any]] = defaultdict(dict)
+    for task, queue, value in rows:
+        found[task][queue] = value
+    return dict(found)
+
+
+def _used(outcomes: list[broker_data.Row]) -> dict[int, frozenset[str]]:
+    found: dict[int, set[str]] = defaultdict(set)
+    for task, queue, *_, used in outcomes:
+        if used:
+            found[task].add(queue)
+    return {task: frozenset(queues) for task, queues in found.items()}

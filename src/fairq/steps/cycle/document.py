@@ -1,0 +1,139 @@
+"""A cycle as decided, and its form as plain data: what is stored and what `negotiate --json` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fairq.engine.accounting.leases import ExpiredLease
+from fairq.engine.classad.budget import Overrun
+from fairq.engine.explain.record import ExplainedRejection
+from fairq.engine.negotiation.decision import CycleDecision, Match, Rejection
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.records import Claim, MatchRecord
+from fairq.steps.pool.dynamic_slots import CarvedSlot
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """A cycle as decided, with what a reader needs to name things.
+
+    Args:
+        number: of the cycle, counted from 1; a dry run shows the number that the cycle would have.
+        decision: what was decided.
+        document: the same as plain data, without the matches; with every rejection's lost slots as *explanation*
+            if that was asked for.
+        policy: the rules in force.
+        slot_names: names of the slots by the index that matches use.
+        victims: which of fairq's own jobs had the slots of preempting matches, by slot index.
+        expired: leases that ended before the cycle.
+        carved: the dynamic slots made for matches, by the matches' keys.
+    """
+
+    number: int
+    decision: CycleDecision
+    document: dict[str, Any]
+    policy: NegotiationPolicy
+    slot_names: Sequence[str]
+    victims: dict[int, Claim]
+    expired: Sequence[ExpiredLease]
+    carved: dict[Hashable, CarvedSlot]
+
+
+def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
+    """The cycle without its matches, as it is stored and printed as JSON (see the manual of negotiate)."""
+    return {
+        "cycle": number,
+        "time": decision.time,
+        "rules": decision.rules,
+        "pie": decision.pie,
+        "slots": decision.slots,
+        "candidates": decision.candidates,
+        "min_slot_weight": decision.min_slot_weight,
+        "spins": decision.spins,
+        "submitters": [asdict(of) for of in decision.submitters],
+        "rounds": decision.rounds,
+        "groups": [turn._asdict() for turn in decision.groups],
+        "quotas": [asdict(of) for of in decision.quotas],
+        "time_budgets_used_up": list(decision.time_budgets_used_up),
+        "limits": [asdict(of) for of in decision.limits],
+        "overruns": [overrun_document(of) for of in decision.overruns],
+        "rejections": [_rejection(of) for of in decision.rejections],
+    }
+
+
+def explanation_document(explained: Iterable[ExplainedRejection]) -> list[dict[str, Any]]:
+    """Every rejection with the slots lost to each test, as `negotiate --explain --json` prints it."""
+    return [{**_rejection(of.rejection), "lost": dict(of.lost)} for of in explained]
+
+
+def _rejection(of: Rejection) -> dict[str, Any]:
+    return {
+        "job": _job(*of.request),
+        "submitter": of.submitter,
+        "reason": of.words,
+        "group": of.group,
+        "quota_group": of.quota_group,
+    }
+
+
+def overrun_document(of: Overrun) -> dict[str, Any]:
+    """An expression that took longer than its budget, and so counted as ERROR for so many slots (*errors*)."""
+    return {
+        "job": None if of.payer.job is None else _job(*of.payer.job),
+        "submitter": of.payer.submitter,
+        "name": of.culprit.name,
+        "expression": of.culprit.text,
+        "of_slots": of.culprit.of_slot,
+        "limit": of.limit,
+        "seconds": of.seconds,
+        "errors": of.errors,
+    }
+
+
+def match_document(cycle: Cycle, match: Match) -> dict[str, Any]:
+    """One match as `negotiate --json` prints it.
+
+    ``job`` is the job that runs, or under the rules of today's negotiator the first job of its request;
+    ``assigned`` is always the job that runs.
+    """
+    assigned = _job(match.cluster, match.proc)
+    preempted: dict[str, Any] | None = None
+    if match.preempted is not None:
+        evicted = [cycle.victims.get(row) for row in match.victims]
+        preempted = _evicted(evicted[0], match.preempted)
+        if len(evicted) > 1:
+            preempted["others"] = [_evicted(claim, None) for claim in evicted[1:]]
+    return {
+        "job": _job(*match.request) if cycle.policy.report_job == "request" else assigned,
+        "assigned": assigned,
+        "submitter": match.submitter,
+        "slot": cycle.slot_names[match.slot],
+        "group": match.group,
+        "reason": match.reason,
+        "preempted": preempted,
+        "dynamic_slot": None if match.piece is None else cycle.carved[match.key].name,
+    }
+
+
+def stored_match_document(match: MatchRecord) -> dict[str, Any]:
+    """The same of a match that was stored."""
+    return {
+        "assigned": _job(match.cluster, match.proc),
+        "submitter": match.submitter,
+        "slot": match.slot,
+        "reason": match.reason,
+        "preempted": None if match.preempted is None else {"submitter": match.preempted, "job": None},
+    }
+
+
+def _evicted(claim: Claim | None, submitter: str | None) -> dict[str, Any]:
+    """A job that has to leave; one of an imported pool has no number."""
+    if claim is None:
+        return {"submitter": submitter, "job": None}
+    return {"submitter": claim.submitter, "job": _job(claim.cluster or 0, claim.proc or 0)}
+
+
+def _job(cluster: int, proc: int) -> str:
+    return f"{cluster}.{proc}"

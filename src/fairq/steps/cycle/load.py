@@ -1,0 +1,125 @@
+"""Loads what a cycle looks at: the slots as they stand, the queues, the accounts."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from fairq.engine.accounting.accountant import Accountant, charges_of
+from fairq.engine.accounting.leases import ExpiredLease, expire_leases
+from fairq.engine.classad import AdColumns
+from fairq.engine.negotiation.piece import Carved
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
+from fairq.records import Ad, Claim, JobRange
+from fairq.state import claims, dynamic_slots, job_ads, jobs, meta, slots, submitters
+from fairq.state.connection import State
+from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.evaluation.budget import evaluation_budget
+from fairq.steps.pool.claimed_ads import with_claim
+from fairq.steps.pool.dynamic_slots import carved_rows, lay_out
+from fairq.steps.pool.imported_parts import imported_parts
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+ROUND_ROBIN = "round_robin_times"
+"""Where the state keeps when each group was last dealt a remainder; only without slot weights it matters."""
+
+GROUP_NAMES = "group_names"
+"""Where the state keeps which groups there were in the last cycle: with others, use is counted anew."""
+
+
+def load_round_robin_times(state: State) -> dict[str, int]:
+    """Return when each group was last dealt a remainder, as the last cycle stored it."""
+    stored = meta.get(state, ROUND_ROBIN)
+    times: dict[str, int] = json.loads(stored) if stored else {}
+    return times
+
+
+def load_group_names(state: State) -> tuple[str, ...]:
+    """Return the names of the groups that the last cycle charged use to."""
+    return tuple((meta.get(state, GROUP_NAMES) or "").split())
+
+
+def with_known_groups(policy: NegotiationPolicy, state: State, settings: Settings) -> NegotiationPolicy:
+    """Return *policy* for the next cycle on *state*: which groups the slots' ads may tell of.
+
+    Today's negotiator knows those of whom a cycle before, since it started, has settled the quotas.
+    """
+    if settings["negotiator.remote_group_at_once"]:
+        return policy
+    return replace(policy, known_groups=frozenset(name.lower() for name in load_group_names(state)))
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedPool:
+    """What a cycle loads from the state; *imported_parts* are dynamic slots that fairq has no record of, by place."""
+
+    slots: PoolSlots
+    ids: list[int]
+    ads: Sequence[Ad]
+    jobs: Jobs
+    claims: dict[int, Claim]
+    accountant: Accountant
+    expired: list[ExpiredLease]
+    imported_parts: dict[int, Carved]
+
+
+def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
+    """Load all that a cycle at *now* looks at; leases that are over have ended."""
+    held = {claim.slot_id: claim for claim in claims.load_all(state)}
+    dynamic = dynamic_slots.load_all(state)
+    families = {number for one in dynamic for number in (one.slot_id, one.parent_id)}
+    # A claim of somebody else's job is in the slot's ad already.
+    own = {number for number, claim in held.items() if claim.cluster is not None}
+    stored = slots.load_table(state, own | families)
+    keys, apart = stored.ids, stored.apart
+    if dynamic:
+        lay_out(keys, apart, dynamic)
+    for row, ad in apart.items():
+        claim = held.get(keys[row])
+        if claim is not None:
+            apart[row] = with_claim(ad, claim, now)
+    stored.ads.put(list(apart), list(apart.values()))
+    draining = frozenset(row for row, drained in enumerate(stored.draining) if drained)
+    records = submitters.load_all(state)
+    expired = expire_leases(records, now)
+    last_update = int(meta.get(state, "last_update", "0") or 0)
+    charges = charges_of(held.values())
+    accountant = Accountant(records, accounting_policy(settings), last_update, charges)
+    if load_group_names(state) != accountant.policy.group_names:
+        accountant.recount()
+    carved, parts = carved_rows(dynamic, keys), {}
+    if settings["negotiator.allow_pslot_preemption"]:
+        parts = imported_parts(stored.names, stored.ads, carved)
+    columns = AdColumns(stored.ads, now, evaluation_budget(settings))
+    pool = PoolSlots(stored.names, keys, columns, draining, {**carved, **parts})
+    return LoadedPool(pool, keys, stored.ads, _load_jobs(state, held.values()), held, accountant, expired, parts)
+
+
+def _load_jobs(state: State, held: Iterable[Claim]) -> Jobs:
+    idle: dict[tuple[str, str], list[JobRange]] = defaultdict(list)
+    for queued in jobs.idle(state):
+        idle[queued.submitter, queued.schedd].append(queued)
+    running = jobs.running_counts(state)
+    weight: dict[tuple[str, str], float] = defaultdict(float)
+    for claim in held:
+        if claim.cluster is not None:
+            weight[claim.submitter, claim.schedd or ""] += claim.slot_weight
+    queues = [
+        SubmitterQueue(
+            name,
+            schedd,
+            running.get((name, schedd), 0),
+            idle.get((name, schedd), ()),
+            weight.get((name, schedd), 0.0),
+        )
+        for name, schedd in sorted(idle.keys() | running.keys())
+    ]
+    ads = job_ads.ads(state, (queued.ad_id for ranges in idle.values() for queued in ranges))
+    return Jobs(queues, ads)

@@ -1,0 +1,72 @@
+"""One negotiation cycle on the state: load the pool, decide, store the matches and what they cost."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.engine.explain.record import CycleRecorder
+from fairq.engine.negotiation.cycle import negotiate as decide
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.records import Actor
+from fairq.state import cycles
+from fairq.state.connection import State, reading, writing
+from fairq.state.cycle_lock import cycle_lock
+from fairq.steps.cycle.document import Cycle, decision_document, explanation_document
+from fairq.steps.cycle.load import LoadedPool, load_pool, load_round_robin_times, with_known_groups
+from fairq.steps.cycle.negotiation_policy import negotiation_policy
+from fairq.steps.cycle.store import store_cycle
+from fairq.steps.pool.dynamic_slots import carved_slots
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+def negotiate(
+    path: Path, settings: Settings, actor: Actor, *, dry_run: bool = False, explain: bool = False
+) -> Cycle:
+    """Hold one negotiation cycle at the actor's time.
+
+    Everything is stored in one transaction, or nothing with *dry_run*. With *explain* the slots that every
+    rejected request lost are counted, which takes time of its own. What was decided in the last
+    decisions_kept cycles is kept; matches are kept for ever.
+
+    Raises:
+        CycleUnderWayError: another cycle works on this state.
+    """
+    policy = negotiation_policy(settings)
+    if dry_run:
+        with reading(path) as state:
+            policy = with_known_groups(policy, state, settings)
+            return _decide(load_pool(state, settings, actor.time), state, policy, actor.time, explain)
+    with cycle_lock(path), writing(path) as state:
+        pool = load_pool(state, settings, actor.time)
+        known = set(pool.accountant.records)
+        policy = with_known_groups(policy, state, settings)
+        cycle = _decide(pool, state, policy, actor.time, explain)
+        store_cycle(state, cycle, pool, known, actor)
+        cycles.forget_decisions(state, keep=settings["negotiator.decisions_kept"])
+        return cycle
+
+
+def _decide(
+    pool: LoadedPool, state: State, policy: NegotiationPolicy, now: int, explain: bool
+) -> Cycle:
+    number = cycles.next_number(state)
+    recorder = CycleRecorder(pool.slots, policy) if explain else None
+    times = load_round_robin_times(state)
+    decision = decide(
+        pool.slots, pool.jobs, pool.accountant, policy, now, times, recorder, clock=time.monotonic
+    )
+    victims = {
+        row: claim
+        for match in decision.matches
+        for row in match.victims
+        if (claim := pool.claims.get(pool.ids[row])) is not None and claim.cluster is not None
+    }
+    carved = carved_slots(decision.matches, pool.ids, pool.slots.names, pool.ads)
+    document = decision_document(number, decision)
+    if recorder is not None:
+        document["explanation"] = explanation_document(recorder.explained)
+    return Cycle(number, decision, document, policy, pool.slots.names, victims, pool.expired, carved)

@@ -1,0 +1,118 @@
+"""The negotiation settings as the engine wants them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fairq.engine.classad import Expression
+from fairq.engine.negotiation.budgets import TimeBudgets
+from fairq.engine.negotiation.policy import NegotiationPolicy, TieBreak
+from fairq.engine.negotiation.requests import SkipBy
+from fairq.engine.negotiation.significant import SignificantAttributes
+from fairq.steps.cycle.quota_policy import parsed, parsed_if_set, quota_policy
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+def negotiation_policy(settings: Settings) -> NegotiationPolicy:
+    """Return the negotiation policy that *settings* describe.
+
+    Raises:
+        SettingValueError: an expression does not parse.
+    """
+
+    def expression(key: str) -> Expression:
+        return parsed(settings, f"negotiator.{key}")
+
+    return NegotiationPolicy(
+        rules=settings["negotiator.rules"],
+        consider_preemption=settings["negotiator.negotiator_consider_preemption"],
+        consider_early_preemption=settings["negotiator.negotiator_consider_early_preemption"],
+        use_slot_weights=settings["negotiator.negotiator_use_slot_weights"],
+        slot_weight=expression("slot_weight"),
+        force_slot_weight=settings["negotiator.force_negotiator_slot_weight"],
+        ignore_user_priorities=settings["negotiator.negotiator_ignore_user_priorities"],
+        ignore_job_ranks=settings["negotiator.negotiator_ignore_job_ranks"],
+        static_ranks=settings["negotiator.negotiator_ignore_job_ranks"] and settings["negotiator.static_ranks"],
+        pre_job_rank=expression("negotiator_pre_job_rank"),
+        post_job_rank=expression("negotiator_post_job_rank"),
+        preemption_rank=expression("preemption_rank"),
+        preemption_requirements=parsed_if_set(settings, "negotiator.preemption_requirements"),
+        preempt_prio_delta=settings["negotiator.preempt_prio_delta"],
+        match_claimed_idle=settings["negotiator.match_claimed_idle"],
+        settled_preemption=settings["negotiator.settled_preemption"],
+        tie_break=_tie_break(settings),
+        floor_counts_usage=settings["negotiator.floor_counts_usage"],
+        report_job=settings["negotiator.report_job"],
+        quotas=quota_policy(settings),
+        jobs_per_turn=_jobs_per_turn(settings),
+        partitionable_slots=settings["negotiator.partitionable_slots"],
+        allow_pslot_preemption=settings["negotiator.allow_pslot_preemption"],
+        match_working_cm_slots=settings["negotiator.match_working_cm_slots"],
+        depth_first=settings["negotiator.negotiator_depth_first"],
+        limits=settings.limits,
+        slot_constraint=parsed_if_set(settings, "negotiator.negotiator_slot_constraint"),
+        count_slots_outside=settings["negotiator.count_slots_outside"],
+        submitter_constraint=parsed_if_set(settings, "negotiator.negotiator_submitter_constraint"),
+        job_constraint=parsed_if_set(settings, "negotiator.negotiator_job_constraint"),
+        shutdown_threshold=expression("negotiator_trim_shutdown_threshold"),
+        discount_suspended=settings["accounting.negotiator_discount_suspended_resources"],
+        budgets=TimeBudgets(
+            cycle=settings["negotiator.negotiator_max_time_per_cycle"],
+            submitter=settings["negotiator.negotiator_max_time_per_submitter"],
+            schedd=settings["negotiator.negotiator_max_time_per_schedd"],
+            spin=settings["negotiator.negotiator_max_time_per_piespin"],
+        ),
+        skip_by=_skip_by(settings),
+        request_counts=settings["negotiator.use_resource_request_counts"],
+        significant=_significant(settings),
+        global_job_prios=_global_job_prios(settings),
+        requirements_stable=settings["negotiator.preemption_requirements_stable"],
+        preemption_rank_stable=settings["negotiator.preemption_rank_stable"],
+        limit_reasons_add_up=settings["negotiator.limit_reasons_add_up"],
+        limits_of_slots_stay=settings["negotiator.limits_of_slots_stay"],
+        pool_size=parsed_if_set(settings, "negotiator.negotiator_slot_poolsize_constraint"),
+        matchlist_caching=settings["negotiator.negotiator_matchlist_caching"],
+        cross_slot_prios=settings["negotiator.negotiator_cross_slot_prios"],
+    )
+
+
+def _tie_break(settings: Settings) -> TieBreak:
+    chosen: TieBreak = settings["negotiator.tie_break"]
+    sorts = settings["negotiator.negotiator_matchlist_caching"]
+    return "listed" if chosen == "std_sort" and not sorts else chosen
+
+
+def _skip_by(settings: Settings) -> SkipBy:
+    return "nothing" if settings["schedd.negotiate_all_jobs_in_cluster"] else settings["negotiator.skip_by"]
+
+
+def _global_job_prios(settings: Settings) -> int | None:
+    return settings["schedd.max_global_job_prios"] if settings["negotiator.use_global_job_prios"] else None
+
+
+def _significant(settings: Settings) -> SignificantAttributes:
+    name = "schedd.remove_significant_attributes_regex"
+    text = settings[name]
+    try:
+        pattern = None if text is None else re.compile(text, re.IGNORECASE)
+    except re.error:
+        raise settings.refusal(name) from None
+
+    def names(key: str) -> frozenset[str]:
+        return frozenset(attribute.lower() for attribute in settings[f"schedd.{key}"])
+
+    return SignificantAttributes(
+        chosen=names("significant_attributes"),
+        added=names("add_significant_attributes"),
+        removed=names("remove_significant_attributes"),
+        removed_pattern=pattern,
+    )
+
+
+def _jobs_per_turn(settings: Settings) -> int | None:
+    if not settings["schedd.schedd_enable_per_user_match_limits"]:
+        return None
+    return settings["schedd.max_concurrent_uploads_per_user"] or None

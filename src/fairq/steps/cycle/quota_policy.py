@@ -1,0 +1,79 @@
+"""The quota settings as the engine wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from fairq.engine.classad import Expression, parse
+from fairq.engine.quotas.policy import DemandPolicy, GroupQuota, QuotaPolicy
+from fairq.errors.base import ExpressionError
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+    from fairq.settings.groups import GroupSettings
+
+
+def quota_policy(settings: Settings) -> QuotaPolicy | None:
+    """Return the rules of quotas that *settings* describe, None if no groups are configured.
+
+    Raises:
+        SettingValueError: an expression does not parse.
+    """
+    if not settings.groups:
+        return None
+    surplus, regroup = settings["negotiator.group_accept_surplus"], settings["negotiator.group_autoregroup"]
+    return QuotaPolicy(
+        groups=group_quotas(settings.groups.values(), accept_surplus=surplus, autoregroup=regroup),
+        sort_expression=parsed(settings, "negotiator.group_sort_expr"),
+        demand=demand_policy(settings),
+        model=settings["negotiator.quota_model"],
+        oversubscription=settings["negotiator.negotiator_allow_quota_oversubscription"],
+        accept_surplus=surplus,
+        max_rounds=settings["negotiator.group_quota_max_allocation_rounds"],
+        round_robin_rate=settings["negotiator.group_quota_round_robin_rate"],
+        strict=settings["negotiator.negotiator_strict_enforce_quota"],
+        integer_limits=settings["negotiator.integer_group_limits"],
+        live_caps=settings["negotiator.live_group_caps"],
+        regroup_keeps_quota=settings["negotiator.regroup_keeps_quota"],
+    )
+
+
+def group_quotas(
+    groups: Iterable[GroupSettings], *, accept_surplus: bool, autoregroup: bool
+) -> tuple[GroupQuota, ...]:
+    """Return the *groups*, where what a group does not say itself is as for all groups."""
+    return tuple(
+        GroupQuota(
+            group.name,
+            group.quota,
+            group.quota_dynamic,
+            accept_surplus if group.accept_surplus is None else group.accept_surplus,
+            autoregroup if group.autoregroup is None else group.autoregroup,
+        )
+        for group in groups
+    )
+
+
+def demand_policy(settings: Settings) -> DemandPolicy:
+    """Return how the demand of idle jobs is measured."""
+    weighted = settings["negotiator.negotiator_use_weighted_demand"] and settings["schedd.schedd_use_slot_weight"]
+    return DemandPolicy(
+        weighted=weighted,
+        slot_weight=parsed(settings, "negotiator.slot_weight"),
+        job_weight=parsed_if_set(settings, "schedd.schedd_slot_weight"),
+        whole=settings["negotiator.integer_group_limits"],
+    )
+
+
+def parsed(settings: Settings, name: str) -> Expression:
+    """Return the setting *name* as an expression; raises SettingValueError if it is none."""
+    try:
+        return parse(settings[name])
+    except ExpressionError:
+        raise settings.refusal(name) from None
+
+
+def parsed_if_set(settings: Settings, name: str) -> Expression | None:
+    """Return the setting *name* as an expression, None if it is not set."""
+    return None if settings[name] is None else parsed(settings, name)

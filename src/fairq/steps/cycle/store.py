@@ -1,0 +1,143 @@
+"""Stores what a negotiation cycle decided: claims, jobs, accounting, and the record of the decision."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.accounting.leases import ExpiredLease
+from fairq.records import Actor, Change, Claim, CycleRecord, JobStatus, MatchRecord, Run
+from fairq.state import claims, cycles, dynamic_slots, history, job_changes, meta, pilot_slots, runs, slots, submitters
+from fairq.state.connection import State
+from fairq.steps.cycle.document import Cycle
+from fairq.steps.cycle.load import GROUP_NAMES, ROUND_ROBIN, LoadedPool, load_group_names
+from fairq.steps.pool.claimed_ads import without_claim
+from fairq.steps.pool.dynamic_slots import add_slots
+from fairq.steps.pool.imported_parts import adopt
+
+
+def store_cycle(state: State, cycle: Cycle, pool: LoadedPool, known: set[str], actor: Actor) -> None:
+    """Store *cycle*; *known* are the names that had an accounting record before it."""
+    matches = cycle.decision.matches
+    _end_preempted(state, cycle, pool, actor.time)
+    _store_claims(state, cycle, pool, actor.time)
+    job_changes.mark_running(state, ((m.schedd, m.cluster, m.proc) for m in matches), actor.time)
+    _store_accounting(state, pool.accountant, known)
+    meta.set(state, "last_update", str(pool.accountant.last_update))
+    preempted = any(match.preempted is not None for match in matches)
+    meta.set(state, "preempted_counted", str(int(preempted and pool.accountant.policy.count_preempted)))
+    if load_group_names(state) != pool.accountant.policy.group_names:
+        meta.set(state, GROUP_NAMES, "\n".join(pool.accountant.policy.group_names))
+    if cycle.decision.round_robin_times and not cycle.policy.use_slot_weights:
+        meta.set(state, ROUND_ROBIN, json.dumps(cycle.decision.round_robin_times))
+    cycles.add(state, _record(cycle))
+    changes = [_lease_change(lease) for lease in cycle.expired]
+    if matches:
+        given = {d.submitter: d.matched for d in cycle.decision.submitters if d.matched}
+        changes.append(Change(f"cycle {cycle.number}", None, {"matched": given}))
+    history.record(state, actor, changes)
+
+
+def _end_preempted(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> None:
+    """Jobs of fairq's own go back to idle with their run kept; foreign claims leave the slot's ad."""
+    evicted = list(cycle.victims.values())
+    runs.add(
+        state,
+        (
+            Run(
+                cluster=claim.cluster or 0,
+                proc=claim.proc or 0,
+                submitter=claim.submitter,
+                slot=cycle.slot_names[row],
+                slot_weight=claim.slot_weight,
+                start_time=claim.start_time,
+                end_time=now,
+                how="preempted",
+                schedd=claim.schedd or "",
+            )
+            for row, claim in cycle.victims.items()
+        ),
+    )
+    job_changes.set_status(
+        state,
+        ((claim.schedd or "", claim.cluster or 0, claim.proc or 0, claim.proc or 0) for claim in evicted),
+        JobStatus.IDLE,
+        now,
+        "preempted",
+    )
+    preempting = (row for match in cycle.decision.matches for row in match.victims)
+    foreign = [row for row in preempting if row not in cycle.victims]
+    if foreign:
+        slots.rewrite_ads(state, (pool.ids[row] for row in foreign), lambda ad: without_claim(ad, now))
+
+
+def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> None:
+    """Make the claims those that the accountant charges for, with the jobs of the matches made."""
+    charges = pool.accountant.charges
+    addresses = dict(zip(pool.ids, slots.load_addresses(state), strict=True)) if cycle.carved else {}
+    ended = {claim.slot_id for claim in cycle.victims.values()}
+    uncharged = [claim for key, claim in pool.claims.items() if key not in charges]
+    # Of a job of the queue that runs on, it is a suspended one in a pool that discounts those.
+    suspended = [claim for claim in uncharged if claim.cluster is not None and claim.slot_id not in ended]
+    # Pieces that made room for another end; one that was preempted itself is the winner's now.
+    taken = (row for match in cycle.decision.matches if match.piece is not None for row in match.victims)
+    parts = {row: pool.imported_parts[row] for row in taken if row in pool.imported_parts}
+    gone = [claim.slot_id for claim in uncharged if claim.cluster is None or claim.slot_id in ended]
+    claims.release(state, gone)
+    dynamic_slots.dissolve(state, [*gone, *adopt(state, parts, pool.ids)])
+    pilot_slots.dissolve(state, gone)
+    numbers = add_slots(state, cycle.carved, addresses) if cycle.carved else {}
+    made = {numbers.get(match.key, match.key): match for match in cycle.decision.matches}
+    fresh = [replace(claim, charged=False) for claim in suspended if claim.charged]
+    for charged, charge in charges.items():
+        key = numbers.get(charged, charged)
+        assert isinstance(key, int)
+        former = pool.claims.get(key)
+        match = made.get(key)
+        if match is None and former is not None and former.submitter == charge.submitter:
+            if not former.charged:
+                fresh.append(replace(former, charged=True))
+            continue
+        claim = Claim(key, charge.submitter, charge.start_time, charge.slot_weight)
+        if match is not None:
+            claim.schedd, claim.cluster, claim.proc = match.schedd, match.cluster, match.proc
+            claim.current_rank, claim.start_time = match.machine_rank, now
+            claim.concurrency_limits = match.concurrency_limits
+            claim.negotiating_group, claim.autoregroup = match.group, match.autoregroup
+        fresh.append(claim)
+    claims.store(state, fresh)
+
+
+def _store_accounting(state: State, accountant: Accountant, known: set[str]) -> None:
+    submitters.store(state, accountant.records.values())
+    for name in known - accountant.records.keys():
+        submitters.delete(state, name)
+
+
+def _record(cycle: Cycle) -> CycleRecord:
+    decision = cycle.decision
+    return CycleRecord(
+        cycle.number,
+        decision.time,
+        decision.rules,
+        cycle.document,
+        [
+            MatchRecord(
+                sequence,
+                match.schedd,
+                match.cluster,
+                match.proc,
+                match.submitter,
+                cycle.slot_names[match.slot] if match.piece is None else cycle.carved[match.key].name,
+                match.reason,
+                match.preempted,
+            )
+            for sequence, match in enumerate(decision.matches)
+        ],
+    )
+
+
+def _lease_change(lease: ExpiredLease) -> Change:
+    subject = f"{lease.what.value} lease of {lease.record.name}"
+    return Change(subject, lease.leased, lease.restored)

@@ -1,0 +1,1 @@
+"""The budget of expressions: what measures evaluation, and what ends it."""

@@ -1,0 +1,1 @@
+"""Jobs on the state: submit, select, view, change, finish."""

@@ -1,0 +1,177 @@
+"""Remove, hold and release jobs, and change their priority; each in one transaction, with its history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairq.errors.base import InvalidNumberError
+from fairq.errors.pool import JobStateError, NoMatchingJobError
+from fairq.records import Actor, Change, JobRange, JobStatus
+from fairq.state import claims, history, jobs
+from fairq.state.connection import State, reading, writing
+from fairq.state.job_ranges import Procs
+from fairq.state.location import exists
+from fairq.steps.jobs.end import end_runs
+from fairq.steps.jobs.selection import Selection, Target, find
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+_NAMES = {int(status): status.name.lower() for status in JobStatus}
+_LARGEST_PRIORITY = 2**31 - 1
+
+
+@dataclass(slots=True)
+class Changed:
+    """What a command did: for every target how many jobs, and the jobs as they were before."""
+
+    targets: list[tuple[Target, int]] = field(default_factory=list)
+    jobs: list[JobRange] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return sum(count for _, count in self.targets)
+
+
+class JobEditor:
+    """The queue of one state, open for one change by *actor* at his time; *dry_run* stores nothing."""
+
+    def __init__(self, path: Path, settings: Settings, actor: Actor, *, dry_run: bool = False) -> None:
+        """Remember where and by whom; the state is opened by the change itself."""
+        self._path = path
+        self._settings = settings
+        self._actor = actor
+        self._dry_run = dry_run
+
+    def remove(self, selection: Selection, reason: str | None = None) -> Changed:
+        """Take jobs out of the queue; running ones end, and their slots become free."""
+
+        def change(state: State, found: Sequence[JobRange]) -> None:
+            self._end(state, found, "removed")
+            jobs.remove_many(state, map(procs, found))
+
+        after = {"JobStatus": int(JobStatus.REMOVED), **_because("Remove", reason)}
+        return self._change(selection, None, change, lambda _: after)
+
+    def hold(self, selection: Selection, reason: str | None = None) -> Changed:
+        """Hold idle and running jobs; running ones end, and their slots become free."""
+        said = reason or f"held by {self._actor.user}"
+
+        def change(state: State, found: Sequence[JobRange]) -> None:
+            self._end(state, found, "held")
+            jobs.set_status(state, map(procs, found), JobStatus.HELD, self._actor.time, said)
+
+        after = {"JobStatus": int(JobStatus.HELD), "HoldReason": said}
+        return self._change(selection, (JobStatus.IDLE, JobStatus.RUNNING), change, lambda _: after)
+
+    def release(self, selection: Selection, reason: str | None = None) -> Changed:
+        """Let held jobs wait for a slot again."""
+
+        def change(state: State, found: Sequence[JobRange]) -> None:
+            jobs.set_status(state, map(procs, found), JobStatus.IDLE, self._actor.time)
+
+        after = {"JobStatus": int(JobStatus.IDLE), **_because("Release", reason)}
+        return self._change(selection, (JobStatus.HELD,), change, lambda _: after)
+
+    def prioritise(self, selection: Selection, value: int, *, relative: bool = False) -> Changed:
+        """Set the priority of jobs to *value*, or raise it by *value*."""
+
+        def new(job: JobRange) -> int:
+            priority = job.priority + value if relative else value
+            if abs(priority) > _LARGEST_PRIORITY:
+                raise InvalidNumberError(what="the priority", value=priority, expected="it must fit into 32 bits")
+            return priority
+
+        def change(state: State, found: Sequence[JobRange]) -> None:
+            for priority, group in groupby(sorted(found, key=new), key=new):
+                jobs.change_many(state, map(procs, group), priority=priority)
+
+        statuses = (JobStatus.IDLE, JobStatus.RUNNING, JobStatus.HELD)
+        return self._change(selection, statuses, change, lambda job: {"JobPrio": new(job)})
+
+    def _change(
+        self,
+        selection: Selection,
+        statuses: Sequence[JobStatus] | None,
+        change: Callable[[State, Sequence[JobRange]], None],
+        after: Callable[[JobRange], dict[str, Any]],
+    ) -> Changed:
+        with self._open() as state:
+            changed = choose(state, selection, statuses)
+            changes = list(_changes(changed.jobs, after))
+            if not self._dry_run:
+                change(state, changed.jobs)
+                history.record(state, self._actor, changes)
+        return changed
+
+    def _open(self) -> AbstractContextManager[State]:
+        # Without a file there is no job: the search says so, and no file is made for it.
+        return reading(self._path) if self._dry_run or not exists(self._path) else writing(self._path)
+
+    def _end(self, state: State, found: Sequence[JobRange], how: str) -> None:
+        running = [procs(job) for job in found if job.status == JobStatus.RUNNING]
+        end_runs(state, self._settings, claims.of_procs(state, running), self._actor.time, how)
+
+
+def choose(state: State, selection: Selection, statuses: Sequence[JobStatus] | None) -> Changed:
+    """Return the jobs of *selection* that are in one of *statuses* (None: in any).
+
+    Raises:
+        UnknownJobError, NoMatchingJobError: a target has no job, or none in those statuses.
+        JobStateError: a job named by itself is in another status.
+    """
+    changed = Changed()
+    needed = "there" if statuses is None else " or ".join(_NAMES[status] for status in statuses)
+    for target, found in find(state, selection):
+        fit = [job for job in found if statuses is None or job.status in statuses]
+        if found and not fit:
+            if target.is_one_job:
+                status = _NAMES.get(found[0].status, f"in status {found[0].status}")
+                raise JobStateError(job=target.text, found=status, needed=needed)
+            if selection.targets:
+                raise NoMatchingJobError(condition=f"of {target.text} is {needed}")
+        changed.targets.append((target, sum(map(len, fit))))
+        changed.jobs += fit
+    if not changed.jobs:
+        condition = f"is {needed}" if selection.constraint is None else f"satisfies {selection.constraint}"
+        raise NoMatchingJobError(condition=condition)
+    return changed
+
+
+def procs(job: JobRange) -> Procs:
+    """Return the procs of *job*, as the state's functions take them."""
+    return Procs(job.schedd, job.cluster, job.first_proc, job.last_proc)
+
+
+def job_name(cluster: int, first_proc: int, last_proc: int) -> str:
+    """Return the id of one job, ``7.0``, or of a range, ``7.0-99``."""
+    return f"{cluster}.{first_proc}" if first_proc == last_proc else f"{cluster}.{first_proc}-{last_proc}"
+
+
+def _changes(found: Sequence[JobRange], after: Callable[[JobRange], dict[str, Any]]) -> Iterator[Change]:
+    """Yield a change for every stretch of neighbouring jobs to which the same happens."""
+
+    def before(job: JobRange) -> dict[str, Any]:
+        known = {"JobStatus": job.status, "JobPrio": job.priority, "HoldReason": job.reason}
+        return {name: known[name] for name in after(job) if known.get(name) is not None}
+
+    start: JobRange | None = None
+    last = -1
+    for job in sorted(found, key=lambda one: (one.schedd, one.cluster, one.first_proc)):
+        if start is not None:
+            same_cluster = (job.schedd, job.cluster) == (start.schedd, start.cluster)
+            if same_cluster and job.first_proc == last + 1 and before(job) == before(start):
+                last = job.last_proc
+                continue
+            yield Change(f"job {job_name(start.cluster, start.first_proc, last)}", before(start), after(start))
+        start, last = job, job.last_proc
+    if start is not None:
+        yield Change(f"job {job_name(start.cluster, start.first_proc, last)}", before(start), after(start))
+
+
+def _because(what: str, reason: str | None) -> dict[str, str]:
+    return {} if reason is None else {f"{what}Reason": reason}

@@ -1,0 +1,76 @@
+"""The end of runs: slots become free, their use is charged, and what ran is recorded.
+
+Rules: the reference accountant's ``RemoveMatch``: a run is charged to its end, or to the last update if that
+is later; nothing is paid back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from fairq.engine.accounting.accountant import Accountant, charges_of
+from fairq.engine.accounting.identity import group_and_ancestors
+from fairq.records import Claim, Run
+from fairq.state import claims, dynamic_slots, meta, pilot_slots, runs, slots, submitters
+from fairq.state.connection import State
+from fairq.steps.cycle.accounting_policy import accounting_policy
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+def end_runs(
+    state: State,
+    settings: Settings,
+    ended: Sequence[Claim],
+    end: int,
+    how: str,
+    exit_codes: Mapping[tuple[int, int], int] | None = None,
+    moved: Mapping[int, int] = MappingProxyType({}),
+) -> list[Run]:
+    """End the runs that the claims *ended* stand for at *end* (seconds since 1970); return the runs.
+
+    *exit_codes* are by cluster and proc. *moved* says since when some of the jobs run on another slot, by the
+    number of the slot that they have left: there their use ends, and a stay that ends as it begins is no run.
+    What dynamic slots have goes back to their parents, and slots that pilots brought along leave with them.
+    The jobs themselves stay as they are in the queue. A claim of a job that is not in fairq's queue is charged
+    too, but is no run.
+    """
+    if not ended:
+        return []
+    names = dict(zip(slots.load_ids(state), slots.load_names(state), strict=True))
+    accountant = Accountant(
+        submitters.load_all(state),
+        accounting_policy(settings),
+        int(meta.get(state, "last_update", "0") or 0),
+        charges_of(claims.load_all(state)),
+    )
+    touched: set[str] = set()
+    for claim in ended:
+        accountant.remove_match(claim.slot_id, moved.get(claim.slot_id, end))
+        touched.update((claim.submitter, *group_and_ancestors(accountant.group_of(claim.submitter))))
+    submitters.store(state, [accountant.record(name) for name in sorted(touched)])
+    claims.release(state, [claim.slot_id for claim in ended])
+    dynamic_slots.dissolve(state, [claim.slot_id for claim in ended])
+    pilot_slots.dissolve(state, [claim.slot_id for claim in ended])
+    finished = [
+        Run(
+            cluster=claim.cluster,
+            proc=claim.proc,
+            submitter=claim.submitter,
+            slot=names[claim.slot_id],
+            slot_weight=claim.slot_weight,
+            start_time=claim.start_time,
+            end_time=moved.get(claim.slot_id, end),
+            how=how,
+            exit_code=(exit_codes or {}).get((claim.cluster, claim.proc)),
+            schedd=claim.schedd or "",
+        )
+        for claim in ended
+        if claim.cluster is not None and claim.proc is not None
+        if moved.get(claim.slot_id) != claim.start_time
+    ]
+    runs.add(state, finished)
+    return finished

@@ -1,0 +1,76 @@
+"""Record that running jobs have ended: their slots are free, their use is charged, they leave the queue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.errors.pool import InvalidEndTimeError
+from fairq.records import Actor, Change, JobStatus, Run
+from fairq.state import claims, history, jobs
+from fairq.state.connection import reading, writing
+from fairq.state.location import exists
+from fairq.steps.jobs.change import choose, procs
+from fairq.steps.jobs.end import end_runs
+from fairq.steps.jobs.selection import Selection, Target
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+@dataclass(slots=True)
+class Finished:
+    """What ended: for every target how many jobs, and the runs."""
+
+    targets: list[tuple[Target, int]]
+    runs: list[Run]
+
+
+def finish(
+    path: Path,
+    settings: Settings,
+    selection: Selection,
+    actor: Actor,
+    *,
+    end: int | None = None,
+    exit_code: int | None = None,
+    dry_run: bool = False,
+) -> Finished:
+    """End the running jobs of *selection* at *end* (seconds since 1970; else the actor's time).
+
+    With *dry_run* everything is decided and checked, and nothing is stored; no run has ended.
+
+    Raises:
+        UnknownJobError, NoMatchingJobError, JobStateError: see `fairq.steps.jobs.change.choose`.
+        InvalidEndTimeError: *end* is after the actor's time, or before a job began.
+    """
+    when = actor.time if end is None else end
+    with reading(path) if dry_run or not exists(path) else writing(path) as state:
+        chosen = choose(state, selection, (JobStatus.RUNNING,))
+        if chosen.jobs and when > actor.time:
+            job = f"{chosen.jobs[0].cluster}.{chosen.jobs[0].first_proc}"
+            raise InvalidEndTimeError(job=job, end=when, reason=f"now it is {actor.time}")
+        held = claims.of_procs(state, map(procs, chosen.jobs))
+        for claim in held:
+            job = f"{claim.cluster}.{claim.proc}"
+            if when < claim.start_time:
+                raise InvalidEndTimeError(job=job, end=when, reason=f"it began at {claim.start_time}")
+        if dry_run:
+            return Finished(chosen.targets, [])
+        codes = {(claim.cluster or 0, claim.proc or 0): exit_code for claim in held} if exit_code is not None else {}
+        ended = end_runs(state, settings, held, when, "finished", codes)
+        jobs.remove_many(state, map(procs, chosen.jobs))
+        history.record(
+            state,
+            actor,
+            (
+                Change(
+                    f"job {run.cluster}.{run.proc}",
+                    {"JobStatus": int(JobStatus.RUNNING), "RemoteHost": run.slot},
+                    {"JobStatus": int(JobStatus.COMPLETED), "ExitCode": exit_code, "CompletionDate": when},
+                )
+                for run in ended
+            ),
+        )
+    return Finished(chosen.targets, ended)

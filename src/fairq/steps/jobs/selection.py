@@ -1,0 +1,161 @@
+"""Which jobs a command is about: by job, cluster, range, owner or submitter, or by a constraint."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from fairq.errors.pool import InvalidJobIdError, NoMatchingJobError, UnknownJobError
+from fairq.records import JobRange
+from fairq.state import jobs
+from fairq.state.connection import State
+from fairq.steps.jobs.matching import Matcher
+
+_ID = re.compile(r"(\d{1,10})(?:\.(\d{1,10})(?:-(?:(\d{1,10})\.)?(\d{1,10}))?|\.?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What one word of the command line names: procs of a cluster, or everything of *owner*."""
+
+    text: str
+    cluster: int | None = None
+    first_proc: int | None = None
+    last_proc: int | None = None
+    owner: str | None = None
+
+    @property
+    def is_one_job(self) -> bool:
+        """Whether it names a single job."""
+        return self.first_proc is not None and self.first_proc == self.last_proc
+
+    def described(self) -> str:
+        """Return how HTCondor's tools speak of it."""
+        if self.owner is not None:
+            return f"All jobs of {self.owner}"
+        if self.first_proc is None:
+            return f"All jobs in cluster {self.cluster}"
+        return f"Job {self.text}" if self.is_one_job else f"Jobs {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The jobs a user named; without *targets*, all (with *everything*, or limited by *constraint*)."""
+
+    targets: Sequence[Target] = ()
+    constraint: str | None = None
+
+
+def parse_targets(words: Iterable[str]) -> list[Target]:
+    """Return what *words* name: ``7``, ``7.0``, ``7.0-99``, an owner or a submitter.
+
+    Raises InvalidJobIdError for a word that is none of them.
+    """
+    return [_target(word) for word in words]
+
+
+def _target(word: str) -> Target:
+    found = _ID.fullmatch(word)
+    if found is None:
+        if not word or word[0].isdigit() or word[0] in "-." or any(c.isspace() for c in word):
+            raise InvalidJobIdError(value=word)
+        return Target(word, owner=word)
+    cluster, first, end_cluster, last = found.groups()
+    if end_cluster is not None and int(end_cluster) != int(cluster):
+        raise InvalidJobIdError(value=word)
+    if first is None:
+        return Target(str(int(cluster)), int(cluster))
+    first_proc, last_proc = int(first), int(last if last is not None else first)
+    if last_proc < first_proc:
+        raise InvalidJobIdError(value=word)
+    return Target(word, int(cluster), first_proc, last_proc)
+
+
+def find(
+    state: State, selection: Selection, *, missing_is_error: bool = True
+) -> Iterator[tuple[Target, list[JobRange]]]:
+    """Yield each target with its jobs, as ranges cut to what was named; a range is found only once.
+
+    Raises:
+        UnknownJobError, NoMatchingJobError: a target, or the constraint, has no job (if that is an error).
+        ExpressionError: the constraint does not parse.
+    """
+    test = None if selection.constraint is None else Matcher(state, selection.constraint)
+    targets = selection.targets or [Target("all", owner=None)]
+    seen = _Seen()
+    for target in targets:
+        found = _of_target(state, target)
+        if not found and missing_is_error and selection.targets:
+            raise _missing(target)
+        if test is not None:
+            found = [part for job in found for part in test.parts(job)]
+        yield target, seen.fresh(found)
+
+
+def _missing(target: Target) -> UnknownJobError | NoMatchingJobError:
+    if target.owner is not None:
+        return NoMatchingJobError(condition=f"belongs to {target.owner!r}")
+    return UnknownJobError(job=target.text)
+
+
+def _of_target(state: State, target: Target) -> list[JobRange]:
+    if target.owner is not None:
+        if "@" in target.owner:
+            return jobs.select(state, submitter=target.owner)
+        return jobs.select(state, owner=target.owner)
+    if target.cluster is None:
+        return jobs.select(state)
+    if target.is_one_job:
+        return jobs.select(state, cluster=target.cluster, proc=target.first_proc)
+    found = jobs.select(state, cluster=target.cluster)
+    if target.first_proc is None or target.last_proc is None:
+        return found
+    first, last = target.first_proc, target.last_proc
+    return [_cut(job, first, last) for job in found if job.first_proc <= last and job.last_proc >= first]
+
+
+def _cut(job: JobRange, first: int, last: int) -> JobRange:
+    return replace(job, first_proc=max(job.first_proc, first), last_proc=min(job.last_proc, last))
+
+
+class _Seen:
+    """The procs that were found already, per cluster in bounds that neither overlap nor touch."""
+
+    def __init__(self) -> None:
+        self._bounds: dict[tuple[str, int], list[tuple[int, int]]] = {}
+
+    def fresh(self, found: Iterable[JobRange]) -> list[JobRange]:
+        """Return the parts of *found* that are new, and remember them; *found* itself has nothing twice."""
+        result: list[JobRange] = []
+        for (schedd, cluster), group in groupby(found, key=lambda job: (job.schedd, job.cluster)):
+            known = self._bounds.get((schedd, cluster), [])
+            parts = [part for job in group for part in _outside(job, known)]
+            result += parts
+            self._bounds[schedd, cluster] = _merged([*known, *((job.first_proc, job.last_proc) for job in parts)])
+        return result
+
+
+def _outside(job: JobRange, known: Sequence[tuple[int, int]]) -> Iterator[JobRange]:
+    """Yield the parts of *job* outside all the bounds *known*."""
+    start = job.first_proc
+    at = bisect_left(known, start, key=lambda bounds: bounds[1])
+    while at < len(known) and known[at][0] <= job.last_proc:
+        if known[at][0] > start:
+            yield replace(job, first_proc=start, last_proc=known[at][0] - 1)
+        start = known[at][1] + 1
+        at += 1
+    if start <= job.last_proc:
+        yield job if start == job.first_proc else replace(job, first_proc=start)
+
+
+def _merged(bounds: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for first, last in sorted(bounds):
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], last))
+        else:
+            merged.append((first, last))
+    return merged

@@ -1,0 +1,161 @@
+"""Queue the jobs of a submit description: one cluster, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.engine.accounting.identity import submitter_name
+from fairq.records import Actor, Ad, Change, JobRange
+from fairq.state import history, jobs, meta
+from fairq.state.connection import State, reading, writing
+from fairq.submitfile import Context, Description, External, JobGroup, Program, Submission, submission
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+__all__ = ["Context", "Description", "External", "Program", "Submitted", "submit"]
+
+
+@dataclass(slots=True)
+class Submitted:
+    """What was queued: the jobs of *cluster*, and the warnings about their description."""
+
+    cluster: int
+    submission: Submission
+    ranges: list[JobRange]
+
+    def ads(self) -> Iterator[Ad]:
+        """Yield the whole ad of every job."""
+        for group, job in zip(self.submission.groups, self.ranges, strict=True):
+            for proc in range(job.first_proc, job.last_proc + 1):
+                yield job.ad_of(group.shared, proc)
+
+
+def submit(
+    path: Path,
+    settings: Settings,
+    source: Description | Program,
+    context: Context,
+    actor: Actor,
+    *,
+    host: str,
+    dry_run: bool = False,
+) -> Submitted:
+    """Queue what *source* describes, as the next cluster, at the actor's time.
+
+    Submitters are of the configured domain, else of *host*. The description is worked out before the state
+    is locked; only if it uses the cluster's number, and another process took that one meanwhile, again.
+
+    Raises:
+        SubmitDescriptionError, InvalidSubmitValueError: something in the description is wrong.
+        InvalidNameError: a submitter's name is.
+        JobRequirementError: a UserPriority is not above 0 (task queues under the documented rules).
+    """
+    domain = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"] or host
+    with reading(path) as state:
+        expected = int(meta.get(state, "next_cluster", "1") or 1)
+    made = submission(source, expected, context)
+    _check_user_priorities(made, settings)
+    if dry_run:
+        return Submitted(expected, made, _ranges(made, expected, domain, context.owner, actor, lambda _: 0))
+    with writing(path) as state:
+        cluster = jobs.next_cluster(state)
+        if cluster != expected and made.uses_cluster:
+            made = submission(source, cluster, context)
+        ranges = _ranges(made, cluster, domain, context.owner, actor, _ad_numbers(state))
+        jobs.add(state, ranges)
+        history.record(state, actor, [_change(cluster, made, ranges)])
+    return Submitted(cluster, made, ranges)
+
+
+def _check_user_priorities(made: Submission, settings: Settings) -> None:
+    ads = {id(ad): ad for group in made.groups for ad in (group.shared, group.own) if ad}
+    given = [value for ad in ads.values() for name, value in ad.items() if name.lower() == "userpriority"]
+    if given:
+        from fairq.engine.shares.user_priority import check_submitted
+        from fairq.steps.taskqueues.job_requirements import plain_value
+        from fairq.steps.taskqueues.policy import share_rules
+
+        rules = share_rules(settings)
+        for value in given:
+            check_submitted(plain_value(value), rules)
+
+
+def _ad_numbers(state: State) -> Callable[[Ad], int]:
+    numbers: dict[int, int] = {}
+
+    def number(ad: Ad) -> int:
+        if id(ad) not in numbers:  # one object per queue statement
+            numbers[id(ad)] = jobs.ad_id(state, ad)
+        return numbers[id(ad)]
+
+    return number
+
+
+def _ranges(
+    made: Submission, cluster: int, domain: str, owner: str, actor: Actor, number: Callable[[Ad], int]
+) -> list[JobRange]:
+    result = []
+    names = _Submitters(domain, owner)
+    for group in made.groups:
+        for first, last, submitter in names.of(group):
+            result.append(
+                JobRange(
+                    cluster=cluster,
+                    first_proc=first,
+                    last_proc=last,
+                    ad_id=number(group.shared),
+                    submitter=submitter,
+                    owner=owner,
+                    status=group.status,
+                    queue_date=actor.time,
+                    status_date=actor.time,
+                    priority=group.priority,
+                    own=group.own,
+                    template=group.template,
+                    reason=group.reason,
+                )
+            )
+    return result
+
+
+class _Submitters:
+    """Names the submitters of jobs; most jobs have the same one."""
+
+    def __init__(self, domain: str, owner: str) -> None:
+        self._domain = domain
+        self._owner = owner
+        self._known: dict[tuple[tuple[str, object], ...], str] = {}
+        self._shared: dict[int, list[tuple[str, object]]] = {}
+
+    def of(self, group: JobGroup) -> Iterator[tuple[int, int, str]]:
+        """Yield the jobs of *group* that have one submitter: first, last, name."""
+        if group.template and not _IDENTITY.isdisjoint(name.lower() for name in group.template):
+            for proc in range(group.first_proc, group.last_proc + 1):
+                yield proc, proc, self._name(_identity(group.ad(proc)))
+            return
+        said = self._shared.get(id(group.shared))
+        if said is None:
+            said = self._shared[id(group.shared)] = _identity(group.shared)
+        yield group.first_proc, group.last_proc, self._name([*said, *_identity(group.own or {})])
+
+    def _name(self, said: list[tuple[str, object]]) -> str:
+        key = tuple(said)
+        if key not in self._known:
+            self._known[key] = submitter_name({**dict(said), "Owner": self._owner}, self._domain)
+        return self._known[key]
+
+
+_IDENTITY = frozenset({"accountinggroup", "niceuser"})
+
+
+def _identity(ad: Ad) -> list[tuple[str, object]]:
+    return [(name, value) for name, value in ad.items() if name.lower() in _IDENTITY]
+
+
+def _change(cluster: int, made: Submission, ranges: list[JobRange]) -> Change:
+    submitters = sorted({job.submitter for job in ranges})
+    return Change(f"job {cluster}", None, {"Jobs": len(made), "Submitters": submitters[:100]})

@@ -1,0 +1,1 @@
+"""The machines of the pool: slots and their ads, import and export."""

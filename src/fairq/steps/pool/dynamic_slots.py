@@ -1,0 +1,172 @@
+"""Dynamic slots: what a job took of a partitionable one, and what that leaves (as a startd advertises both).
+
+The ad of a partitionable slot is stored as advertised. What is left of it is what its dynamic slots do not
+have: a dynamic slot that is gone has given everything back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairq.engine.negotiation.decision import Match
+from fairq.engine.negotiation.piece import Carved
+from fairq.records import Ad, DynamicSlot, SlotRecord
+from fairq.state import dynamic_slots, slots
+from fairq.state.connection import State
+from fairq.steps.pool.devices import assigned_gpus, available_gpus, without_gpus
+
+_NOT_OF_CHILDREN = frozenset(
+    {"partitionableslot", "numdynamicslots", "name", "slottype", "assignedgpus", "availablegpus"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CarvedSlot:
+    """A dynamic slot that a cycle makes: its *name*, its own *ad*, and what it takes of the slot *parent_id*."""
+
+    name: str
+    parent_id: int
+    ad: Ad
+    carved: dict[str, float]
+
+
+def load_ads(state: State) -> list[Ad]:
+    """Return the ads of all slots in pool order: of partitionable ones what is left, of dynamic ones the whole."""
+    ads = slots.load_ads(state)
+    dynamic = dynamic_slots.load_all(state)
+    if dynamic:
+        lay_out(slots.load_ids(state), ads, dynamic)
+    return ads
+
+
+def load_slots(state: State) -> list[SlotRecord]:
+    """Return all slots in pool order, with their ads as `load_ads` has them."""
+    found = slots.load_all(state)
+    for slot, ad in zip(found, load_ads(state), strict=True):
+        slot.ad = ad
+    return found
+
+
+def carved_rows(dynamic: Sequence[DynamicSlot], ids: Sequence[int]) -> dict[int, Carved]:
+    """Return the *dynamic* slots by their places among the slots *ids*."""
+    places = {number: place for place, number in enumerate(ids)} if dynamic else {}
+    return {places[one.slot_id]: Carved(places[one.parent_id], one.carved) for one in dynamic}
+
+
+def lay_out(
+    ids: Sequence[int], ads: list[Ad] | dict[int, Ad], dynamic: Iterable[DynamicSlot]
+) -> None:
+    """Turn the stored *ads* of the slots *ids* into what stands: the dynamic slots, and what is left.
+
+    *ads* are by place; those of dynamic slots and of what they are carved out of must be there.
+    """
+    places = {number: place for place, number in enumerate(ids)}
+    families: dict[int, list[DynamicSlot]] = {}
+    for one in dynamic:
+        families.setdefault(one.parent_id, []).append(one)
+    for parent_id, family in families.items():
+        parent = ads[places[parent_id]]
+        own = {name.lower() for child in family for name in ads[places[child.slot_id]]} | _NOT_OF_CHILDREN
+        inherited = {name: value for name, value in parent.items() if name.lower() not in own}
+        slot_id = next((value for name, value in parent.items() if name.lower() == "slotid"), None)
+        if slot_id is not None:
+            inherited["ParentSlotId"] = slot_id
+        taken: dict[str, float] = {}
+        for child in family:
+            place = places[child.slot_id]
+            ads[place] = {**inherited, **ads[place]}
+            for name, amount in child.carved.items():
+                taken[name.lower()] = taken.get(name.lower(), 0) + amount
+        gpus = [name for child in family for name in assigned_gpus(ads[places[child.slot_id]])]
+        ads[places[parent_id]] = _rest(without_gpus(parent, gpus), taken, len(family))
+
+
+def _rest(parent: Ad, taken: Mapping[str, float], count: int) -> Ad:
+    rest = {name: value for name, value in parent.items() if name.lower() != "numdynamicslots"}
+    for name, value in rest.items():
+        less = taken.get(name.lower())
+        if less is None:
+            continue
+        if isinstance(value, int | float):
+            rest[name] = max(0, plain(value - less))
+        else:
+            rest[name] = f"/Expr(({str(value).removeprefix('/Expr(').removesuffix(')/')}) - {plain(less)})/"
+    rest["NumDynamicSlots"] = count
+    return rest
+
+
+def plain(amount: float) -> float:
+    """Return a whole number as an integer."""
+    return int(amount) if float(amount).is_integer() else amount
+
+
+def carved_slots(
+    matches: Iterable[Match], ids: Sequence[int], names: Sequence[str], ads: Sequence[Ad]
+) -> dict[Hashable, CarvedSlot]:
+    """Return the dynamic slots that *matches* make, by the key under which each is charged.
+
+    A slot1@host has the dynamic slots slot1_1@host, slot1_2@host, …; the lowest number that is free is taken.
+    """
+    used: dict[str, set[int]] | None = None
+    found: dict[Hashable, CarvedSlot] = {}
+    lowest: dict[str, int] = {}
+    gpus: dict[str, list[str]] = {}
+    for match in matches:
+        if match.piece is None:
+            continue
+        if used is None:
+            used = _numbers(names)
+        parent = names[match.slot]
+        number = lowest.get(parent, 0) + 1
+        while number in used.get(parent, ()):
+            number += 1
+        lowest[parent] = number
+        stem, at, machine = parent.partition("@")
+        name = f"{stem}_{number}{at}{machine}"
+        taken = {resource: plain(amount) for resource, amount in match.piece.amounts.items()}
+        ad = _own_ad(name, number, taken, match.piece.cost, ads[match.slot])
+        count = int(next((amount for one, amount in taken.items() if one.lower() == "gpus"), 0))
+        if count:
+            free = gpus.setdefault(parent, available_gpus(ads[match.slot]))
+            free += (one for victim in match.piece.victims for one in assigned_gpus(ads[victim]))
+            if len(free) >= count:
+                ad["AssignedGPUs"] = ",".join(free[:count])
+                del free[:count]
+        found[match.key] = CarvedSlot(name, ids[match.slot], ad, taken)
+    return found
+
+
+def _own_ad(name: str, number: int, taken: Mapping[str, float], weight: float, parent: Ad) -> Ad:
+    spelled = {attribute.lower(): attribute for attribute in parent}
+    ad: dict[str, Any] = {"Name": name, "SlotType": "Dynamic", "DynamicSlot": True, "DSlotId": number}
+    for resource in {**dict.fromkeys(("Cpus", "Memory", "Disk", "GPUs")), **taken}:
+        attribute = spelled.get(resource.lower())
+        if attribute is not None:
+            ad[attribute] = ad[f"TotalSlot{resource}"] = taken.get(resource, 0)
+    ad["SlotWeight"] = plain(weight)
+    return ad
+
+
+def _numbers(names: Iterable[str]) -> dict[str, set[int]]:
+    """The numbers of dynamic slots that are in use, by the name of the slot that they are of."""
+    used: dict[str, set[int]] = {}
+    for name in names:
+        stem, at, machine = name.partition("@")
+        parent, underscore, number = stem.rpartition("_")
+        if underscore and number.isdecimal():
+            used.setdefault(f"{parent}{at}{machine}", set()).add(int(number))
+    return used
+
+
+def add_slots(state: State, made: Mapping[Hashable, CarvedSlot], addresses: Mapping[int, str]) -> dict[Hashable, int]:
+    """Append the dynamic slots *made* to the pool; return their numbers by the same keys."""
+    carved = list(made.values())
+    new = [SlotRecord(0, one.name, one.ad, addresses[one.parent_id]) for one in carved]
+    numbers = slots.add(state, new)
+    dynamic_slots.add(
+        state,
+        (DynamicSlot(number, one.parent_id, one.carved) for number, one in zip(numbers, carved, strict=True)),
+    )
+    return dict(zip(made, numbers, strict=True))

@@ -1,0 +1,72 @@
+"""Write the pool out as HTCondor's dumps: what ``fairq import`` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Literal
+
+from fairq.dumps import json_form, long_form
+from fairq.dumps.accounting import accounting_ad
+from fairq.records import Ad, Claim, JobRange, JobStatus, SlotRecord
+from fairq.state import claims, jobs, meta, submitters
+from fairq.state.connection import State, reading
+from fairq.steps.pool.claimed_ads import with_claim
+from fairq.steps.pool.dynamic_slots import load_slots
+
+Subject = Literal["slots", "jobs", "accounting"]
+
+
+def export_dump(path: Path, subject: Subject, stream: IO[str], *, long: bool, now: int) -> None:
+    """Write the *subject*'s ads to *stream*, in the ``-long`` form or as JSON.
+
+    Slots are as they stand at *now*, with the claims that fairq made; accounting ads have the real priority.
+
+    Raises UnwritableExportError for what the form cannot hold, or the state's errors.
+    """
+    with reading(path) as state:
+        ads = _ads(state, subject, now)
+    # The state is closed: a reader of the stream may be slow, as a pager is, and nobody could write meanwhile.
+    if long:
+        long_form.write(ads, stream, _described)
+    else:
+        json_form.write(ads, stream)
+
+
+def _ads(state: State, subject: Subject, now: int) -> Iterable[Ad]:
+    """Load what the ads are made of; they are made one by one when they are asked for."""
+    if subject == "slots":
+        return _slot_ads(load_slots(state), {claim.slot_id: claim for claim in claims.load_all(state)}, now)
+    if subject == "jobs":
+        ranges = jobs.select(state)
+        return _job_ads(ranges, jobs.ads(state, {job.ad_id for job in ranges}))
+    last_update = int(meta.get(state, "last_update") or 0)
+    return (accounting_ad(record, last_update) for record in submitters.load_all(state))
+
+
+def _slot_ads(pool: Sequence[SlotRecord], held: Mapping[int, Claim], now: int) -> Iterator[Ad]:
+    for slot in pool:
+        ad = slot.ad
+        claim = held.get(slot.id)
+        if claim is not None:
+            ad = with_claim(ad, claim, now)
+            if claim.cluster is not None and claim.schedd:
+                ad = {**ad, "GlobalJobId": f"{claim.schedd}#{claim.cluster}.{claim.proc}#{claim.start_time}"}
+        if slot.draining:
+            ad = {**ad, "Draining": True}
+        yield ad
+
+
+def _job_ads(ranges: Sequence[JobRange], shared: Mapping[int, Ad]) -> Iterator[Ad]:
+    for job in ranges:
+        for proc in range(job.first_proc, job.last_proc + 1):
+            ad = job.ad_of(shared[job.ad_id], proc)
+            if job.schedd:
+                ad["GlobalJobId"] = f"{job.schedd}#{job.cluster}.{proc}#{job.queue_date}"
+            if job.reason is not None and job.status == JobStatus.HELD:
+                ad["HoldReason"] = job.reason
+            yield ad
+
+
+def _described(ad: Ad) -> str:
+    return f"job {ad['ClusterId']}.{ad['ProcId']}" if "ClusterId" in ad else str(ad.get("Name"))

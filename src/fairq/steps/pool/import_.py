@@ -1,0 +1,225 @@
+"""Bring a pool in: HTCondor's dumps of slots, jobs and accounting, or a whole state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.dumps.accounting import AccountingDump, accounting_ad, read_accounting
+from fairq.dumps.jobs import JobDump, read_jobs
+from fairq.dumps.slots import SlotDump, read_slots
+from fairq.dumps.source import Advance, opened
+from fairq.engine.accounting import Accountant, AccountingPolicy, charges_of
+from fairq.records import SLOT_ELSEWHERE, Actor, Ad, Change, Claim, JobStatus
+from fairq.state import claims, dynamic_slots, history, jobs, meta, pilot_slots, slot_columns, slots, submitters
+from fairq.state.connection import State, reading, writing
+from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.jobs.end import end_runs
+from fairq.steps.pool.import_claims import ClaimPlan, plan_claims, running_elsewhere
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Dumps:
+    """The dumps to import: paths, ``-`` for the standard input, None for what is to stay as it is."""
+
+    slots: str | None = None
+    jobs: str | None = None
+    accounting: str | None = None
+
+
+@dataclass(slots=True)
+class Imported:
+    """How much was imported; None for a dump that was not given.
+
+    Args:
+        clusters: how many clusters the *jobs* are in.
+        claims: slots found in use by a running job of the queue.
+        lost_claims: claims that ended because their slot or job is gone.
+        left_out: why ads were left out, and how many.
+    """
+
+    slots: int | None = None
+    jobs: int | None = None
+    clusters: int | None = None
+    accounting: int | None = None
+    claims: int = 0
+    lost_claims: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    slots: SlotDump | None
+    jobs: JobDump | None
+    accounting: AccountingDump | None
+
+
+def import_dumps(
+    path: Path,
+    dumps: Dumps,
+    settings: Settings,
+    actor: Actor,
+    *,
+    host: str,
+    dry_run: bool = False,
+    advance: Advance | None = None,
+) -> Imported:
+    """Take *dumps* over into the state at *path*, in one transaction; anything wrong, and nothing is changed.
+
+    The slots replace the pool, the jobs the queue, the accounting ads the records that they name. Submitters
+    are of the configured domain, else of that in a job's ``User``, else of *host*. A claim goes on where its
+    slot and its running job are still there; a slot that says it runs a running job of the queue is claimed
+    for it. With *dry_run* all is read and checked, and nothing stored. *advance* is told how many more bytes of the
+    files are read.
+
+    Raises UnreadableDumpError, InvalidDumpError, InvalidAdError, DuplicateAdError, or the state's errors.
+    """
+    pool = _read(dumps, _submitter_of(settings, host), actor.time, advance)
+    with reading(path) if dry_run else writing(path) as state:
+        plan = plan_claims(
+            state,
+            None if pool.slots is None else pool.slots.slots,
+            None if pool.jobs is None else pool.jobs.ranges,
+            actor.time,
+        )
+        if not dry_run:
+            _weigh(plan, settings)
+            _store(state, pool, plan, settings, actor)
+        result = Imported(claims=len(plan.linked), lost_claims=len(plan.ended))
+    if pool.slots is not None:
+        result.slots = len(pool.slots.slots)
+        result.left_out += pool.slots.left_out
+    if pool.jobs is not None:
+        result.jobs, result.clusters = pool.jobs.count, pool.jobs.clusters
+        result.left_out += pool.jobs.left_out
+    if pool.accounting is not None:
+        result.accounting = len(pool.accounting.records)
+    return result
+
+
+def _read(dumps: Dumps, submitter_of: Callable[[Ad], str], now: int, advance: Advance | None) -> _Pool:
+    slot_dump = job_dump = accounting_dump = None
+    if dumps.slots is not None:
+        with opened(dumps.slots, advance) as source:
+            slot_dump = read_slots(source)
+    if dumps.jobs is not None:
+        with opened(dumps.jobs, advance) as source:
+            job_dump = read_jobs(source, submitter_of, now)
+    if dumps.accounting is not None:
+        with opened(dumps.accounting, advance) as source:
+            accounting_dump = read_accounting(source)
+    return _Pool(slot_dump, job_dump, accounting_dump)
+
+
+def _submitter_of(settings: Settings, host: str) -> Callable[[Ad], str]:
+    from fairq.engine.accounting.identity import domain_of, submitter_name
+
+    configured = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"]
+
+    def name(ad: Ad) -> str:
+        if configured:
+            return submitter_name(ad, configured)
+        user = next((value for key, value in ad.items() if key.lower() == "user"), None)
+        return submitter_name(ad, (domain_of(user) if isinstance(user, str) else "") or host)
+
+    return name
+
+
+def _weigh(plan: ClaimPlan, settings: Settings) -> None:
+    if not plan.linked or plan.pool is None:
+        return
+    from fairq.engine.classad import AdColumns
+    from fairq.engine.negotiation.slots import slot_weights
+    from fairq.steps.cycle.negotiation_policy import negotiation_policy
+    from fairq.steps.evaluation.budget import evaluation_budget
+
+    ads = {slot.id: slot.ad for slot in plan.pool}
+    linked = AdColumns([ads[claim.slot_id] for claim in plan.linked], budget=evaluation_budget(settings))
+    weights = slot_weights(linked, negotiation_policy(settings)).tolist()
+    for claim, weight in zip(plan.linked, weights, strict=True):
+        claim.slot_weight = weight
+
+
+def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor: Actor) -> None:
+    changes: list[Change] = []
+    gone = [*plan.ended, *(claim for claim, _ in plan.moved)]
+    end_runs(state, settings, gone, actor.time, "lost", moved={claim.slot_id: time for claim, time in plan.moved})
+    if pool.slots is not None:
+        changes.append(Change("slots", slots.count(state), len(pool.slots.slots)))
+        slots.replace_all(state, plan.pool or [])
+        dynamic_slots.add(state, plan.dynamic)
+        pilot_slots.add(state, plan.pilots)
+    elif plan.pool is not None:
+        # What ended a moment ago may have been a dynamic slot, which is no more.
+        ids = set(slots.load_ids(state))
+        slots.add(state, (slot for slot in plan.pool if slot.id in ids))
+    slot_columns.keep(state)
+    claims.delete_all(state)
+    if pool.jobs is not None:
+        changes.append(Change("jobs", _queue_length(state), pool.jobs.count))
+        _replace_queue(state, pool.jobs)
+    else:
+        jobs.set_status(state, _procs(plan.ended), JobStatus.IDLE, actor.time)
+        jobs.change_many(state, plan.found, reason=None)
+    claims.store(state, [*plan.kept, *plan.linked])
+    if pool.jobs is not None:
+        jobs.change_many(state, running_elsewhere(state), reason=SLOT_ELSEWHERE)
+    changes += _charge(state, pool.accounting, plan, accounting_policy(settings), actor.time)
+    history.record(state, actor, changes)
+
+
+def _procs(ended: list[Claim]) -> Iterator[jobs.Procs]:
+    for claim in ended:
+        if claim.cluster is not None and claim.proc is not None:
+            yield jobs.Procs(claim.schedd or "", claim.cluster, claim.proc, claim.proc)
+
+
+def _queue_length(state: State) -> int:
+    return sum(map(sum, jobs.counts_by_submitter(state).values()))
+
+
+def _replace_queue(state: State, dump: JobDump) -> None:
+    former = jobs.select(state)
+    jobs.remove_many(
+        state, (jobs.Procs(job.schedd, job.cluster, job.first_proc, job.last_proc) for job in former)
+    )
+    numbers = jobs.ad_ids(state, dump.ads)
+    for job in dump.ranges:
+        job.ad_id = numbers[job.ad_id]
+    jobs.add(state, dump.ranges)
+
+
+def _charge(
+    state: State, dump: AccountingDump | None, plan: ClaimPlan, policy: AccountingPolicy, now: int
+) -> list[Change]:
+    """Store the accounting records of *dump* and what the claims make of all records; return the changes."""
+    last_update = int(meta.get(state, "last_update") or 0)
+    if not last_update:
+        known = None if dump is None else dump.last_update
+        # Decay counts from here on: what was imported is as of now, not as of 1970.
+        last_update = min(known or now, now)
+        meta.set(state, "last_update", str(last_update))
+    if dump is None and not plan.kept and not plan.linked:
+        return []
+    accountant = Accountant(submitters.load_all(state), policy, last_update, charges_of(plan.kept))
+    changes = []
+    for record in () if dump is None else dump.records:
+        old = accountant.records.get(record.name)
+        old_ad = None if old is None else accounting_ad(old, last_update)
+        changes.append(Change(record.name, old_ad, accounting_ad(record, last_update)))
+        accountant.forget(record.name)
+        accountant.records[record.name] = record
+    for claim in plan.linked:
+        # Charged from the job's start on, as far as that is not in the records already.
+        since = min(now, max(claim.start_time, last_update))
+        accountant.add_match(claim.submitter, claim.slot_id, claim.slot_weight, since)
+    # The dump's own counts are those of slots that may not be here.
+    accountant.recount()
+    submitters.store(state, accountant.records.values())
+    return changes

@@ -1,0 +1,222 @@
+"""What an import does to the claims: which go on, which end, and which the slots' ads tell of."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from fairq.dumps.slots import Use, use_of
+from fairq.records import SLOT_ELSEWHERE, Ad, Claim, DynamicSlot, JobRange, JobStatus, PilotSlot, SlotRecord
+from fairq.state import claims, jobs, slots
+from fairq.state.connection import State
+from fairq.steps.pool.claimed_ads import told_of, without_claim
+from fairq.steps.pool.import_dynamic import Place, carried_over, pilots_carried_over
+
+Job = tuple[str | None, int | None, int | None]
+"""A job's schedd, cluster and proc."""
+
+
+@dataclass(slots=True)
+class ClaimPlan:
+    """The claims after an import.
+
+    Args:
+        kept: former claims that go on, by the slots' new numbers.
+        ended: those whose slot or running job is gone, by the slots' former numbers.
+        moved: former claims, by the slots' former numbers, whose job runs on another slot by now, each with
+            the time since when it does; the claims there are among *linked*.
+        linked: new ones, of slots whose ads say that they run a running job of the queue; weights unset.
+        found: the jobs among these that ran where this state could not see it.
+        pool: the slots after the import, the linked ones as they would be without their claim; None if
+            no slot changes.
+        dynamic: those of them that fairq carved out of others, if the pool is replaced.
+        pilots: those of them that pilots brought along, if the pool is replaced.
+    """
+
+    kept: list[Claim] = field(default_factory=list)
+    ended: list[Claim] = field(default_factory=list)
+    moved: list[tuple[Claim, int]] = field(default_factory=list)
+    linked: list[Claim] = field(default_factory=list)
+    found: list[jobs.Procs] = field(default_factory=list)
+    pool: list[SlotRecord] | None = None
+    dynamic: list[DynamicSlot] = field(default_factory=list)
+    pilots: list[PilotSlot] = field(default_factory=list)
+
+
+def plan_claims(
+    state: State, new_slots: list[SlotRecord] | None, new_jobs: list[JobRange] | None, now: int
+) -> ClaimPlan:
+    """Decide about the claims of *state*, whose slots and jobs the new ones (None: the same) will replace at *now*."""
+    plan = ClaimPlan(pool=new_slots)
+    former = claims.load_all(state)
+    running = _Running(
+        jobs.select(state, statuses=[JobStatus.RUNNING]) if new_jobs is None else new_jobs
+    )
+    former_slots = slots.load_all(state) if former or (new_slots is None and running) else []
+    places = {slot.id: (slot.name, slot.address) for slot in former_slots}
+    pool = former_slots
+    going_on = [claim for claim in former if claim.cluster is None or running.has(claim)]
+    if new_slots is not None:
+        runs_at = _advertised_jobs(new_slots, running)
+        going_on = _staying(going_on, places, runs_at)
+        of_jobs = [claim for claim in going_on if claim.cluster is not None]
+        pool, plan.dynamic = carried_over(state, former_slots, new_slots, of_jobs)
+        pool, plan.pilots = pilots_carried_over(state, former_slots, pool, of_jobs)
+        plan.pool = pool
+    numbers = {(slot.name, slot.address): slot.id for slot in pool} if former else {}
+    kept = {claim.slot_id for claim in going_on if places[claim.slot_id] in numbers}
+    for claim in former:
+        if claim.slot_id in kept:
+            told = claim.advertised if new_slots is None else None
+            plan.kept.append(replace(claim, slot_id=numbers[places[claim.slot_id]], advertised=told))
+        else:
+            plan.ended.append(claim)
+    if running:
+        _link(plan, pool, running)
+        _follow(plan, running, now)
+    return plan
+
+
+def _advertised_jobs(pool: list[SlotRecord], running: _Running) -> dict[Job, set[Place]]:
+    """The running jobs of the queue that slots say they run, with these slots."""
+    found: dict[Job, set[Place]] = {}
+    if not running:
+        return found
+    for slot in pool:
+        use = use_of(slot.ad)
+        if use is not None:
+            job = (running.schedd_of(use), use.cluster, use.proc)
+            found.setdefault(job, set()).add((slot.name, slot.address))
+    return found
+
+
+def _staying(
+    claims: Iterable[Claim], places: Mapping[int, Place], runs_at: Mapping[Job, Collection[Place]]
+) -> list[Claim]:
+    """Return *claims* but those whose jobs have moved: only other slots name the job, and one of these can take it."""
+    staying: list[Claim] = []
+    moving: list[Claim] = []
+    for claim in claims:
+        told = runs_at.get(_job(claim))
+        (staying if told is None or places[claim.slot_id] in told else moving).append(claim)
+    taken = {places[claim.slot_id] for claim in staying if claim.cluster is not None} if moving else set()
+    # Who cannot move may be in the way of the next one.
+    while stuck := [claim for claim in moving if taken.issuperset(runs_at[_job(claim)])]:
+        staying += stuck
+        taken.update(places[claim.slot_id] for claim in stuck)
+        moving = [claim for claim in moving if claim not in stuck]
+    return staying
+
+
+def _link(plan: ClaimPlan, pool: list[SlotRecord], running: _Running) -> None:
+    own = {claim.slot_id: claim for claim in plan.kept if claim.cluster is not None}
+    taken = own.keys()
+    busy = {_job(claim) for claim in plan.kept}
+    freed: dict[int, Ad] = {}
+    for slot in pool:
+        use = use_of(slot.ad)
+        if use is None:
+            continue
+        schedd = running.schedd_of(use)
+        job = (schedd, use.cluster, use.proc)
+        queued = running.job(*job)
+        if queued is None:
+            continue
+        if job in busy:
+            if slot.id in taken:
+                freed[slot.id] = without_claim(slot.ad, use.start_time)
+            if slot.id in own and job == _job(own[slot.id]):
+                own[slot.id].advertised = told_of(slot.ad, replace(own[slot.id], advertised=None))
+            continue
+        if slot.id in taken:
+            continue
+        busy.add(job)
+        freed[slot.id] = without_claim(slot.ad, use.start_time)
+        claim = Claim(
+            slot_id=slot.id,
+            submitter=queued.submitter,
+            start_time=use.start_time,
+            slot_weight=1.0,
+            schedd=schedd,
+            cluster=use.cluster,
+            proc=use.proc,
+            current_rank=use.current_rank,
+            concurrency_limits=use.concurrency_limits,
+            negotiating_group=use.negotiating_group,
+            autoregroup=use.autoregroup,
+        )
+        claim.advertised = told_of(slot.ad, claim)
+        plan.linked.append(claim)
+        if queued.reason == SLOT_ELSEWHERE:
+            plan.found.append(jobs.Procs(schedd, use.cluster, use.proc, use.proc))
+    linked = {claim.slot_id for claim in plan.linked}
+    plan.kept = [claim for claim in plan.kept if claim.slot_id not in linked]
+    if freed:
+        plan.pool = [replace(slot, ad=freed[slot.id]) if slot.id in freed else slot for slot in pool]
+
+
+def _follow(plan: ClaimPlan, running: _Running, now: int) -> None:
+    """Tell the jobs that run on another slot by now from those that are lost; they run without a break."""
+    linked = {_job(claim): claim for claim in plan.linked}
+    lost = []
+    for former in plan.ended:
+        claim = linked.get(_job(former))
+        if former.cluster is None or claim is None or not running.has(former):
+            lost.append(former)
+            continue
+        # A slot that was only renamed says when its job began, if anything; the stay there is no other one.
+        claim.start_time = max(claim.start_time, former.start_time)
+        plan.moved.append((former, min(now, claim.start_time)))
+    plan.ended = lost
+
+
+def _job(claim: Claim) -> Job:
+    return claim.schedd, claim.cluster, claim.proc
+
+
+def running_elsewhere(state: State) -> list[jobs.Procs]:
+    """The running jobs whose slot is not in the pool, as where only a part of a pool was imported."""
+    held: dict[tuple[str, int], set[int]] = {}
+    for claim in claims.load_all(state):
+        if claim.cluster is not None and claim.proc is not None:
+            held.setdefault((claim.schedd or "", claim.cluster), set()).add(claim.proc)
+    return [
+        jobs.Procs(job.schedd, job.cluster, proc, proc)
+        for job in jobs.select(state, statuses=[JobStatus.RUNNING])
+        for proc in range(job.first_proc, job.last_proc + 1)
+        if proc not in held.get((job.schedd, job.cluster), ())
+    ]
+
+
+class _Running:
+    """The running jobs of a queue."""
+
+    def __init__(self, ranges: Iterable[JobRange]) -> None:
+        self._ranges: dict[tuple[str, int], list[JobRange]] = {}
+        self._one_schedd = True
+        for job in ranges:
+            self._one_schedd = self._one_schedd and not job.schedd
+            if job.status == JobStatus.RUNNING:
+                self._ranges.setdefault((job.schedd, job.cluster), []).append(job)
+        for found in self._ranges.values():
+            found.sort(key=lambda job: job.first_proc)
+
+    def __bool__(self) -> bool:
+        return bool(self._ranges)
+
+    def has(self, claim: Claim) -> bool:
+        """Say whether the job of *claim* runs, for the same submitter."""
+        assert claim.cluster is not None and claim.proc is not None
+        job = self.job(claim.schedd or "", claim.cluster, claim.proc)
+        return job is not None and job.submitter == claim.submitter
+
+    def schedd_of(self, use: Use) -> str:
+        """Return by which name the queue knows the schedd of *use*: by none if it has only one."""
+        return "" if self._one_schedd else use.schedd
+
+    def job(self, schedd: str, cluster: int, proc: int) -> JobRange | None:
+        """Return the range that this job is in if it is running, else None."""
+        ranges = self._ranges.get((schedd, cluster), [])
+        at = bisect_right(ranges, proc, key=lambda job: job.first_proc) - 1
+        return ranges[at] if at >= 0 and proc <= ranges[at].last_proc else None

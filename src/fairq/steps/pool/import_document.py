@@ -1,0 +1,61 @@
+"""Bring a whole state in: the JSON document that an export wrote."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from fairq.dumps.source import Source, opened
+from fairq.errors.pool import InvalidDumpError
+from fairq.nesting import DEEPEST, deeper_than
+from fairq.state import document, jobs, slots, submitters
+from fairq.state.connection import in_memory, writing
+
+_OWN_LEVELS = 5
+"""Levels of the document above the values of ads."""
+
+
+def import_document(path: Path, name: str, *, dry_run: bool = False) -> dict[str, int]:
+    """Put the state that the document *name* describes in the place of the one at *path*; return its counts.
+
+    With *dry_run* it is brought into a state in memory only.
+
+    Raises UnreadableDumpError, InvalidDumpError, InvalidDocumentError, or the state's errors; then nothing
+    is changed.
+    """
+    with opened(name) as source:
+        whole = _object(source)
+    with in_memory() if dry_run else writing(path) as state:
+        document.restore(state, whole)
+        return {
+            "Slots": slots.count(state),
+            "Jobs": sum(map(sum, jobs.counts_by_submitter(state).values())),
+            "AccountingRecords": len(submitters.load_all(state)),
+        }
+
+
+def _object(source: Source) -> dict[str, Any]:
+    def problem(what: str, line: int = 1) -> InvalidDumpError:
+        cure = "give the document that fairq export writes; dumps go with --slots, --jobs or --accounting"
+        return InvalidDumpError(source=source.name, where=f"line {line}", problem=what, cure=cure)
+
+    pieces = []
+    while piece := source.read():
+        pieces.append(piece)
+    text = "".join(pieces)
+    if not text.strip():
+        raise problem("it is empty")
+    try:
+        whole = json.loads(text)
+    except json.JSONDecodeError as failure:
+        raise problem(f"not JSON ({failure.msg})", failure.lineno) from None
+    except RecursionError:
+        raise problem("it is nested too deeply") from None
+    except ValueError:
+        raise problem("a number in it has too many digits") from None
+    if deeper_than(whole, DEEPEST + _OWN_LEVELS):
+        raise problem("it is nested too deeply")
+    if not isinstance(whole, dict):
+        raise problem("not a state document, which is one object")
+    return whole

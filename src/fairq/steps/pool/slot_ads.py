@@ -1,0 +1,164 @@
+"""The ads of slots that fairq describes itself, as a startd advertises static and partitionable slots."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairq.errors.base import ExpressionError
+from fairq.errors.pool import InvalidSlotError
+from fairq.hardware import Machine
+from fairq.records import Ad
+from fairq.submitfile.amounts import amount
+from fairq.submitfile.values import value_of
+
+__all__ = ["Platform", "Shape", "amount", "machine_slots", "over", "parse_attribute", "slot_ad"]
+
+WITHIN = (
+    "(TARGET.RequestCpus is undefined || TARGET.RequestCpus <= MY.Cpus) && "
+    "(TARGET.RequestMemory is undefined || TARGET.RequestMemory <= MY.Memory) && "
+    "(TARGET.RequestDisk is undefined || TARGET.RequestDisk <= MY.Disk)"
+)
+"""A slot takes no job that asks for more than there is; where a job says nothing, anything fits."""
+
+_WITHIN_GPUS = " && (TARGET.RequestGPUs is undefined || TARGET.RequestGPUs <= MY.GPUs)"
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What one slot has: *cpus*, *memory* in MB, *disk* in KB, and how many *gpus* (None: no word of them)."""
+
+    cpus: int
+    memory: int
+    disk: int
+    gpus: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """What all slots of a machine have in common: HTCondor's names, and further attributes."""
+
+    machine: str
+    arch: str
+    system: str
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def slot_ad(
+    name: str, number: int, shape: Shape, platform: Platform, now: int, *, partitionable: bool = False
+) -> Ad:
+    """Return the ad of slot *number* of a machine, unclaimed since *now* (seconds since 1970)."""
+    ad: Ad = {
+        "MyType": "Machine",
+        "TargetType": "Job",
+        "Name": name,
+        "Machine": platform.machine,
+        "SlotID": number,
+        **(_partitionable(shape) if partitionable else {"SlotType": "Static"}),
+        "Arch": platform.arch,
+        "OpSys": platform.system,
+        "Cpus": shape.cpus,
+        "Memory": shape.memory,
+        "Disk": shape.disk,
+    }
+    if shape.gpus is not None:
+        ad["GPUs"] = shape.gpus
+    ad |= {
+        "TotalSlotCpus": shape.cpus,
+        "TotalSlotMemory": shape.memory,
+        "TotalSlotDisk": shape.disk,
+        "SlotWeight": "/Expr(Cpus)/",
+        "Start": True,
+        "WithinResourceLimits": f"/Expr({WITHIN}{_WITHIN_GPUS if shape.gpus is not None else ''})/",
+        "Requirements": "/Expr(START && (WithinResourceLimits))/",
+        "Rank": 0.0,
+        "CurrentRank": 0.0,
+        "State": "Unclaimed",
+        "Activity": "Idle",
+        "EnteredCurrentState": now,
+        "EnteredCurrentActivity": now,
+    }
+    return over(ad, platform.attributes)
+
+
+def _partitionable(shape: Shape) -> Ad:
+    resources = "Cpus Memory Disk Swap" + (" GPUs" if shape.gpus is not None else "")
+    return {
+        "SlotType": "Partitionable",
+        "SlotTypeID": 1,
+        "PartitionableSlot": True,
+        "NumDynamicSlots": 0,
+        "MachineResources": resources,
+    }
+
+
+def machine_slots(machine: Machine, count: int, now: int, *, partitionable: bool = False) -> list[Ad]:
+    """Return the ads of *count* slots that share out *machine* evenly, the first ones taking the rest.
+
+    They are static, unless *partitionable*.
+
+    Raises InvalidSlotError if there are more slots than cores.
+    """
+    if not 1 <= count <= machine.cpus:
+        raise InvalidSlotError(
+            name=f"of {machine.name}",
+            problem=f"{count} slots cannot share {machine.cpus} cores",
+            cure=f"give 1 to {machine.cpus} slots",
+        )
+    totals: Ad = {
+        "TotalCpus": machine.cpus,
+        "TotalMemory": machine.memory,
+        "TotalDisk": machine.disk,
+        "TotalSlots": count,
+        "LoadAvg": machine.load,
+        "TotalLoadAvg": machine.load,
+        **machine.attributes,
+    }
+    if machine.gpus:
+        totals["TotalGPUs"] = len(machine.gpus)
+    ads = []
+    for number in range(1, count + 1):
+        gpus = machine.gpus[number - 1 :: count]
+        shape = Shape(
+            cpus=_share(machine.cpus, count, number),
+            memory=machine.memory // count,
+            disk=machine.disk // count,
+            gpus=len(gpus) if machine.gpus else None,
+        )
+        attributes = dict(totals)
+        if gpus:
+            attributes["AvailableGPUs"] = [f"/Expr(GPUs_{gpu.name.replace('-', '_')})/" for gpu in gpus]
+            for gpu in gpus:
+                attributes[f"GPUs_{gpu.name.replace('-', '_')}"] = {"Id": gpu.name, **gpu.properties}
+        platform = Platform(machine.name, machine.arch, machine.system, attributes)
+        ads.append(slot_ad(f"slot{number}@{machine.name}", number, shape, platform, now, partitionable=partitionable))
+    return ads
+
+
+def _share(total: int, count: int, number: int) -> int:
+    return total // count + (number <= total % count)
+
+
+def over(ad: Ad, attributes: Mapping[str, Any]) -> Ad:
+    """Return *ad* with *attributes* in the place of those of the same name, in whatever letter case."""
+    names = {name.lower() for name in attributes}
+    return {name: value for name, value in ad.items() if name.lower() not in names} | dict(attributes)
+
+
+def parse_attribute(text: str, slot: str) -> tuple[str, Any]:
+    """Return name and value of ``Name=Expression``; raises InvalidSlotError for what is neither."""
+    name, equals, value = text.partition("=")
+    name = name.strip()
+    if not equals or not _NAME.fullmatch(name):
+        raise InvalidSlotError(name=slot, problem=f"{text!r} is no attribute", cure="give Name=Expression")
+    try:
+        return name, value_of(value)
+    except ExpressionError:
+        raise InvalidSlotError(
+            name=slot,
+            problem=f"the value of {name} is not a ClassAd expression: {value}",
+            cure='a text needs double quotes, as Site="CERN"',
+        ) from None

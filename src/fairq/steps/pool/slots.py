@@ -1,0 +1,172 @@
+"""The machines of the pool: add, remove and drain slots, and look at them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.dumps.slots import read_slots
+from fairq.dumps.source import opened
+from fairq.errors.pool import DuplicateSlotError, SlotInUseError, UnknownSlotError
+from fairq.records import Actor, Ad, Change, Claim, JobStatus, SlotRecord
+from fairq.state import claims, dynamic_slots, history, jobs, slot_columns, slots
+from fairq.state.connection import State, reading, writing
+from fairq.state.location import exists
+from fairq.steps.jobs.end import end_runs
+from fairq.steps.pool.claimed_ads import with_claim
+from fairq.steps.pool.dynamic_slots import load_slots
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+def read_file(name: str) -> list[SlotRecord]:
+    """Return the slots of a dump of ``condor_status`` (*name*: a path, or ``-``); raises the dumps' errors."""
+    with opened(name) as source:
+        return read_slots(source).slots
+
+
+def records(ads: Sequence[Ad]) -> list[SlotRecord]:
+    """Return slots for *ads* that fairq made itself."""
+    return [SlotRecord(0, str(ad["Name"]), ad) for ad in ads]
+
+
+def add(path: Path, new: Sequence[SlotRecord], actor: Actor, *, dry_run: bool = False) -> None:
+    """Append slots to the pool; raises DuplicateSlotError if one is there already."""
+    with _open(path, dry_run) as state:
+        twice = [name for name, count in Counter((slot.name, slot.address) for slot in new).items() if count > 1]
+        if twice:
+            raise DuplicateSlotError(name=twice[0][0], problem="is given twice")
+        known = set(slots.load_names(state))
+        for slot in new:
+            if slot.name in known and any(other.address == slot.address for other in slots.load(state, slot.name)):
+                raise DuplicateSlotError(name=slot.name, problem="is in the pool already; remove it first")
+        if not dry_run:
+            slots.add(state, new)
+            if len(new) >= slot_columns.WORTHWHILE:
+                slot_columns.keep(state)
+            history.record(state, actor, [Change(f"slot {slot.name}", None, _size(slot)) for slot in new])
+
+
+def remove(
+    path: Path,
+    settings: Settings,
+    names: Sequence[str],
+    actor: Actor,
+    *,
+    force: bool = False,
+    dry_run: bool = False,
+) -> list[str]:
+    """Take slots out of the pool and return their names.
+
+    With *force* slots in use too: their use is charged, and their jobs wait again.
+
+    Raises UnknownSlotError, SlotInUseError.
+    """
+    with _open(path, dry_run or not exists(path)) as state:
+        found = [slot for name in dict.fromkeys(names) for slot in _named(state, name)]
+        found = _with_carved(state, found)
+        held = {claim.slot_id: claim for claim in claims.load_all(state)}
+        ended = [held[slot.id] for slot in found if slot.id in held]
+        if ended and not force:
+            slot = next(slot for slot in found if slot.id in held)
+            raise SlotInUseError(name=slot.name, user=held[slot.id].submitter, job=_for_job(held[slot.id]))
+        if not dry_run:
+            runs = end_runs(state, settings, ended, actor.time, "lost")
+            procs = [(run.schedd, run.cluster, run.proc, run.proc) for run in runs]
+            jobs.set_status(state, procs, JobStatus.IDLE, actor.time)
+            slots.remove(state, [slot.id for slot in found])
+            history.record(state, actor, [Change(f"slot {slot.name}", _size(slot), None) for slot in found])
+    return [slot.name for slot in found]
+
+
+def drain(path: Path, names: Sequence[str], draining: bool, actor: Actor, *, dry_run: bool = False) -> list[str]:
+    """Begin or end the draining of slots: while it lasts they get no new job. Return those that changed.
+
+    Raises UnknownSlotError.
+    """
+    with _open(path, dry_run or not exists(path)) as state:
+        found = [slot for name in dict.fromkeys(names) for slot in _named(state, name)]
+        changed = [slot.name for slot in found if slot.draining is not draining]
+        if not dry_run:
+            slots.set_draining(state, changed, draining)
+            history.record(
+                state,
+                actor,
+                [Change(f"slot {name}", {"Draining": not draining}, {"Draining": draining}) for name in changed],
+            )
+    return changed
+
+
+def look(path: Path, names: Sequence[str], now: int) -> list[Ad]:
+    """Return the ads of the pool's slots (all, or those named) in pool order, as they stand at *now*.
+
+    Raises UnknownSlotError.
+    """
+    with reading(path) as state:
+        chosen = {slot.id for name in dict.fromkeys(names) for slot in _named(state, name)}
+        held = {claim.slot_id: claim for claim in claims.load_all(state)}
+        every = load_slots(state)
+    return [standing(slot, held.get(slot.id), now) for slot in every if not names or slot.id in chosen]
+
+
+def standing(slot: SlotRecord, claim: Claim | None, now: int) -> Ad:
+    """Return the ad of *slot* as it stands: advertised, claimed, draining."""
+    ad = slot.ad if claim is None else with_claim(slot.ad, claim, now)
+    if not slot.draining:
+        return ad
+    # As of a startd that drains: what runs retires, then the slot is drained.
+    busy = claim is not None
+    state = {"Draining": True, "Activity": "Retiring"} if busy else {"Draining": True, "State": "Drained"}
+    return {name: value for name, value in ad.items() if name not in state} | state
+
+
+def totals(ads: Sequence[Ad]) -> Iterator[Ad]:
+    """Yield how many slots there are by platform and state, then over all (``Platform``: ``Total``)."""
+    by_platform: dict[str, Counter[str]] = {}
+    for ad in ads:
+        platform = "/".join(str(ad[name]) for name in ("Arch", "OpSys") if name in ad)
+        for row in (platform, "Total"):
+            counter = by_platform.setdefault(row, Counter())
+            counter["Total"] += 1
+            counter[str(ad.get("State", "")).capitalize()] += 1
+    every = by_platform.pop("Total", None)
+    for platform in sorted(by_platform):
+        yield {"Platform": platform, **by_platform[platform]}
+    if every is not None:
+        yield {"Platform": "Total", **every}
+
+
+def _size(slot: SlotRecord) -> Ad:
+    return {name: slot.ad[name] for name in ("Cpus", "Memory", "Disk", "GPUs") if name in slot.ad}
+
+
+def _open(path: Path, read_only: bool) -> AbstractContextManager[State]:
+    return reading(path) if read_only else writing(path)
+
+
+def _named(state: State, name: str) -> list[SlotRecord]:
+    found = slots.load(state, name)
+    if found:
+        return found
+    every = slots.load_names(state)
+    of_machine = [slot for slot in every if slot.partition("@")[2] == name]
+    if of_machine:
+        return [slot for one in dict.fromkeys(of_machine) for slot in slots.load(state, one)]
+    close = get_close_matches(name, every, 1)
+    hint = f"did you mean {close[0]!r}?" if close else "'fairq slots list' shows all there are"
+    raise UnknownSlotError(name=name, hint=hint)
+
+
+def _with_carved(state: State, found: list[SlotRecord]) -> list[SlotRecord]:
+    """Add the dynamic slots of those that are partitionable."""
+    carved = set(dynamic_slots.children(state, [slot.id for slot in found])) - {slot.id for slot in found}
+    return found + [slot for slot in slots.load_all(state) if slot.id in carved] if carved else found
+
+
+def _for_job(claim: Claim) -> str:
+    return "" if claim.cluster is None else f" for job {claim.cluster}.{claim.proc}"

@@ -1,0 +1,76 @@
+"""``quotas check``: everything odd about the groups of a configuration; nothing here writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.errors.base import FairqError
+from fairq.settings.htcondor.translate import GROUP_MACRO
+from fairq.settings.model import gather
+from fairq.state.connection import reading
+from fairq.steps.quotas.configured import Configured, Oddity, quota_oddities
+from fairq.steps.quotas.source import Source, read_source
+from fairq.steps.quotas.users import user_oddities, users_in
+
+if TYPE_CHECKING:
+    from fairq.settings.htcondor.reader import NotTaken
+    from fairq.steps.config import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check found: *errors* of the settings, *oddities* of the groups, and how many *groups* there are."""
+
+    errors: Sequence[FairqError]
+    oddities: Sequence[Oddity]
+    groups: int
+
+
+def check_quotas(path: Path, place: Place, file: str | None, now: int) -> Checked:
+    """Check the groups of the settings in force, or of the configuration in *file*, against the pool at *path*.
+
+    Sums are compared with the pool if it has slots, users are looked for if it has any. Raises the errors of
+    settings for a file that cannot be read at all.
+    """
+    errors: list[FairqError] = []
+    if file is None:
+        source = Source(gather(place.layers, place.environ, errors.append))
+    else:
+        source = read_source(file, place.environ, errors.append)
+    settings = source.settings
+    with reading(path) as state:
+        total = None
+        if settings.groups and not errors:
+            from fairq.steps.quotas.forecast import Forecaster
+
+            total = Forecaster(state, settings, now).size(settings) or None
+        users = users_in(state)
+    configured = Configured.of(settings, total, is_htcondor=source.is_htcondor)
+    oddities = [
+        *_not_taken(source.not_taken),
+        *quota_oddities(configured),
+        *user_oddities(users, tuple(settings.groups)),
+    ]
+    return Checked(errors, oddities, len(settings.groups))
+
+
+def _not_taken(entries: Iterable[NotTaken]) -> Iterator[Oddity]:
+    """Yield what lines of HTCondor's configuration that came to nothing say about groups."""
+    left_out = set()
+    for entry in entries:
+        name = entry.name.removeprefix("group ")
+        if name == entry.name:
+            continue
+        left_out.add(name.lower())
+        is_orphan = "parent" in entry.why
+        cure = f"add {name.rpartition('.')[0]} there, or take it out" if is_orphan else "mend GROUP_NAMES"
+        problem = f"GROUP_NAMES ({entry.where}): {entry.why}"
+        yield Oddity(name, "orphan" if is_orphan else "name", problem, cure)
+    for entry in entries:
+        found = GROUP_MACRO.fullmatch(entry.name)
+        if found and "GROUP_NAMES" in entry.why and found.group(1).lower() not in left_out:
+            problem = f"{entry.name} is set ({entry.where}), and GROUP_NAMES does not name the group"
+            yield Oddity(found.group(1), "not named", problem, "add it there, or take the line out")

@@ -1,0 +1,72 @@
+"""What the tree of groups would become on another pool or by another configuration, beside today's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.engine.accounting.identity import ROOT_GROUP
+from fairq.engine.quotas.record import GroupFigures
+from fairq.records import Ad
+from fairq.state.connection import reading
+from fairq.steps.quotas.forecast import Forecaster
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two trees side by side.
+
+    Args:
+        groups: an ad for each group of either, parents before their children, ``<none>`` first. Its attributes
+            end in ``Now`` and ``Then``; those of a tree that the group is not in are missing.
+        size_now, size_then: the size of the pool, in slot weight.
+    """
+
+    groups: Sequence[Ad]
+    size_now: float
+    size_then: float
+
+
+def compare(path: Path, settings: Settings, other: Settings, now: int, size: float | None = None) -> Comparison:
+    """Compare the groups of *settings* on the pool as it stands with those of *other* on a pool of *size*.
+
+    *size* is in slot weight; without it the pool is the same. Both sides are what a next cycle would begin
+    with: demand is that of the jobs in the queue, allocations are those of a first round.
+
+    Raises SettingValueError for an expression that is none.
+    """
+    with reading(path) as state:
+        forecaster = Forecaster(state, settings, now)
+        then = forecaster.groups(other, size)
+        today = forecaster.groups(settings)
+        size_then = forecaster.size(other) if size is None else size
+        size_now = forecaster.size(settings)
+    ads: dict[str, Ad] = {}
+    for suffix, figures in (("Then", then), ("Now", today)):
+        for of in figures:
+            ad = ads.setdefault(of.group.lower(), {"Name": of.group})
+            ad.update({f"{name}{suffix}": value for name, value in _attributes(of).items()})
+    groups = sorted(ads.values(), key=_tree_order)
+    return Comparison(groups, size_now, size_then)
+
+
+def _attributes(of: GroupFigures) -> Ad:
+    return {
+        "ConfigQuota": of.config_quota,
+        "StaticQuota": of.static,
+        "SurplusPolicy": of.surplus_policy,
+        "EffectiveQuota": of.quota,
+        "SubtreeQuota": of.subtree_quota,
+        "Requested": of.requested,
+        "Allocated": of.allocated,
+    }
+
+
+def _tree_order(ad: Ad) -> tuple[bool, list[str]]:
+    name: str = ad["Name"]
+    return name != ROOT_GROUP, name.lower().split(".")

@@ -1,0 +1,229 @@
+"""What is odd about a configuration of groups, though it is valid: the quotas themselves.
+
+Every function looks for one kind of oddity, in the order in which they are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from fairq.engine.accounting.identity import ROOT_GROUP
+from fairq.engine.quotas.tree import Group, ProblemKind, Tree
+from fairq.settings.keys import GROUP_KEYS, SINGLE
+from fairq.steps.quotas.tree import configured_tree
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+    from fairq.settings.groups import GroupSettings
+
+_SLACK = 1e-9
+"""Part of a sum that is rounding."""
+
+
+class Oddity(NamedTuple):
+    """One thing that hardly anybody wants: which *group* it is about, what it is, and how to mend it.
+
+    *kind* is a short name that stays the same, for scripts.
+    """
+
+    group: str
+    kind: str
+    problem: str
+    cure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """A configuration of groups as the checks look at it.
+
+    Args:
+        settings: all settings. *tree*: the groups, with their quotas in a pool of *total* slot weight.
+        total: None if the size of the pool is not known; the tree's quotas are then not to be looked at.
+        is_htcondor: people know the settings as HTCondor's macros.
+    """
+
+    settings: Settings
+    tree: Tree
+    total: float | None
+    is_htcondor: bool
+
+    @classmethod
+    def of(cls, settings: Settings, total: float | None, *, is_htcondor: bool) -> Configured:
+        """Return the groups of *settings*."""
+        return cls(settings, configured_tree(settings, total or 0.0), total, is_htcondor)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the old flat scheme is in force."""
+        return bool(self.settings["negotiator.quota_model"] == "flat")
+
+    @property
+    def oversubscribed(self) -> bool:
+        """Whether static quotas may exceed what there is."""
+        return bool(self.settings["negotiator.negotiator_allow_quota_oversubscription"])
+
+    def word(self, name: str) -> str:
+        """Return what people call the setting *name* of the table ``negotiator``."""
+        key = SINGLE[f"negotiator.{name}"]
+        return key.macros[0] if self.is_htcondor and key.macros else name
+
+    def word_of(self, group: str, name: str) -> str:
+        """Return what people call the key *name* of *group*."""
+        if self.is_htcondor:
+            return GROUP_KEYS[name].macros[0].replace("<NAME>", group)
+        return name
+
+    def available(self, group: Group) -> float | None:
+        """What the children of *group* may have between them, None if that depends on the unknown pool."""
+        if group.is_root:
+            return self.total
+        if group.static and not self.is_flat:
+            return group.config_quota
+        return None if self.total is None else group.subtree_quota
+
+
+def quota_oddities(configured: Configured) -> Iterator[Oddity]:
+    """Yield all that is odd about the quotas, group by group in the order of the tree."""
+    for find in (_left_out, _both_kinds, _sums, _double_counting, _regroup_and_surplus, _eaten):
+        yield from find(configured)
+
+
+_CURES = {
+    ProblemKind.NO_QUOTA: ("no quota", "give it one, or take it out"),
+    ProblemKind.LONG_NAME: ("long name", "shorten its name"),
+    ProblemKind.NESTED: ("nested", "take it out, or use the hierarchical model"),
+}
+
+
+def _left_out(configured: Configured) -> Iterator[Oddity]:
+    """Groups that the tree cannot use as they are."""
+    for problem in configured.tree.problems:
+        if problem.kind not in _CURES:
+            continue  # the settings refuse it
+        kind, cure = _CURES[problem.kind]
+        text = str(problem).removeprefix(f"group {problem.group}: ")
+        if problem.kind is ProblemKind.NO_QUOTA and configured.is_flat:
+            text = "it has no quota; the group is left out, its users negotiate with everybody else"
+        elif problem.kind is ProblemKind.NO_QUOTA:
+            group = configured.tree.find(problem.group)
+            below = ", and nothing is left for the groups below it" if group and group.children else ""
+            text = f"it has no quota, which makes that 0{below}"
+        yield Oddity(problem.group, kind, text, cure)
+
+
+def _both_kinds(configured: Configured) -> Iterator[Oddity]:
+    """A static and a dynamic quota at once."""
+    for group in configured.settings.groups.values():
+        if group.quota is not None and group.quota_dynamic is not None:
+            static, dynamic = (configured.word_of(group.name, name) for name in ("quota", "quota_dynamic"))
+            problem = f"it has a static quota, {group.quota:g}, and a dynamic one: the static one counts"
+            yield Oddity(group.name, "two quotas", problem, f"take {dynamic} or {static} out")
+        if configured.is_flat and group.accept_surplus:
+            name = configured.word_of(group.name, "accept_surplus")
+            problem = "it accepts surplus, which the flat model does not know"
+            yield Oddity(group.name, "flat surplus", problem, f"take {name} out, or use the hierarchical model")
+
+
+def _sums(configured: Configured) -> Iterator[Oddity]:
+    """Quotas of siblings that sum to more than there is."""
+    for group in configured.tree.groups:
+        statics = [child for child in group.children if child.static]
+        dynamics = [child for child in group.children if not child.static and child.config_quota > 0]
+        static = sum(child.config_quota for child in statics)
+        dynamic = sum(child.config_quota for child in dynamics)
+        available = configured.available(group)
+        if available is not None and static > available * (1 + _SLACK):
+            yield _above(configured, group, statics, static, available)
+        if available and dynamic > 0 and static >= available * (1 - _SLACK) and not configured.is_flat:
+            problem = f"the static quotas of {_names(statics)} take all {_number(available)} of it: "
+            problem += f"the dynamic ones of {_names(dynamics)} come to nothing"
+            yield Oddity(group.name, "nothing left", problem, "lower the static ones or make them dynamic")
+        if dynamic > 1 + _SLACK:
+            problem = f"the dynamic quotas of {_names(dynamics)} sum to {_number(dynamic)}, above 1"
+            effect = "" if configured.is_flat else ", and are scaled down to that"
+            yield Oddity(group.name, "fractions above 1", problem + effect, "lower them to 1 in all")
+
+
+def _above(configured: Configured, group: Group, statics: Sequence[Group], static: float, available: float) -> Oddity:
+    whose = "the pool has" if group.is_root else "it has"
+    problem = f"the static quotas of {_names(statics)} sum to {_number(static)}, {whose} {_number(available)}"
+    if configured.oversubscribed or configured.is_flat:
+        problem += ": who negotiates first takes what is there"
+    else:
+        problem += f": they are scaled down to {available / static:.4g} of what they say"
+    excess = _number(static - available)
+    if group.is_root:
+        return Oddity(group.name, "above the pool", problem, f"lower them by {excess} in all, or make them dynamic")
+    own = configured.word_of(group.name, "quota" if group.static else "quota_dynamic")
+    return Oddity(group.name, "children above parent", problem, f"lower them by {excess} in all, or raise {own}")
+
+
+def _double_counting(configured: Configured) -> Iterator[Oddity]:
+    """Nested groups that offer the same quota twice as surplus (reference 4.4)."""
+    accepting = [group for group in configured.tree.groups[1:] if group.accept_surplus]
+    if configured.is_flat or not configured.oversubscribed or not accepting:
+        return
+    for group in configured.tree.groups[1:]:
+        nested = [child for child in group.children if child.config_quota > 0]
+        if nested and group.config_quota > 0:
+            problem = f"with oversubscription, and surplus going to {_names(accepting)}, "
+            problem += f"what {_names([group, *nested])} leave unused is given away twice"
+            name = configured.word("negotiator_allow_quota_oversubscription")
+            yield Oddity(group.name, "surplus counted twice", problem, f"set {name} = false, or accept no surplus")
+
+
+def _regroup_and_surplus(configured: Configured) -> Iterator[Oddity]:
+    """Autoregroup beside surplus, where ``<none>`` then shares surplus by the whole pool (reference 4.7)."""
+    if configured.is_flat or configured.settings["negotiator.regroup_keeps_quota"]:
+        return
+    regrouping = [group for group in configured.tree.groups[1:] if group.autoregroup]
+    accepting = [group for group in configured.tree.groups[1:] if group.accept_surplus]
+    if regrouping and accepting:
+        problem = f"with autoregroup of {_names(regrouping)}, and surplus going to {_names(accepting)}, "
+        problem += "more than the pool is allocated from the second round on"
+        yield Oddity(ROOT_GROUP, "regroup and surplus", problem, "use one of both, or set regroup_keeps_quota = true")
+
+
+def _eaten(configured: Configured) -> Iterator[Oddity]:
+    """Quotas of which a part is lost when limits are cut to whole numbers (reference 4.5, 4.7)."""
+    integer_limits = configured.settings["negotiator.integer_group_limits"] and not configured.is_flat
+    unweighted = not configured.settings["negotiator.negotiator_use_slot_weights"] and not configured.is_flat
+    if not (integer_limits or unweighted or configured.is_flat):
+        return
+    for group in configured.tree.groups[1:]:
+        quota = _own_quota(configured, group)
+        # Whole slots are dealt out in turn to who accepts surplus, so that there nothing is lost for good.
+        if quota is None or quota == int(quota) or (unweighted and group.accept_surplus and not integer_limits):
+            continue
+        problem = f"its quota of {_number(quota)} counts as {int(quota)}"
+        if quota < 1:
+            problem += ", so it never gets a slot by it"
+        own = configured.word_of(group.name, "quota" if group.static else "quota_dynamic")
+        cure = f"set {own} so that it makes a whole number"
+        yield Oddity(group.name, "cut", problem, f"{cure}, or integer_group_limits = false" if integer_limits else cure)
+
+
+def _own_quota(configured: Configured, group: Group) -> float | None:
+    """Return the quota of the group itself before anything is cut, None if that depends on the unknown pool."""
+    if configured.is_flat:
+        known = configured.total is not None and not group.static
+        return group.config_quota * (configured.total or 0.0) if known else None
+    if configured.total is None:
+        return group.config_quota if group.static and not group.children else None
+    return group.quota
+
+
+def _names(groups: Iterable[Group | GroupSettings]) -> str:
+    """Return the names of *groups* in a sentence, the first few if they are many."""
+    names = [group.name for group in groups]
+    if len(names) > 4:
+        return f"{', '.join(names[:3])} and {len(names) - 3} more"
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
+
+
+def _number(value: float) -> str:
+    """Return *value* in few digits, but never as a whole number if it is none."""
+    text = f"{value:.6g}"
+    return repr(value) if float(text).is_integer() and not value.is_integer() else text

@@ -1,0 +1,147 @@
+"""What quotas the groups of a pool have and what they would be allocated, without a cycle.
+
+Needed before the first cycle, after the settings changed, and for what the tree would become on another pool
+or by another configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fairq.engine.accounting.accountant import Accountant, SlotUse
+from fairq.engine.classad.budget import EvaluationBudget, Payer, evaluate_for
+from fairq.engine.negotiation.groups import pool_size, quota_tree
+from fairq.engine.negotiation.slots import slot_weights, users_of
+from fairq.engine.negotiation.snapshot import Jobs
+from fairq.engine.quotas.demand import IdleDemand
+from fairq.engine.quotas.flat import FlatTurns
+from fairq.engine.quotas.policy import QuotaPolicy
+from fairq.engine.quotas.record import GroupFigures, figures
+from fairq.engine.quotas.rounds import AllocationRounds, Terms
+from fairq.engine.quotas.tree import Group, Tree
+from fairq.state.connection import State
+from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.load import LoadedPool, load_pool, load_round_robin_times
+from fairq.steps.cycle.negotiation_policy import negotiation_policy
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+class Forecaster:
+    """The pool of *state* as it stands at *now* (seconds since 1970), loaded once for several questions."""
+
+    def __init__(self, state: State, settings: Settings, now: int) -> None:
+        self._now = now
+        self._pool: LoadedPool = load_pool(state, settings, now)
+        self._times: Mapping[str, int] = load_round_robin_times(state)
+
+    def size(self, settings: Settings) -> float:
+        """Return the size of the pool under *settings*, in slot weight; raises SettingValueError."""
+        policy = negotiation_policy(settings)
+        ads = self._pool.slots.ads
+        return pool_size(ads, slot_weights(ads, policy).tolist(), policy)
+
+    def groups(self, settings: Settings, total: float | None = None) -> tuple[GroupFigures, ...]:
+        """Return the groups of *settings* as the next cycle would find them, in the order of the tree.
+
+        Their allocations are those of the first round. *total* is the size of the pool in slot weight, if it
+        is not to be that of the pool at hand. Raises SettingValueError for an expression that is none.
+        """
+        policy = negotiation_policy(settings)
+        if policy.quotas is None:
+            return ()
+        accountant = self._accountant(settings)
+        terms = Terms(
+            total=self.size(settings) if total is None else total,
+            now=self._now,
+            consider_preemption=policy.consider_preemption,
+            use_slot_weights=policy.use_slot_weights,
+            std_sort=policy.tie_break != "slot_name",
+            budget=self._pool.slots.ads.budget,
+        )
+        tree = quota_tree(policy.quotas, terms.total)
+        for group in tree.groups:
+            group.round_robin_time = self._times.get(group.name, 0)
+        members = _enrol(tree, self._pool.jobs, accountant, policy.quotas, terms.budget)
+        onlookers = _Onlookers(tree, accountant)
+        rounds: FlatTurns | AllocationRounds
+        if policy.quotas.model == "flat":
+            rounds = FlatTurns(tree, terms, onlookers)
+        else:
+            one_round = replace(policy.quotas, max_rounds=1, round_robin_rate=terms.total + 1)
+            rounds = AllocationRounds(tree, one_round, terms, onlookers)
+        rounds.run()
+        return tuple(
+            figures(
+                group,
+                used_before=onlookers.used(group),
+                used_after=onlookers.used(group),
+                subtree_used=onlookers.subtree_used(group),
+                sort_key=rounds.keys[group.name],
+                submitters=len(members[group.name]),
+            )
+            for group in tree.groups
+        )
+
+    def _accountant(self, settings: Settings) -> Accountant:
+        """Return an accountant who has counted what everybody, and every group of *settings*, has in use."""
+        loaded = self._pool.accountant
+        records = [replace(record) for record in loaded.records.values()]
+        accountant = Accountant(records, accounting_policy(settings), loaded.last_update, dict(loaded.charges))
+        ads = self._pool.slots.ads
+        policy = negotiation_policy(settings)
+        weights = slot_weights(ads, policy).tolist()
+        accountant.check_matches(
+            (
+                SlotUse(self._pool.slots.keys[row], user, weights[row])
+                for row, user in enumerate(users_of(ads, policy))
+                if user is not None
+            ),
+            self._now,
+        )
+        accountant.recount()
+        return accountant
+
+
+class _Onlookers:
+    """Pies for rounds in which nobody negotiates: use stays as it is."""
+
+    def __init__(self, tree: Tree, accountant: Accountant) -> None:
+        self._tree = tree
+        self._accountant = accountant
+
+    def used(self, group: Group) -> float:
+        return self._accountant.weighted_used(group.name)
+
+    def subtree_used(self, group: Group) -> float:
+        if group.is_root:
+            return sum(map(self.used, self._tree.groups))
+        record = self._accountant.records.get(group.name)
+        return 0.0 if record is None else record.hier_weighted_resources_used
+
+    def has_submitters(self, group: Group) -> bool:
+        return False
+
+    def deal(self, group: Group, limit: float | None, *, charged: bool, stopper: Group) -> None:
+        """Deal nothing."""
+
+    def pass_over(self, group: Group, stopper: Group) -> None:
+        """Note nothing."""
+
+
+def _enrol(
+    tree: Tree, jobs: Jobs, accountant: Accountant, policy: QuotaPolicy, budget: EvaluationBudget | None
+) -> dict[str, set[str]]:
+    """Count what each group asks for; return who is in which."""
+    members: dict[str, set[str]] = {group.name: set() for group in tree.groups}
+    demand = IdleDemand(policy.demand, jobs.ads, budget)
+    for queue in jobs.queues:
+        group = tree.find(accountant.group_of(queue.name)) or tree.root
+        members[group.name].add(queue.name)
+        evaluate_for(budget, Payer(queue.name, queue.name))
+        running = queue.running_weight if policy.demand.weighted else queue.running_jobs
+        group.demand += demand.of(queue.idle) + running
+    return members

@@ -1,0 +1,131 @@
+"""The tree of accounting groups as ``quotas`` shows it; nothing here writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.engine.accounting.identity import ROOT_GROUP
+from fairq.engine.quotas.assignment import assign_quotas
+from fairq.engine.quotas.record import GroupFigures
+from fairq.engine.quotas.tree import Tree, build_tree
+from fairq.records import Ad
+from fairq.state import meta, submitters
+from fairq.state.connection import State, reading
+from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.quota_policy import group_quotas
+from fairq.steps.quotas.figures import LastFigures, last_figures
+from fairq.steps.userprio.ads import accounting_ads, quota_attributes
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaReport:
+    """The groups of a pool with their figures.
+
+    Args:
+        groups: their ads, ``<none>`` first, then level by level.
+        submitters: the accounting ads of all submitters.
+        last: the cycle that the figures are of; None if they are those with which the next one would begin.
+        total: the size of the pool, in slot weight.
+    """
+
+    groups: Sequence[Ad]
+    submitters: Sequence[Ad]
+    last: LastFigures | None
+    total: float
+
+
+def quota_report(path: Path, settings: Settings, now: int) -> QuotaReport:
+    """Return the groups with the figures of the last cycle.
+
+    Where there was none since the groups were set up as they are, the figures follow from the settings and the
+    pool, with the allocations of a first round. Without groups there is ``<none>`` alone.
+
+    Raises SettingValueError for an expression that is none.
+    """
+    with reading(path) as state:
+        last: LastFigures | None = last_figures(state) if settings.groups else LastFigures()
+        assert last is not None
+        figures = last.groups
+        if settings.groups and not _are_of(figures, settings):
+            from fairq.steps.quotas.forecast import Forecaster
+
+            last, figures = None, Forecaster(state, settings, now).groups(settings)
+        ads = _ads(state, settings, figures, counted=last is None)
+    groups = [ad for ad in ads if ad["IsAccountingGroup"]]
+    members = [ad for ad in ads if not ad["IsAccountingGroup"]]
+    return QuotaReport(groups, members, last, figures[0].subtree_quota if figures else 0.0)
+
+
+def _ads(state: State, settings: Settings, figures: Sequence[GroupFigures], *, counted: bool) -> list[Ad]:
+    """Return all accounting ads, those of the groups with *figures*; *counted*: their use is among these."""
+    last_update = int(meta.get(state, "last_update", "0") or 0)
+    records = submitters.load_all(state)
+    ads = accounting_ads(records, accounting_policy(settings), last_update, quota_attributes(figures))
+    of_group = {of.group: of for of in figures}
+    known = []
+    for ad in ads:
+        of = of_group.get(ad["Name"]) if ad["IsAccountingGroup"] else None
+        if ad["IsAccountingGroup"] and of is None and figures:
+            continue  # it is configured no more
+        if of is not None:
+            ad.update(_further_attributes(of))
+            if counted:
+                ad["WeightedResourcesUsed"] = of.used_after
+                is_root = of.group == ROOT_GROUP
+                ad["HierWeightedResourcesUsed"] = of.used_after if is_root else of.subtree_used
+        known.append(ad)
+    return known
+
+
+def _further_attributes(of: GroupFigures) -> Ad:
+    """Return what fairq's ad of a group has beyond that of HTCondor's report."""
+    return {
+        "ParentGroup": of.parent,
+        "StaticQuota": of.static,
+        "AcceptSurplus": of.accept_surplus,
+        "Autoregroup": of.autoregroup,
+        "Allocated": of.allocated,
+        "SurplusAllocated": of.surplus,
+        "Submitters": of.submitters,
+    }
+
+
+def configured_tree(settings: Settings, total: float) -> Tree:
+    """Return the groups of *settings* with their quotas in a pool of *total* slot weight."""
+    groups = group_quotas(
+        settings.groups.values(),
+        accept_surplus=settings["negotiator.group_accept_surplus"],
+        autoregroup=settings["negotiator.group_autoregroup"],
+    )
+    if settings["negotiator.quota_model"] == "flat":
+        from fairq.engine.quotas.flat import assign_flat, build_flat
+
+        tree = build_flat(groups)
+        assign_flat(tree, total)
+        return tree
+    tree = build_tree(groups)
+    assign_quotas(tree, total, settings["negotiator.negotiator_allow_quota_oversubscription"])
+    return tree
+
+
+def _are_of(figures: Sequence[GroupFigures], settings: Settings) -> bool:
+    """Whether *figures* are what *settings* still make of a pool of that size."""
+    if not figures:
+        return False
+    tree = configured_tree(settings, figures[0].subtree_quota)
+    configured = [
+        (group.name, group.config_quota, group.static, group.accept_surplus, group.autoregroup, group.subtree_quota)
+        for group in tree.groups[1:]
+    ]
+    found = [
+        (of.group, of.config_quota, of.static, of.accept_surplus, of.autoregroup, of.subtree_quota)
+        for of in figures[1:]
+    ]
+    own = {group.name: group.quota for group in tree.groups[1:]}
+    return configured == found and all(own[of.group] == of.quota for of in figures[1:])

@@ -1,0 +1,85 @@
+"""What is odd about groups in view of who uses them: jobs in the queue and the accounting records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+from typing import NamedTuple
+
+from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, group_and_ancestors, is_nice
+from fairq.state import jobs, submitters
+from fairq.state.connection import State
+from fairq.steps.quotas.configured import Oddity
+
+
+class Users(NamedTuple):
+    """Everybody known: the names of all *submitters*, and of which owners they have jobs in the queue."""
+
+    submitters: Set[str]
+    owners: Set[tuple[str, str]]
+
+
+def users_in(state: State) -> Users:
+    """Return who has jobs or an accounting record in *state*."""
+    owners = jobs.owners(state)
+    names = {record.name for record in submitters.load_all(state) if not record.is_group}
+    return Users(names | {submitter for submitter, _ in owners}, owners)
+
+
+def user_oddities(users: Users, group_names: Iterable[str]) -> Iterator[Oddity]:
+    """Yield what is odd about the groups *group_names*; without users nothing can be told of."""
+    names = tuple(group_names)
+    if users.submitters:
+        yield from _unused(users, names)
+    yield from _named_like_users(users, names)
+    yield from _unknown(users, names)
+
+
+def _unused(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
+    used: set[str] = set()
+    for submitter in users.submitters:
+        used.update(name.lower() for name in group_and_ancestors(assigned_group(submitter, names)))
+    for name in names:
+        if name.lower() not in used:
+            problem = "no job and no accounting record belongs to it or to a group below it"
+            yield Oddity(name, "unused", problem, f"take it out, or have jobs ask for it: accounting_group = {name}")
+
+
+def _named_like_users(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
+    """Users called like a group, or with dotted names that begin so: then their own jobs count for it."""
+    plain = {submitter.rpartition("@")[0] for submitter in users.submitters} | {owner for _, owner in users.owners}
+    called = {user.lower(): user for user in sorted(plain, reverse=True)}
+    for name in names:
+        if (user := called.get(name.lower())) is not None and "." not in user:
+            problem = f"it is named like the user {user}, whose jobs are not in it unless they ask for it"
+            yield Oddity(name, "named like a user", problem, "rename the group")
+    for submitter, owner in sorted(users.owners):
+        meant = _group_meant(submitter, owner)
+        if meant is None or "." not in owner:
+            continue
+        assigned = assigned_group(submitter, names)
+        if assigned != ROOT_GROUP and len(assigned) > len(meant):
+            problem = f"it is named like the user {owner}: jobs of {submitter} count for it"
+            cure = "rename the group, or have those jobs set accounting_group_user to a name without dots"
+            yield Oddity(assigned, "named like a user", problem, cure)
+
+
+def _unknown(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
+    """Groups that jobs ask for and that are not configured."""
+    told: set[str] = set()
+    for submitter, owner in sorted(users.owners):
+        meant = _group_meant(submitter, owner)
+        if not meant or is_nice(meant) or meant.lower() in told:
+            continue
+        assigned = assigned_group(submitter, names)
+        if len(assigned if assigned != ROOT_GROUP else "") < len(meant):
+            told.add(meant.lower())
+            problem = f"jobs of {submitter} ask for it and it is not configured: they count for {assigned}"
+            yield Oddity(meant, "unknown group", problem, "add it to the groups, or mend the jobs' accounting_group")
+
+
+def _group_meant(submitter: str, owner: str) -> str | None:
+    """Return the group that jobs of *owner* ask for as *submitter*, empty for none; None if nobody can tell."""
+    local = submitter.rpartition("@")[0]
+    if local == owner:
+        return ""
+    return local.removesuffix(f".{owner}") if local.endswith(f".{owner}") else None

@@ -1,0 +1,1 @@
+"""DIRAC's task queues on the state: form them, share, match pilots, explain."""

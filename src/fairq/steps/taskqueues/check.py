@@ -1,0 +1,110 @@
+"""A live DIRAC's stored priorities against what they should be (DIRAC issue 8650)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fairq.dumps.source import opened
+from fairq.dumps.task_queues import DumpedQueue, TaskQueueDump, read_task_queues
+from fairq.engine.shares.check import all_alike, check
+from fairq.engine.shares.corrector import UsageRequest
+from fairq.engine.shares.model import Requirements, TaskQueue
+from fairq.engine.shares.recalculation import recalculate
+from fairq.engine.shares.rules import Rules
+from fairq.engine.shares.user_priority import in_sum
+from fairq.records import Ad
+from fairq.steps.taskqueues.correctors import start_corrections
+from fairq.steps.taskqueues.forming import fields_of, requirements_of
+from fairq.steps.taskqueues.policy import read_groups, share_rules
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """Every queue with what is expected and stored; *alike* is the priority that all have, if they all have one."""
+
+    rules: str
+    queues: list[Ad]
+    alike: float | None
+    notes: list[str]
+
+    @property
+    def differences(self) -> list[Ad]:
+        """The queues whose stored priority is not what it should be."""
+        return [queue for queue in self.queues if queue["Verdict"] in ("differs", "missing")]
+
+
+def check_dump(name: str, settings: Settings, now: int, *, rules: str) -> CheckReport:
+    """Compare the priorities stored in the dump *name* (``-``: stdin) with those that *rules* make of it.
+
+    Groups are the dump's, with what the settings say of them laid over; so are corrections, the settings' if the
+    dump has none.
+
+    Raises:
+        TaskQueueDumpError, UnreadableDumpError, InvalidDumpError: the dump cannot be used.
+        ShareCorrectionError, ShareCorrectorError, DiracStopsError: see `start_corrections`.
+    """
+    with opened(name) as source:
+        dump = read_task_queues(source)
+    policy_rules = share_rules(settings, rules)
+    queues = [task_queue(queue, policy_rules) for queue in dump.queues]
+    groups = read_groups(settings, dump.groups or {}, policy_rules)
+    corrections = None
+    block = _block(settings, dump)
+    if block:
+        owning = {queue.requirements.group: None for queue in queues}
+        corrections = start_corrections(policy_rules, groups, block, owning, _reports(dump), now)
+    result = recalculate(queues, groups, policy_rules, corrections)
+    stored = {queue.number: queue.priority for queue in dump.queues if queue.priority is not None}
+    checked = check(result, stored)
+    return CheckReport(
+        policy_rules.name,
+        [
+            {
+                "TaskQueue": one.queue,
+                **_shown(queue.requirements),
+                "Jobs": queue.jobs,
+                "Expected": one.expected,
+                "Stored": one.stored,
+                "Verdict": one.verdict,
+            }
+            for queue, one in zip(queues, checked, strict=True)
+        ],
+        all_alike(stored),
+        [] if corrections is None else corrections.notes,
+    )
+
+
+def task_queue(queue: DumpedQueue, rules: Rules) -> TaskQueue:
+    """Return a dumped queue as the engine reads it."""
+    if queue.members:
+        total = 0.0
+        for job in queue.members:
+            total += in_sum(job.user_priority, rules) if job.real_priority is None else job.real_priority
+    else:
+        total = queue.average * queue.count
+    return TaskQueue(queue.number, requirements_of(queue.fields), queue.count, total)
+
+
+def _block(settings: Settings, dump: TaskQueueDump) -> Mapping[str, Any]:
+    if dump.corrections is not None:
+        return dump.corrections
+    return settings.block("ShareCorrections") if settings["shares.enable_shares_correction"] else {}
+
+
+def _reports(dump: TaskQueueDump) -> Any:
+    history = dump.history or {}
+
+    def report(request: UsageRequest) -> Mapping[str, float] | None:
+        return history.get((request.group, int(request.span)))
+
+    return report
+
+
+def _shown(requirements: Requirements) -> Ad:
+    fields = fields_of(requirements)
+    return {name: ", ".join(value) if isinstance(value, list) else value for name, value in fields.items()}

@@ -1,0 +1,67 @@
+"""Finding share correctors: those of fairq itself and of plugins come by the same door, their entry points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from fairq.engine.shares.corrections import TO_START, Corrections, built_in
+from fairq.engine.shares.corrector import CorrectorMaker, Reports, ShareCorrector
+from fairq.engine.shares.options import names
+from fairq.engine.shares.rules import Rules
+from fairq.errors.base import FairqError
+from fairq.errors.shares import ShareCorrectorError
+from fairq.steps.taskqueues.watched_corrector import WatchedCorrector
+
+GROUP = "fairq.share_correctors"
+"""The group of the entry points; each leads to a `CorrectorMaker`."""
+
+
+def known_correctors() -> dict[str, CorrectorMaker]:
+    """Return every corrector by name; a plugin is loaded when it is first used."""
+    # A source tree that is not installed has no entry points.
+    return {**built_in(), **{entry.name: partial(_make, entry) for entry in entry_points(group=GROUP)}}
+
+
+def _make(
+    entry: EntryPoint, corrector: str, instance: str, options: Mapping[str, Any], rules: Rules
+) -> ShareCorrector:
+    try:
+        make: CorrectorMaker = entry.load()
+        made = make(corrector, instance, options, rules)
+    except FairqError:
+        raise
+    except Exception as error:
+        problem = f"cannot be started: {entry.value}: {type(error).__name__}: {error}"
+        cure = f"mend or remove the plugin, or take it out of {TO_START}"
+        raise ShareCorrectorError(name=corrector, problem=problem, cure=cure) from error
+    return made if entry.value.startswith("fairq.") else WatchedCorrector(corrector, entry.value, made)
+
+
+def start_corrections(
+    rules: Rules,
+    groups: Mapping[str, Any],
+    block: Mapping[str, Any],
+    queue_groups: Mapping[str, Any],
+    reports: Reports,
+    now: float,
+) -> Corrections | None:
+    """Return the correctors of the *block* ShareCorrections at work with their history, None if there are none.
+
+    Where *groups* are configured an instance must be for one of them, or of *queue_groups*, those that own task
+    queues.
+
+    Raises:
+        ShareCorrectionError: the settings cannot be meant, or name a group that nobody knows.
+        ShareCorrectorError: a plugin fails.
+        DiracStopsError: under DIRAC's rules alone, where DIRAC fails.
+    """
+    if not names(block.get(TO_START)):
+        return None
+    corrections = Corrections(rules, known_correctors())
+    corrections.update(block, reports, now)
+    if rules.checked_settings and groups:
+        corrections.check_groups({**queue_groups, **groups})
+    return corrections

@@ -1,0 +1,213 @@
+"""Task queues formed from the idle jobs of fairq's own queue (docs/dirac.md 1.3).
+
+They are formed anew from one snapshot: a queue has exactly the jobs that wait, and none is ever empty. What is
+kept of them is their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from fairq.engine.shares.forming import queue_with_room
+from fairq.engine.shares.model import Requirements, TaskQueue
+from fairq.engine.shares.user_priority import in_sum
+from fairq.errors.shares import JobRequirementError
+from fairq.records import Ad, JobRange, JobStatus, QueueNumber
+from fairq.state import jobs, meta, task_queues
+from fairq.state.connection import State
+from fairq.steps.taskqueues.job_requirements import ATTRIBUTES, IDENTITY, Needs, identity_of, needs_of, relevant
+from fairq.steps.taskqueues.policy import SharePolicy
+
+NEXT = "next_task_queue"
+"""Where the state keeps the number that the next new queue gets."""
+
+FIELDS = (
+    "Owner", "OwnerGroup", "CPUTime", "GridCEs", "Platforms", "JobTypes", "Tags", "Sites", "BannedSites", "MinRAM",
+    "MaxRAM",
+)  # fmt: skip
+"""DIRAC's names for the fields of `Requirements`, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Jobs of a queue that are alike: a range, their UserPriority, and their real priority if they say it."""
+
+    job: JobRange
+    user_priority: float
+    real_priority: float | None = None
+
+
+@dataclass(slots=True)
+class FormedQueue:
+    """A task queue with its jobs, oldest first; *part* counts the queues of one identity that are full."""
+
+    number: int
+    requirements: Requirements
+    part: int
+    members: list[Member] = field(default_factory=list)
+    jobs: int = 0
+    real_priorities: float = 0.0
+    stored: QueueNumber | None = None
+
+    def record(self) -> TaskQueue:
+        """Return the queue as the engine reads it."""
+        return TaskQueue(self.number, self.requirements, self.jobs, self.real_priorities)
+
+
+@dataclass(slots=True)
+class FormedQueues:
+    """All queues in order of number, and the jobs that are in none, each with the reason."""
+
+    queues: list[FormedQueue]
+    left_out: list[tuple[JobRange, str]]
+    next_number: int
+    gone: list[int]
+
+    def records(self) -> list[TaskQueue]:
+        """Return the queues as the engine reads them."""
+        return [queue.record() for queue in self.queues]
+
+
+def fields_of(requirements: Requirements) -> dict[str, Any]:
+    """Return *requirements* by DIRAC's names; what is not required is left out."""
+    pairs = zip(FIELDS, requirements, strict=True)
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in pairs if value}
+
+
+def requirements_of(fields: dict[str, Any]) -> Requirements:
+    """Return the requirements that *fields* (see `fields_of`) name."""
+    def names(field: str) -> tuple[str, ...]:
+        return tuple(fields.get(field, ()))
+
+    return Requirements(
+        fields["Owner"],
+        fields["OwnerGroup"],
+        fields.get("CPUTime", 0),
+        names("GridCEs"),
+        names("Platforms"),
+        names("JobTypes"),
+        names("Tags"),
+        names("Sites"),
+        names("BannedSites"),
+        fields.get("MinRAM", 0),
+        fields.get("MaxRAM", 0),
+    )
+
+
+def form_queues(state: State, policy: SharePolicy) -> FormedQueues:
+    """Form the task queues of all idle jobs of *state*."""
+    stored = {(requirements_of(one.identity), one.part): one for one in task_queues.load_all(state)}
+    highest = max((one.number for one in stored.values()), default=0)
+    number = max(highest + 1, int(meta.get(state, NEXT) or 1))
+    left_out: list[tuple[JobRange, str]] = []
+    last: dict[Requirements, FormedQueue] = {}
+    formed: list[FormedQueue] = []
+    for range_, needs in _needs(state, policy, left_out):
+        rest = range_
+        while True:
+            queue = last.get(needs.requirements)
+            # Earlier queues with the same requirements are full.
+            if queue is None or queue_with_room({queue.number: queue.jobs}, policy.capacity) is None:
+                part = 0 if queue is None else queue.part + 1
+                known = stored.pop((needs.requirements, part), None)
+                queue = FormedQueue(number if known is None else known.number, needs.requirements, part, stored=known)
+                number += known is None
+                last[needs.requirements] = queue
+                formed.append(queue)
+            taken = min(len(rest), policy.capacity - queue.jobs)
+            if taken == len(rest):
+                _add(queue, rest, needs, policy)
+                break
+            _add(queue, replace(rest, last_proc=rest.first_proc + taken - 1), needs, policy)
+            rest = replace(rest, first_proc=rest.first_proc + taken)
+    formed.sort(key=lambda queue: queue.number)
+    return FormedQueues(formed, left_out, number, [one.number for one in stored.values()])
+
+
+def _add(queue: FormedQueue, job: JobRange, needs: Needs, policy: SharePolicy) -> None:
+    weight = in_sum(needs.user_priority, policy.rules) if needs.real_priority is None else needs.real_priority
+    queue.members.append(Member(job, needs.user_priority, needs.real_priority))
+    queue.jobs += len(job)
+    queue.real_priorities += weight * len(job)
+
+
+def _needs(
+    state: State, policy: SharePolicy, left_out: list[tuple[JobRange, str]]
+) -> Iterator[tuple[JobRange, Needs]]:
+    """Yield idle jobs, oldest first, in ranges that need the same."""
+    idle = jobs.select(state, statuses=[JobStatus.IDLE])
+    shared = {number: relevant(ad) for number, ad in jobs.ads(state, {job.ad_id for job in idle}).items()}
+    known: dict[Any, Needs] = {}
+    alike: dict[Any, Needs | str] = {}
+    for job in idle:
+        for part in _alike(job):
+            own = relevant(part.peculiar(part.first_proc)) if part.own or part.template else {}
+            key = (part.ad_id, part.owner, part.priority, repr(own) if own else None)
+            needs = known.get(key)
+            if needs is None:
+                ad = {**shared[part.ad_id], **own}
+                asked = _asked(ad, part.priority, policy, alike)
+                if isinstance(asked, str):
+                    left_out.append((part, asked))
+                    continue
+                owner, group = identity_of(ad, part.owner)
+                asks = Requirements._make((owner, group, *asked.requirements[2:]))
+                needs = known[key] = Needs(asks, asked.user_priority, asked.real_priority)
+            yield part, needs
+
+
+def _asked(ad: Ad, priority: int, policy: SharePolicy, alike: dict[Any, Needs | str]) -> Needs | str:
+    """Return what a job asks for, or why it is in no queue; many users' jobs ask for the same, found in *alike*."""
+    key = (priority, repr([item for item in ad.items() if item[0] not in IDENTITY]))
+    found = alike.get(key)
+    if found is None:
+        try:
+            found = needs_of(ad, priority, policy)
+        except JobRequirementError as error:
+            found = str(error)
+        alike[key] = found
+    return found
+
+
+def _alike(job: JobRange) -> Iterable[JobRange]:
+    """Split a range where what is read differs from proc to proc."""
+    if not job.template or not ATTRIBUTES & {name.lower() for name in job.template}:
+        return [job]
+    return (replace(job, first_proc=proc, last_proc=proc) for proc in range(job.first_proc, job.last_proc + 1))
+
+
+def remember(
+    state: State, formed: FormedQueues, priorities: dict[int, float] | None = None, now: int | None = None
+) -> None:
+    """Store the numbers of queues that are new.
+
+    With *priorities* (by number, of the time *now*) these of all queues are stored, and queues that are gone are
+    forgotten.
+    """
+    if priorities is None:
+        fresh = [queue for queue in formed.queues if queue.stored is None]
+    else:
+        fresh = formed.queues
+        task_queues.forget(state, formed.gone)
+    task_queues.put(
+        state,
+        (
+            QueueNumber(
+                queue.number,
+                fields_of(queue.requirements),
+                queue.part,
+                None if priorities is None else priorities[queue.number],
+                None if priorities is None else now,
+            )
+            for queue in fresh
+        ),
+    )
+    if fresh or formed.gone:
+        meta.set(state, NEXT, str(formed.next_number))
+
+
+def full_ad(state: State, job: JobRange) -> Ad:
+    """Return the whole ad of the first proc of *job*."""
+    return job.ad_of(jobs.ads(state, [job.ad_id])[job.ad_id], job.first_proc)

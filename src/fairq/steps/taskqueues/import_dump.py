@@ -1,0 +1,190 @@
+"""Taking over a dump of DIRAC's task queues: its waiting jobs, its groups, its reports of what ran."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairq.dumps.source import opened
+from fairq.dumps.task_queues import DumpedQueue, TaskQueueDump, read_task_queues
+from fairq.engine.accounting.identity import submitter_name
+from fairq.records import Actor, Ad, Change, JobRange, JobStatus, QueueNumber, ShareGroup, UsageReport
+from fairq.state import history, jobs, runs, share_groups, task_queues
+from fairq.state.connection import State, reading, writing
+from fairq.steps.taskqueues.forming import fields_of, requirements_of
+from fairq.steps.taskqueues.policy import read_groups, share_rules
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+SCHEDD = "dirac"
+"""The schedd whose jobs were imported with their numbers: the cluster is DIRAC's JobID."""
+
+UNNUMBERED = "dirac.taskqueue"
+"""The schedd of jobs of which only their number is known: the cluster is the task queue's."""
+
+ENDED = ("finished", "removed")
+"""The ends of a run after which its job does not wait again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedQueues:
+    """How much was taken over; None where the dump does not speak of it. *here* jobs run here or ran since."""
+
+    task_queues: int
+    jobs: int
+    here: int
+    groups: int | None
+    reports: int | None
+
+
+def import_task_queues(
+    path: Path, settings: Settings, name: str, actor: Actor, *, host: str, dry_run: bool = False
+) -> ImportedQueues:
+    """Replace what was imported before by the dump *name* (``-``: stdin), at the actor's time.
+
+    fairq's own jobs stay, and so do jobs of a former dump that run. Jobs that ended here after the dump was made do
+    not wait again. *host* is the domain of the submitters if no
+    setting names one.
+
+    Raises:
+        TaskQueueDumpError, UnreadableDumpError, InvalidDumpError: the dump cannot be used.
+        InvalidNameError: a name cannot be that of a submitter.
+        ShareCorrectionError: a group's share cannot be meant.
+    """
+    with opened(name) as source:
+        dump = read_task_queues(source)
+    read_groups(settings, dump.groups or {}, share_rules(settings))
+    domain = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"] or host
+    with reading(path) if dry_run else writing(path) as state:
+        ads, ranges = _jobs(dump, domain, actor.time, {*_running(state), *_ran_since(state, dump.time)})
+        imported = ImportedQueues(
+            len(dump.queues),
+            sum(map(len, ranges)),
+            sum(queue.count for queue in dump.queues) - sum(map(len, ranges)),
+            None if dump.groups is None else len(dump.groups),
+            None if dump.history is None else len(dump.history),
+        )
+        if not dry_run:
+            _store(state, dump, ads, ranges, actor.time)
+            change = {"TaskQueues": imported.task_queues, "Jobs": imported.jobs}
+            history.record(state, actor, [Change("task queues", None, change)])
+    return imported
+
+
+def _running(state: State) -> set[tuple[str, int, int]]:
+    return {
+        (job.schedd, job.cluster, proc)
+        for job in jobs.select(state, statuses=[JobStatus.RUNNING])
+        if job.schedd in (SCHEDD, UNNUMBERED)
+        for proc in range(job.first_proc, job.last_proc + 1)
+    }
+
+
+def _ran_since(state: State, time: int | None) -> set[tuple[str, int, int]]:
+    """Return the jobs of former dumps whose runs ended after *time*; none if a dump does not say when it was made."""
+    if time is None:
+        return set()
+    return {
+        (run.schedd, run.cluster, run.proc)
+        for run in runs.load(state)
+        if run.schedd in (SCHEDD, UNNUMBERED) and run.end_time > time and run.how in ENDED
+    }
+
+
+def _jobs(
+    dump: TaskQueueDump, domain: str, now: int, here: set[tuple[str, int, int]]
+) -> tuple[list[Ad], list[JobRange]]:
+    """Return the jobs that wait, with their ads numbered from 0; not those that are *here* already."""
+    ads: list[Ad] = []
+    ranges: list[JobRange] = []
+    since = now if dump.time is None else min(dump.time, now)
+    for queue in dump.queues:
+        if not queue.count:
+            continue
+        ad = _ad(queue)
+        submitter = submitter_name(ad, domain)
+        owner = queue.fields["Owner"]
+        fresh = JobRange(0, 0, 0, len(ads), submitter, owner, int(JobStatus.IDLE), since, since)
+        ads.append(ad)
+        ranges += (job for job in _of_queue(queue, fresh) if (job.schedd, job.cluster, job.first_proc) not in here)
+    return ads, ranges
+
+
+def _of_queue(queue: DumpedQueue, fresh: JobRange) -> Iterator[JobRange]:
+    for job in queue.members:
+        own: Ad = {"UserPriority": job.user_priority}
+        if job.real_priority is not None:
+            own = {"RealPriority": job.real_priority}
+        yield replace(fresh, schedd=SCHEDD, cluster=job.number, own=own)
+    if not queue.members:
+        # One by one: some of them may run already.
+        for proc in range(queue.count):
+            own = {"RealPriority": queue.average}
+            yield replace(fresh, schedd=UNNUMBERED, cluster=queue.number, first_proc=proc, last_proc=proc, own=own)
+
+
+def _ad(queue: DumpedQueue) -> Ad:
+    """What the jobs of a queue have in common; machines of a pool are not meant for them, only pilots are."""
+    owner, group = queue.fields["Owner"], queue.fields["OwnerGroup"]
+    ad: Ad = {
+        "MyType": "Job",
+        "JobUniverse": 5,
+        "Cmd": "",
+        "AcctGroup": group,
+        "AcctGroupUser": owner,
+        "AccountingGroup": f"{group}.{owner}",
+        "Requirements": False,
+        "MinRAM": 0,
+    }
+    asked: dict[str, Any] = {
+        name: ", ".join(value) if isinstance(value, list) else value
+        for name, value in queue.fields.items()
+        if name not in ("Owner", "OwnerGroup")
+    }
+    return ad | asked
+
+
+def _store(state: State, dump: TaskQueueDump, ads: list[Ad], ranges: list[JobRange], now: int) -> None:
+    for schedd in (SCHEDD, UNNUMBERED):
+        former = jobs.select(state, schedd=schedd, statuses=[JobStatus.IDLE, JobStatus.HELD])
+        jobs.remove_many(state, (jobs.Procs(job.schedd, job.cluster, job.first_proc, job.last_proc) for job in former))
+    numbers = jobs.ad_ids(state, ads)
+    for job in ranges:
+        job.ad_id = numbers[job.ad_id]
+    jobs.add(state, ranges)
+    _number(state, dump, now)
+    if dump.groups is not None:
+        share_groups.replace_all(state, (ShareGroup(name, options) for name, options in dump.groups.items()))
+    if dump.history is not None:
+        time = now if dump.time is None else dump.time
+        share_groups.replace_reports(state, _reports(dump.history, time))
+
+
+def _number(state: State, dump: TaskQueueDump, now: int) -> None:
+    """Let the queues have DIRAC's numbers, and remember the priorities that it stored."""
+    parts: dict[Any, int] = {}
+    fresh: list[QueueNumber] = []
+    for queue in dump.queues:
+        if queue.count:
+            fields = {name: sorted(value) if isinstance(value, list) else value for name, value in queue.fields.items()}
+            identity = requirements_of(fields)
+            part = parts[identity] = parts.get(identity, -1) + 1
+            updated = None if queue.priority is None else (dump.time or now)
+            fresh.append(QueueNumber(queue.number, fields_of(identity), part, queue.priority, updated))
+    taken = {queue.number for queue in fresh}
+    known = {(requirements_of(one.identity), one.part): one.number for one in task_queues.load_all(state)}
+    same = {known.get((requirements_of(queue.identity), queue.part)) for queue in fresh}
+    task_queues.forget(state, {number for number in (*taken, *same) if number is not None})
+    task_queues.put(state, fresh)
+
+
+def _reports(found: dict[tuple[str, int], dict[str, float] | None], time: int) -> Iterator[UsageReport]:
+    for (group, span), use in found.items():
+        if use is None:
+            yield UsageReport(group, span, "", None, time)
+        else:
+            for entity, average in use.items():
+                yield UsageReport(group, span, entity, average, time)

@@ -1,0 +1,337 @@
+"""Pilots ask for work: each is handed a job of a task queue, exactly once, in one transaction (docs/dirac.md 5).
+
+A job that is handed out runs on a slot that the pilot brings along; the slot leaves with the end of the job. Its
+use is charged like that of any other slot.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairq.engine.accounting.accountant import Accountant, charges_of
+from fairq.engine.accounting.identity import group_and_ancestors
+from fairq.engine.shares.choice import chance, choose_jobs, choose_queues
+from fairq.engine.shares.model import WaitingJob
+from fairq.engine.shares.rules import Rules, Selection
+from fairq.records import Actor, Ad, Change, Claim, JobRange, JobStatus, PilotSlot, SlotRecord
+from fairq.state import claims, history, jobs, meta, pilot_slots, slots, submitters
+from fairq.state.connection import State, reading, writing
+from fairq.state.location import exists
+from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.taskqueues.forming import FormedQueue, full_ad, remember
+from fairq.steps.taskqueues.pilots import Pilot, SiteLoad, limited_values, load_site, matcher_of
+from fairq.steps.taskqueues.world import ShareWorld, check_group, load_world
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+MOST_CHANCES = 10_000
+"""Queues up to which the chance of one is told; DIRAC's is an integral over all of them."""
+
+_UPDATE_AFTER = 60
+"""Seconds after which everybody is charged anew, as a cycle does: where there are only pilots, none runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOut:
+    """One job that a pilot got, of which queue, and with which chance that queue was the first (None: not told)."""
+
+    job: JobRange
+    owner: str
+    group: str
+    queue: int
+    priority: float
+    user_priority: float
+    chance: float | None
+    slot: str
+    ad: Ad
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """What pilots got: the *matches* in the order made; *asked* for were so many, *queues* there are and *matching*."""
+
+    rules: str
+    selection: str
+    pilot: Pilot
+    time: int
+    asked: int
+    queues: int
+    matching: int
+    negative: dict[str, list[str]]
+    matches: list[HandedOut]
+    notes: list[str]
+    details: list[str]
+
+
+def match(
+    path: Path,
+    settings: Settings,
+    pilot: Pilot,
+    actor: Actor,
+    *,
+    count: int = 1,
+    selection: Selection | None = None,
+    seed: int | None = None,
+    dry_run: bool = False,
+) -> Matched:
+    """Hand jobs to *count* pilots that are all like *pilot*, at the actor's time.
+
+    *selection* goes before the settings'; the same *seed* draws the same jobs from the same state. All are
+    handed out in one transaction, or none with *dry_run*.
+
+    Raises:
+        PilotDescriptionError, InvalidNameError: the pilot cannot be served.
+        UnknownShareGroupError: nobody knows a group that it names.
+    """
+    with reading(path) if dry_run or not exists(path) else writing(path) as state:
+        world = load_world(state, settings, actor.time)
+        for group in pilot.groups:
+            check_group(world, group, "--group")
+        rules = world.policy.rules if selection is None else replace(world.policy.rules, selection=selection)
+        draw = np.random.default_rng(seed).random
+        load = load_site(state, world.policy, pilot.site)
+        handing = _Handing(state, world, pilot, rules, draw, load, actor.time)
+        matches = [found for _ in range(count) if (found := handing.next()) is not None]
+        if matches and not dry_run:
+            _store(state, settings, world, pilot, matches, load, actor)
+    return Matched(
+        rules.name,
+        rules.selection,
+        pilot,
+        actor.time,
+        count,
+        len(world.formed.queues),
+        handing.matching,
+        handing.negative,
+        matches,
+        [*world.notes, *load.notes],
+        world.details,
+    )
+
+
+class _Handing:
+    """Hands out job after job of one snapshot; priorities stay as they were at its beginning."""
+
+    def __init__(
+        self,
+        state: State,
+        world: ShareWorld,
+        pilot: Pilot,
+        rules: Rules,
+        draw: Callable[[int], Any],
+        load: SiteLoad,
+        now: int,
+    ) -> None:
+        self._state, self._pilot, self._rules, self._draw, self._now = state, pilot, rules, draw, now
+        self._world, self._load = world, load
+        self._priorities = world.priorities
+        self._rosters: dict[int, _Roster] = {}
+        self.negative = load.negative(pilot.grid_ce, now)
+        self._offer()
+        self.matching = len(self._offered)
+
+    def _offer(self) -> None:
+        """Find the queues that match and hold jobs."""
+        queues = self._world.formed.queues
+        places = matcher_of(self._pilot, self._world.policy, self.negative).matching(
+            queue.requirements for queue in queues
+        )
+        self._offered = [queues[place] for place in places if self._left(queues[place])]
+        self._weights = np.array([self._priorities[queue.number] for queue in self._offered], float)
+
+    def _left(self, queue: FormedQueue) -> bool:
+        roster = self._rosters.get(queue.number)
+        return roster is None or bool(roster.waiting)
+
+    def next(self) -> HandedOut | None:
+        """Hand out one job, None if there is none for this pilot."""
+        if not self._offered:
+            return None
+        place = choose_queues(self._weights, self._draw, self._rules)[0]
+        queue = self._offered[place]
+        roster = self._rosters.get(queue.number)
+        if roster is None:
+            roster = self._rosters[queue.number] = _Roster(queue)
+        number = choose_jobs(roster.waiting, self._draw, self._rules)[0]
+        job = roster.take(number)
+        told = chance(self._weights, place, self._rules.selection) if len(self._weights) <= MOST_CHANCES else None
+        handed = self._handed(queue, job, roster.priority_of(number), told)
+        if not roster.waiting:
+            del self._offered[place]
+            self._weights = np.delete(self._weights, place)
+        if (negative := self._load.negative(self._pilot.grid_ce, self._now)) != self.negative:
+            self.negative = negative
+            self._offer()
+        return handed
+
+    def _handed(self, queue: FormedQueue, job: JobRange, user_priority: float, chance: float | None) -> HandedOut:
+        ad = full_ad(self._state, job)
+        if self._load.is_limited:
+            values = limited_values(ad, job.owner, self._pilot.site)
+            if len(queue.requirements.job_types) == 1:
+                values["JobType"] = queue.requirements.job_types[0]
+            self._load.start(values, self._pilot.grid_ce, self._now)
+        return HandedOut(
+            job,
+            queue.requirements.owner,
+            queue.requirements.group,
+            queue.number,
+            self._priorities[queue.number],
+            user_priority,
+            chance,
+            f"pilot_{job.cluster}.{job.first_proc}@{self._pilot.site}",
+            ad,
+        )
+
+
+class _Roster:
+    """The waiting jobs of one queue, one by one, numbered from the oldest."""
+
+    def __init__(self, queue: FormedQueue) -> None:
+        self._jobs: list[JobRange] = []
+        self._priorities: list[float] = []
+        for member in queue.members:
+            for proc in range(member.job.first_proc, member.job.last_proc + 1):
+                self._jobs.append(replace(member.job, first_proc=proc, last_proc=proc))
+                self._priorities.append(member.user_priority)
+        self.waiting = [WaitingJob(number, priority) for number, priority in enumerate(self._priorities)]
+
+    def take(self, number: int) -> JobRange:
+        """Take the job *number* out."""
+        self.waiting = [job for job in self.waiting if job.id != number]
+        return self._jobs[number]
+
+    def priority_of(self, number: int) -> float:
+        """Return the UserPriority of the job *number*."""
+        return self._priorities[number]
+
+
+def _store(
+    state: State,
+    settings: Settings,
+    world: ShareWorld,
+    pilot: Pilot,
+    matches: list[HandedOut],
+    load: SiteLoad,
+    actor: Actor,
+) -> None:
+    now = actor.time
+    jobs.mark_running(state, ((one.job.schedd, one.job.cluster, one.job.first_proc) for one in matches), now)
+    records = [SlotRecord(0, one.slot, _slot_ad(one, pilot, now), one.job.schedd) for one in matches]
+    weights = _weights([record.ad for record in records], settings)
+    numbers = slots.add(state, records)
+    pilot_slots.add(state, (PilotSlot(number, pilot.site, pilot.grid_ce, pilot.reference) for number in numbers))
+    _charge(state, settings, matches, numbers, weights, now)
+    claims.store(
+        state,
+        (
+            Claim(
+                number,
+                one.job.submitter,
+                now,
+                weight,
+                one.job.schedd,
+                one.job.cluster,
+                one.job.first_proc,
+                concurrency_limits=_limits(one.ad),
+            )
+            for one, number, weight in zip(matches, numbers, weights, strict=True)
+        ),
+    )
+    pilot_slots.put_delays(state, load.delay_states())
+    remember(state, world.formed)
+    history.record(
+        state,
+        actor,
+        (
+            Change(
+                f"job {one.job.cluster}.{one.job.first_proc}",
+                {"JobStatus": int(JobStatus.IDLE)},
+                {"JobStatus": int(JobStatus.RUNNING), "RemoteHost": one.slot, "TaskQueue": one.queue},
+            )
+            for one in matches
+        ),
+    )
+
+
+def _slot_ad(one: HandedOut, pilot: Pilot, now: int) -> Ad:
+    """The slot that a pilot brings along for one job: it has what the job requests, and takes no other."""
+    ad: Ad = {
+        "MyType": "Machine",
+        "TargetType": "Job",
+        "Name": one.slot,
+        "Machine": pilot.site,
+        "SlotID": 1,
+        "SlotType": "Static",
+        "Cpus": _requested(one.ad, "requestcpus", 1),
+        "Memory": _requested(one.ad, "requestmemory", 0),
+        "Disk": _requested(one.ad, "requestdisk", 0),
+        "SlotWeight": _requested(one.ad, "requestcpus", 1),
+        "Start": False,
+        "Requirements": False,
+        "Rank": 0.0,
+        "CurrentRank": 0.0,
+        "State": "Unclaimed",
+        "Activity": "Idle",
+        "EnteredCurrentState": now,
+        "EnteredCurrentActivity": now,
+        "Site": pilot.site,
+    }
+    more = {"GridCE": pilot.grid_ce, "Platform": pilot.platform, "Pilot": pilot.reference}
+    return ad | {name: value for name, value in more.items() if value is not None}
+
+
+def _requested(ad: Ad, name: str, default: int) -> int:
+    value = next((value for word, value in ad.items() if word.lower() == name), None)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return default
+    return int(value) if 0 < value < math.inf else default
+
+
+def _limits(ad: Ad) -> str | None:
+    value = next((value for name, value in ad.items() if name.lower() == "concurrencylimits"), None)
+    return value if isinstance(value, str) and not value.startswith("/Expr(") else None
+
+
+def _weights(ads: list[Ad], settings: Settings) -> list[float]:
+    if not settings["negotiator.negotiator_use_slot_weights"]:
+        return [1.0] * len(ads)
+    if not settings["negotiator.force_negotiator_slot_weight"]:
+        return [float(ad["SlotWeight"]) for ad in ads]
+    from fairq.engine.classad import AdColumns
+    from fairq.engine.negotiation.slots import slot_weights
+    from fairq.steps.cycle.negotiation_policy import negotiation_policy
+    from fairq.steps.evaluation.budget import evaluation_budget
+
+    columns = AdColumns(ads, budget=evaluation_budget(settings))
+    weights: list[float] = slot_weights(columns, negotiation_policy(settings)).tolist()
+    return weights
+
+
+def _charge(
+    state: State, settings: Settings, matches: list[HandedOut], numbers: list[int], weights: list[float], now: int
+) -> None:
+    """Charge the new slots from *now* on; everybody else if that was not done for a while."""
+    last_update = int(meta.get(state, "last_update") or 0)
+    accountant = Accountant(
+        submitters.load_all(state), accounting_policy(settings), last_update, charges_of(claims.load_all(state))
+    )
+    is_due = not last_update or now - last_update >= _UPDATE_AFTER
+    if is_due:
+        accountant.update(now)
+        meta.set(state, "last_update", str(now))
+    touched: set[str] = set()
+    for one, number, weight in zip(matches, numbers, weights, strict=True):
+        submitter = one.job.submitter
+        accountant.add_match(submitter, number, weight, now)
+        accountant.priority_factor(submitter)
+        touched.update((submitter, *group_and_ancestors(accountant.group_of(submitter))))
+    every = accountant.records if is_due else sorted(touched)
+    submitters.store(state, [accountant.record(name) for name in every])

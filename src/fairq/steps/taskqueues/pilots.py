@@ -1,0 +1,197 @@
+"""What a pilot says of itself, held against task queues: conditions, running limits and matching delays."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairq.engine.shares import delays as engine_delays
+from fairq.engine.shares.delays import Bucket, Kind, delayed, read_delays, started
+from fairq.engine.shares.groups import JOB_SHARING
+from fairq.engine.shares.limits import JOB_ATTRIBUTES, merge, running_limits
+from fairq.engine.shares.matching import Matcher
+from fairq.engine.shares.model import Credentials
+from fairq.engine.shares.resource import GENERIC_PILOT, HOSTS, apply_credentials, apply_site, match_conditions
+from fairq.errors.base import InvalidNameError
+from fairq.errors.shares import PilotDescriptionError
+from fairq.records import Ad, DelayState, JobRange, JobStatus
+from fairq.state import jobs, pilot_slots
+from fairq.state.connection import State
+from fairq.steps.taskqueues.job_requirements import identity_of, relevant
+from fairq.steps.taskqueues.policy import SharePolicy
+
+GENERIC = Credentials(HOSTS, frozenset({GENERIC_PILOT}))
+"""The right of a pilot that says itself for which VO it works."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pilot:
+    """A pilot that asks for work: where it runs, what it has, whose jobs it takes.
+
+    Args:
+        site: the site it runs at.
+        cpu_time: what it has left, in HS06 seconds.
+        grid_ce, platform, job_type: None: it says nothing of them.
+        tags, required_tags: what it offers, and what it insists on.
+        groups, owner: whose jobs it takes; empty: anybody's.
+        vo: without groups, it takes jobs of all groups of this virtual organisation; None: of any.
+        proxy: of a pilot that is not generic, whose it is, as ``user@group``: it takes jobs of that group alone and,
+            outside groups with job sharing, of that user alone (rule point private_pilots); None: it is generic.
+        processors: None: it says nothing.
+        whole_node: it has a whole machine.
+        max_ram: in MB; None: it says nothing.
+        reference: what it calls itself.
+    """
+
+    site: str
+    cpu_time: float
+    grid_ce: str | None = None
+    platform: str | None = None
+    job_type: str | None = None
+    tags: Sequence[str] = ()
+    required_tags: Sequence[str] = ()
+    groups: Sequence[str] = ()
+    owner: str | None = None
+    vo: str | None = None
+    proxy: str | None = None
+    processors: int | None = None
+    whole_node: bool = False
+    max_ram: float | None = None
+    reference: str | None = None
+
+    def description(self) -> dict[str, Any]:
+        """Return what DIRAC's matcher would be told; raises InvalidNameError for a site that cannot be."""
+        if not self.site or any(letter.isspace() or letter == "@" for letter in self.site):
+            raise InvalidNameError(what="the site", value=self.site, expected="give its name, as LCG.CERN.cern")
+        said = {
+            "Site": self.site,
+            "CPUTime": _whole(self.cpu_time),
+            "GridCE": self.grid_ce,
+            "Platform": self.platform,
+            "JobType": self.job_type,
+            "OwnerGroup": list(self.groups) or None,
+            "Owner": self.owner,
+            "VirtualOrganization": self.vo,
+            "NumberOfProcessors": self.processors,
+            "MaxRAM": None if self.max_ram is None else _whole(self.max_ram),
+            "Tag": list(self.tags) or None,
+        }
+        if self.whole_node:
+            said["WholeNode"] = True
+        if self.required_tags:
+            said |= {"Tag": list(self.tags), "RequiredTag": list(self.required_tags)}
+        return {name: value for name, value in said.items() if value is not None}
+
+
+def _whole(number: float) -> float:
+    """Return a number without decimals as the integer that DIRAC asks for."""
+    return int(number) if float(number).is_integer() else number
+
+
+@dataclass(slots=True)
+class SiteLoad:
+    """What a site's limits and delays look at: the jobs its pilots run, and its buckets; both grow with matches."""
+
+    policy: SharePolicy
+    site: str
+    running: list[tuple[str | None, dict[str, str]]] = field(default_factory=list)
+    buckets: dict[Kind, Bucket] = field(default_factory=dict)
+    touched: set[Kind] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+
+    def negative(self, grid_ce: str | None, now: int) -> dict[str, list[str]]:
+        """Return of which attributes which values the site has enough of, or must wait for."""
+        if not self.is_limited:
+            return {}
+        limits = running_limits(self.policy.job_scheduling, self.site, grid_ce, self.count, self.policy.rules)
+        self.notes = list(limits.notes)
+        return merge(limits.negative, delayed(self.delays, self.buckets, now))
+
+    @property
+    def delays(self) -> dict[Kind, engine_delays.Delay]:
+        """The delays of the site."""
+        return read_delays(self.policy.job_scheduling, self.site, self.policy.rules)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether anything is limited or delayed at the site."""
+        scheduling = self.policy.job_scheduling
+        return self.site in scheduling["RunningLimit"] or self.site in scheduling["MatchingDelay"]
+
+    def count(self, attribute: str, grid_ce: str | None) -> Mapping[str, int]:
+        """Count the site's (or a CE's) running jobs by their value of *attribute*."""
+        return Counter(
+            values[attribute]
+            for ce, values in self.running
+            if attribute in values and (grid_ce is None or ce == grid_ce)
+        )
+
+    def start(self, values: dict[str, str], grid_ce: str | None, now: int) -> None:
+        """Take note of a job, with the *values* of its attributes, that a pilot starts at *now*."""
+        self.running.append((grid_ce, values))
+        changed = started(self.delays, self.buckets, values, now)
+        self.buckets |= changed
+        self.touched |= changed.keys()
+
+    def delay_states(self) -> list[DelayState]:
+        """Return the buckets that matches have changed."""
+        return [DelayState(self.site, *kind, *self.buckets[kind]) for kind in sorted(self.touched)]
+
+
+def load_site(state: State, policy: SharePolicy, site: str) -> SiteLoad:
+    """Load what pilots run at *site*, as far as anything is limited there."""
+    load = SiteLoad(policy, site)
+    if not load.is_limited:
+        return load
+    delays = pilot_slots.load_delays(state, site)
+    load.buckets = {(one.attribute, one.value): Bucket(one.tokens, one.time) for one in delays}
+    running = jobs.select(state, statuses=[JobStatus.RUNNING])
+    shared = jobs.ads(state, {job.ad_id for job in running})
+    by_cluster: dict[tuple[str, int], list[JobRange]] = {}
+    for job in running:
+        by_cluster.setdefault((job.schedd, job.cluster), []).append(job)
+    for schedd, cluster, proc, grid_ce in pilot_slots.jobs_at(state, site):
+        for job in by_cluster.get((schedd, cluster), ()):
+            if job.first_proc <= proc <= job.last_proc:
+                load.running.append((grid_ce, limited_values(job.ad_of(shared[job.ad_id], proc), job.owner, site)))
+    return load
+
+
+def limited_values(ad: Ad, owner: str, site: str) -> dict[str, str]:
+    """Return a job's values of the attributes that can be limited."""
+    user, group = identity_of(relevant(ad), owner)
+    known = {name.lower(): name for name in JOB_ATTRIBUTES}
+    found = {
+        known[name.lower()]: str(value)
+        for name, value in ad.items()
+        if name.lower() in known and isinstance(value, str | int | float)
+    }
+    return found | {"Owner": user, "OwnerGroup": group, "Site": site}
+
+
+def _credentials(pilot: Pilot, policy: SharePolicy) -> Credentials | None:
+    """Return with what right the pilot asks; None: it takes whatever jobs its conditions allow."""
+    if pilot.proxy is None:
+        return None if pilot.vo is None else GENERIC
+    if pilot.vo is not None:
+        raise PilotDescriptionError(what="proxy", reason="only a generic pilot works for a VO", cure="give one of both")
+    user, _, group = pilot.proxy.partition("@")
+    if not user or not group:
+        raise PilotDescriptionError(what="proxy", reason=f"it is {pilot.proxy!r}", cure="write USER@GROUP")
+    has_sharing = group in policy.groups and policy.groups[group].job_sharing
+    return Credentials(group, frozenset({JOB_SHARING} if has_sharing else ()), owner=user)
+
+
+def matcher_of(pilot: Pilot, policy: SharePolicy, negative: Mapping[str, Sequence[str]]) -> Matcher:
+    """Return what holds the *pilot* against task queues; *negative* is what its site has enough of (`SiteLoad`).
+
+    Raises PilotDescriptionError.
+    """
+    conditions = apply_site(match_conditions(pilot.description(), policy.rules), policy.usable_sites)
+    credentials = _credentials(pilot, policy)
+    if credentials is not None:
+        conditions = apply_credentials(conditions, credentials, policy.groups, policy.rules)
+    return Matcher(conditions, policy.groups, policy.rules, negative)
+

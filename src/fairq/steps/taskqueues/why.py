@@ -1,0 +1,251 @@
+"""Why a task queue or a job is not offered to a pilot: every condition that fails, and what would change it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.engine.shares.choice import chance
+from fairq.engine.shares.matching import LIMITS, Refusal
+from fairq.engine.shares.model import Requirements
+from fairq.engine.shares.resource import TEST
+from fairq.errors.pool import UnknownJobError
+from fairq.errors.shares import UnknownTaskQueueError
+from fairq.records import JobRange, JobStatus
+from fairq.state import claims, jobs
+from fairq.state.connection import State, reading
+from fairq.steps.jobs.overlay import Overlay
+from fairq.steps.taskqueues.forming import FormedQueue
+from fairq.steps.taskqueues.match import MOST_CHANCES
+from fairq.steps.taskqueues.pilots import Pilot, SiteLoad, load_site, matcher_of
+from fairq.steps.taskqueues.world import ShareWorld, check_group, load_world
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+_PROCESSORS, _SEVERAL = "Processors", "MultiProcessor"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One condition that fails: what the queue *wanted*, what the pilot *offered*, and the least change of each.
+
+    *pilot_change* is what the pilot would have to say, *job_change* what its jobs would have to ask for; empty
+    if nothing on that side helps.
+    """
+
+    condition: str
+    wanted: str
+    offered: str
+    pilot_change: str
+    job_change: str
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """What there is to tell of a queue (or the job *job* of it) and a pilot.
+
+    Without a *queue* the job is in none, for the *reason*. No *failures*: it is offered, and *chance* is that
+    with which it comes first (None: not told) among *matching* queues. *ahead* are the older jobs of the queue that
+    have the same UserPriority as the job.
+    """
+
+    rules: str
+    pilot: Pilot
+    job: str | None
+    queue: int | None
+    requirements: Requirements | None
+    jobs: int
+    priority: float | None
+    failures: list[Failure]
+    reason: str
+    matching: int
+    queues: int
+    chance: float | None
+    ahead: int | None
+    notes: list[str]
+    details: list[str]
+
+
+def why_not(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[int, int], now: int) -> WhyNot:
+    """Explain why the queue of number *target*, or the job (cluster, proc), is not offered to *pilot* at *now*.
+
+    Raises:
+        UnknownTaskQueueError, UnknownJobError: there is none.
+        PilotDescriptionError, InvalidNameError, UnknownShareGroupError: the pilot cannot be served.
+    """
+    with reading(path) as state:
+        world = load_world(state, settings, now)
+        for group in pilot.groups:
+            check_group(world, group, "--group")
+        load = load_site(state, world.policy, pilot.site)
+        matcher = matcher_of(pilot, world.policy, load.negative(pilot.grid_ce, now))
+        job = None if isinstance(target, int) else f"{target[0]}.{target[1]}"
+        queue = _queue_of_number(world, target) if isinstance(target, int) else _queue_of_job(world, *target)
+        reason = "" if queue is not None or isinstance(target, int) else _not_waiting(state, world, *target)
+    places = matcher.matching(one.requirements for one in world.formed.queues)
+    priorities = world.priorities
+    failures: list[Failure] = []
+    first = None
+    if queue is not None:
+        told = _Changes(pilot, load, now)
+        failures = [told.of(refusal, queue.requirements) for refusal in matcher.refusals(queue.requirements)]
+        numbers = [world.formed.queues[place].number for place in places]
+        if queue.number in numbers and len(numbers) <= MOST_CHANCES:
+            weights = [priorities[number] for number in numbers]
+            first = chance(weights, numbers.index(queue.number), world.policy.rules.selection)
+    return WhyNot(
+        world.policy.rules.name,
+        pilot,
+        job,
+        None if queue is None else queue.number,
+        None if queue is None else queue.requirements,
+        0 if queue is None else queue.jobs,
+        None if queue is None else priorities[queue.number],
+        failures,
+        reason,
+        len(places),
+        len(world.formed.queues),
+        first,
+        None if queue is None or isinstance(target, int) else _ahead(queue, *target),
+        [*world.notes, *load.notes],
+        world.details,
+    )
+
+
+def _queue_of_number(world: ShareWorld, number: int) -> FormedQueue:
+    for queue in world.formed.queues:
+        if queue.number == number:
+            return queue
+    raise UnknownTaskQueueError(number=number)
+
+
+def _queue_of_job(world: ShareWorld, cluster: int, proc: int) -> FormedQueue | None:
+    return next((queue for queue in world.formed.queues for one in queue.members if _has(one.job, cluster, proc)), None)
+
+
+def _ahead(queue: FormedQueue, cluster: int, proc: int) -> int:
+    """Return how many older jobs of *queue* have the UserPriority of the job."""
+    own = next(one for one in queue.members if _has(one.job, cluster, proc))
+    older = 0
+    for one in queue.members:
+        if one is own:
+            return older + proc - own.job.first_proc
+        older += len(one.job) if one.user_priority == own.user_priority else 0
+    return older
+
+
+def _has(job: JobRange, cluster: int, proc: int) -> bool:
+    return job.cluster == cluster and job.first_proc <= proc <= job.last_proc
+
+
+def _not_waiting(state: State, world: ShareWorld, cluster: int, proc: int) -> str:
+    """Return why a job is in no task queue."""
+    for job, reason in world.formed.left_out:
+        if _has(job, cluster, proc):
+            return f"it is in no task queue: {reason}"
+    found = jobs.select(state, cluster=cluster, proc=proc)
+    if not found:
+        raise UnknownJobError(job=f"{cluster}.{proc}")
+    job = found[0]
+    if job.status == JobStatus.RUNNING:
+        held = claims.of_procs(state, [(job.schedd, cluster, proc, proc)])
+        host = Overlay(state).of(job, proc).get("RemoteHost") if held else None
+        return f"it is running{f' on {host}' if host else ''}"
+    if job.status == JobStatus.HELD:
+        return f"it is held{f': {job.reason}' if job.reason else ''}; to release it, run fairq release {cluster}.{proc}"
+    return f"it is {JobStatus(job.status).name.lower()}"
+
+
+class _Changes:
+    """Says for a failing condition what would have to change, and no more than that."""
+
+    def __init__(self, pilot: Pilot, load: SiteLoad, now: int) -> None:
+        self._pilot, self._load, self._now = pilot, load, now
+        self._of: dict[str, Callable[[Requirements], tuple[str, str]]] = {
+            "CPUTime": lambda queue: (f"--cputime {queue.cpu_time}", self._shorter()),
+            "Site": lambda queue: (f"--site {_one_of(queue.sites)}", f"Sites with {pilot.site}"),
+            "BannedSites": lambda queue: ("--site OTHER", f"BannedSites without {pilot.site}"),
+            "GridCE": lambda queue: (f"--grid-ce {_one_of(queue.grid_ces)}", f"GridCEs with {pilot.grid_ce}"),
+            "Platform": lambda queue: (f"--platform {_one_of(queue.platforms)}", f"Platforms with {pilot.platform}"),
+            "JobType": self._job_type,
+            "MaxRAM": lambda queue: (f"--max-ram {queue.min_ram}", f"MinRAM = {pilot.max_ram or 0:g} or less"),
+            "OwnerGroup": self._owner,
+            "Owner": self._owner,
+            "Tag": self._tags,
+            "RequiredTag": self._required,
+        }
+
+    def of(self, refusal: Refusal, queue: Requirements) -> Failure:
+        """Return the failure that the *refusal* of *queue* stands for."""
+        if refusal.key == LIMITS:
+            return self._limits(queue)
+        told = self._of.get(refusal.key)
+        pilot_change, job_change = ("", "") if told is None else told(queue)
+        return Failure(refusal.key, refusal.wanted, refusal.offered, pilot_change, job_change)
+
+    def _shorter(self) -> str:
+        """The longest CPU time that still counts as no more than the pilot has, by the bounds that times go up to."""
+        fitting = [segment for segment in self._load.policy.segments if segment <= self._pilot.cpu_time]
+        return f"CPUTime = {fitting[-1]} or less" if fitting else ""
+
+    def _owner(self, queue: Requirements) -> tuple[str, str]:
+        if self._pilot.proxy is not None:
+            return f"--proxy {queue.owner}@{queue.group}", ""
+        if not self._pilot.groups and self._pilot.owner is None:
+            return f"--group {queue.group}", ""
+        changes = []
+        if self._pilot.owner is not None and self._pilot.owner != queue.owner:
+            changes.append(f"--owner {queue.owner}")
+        if self._pilot.groups and queue.group not in self._pilot.groups:
+            changes.append(f"--group {queue.group}")
+        return " ".join(changes), ""
+
+    def _job_type(self, queue: Requirements) -> tuple[str, str]:
+        usable = self._load.policy.usable_sites
+        if usable is not None and self._pilot.site not in usable:
+            return f"add {self._pilot.site} to shares.usable_sites", f"JobTypes with {TEST}"
+        return f"--job-type {_one_of(queue.job_types)}", f"JobTypes with {self._pilot.job_type}"
+
+    def _tags(self, queue: Requirements) -> tuple[str, str]:
+        missing = [tag for tag in queue.tags if tag not in self._offered_tags()]
+        counts = [int(tag[: -len(_PROCESSORS)]) for tag in missing if re.fullmatch(rf"\d{{1,4}}{_PROCESSORS}", tag)]
+        changes = [f"--processors {max(counts)}"] if counts else []
+        for tag in missing:
+            if not counts or not (tag == _SEVERAL or re.fullmatch(rf"\d{{1,4}}{_PROCESSORS}", tag)):
+                changes.append("--whole-node" if tag == "WholeNode" else f"--tag {tag}")
+        return " ".join(changes), f"Tags without {', '.join(missing)}"
+
+    def _offered_tags(self) -> set[str]:
+        from fairq.engine.shares.resource import match_conditions
+
+        return set(match_conditions(self._pilot.description(), self._load.policy.rules).get("Tag", ()))
+
+    def _required(self, queue: Requirements) -> tuple[str, str]:
+        missing = [tag for tag in self._pilot.required_tags if tag not in queue.tags]
+        words = ", ".join(missing)
+        return f"no --required-tag {words}", f"Tags with {words}"
+
+    def _limits(self, queue: Requirements) -> Failure:
+        negative = self._load.negative(self._pilot.grid_ce, self._now)
+        of_site = self._load.policy.job_scheduling["RunningLimit"].get(self._pilot.site, {})
+        wanted, offered = [], []
+        for attribute, values in negative.items():
+            running = self._load.count(attribute, None)
+            for value in values:
+                limit = of_site.get(attribute, {}).get(value) if isinstance(of_site.get(attribute), dict) else None
+                wanted.append(f"{attribute} {value}")
+                offered.append(
+                    f"{running.get(value, 0)} of at most {limit} running"
+                    if limit is not None and running.get(value, 0) >= limit
+                    else "one started recently (MatchingDelay)"
+                )
+        change = f"wait until a job ends or the delay is over, or raise the limit of {self._pilot.site}"
+        return Failure("RunningLimit", "; ".join(wanted), "; ".join(offered), change, "")
+
+
+def _one_of(values: tuple[str, ...]) -> str:
+    return values[0] if len(values) == 1 else f"(one of {', '.join(values)})"

@@ -1,0 +1,158 @@
+"""Everything that the commands about task queues look at: one snapshot, recalculated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from fairq.engine.shares.corrections import TO_START
+from fairq.engine.shares.history_settings import DEFAULT_PERIOD
+from fairq.engine.shares.model import Group
+from fairq.engine.shares.options import names, number
+from fairq.engine.shares.recalculation import Recalculation, recalculate
+from fairq.errors.shares import UnknownShareGroupError
+from fairq.records import JobStatus
+from fairq.state import jobs, share_groups
+from fairq.state.connection import State
+from fairq.state.rows import without_collection
+from fairq.steps.taskqueues.correctors import start_corrections
+from fairq.steps.taskqueues.forming import FormedQueues, form_queues
+from fairq.steps.taskqueues.history import ShareHistory
+from fairq.steps.taskqueues.job_requirements import identity_of, relevant
+from fairq.steps.taskqueues.policy import SharePolicy, share_policy
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+class Told(Protocol):
+    """What people should be told (*notes*), and what only those who want to know more (*details*)."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What people should be told."""
+
+    @property
+    def details(self) -> list[str]:
+        """What the correctors have to say."""
+
+
+@dataclass(slots=True)
+class ShareWorld:
+    """The task queues of one snapshot, their priorities, and what there is to tell of them (see `Told`).
+
+    *configured* are the groups that settings or an import name.
+    """
+
+    policy: SharePolicy
+    formed: FormedQueues
+    result: Recalculation
+    notes: list[str]
+    details: list[str]
+    configured: list[str]
+
+    @property
+    def priorities(self) -> dict[int, float]:
+        """The priority of every queue as it is kept, by the queue's number."""
+        kept = self.result.kept_priorities()
+        return {queue.number: priority for queue, priority in zip(self.formed.queues, kept, strict=True)}
+
+
+def load_world(state: State, settings: Settings, now: int, rules: str | None = None) -> ShareWorld:
+    """Form the task queues of *state* and recalculate all priorities as of *now*, by the settings' *rules* or others.
+
+    Raises:
+        ShareCorrectionError, ShareCorrectorError, DiracStopsError: see `start_corrections`.
+        SettingValueError: see `share_policy`.
+    """
+    with without_collection():
+        return _load(state, settings, now, rules)
+
+
+def _load(state: State, settings: Settings, now: int, rules: str | None) -> ShareWorld:
+    policy = share_policy(settings, state, rules)
+    formed = form_queues(state, policy)
+    owning = dict.fromkeys(queue.requirements.group for queue in formed.queues)
+    groups = dict(policy.groups)
+    if policy.rules.checked_settings:
+        # Who owns queues takes part in corrections even if nobody has configured the group; in DIRAC it does not.
+        groups |= {name: Group(name) for name in owning if name not in groups}
+    known = dict.fromkeys((*policy.groups, *settings.groups))
+    corrections = None
+    if names(policy.corrections.get(TO_START)):
+        history = ShareHistory(state, {*groups, *owning, *known, *_running_groups(state)}, now)
+        corrections = start_corrections(policy.rules, known, policy.corrections, owning, history, now)
+    result = recalculate(formed.records(), groups, policy.rules, corrections)
+    details = [] if corrections is None else [*corrections.notes, *_inert(policy), *_stale(policy, state, now)]
+    return ShareWorld(policy, formed, result, _left_out(formed), details, list(known))
+
+
+def _running_groups(state: State) -> set[str]:
+    """Return the groups of the running jobs."""
+    running = jobs.select(state, statuses=[JobStatus.RUNNING])
+    shared = jobs.ads(state, {job.ad_id for job in running})
+    return {identity_of(relevant({**shared[job.ad_id], **(job.own or {})}), job.owner)[1] for job in running}
+
+
+def _left_out(formed: FormedQueues) -> list[str]:
+    if not formed.left_out:
+        return []
+    job, reason = formed.left_out[0]
+    count = sum(len(job) for job, _ in formed.left_out)
+    jobs_are = "1 idle job is" if count == 1 else f"{count} idle jobs are"
+    return [f"{jobs_are} in no task queue; the first is job {job.cluster}.{job.first_proc}: {reason}"]
+
+
+def _inert(policy: SharePolicy) -> list[str]:
+    """Tell of corrections that never do anything."""
+    corrected = _corrected_groups(policy)
+    told = [
+        f"a corrector is for the users of {name}, but job sharing does not divide its share among users"
+        for name in corrected
+        if name in policy.groups and policy.groups[name].job_sharing
+    ]
+    if policy.rules.in_group_key == "dn" and corrected:
+        told.append(
+            "corrections inside a group have no effect, as in DIRAC: reports name users by distinguished name, task "
+            'queues by name. To correct by name, set shares.in_group_key = "name"'
+        )
+    return told
+
+
+def _stale(policy: SharePolicy, state: State, now: int) -> list[str]:
+    """Tell of imported reports that are older than the correctors' UpdateHistoryPeriod."""
+    oldest = min((report.time for report in share_groups.load_reports(state)), default=now)
+    periods = [
+        number(one, "UpdateHistoryPeriod", DEFAULT_PERIOD, policy.rules, TO_START, lambda _: None)
+        for one in _instances(policy)
+    ]
+    if now - oldest <= min(periods, default=DEFAULT_PERIOD):
+        return []
+    return [f"the imported usage reports are {now - oldest} seconds old; import a newer dump"]
+
+
+def _corrected_groups(policy: SharePolicy) -> list[str]:
+    """Return the groups whose users correctors are for."""
+    return [str(one["Group"]) for one in _instances(policy) if one.get("Group")]
+
+
+def _instances(policy: SharePolicy) -> list[Mapping[str, Any]]:
+    """Return the settings of the instances of all correctors."""
+    blocks = [block for block in policy.corrections.values() if isinstance(block, Mapping)]
+    return [one for block in blocks for one in block.values() if isinstance(one, Mapping)]
+
+
+def check_group(world: ShareWorld, group: str | None, where: str) -> None:
+    """Raise UnknownShareGroupError if *group* is neither configured nor owns a task queue.
+
+    Where no group is configured, one whose jobs all run cannot be told from one that does not exist: none is wrong.
+    """
+    from difflib import get_close_matches
+
+    known = {*world.configured, *(queue.requirements.group for queue in world.formed.queues)}
+    if group is None or group in known or not world.configured:
+        return
+    close = get_close_matches(group, sorted(known), 1)
+    hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(known)) or 'none'}"
+    raise UnknownShareGroupError(where=where, group=group, hint=hint)

@@ -1,0 +1,1 @@
+"""condor_userprio's views and edits of the accounting records."""

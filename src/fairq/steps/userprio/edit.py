@@ -1,0 +1,266 @@
+"""The edits of ``userprio``: one change of the accounting records, kept with what stood there before."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from fairq.engine.accounting.factors import MINIMUM_FACTOR, AccountingPolicy, resolve_factor
+from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, is_group_name
+from fairq.engine.accounting.leases import (
+    Leasable,
+    cancel_lease,
+    expire_leases,
+    grant_lease,
+    set_for_good,
+)
+from fairq.engine.accounting.removal import idle_since
+from fairq.errors.base import InvalidNameError, InvalidNumberError
+from fairq.errors.pool import SubmitterInUseError, UnknownSubmitterError
+from fairq.records import AccountingRecord, Actor, Ad, Change
+from fairq.state import claims, history, submitters
+from fairq.state.connection import State, reading, writing
+from fairq.state.location import exists
+from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.userprio.ads import accounting_ad
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+Bound = Literal["factor", "floor", "ceiling"]
+"""The values that can be leased, in the words of the options."""
+
+
+@dataclass(slots=True)
+class Edited:
+    """What an edit did: a sentence for people, and each record's attributes before and after."""
+
+    message: str
+    changes: list[Change] = field(default_factory=list)
+
+
+class Editor:
+    """The accounting records of one state, open for one edit by *actor*.
+
+    With *dry_run* everything is decided and checked, and nothing is stored.
+    """
+
+    def __init__(self, path: Path, settings: Settings, actor: Actor, *, dry_run: bool = False) -> None:
+        """Remember where and by whom; the state is opened by the edit itself."""
+        self._path = path
+        self._policy: AccountingPolicy = accounting_policy(settings)
+        self._actor = actor
+        self._dry_run = dry_run
+        self._was, self._gone = ("would be", "would be deleted") if dry_run else ("was", "deleted")
+        self._set, self._cancelled = ("Would set", "Would cancel") if dry_run else ("Set", "Cancelled")
+
+    def set_priority(self, name: str, value: float) -> Edited:
+        """Set the real priority; below 0.5 it counts as 0.5."""
+        _check_number("the priority", value, 0.0)
+
+        def change(record: AccountingRecord) -> None:
+            record.priority = value
+
+        return self._change(name, change, f"The priority of {name} {self._was} set to {value:f}")
+
+    def set_bound(self, name: str, bound: Bound, value: float, seconds: int | None = None) -> Edited:
+        """Set the priority factor, the floor or the ceiling, for good or for *seconds* (a lease).
+
+        Setting it for good ends a lease of the same value.
+        """
+        what = Leasable[bound.upper()]
+        _check_number(f"the {what.value}", value, _LEAST[what])
+        if seconds is not None and seconds <= 0:
+            raise InvalidNumberError(what="the duration", value=seconds, expected="give 1 second or more")
+
+        def change(record: AccountingRecord) -> None:
+            if what is Leasable.FACTOR and record.priority_factor is None:
+                record.priority_factor = resolve_factor(name, self._policy)
+            if seconds is None:
+                set_for_good(record, what, value)
+            else:
+                grant_lease(record, what, value, seconds, self._actor.time)
+
+        shown = f"{value:f}" if what is Leasable.FACTOR else f"{value:.0f}"
+        if seconds is None:
+            return self._change(name, change, f"The {what.value} of {name} {self._was} set to {shown}")
+        kind = _LEASE_NAME[what]
+        return self._change(name, change, f"{self._set} {kind} lease on {name} to {shown} for {seconds} seconds")
+
+    def cancel(self, name: str, bound: Bound) -> Edited:
+        """End a lease; raises NoLeaseError if there is none."""
+        what = Leasable[bound.upper()]
+
+        def change(record: AccountingRecord) -> None:
+            cancel_lease(record, what)
+
+        return self._change(name, change, f"{self._cancelled} {_LEASE_NAME[what]} lease for {name}", create=False)
+
+    def set_usage(self, name: str, seconds: float) -> Edited:
+        """Set the accumulated weighted usage, in weighted seconds; the unweighted one stays."""
+        _check_number("the accumulated usage", seconds, 0.0)
+
+        def change(record: AccountingRecord) -> None:
+            record.weighted_accumulated_usage = seconds
+
+        return self._change(name, change, f"The Accumulated Usage of {name} {self._was} set to {seconds:f}")
+
+    def set_begin(self, name: str, time: int) -> Edited:
+        """Set the time of the first use (seconds since 1970)."""
+
+        def change(record: AccountingRecord) -> None:
+            record.begin_usage_time = time
+
+        return self._change(name, change, f"The Begin Usage Time of {name} {self._was} set to {time}")
+
+    def set_last(self, name: str, time: int) -> Edited:
+        """Set the time of the last use (seconds since 1970)."""
+
+        def change(record: AccountingRecord) -> None:
+            record.last_usage_time = time
+
+        return self._change(name, change, f"The Last Usage Time of {name} {self._was} set to {time}")
+
+    def reset_usage(self, name: str) -> Edited:
+        """Forget the accumulated usage; it counts from now on. Priority, last use and slots in use stay."""
+        return self._change(name, self._reset, f"The accumulated usage of {name} {self._was} reset", create=False)
+
+    def reset_all(self) -> Edited:
+        """Forget the accumulated usage of every record."""
+        with self._open() as state:
+            changes = []
+            records = submitters.load_all(state)
+            for record in records:
+                before = self._ad(record)
+                self._reset(record)
+                changes.append(_difference(record.name, before, self._ad(record)))
+            self._store(state, records, changes)
+        return Edited(f"The accumulated usage {self._was} reset for all users", changes)
+
+    def delete(self, name: str, *, force: bool = False) -> Edited:
+        """Delete a record; it starts anew when next needed, so a factor set by hand is lost.
+
+        Raises SubmitterInUseError while jobs hold slots on its account, unless *force*.
+        """
+        with self._open() as state:
+            record = self._existing(state, name)
+            held = sum(self._is_charged(claim.submitter, name) for claim in claims.load_all(state))
+            if held and not force:
+                raise SubmitterInUseError(name=name, slots=held)
+            changes = [Change(name, self._ad(record), None)]
+            self._remove(state, [name], changes)
+        return Edited(f"The accountant record named {name} {self._was} deleted", changes)
+
+    def prune(self, seconds: int) -> Edited:
+        """Delete the records of submitters that used nothing for *seconds* and hold nothing."""
+        with self._open() as state:
+            records = {record.name: record for record in submitters.load_all(state)}
+            holding = {claim.submitter for claim in claims.load_all(state)}
+            idle = idle_since(records.values(), self._actor.time - seconds, self._policy)
+            names = [name for name in idle if name not in holding]
+            changes = [Change(name, self._ad(records[name]), None) for name in names]
+            self._remove(state, names, changes)
+        count = f"{len(names)} accountant record{'' if len(names) == 1 else 's'}"
+        days, rest = divmod(seconds, 86400)
+        age = f"{seconds} seconds" if rest or not days else f"{days} day{'' if days == 1 else 's'}"
+        return Edited(f"{count} idle for {age} {self._gone}", changes)
+
+    def _change(
+        self, name: str, change: Callable[[AccountingRecord], None], message: str, *, create: bool = True
+    ) -> Edited:
+        self._check_name(name)
+        with self._open(create=create) as state:
+            found = submitters.load(state, name)
+            if found is None and not create:
+                raise self._unknown(state, name)
+            if found is None:
+                self._check_new_name(name)
+            record = found or AccountingRecord(name, is_group=is_group_name(name))
+            before = self._ad(record)
+            expire_leases([record], self._actor.time)
+            change(record)
+            difference = _difference(name, before if found else None, self._ad(record))
+            self._store(state, [record], [difference])
+        return Edited(message, [difference])
+
+    def _open(self, *, create: bool = False) -> AbstractContextManager[State]:
+        """Open the state; what only makes sense for known records does not create the file."""
+        if self._dry_run or not (create or exists(self._path)):
+            return reading(self._path)
+        return writing(self._path)
+
+    def _store(self, state: State, records: list[AccountingRecord], changes: list[Change]) -> None:
+        if not self._dry_run:
+            submitters.store(state, records)
+            history.record(state, self._actor, changes)
+
+    def _remove(self, state: State, names: list[str], changes: list[Change]) -> None:
+        if not self._dry_run:
+            for name in names:
+                submitters.delete(state, name)
+            history.record(state, self._actor, changes)
+
+    def _reset(self, record: AccountingRecord) -> None:
+        record.accumulated_usage = record.weighted_accumulated_usage = 0.0
+        record.begin_usage_time = self._actor.time
+
+    def _ad(self, record: AccountingRecord) -> Ad:
+        return accounting_ad(record, self._policy, 0)
+
+    def _is_charged(self, submitter: str, name: str) -> bool:
+        return submitter == name or (
+            is_group_name(name) and assigned_group(submitter, self._policy.group_names) == name
+        )
+
+    def _existing(self, state: State, name: str) -> AccountingRecord:
+        record = submitters.load(state, name)
+        if record is None:
+            raise self._unknown(state, name)
+        return record
+
+    def _unknown(self, state: State, name: str) -> UnknownSubmitterError:
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, [record.name for record in submitters.load_all(state)], 1)
+        hint = f"did you mean {close[0]!r}?" if close else "'fairq userprio --allusers' lists all there are"
+        return UnknownSubmitterError(name=name, state=self._path, hint=hint)
+
+    @staticmethod
+    def _check_name(name: str) -> None:
+        if not name or not name.isprintable() or " " in name:
+            raise InvalidNameError(what="the submitter", value=name, expected="give user@domain, without blanks")
+
+    def _check_new_name(self, name: str) -> None:
+        local, _, domain = name.rpartition("@")
+        groups = {group.lower(): group for group in (ROOT_GROUP, *self._policy.group_names)}
+        if not (local and domain) and groups.get(name.lower()) != name:
+            expected = "give the full name, as user@domain, or the name of a known group"
+            if name.lower() in groups:
+                expected = f"the group is called {groups[name.lower()]!r}"
+            raise InvalidNameError(what="the submitter", value=name, expected=expected)
+
+
+_LEAST = {Leasable.FACTOR: MINIMUM_FACTOR, Leasable.FLOOR: 0.0, Leasable.CEILING: -1.0}
+_LEASE_NAME = {Leasable.FACTOR: "priority-factor", Leasable.FLOOR: "floor", Leasable.CEILING: "ceiling"}
+
+
+def _check_number(what: str, value: float, least: float) -> None:
+    if not (math.isfinite(value) and value >= least):
+        raise InvalidNumberError(what=what, value=value, expected=f"it must be at least {least:g}")
+
+
+def _difference(name: str, before: Ad | None, after: Ad) -> Change:
+    """Return what changed: the attributes that differ, or all of a new record."""
+    if before is None:
+        return Change(name, None, after)
+    changed = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+    return Change(
+        name,
+        {key: before[key] for key in changed if key in before},
+        {key: after[key] for key in changed if key in after},
+    )

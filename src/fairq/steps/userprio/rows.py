@@ -1,0 +1,295 @@
+"""Which accounting ads a view of ``userprio`` shows, in which columns and in what order.
+
+Everything follows condor_userprio (``CollectInfo``, ``ProcessInfo`` and the row part of ``PrintInfo``), so
+that the same ads give the same table. Not followed is one defect: there, an attribute missing from one ad
+takes the value that the ad before it had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairq.engine.accounting.identity import ROOT_GROUP
+from fairq.errors.base import UsageError
+
+COLUMNS = (
+    "group_id", "order", "sort_key", "effective_quota", "config_quota", "surplus", "subtree_quota",
+    "priority", "real_priority", "factor", "in_use", "usage", "begin", "last", "since", "requested", "floor",
+    "ceiling",
+)  # fmt: skip
+"""Every column that a table can have, in the order in which they stand."""
+
+PRIORITIES = frozenset({"priority", "real_priority", "factor"})
+QUOTAS = frozenset({"effective_quota", "config_quota", "subtree_quota", "surplus", "requested"})
+USAGE = frozenset({"in_use", "usage", "begin", "last"})
+MOST = frozenset(
+    {"priority", "factor", "in_use", "usage", "since", "floor", "ceiling"} | {"config_quota", "surplus", "requested"}
+)
+ALL = MOST | QUOTAS | PRIORITIES | USAGE
+
+BEYOND_ALL_GROUPS = 3.4028234663852886e38
+"""Display order of ``<none>`` where no sort key says otherwise: the largest 32-bit float."""
+
+NOT_TOLD = -1.0
+"""Accumulated usage of a record that says what it uses but not what it has used; prints as ``-0.00``."""
+
+_SURPLUS = {"regroup": "Regroup", "byquota": "ByQuota", "no": "no"}
+
+
+@dataclass(frozen=True, slots=True)
+class ViewOptions:
+    """What the caller asked to see.
+
+    *columns*: those asked for, empty for the default view. *keep_quotas*: quota columns were named
+    themselves, so they stay even if they show nothing. *layout*: ``hierarchical``, ``flat`` or
+    ``groups first`` if asked for, else None. *cutoff*: show what was used since then (seconds since 1970),
+    None for everybody.
+    """
+
+    columns: frozenset[str] = frozenset()
+    keep_quotas: bool = False
+    layout: str | None = None
+    cutoff: int | None = None
+
+
+@dataclass(slots=True)
+class Row:
+    """One accounting ad as a line of the table; None where the ad does not say.
+
+    *tells_use*: whether *in_use* is printed; it counts in the sum in any case.
+    """
+
+    index: int
+    name: str
+    is_group: bool
+    group: str
+    priority: float
+    factor: float | None
+    in_use: float
+    tells_use: bool
+    usage: float | None
+    begin: int | None
+    last: int | None
+    ceiling: float | None
+    floor: float | None
+    requested: float | None = None
+    effective_quota: float | None = None
+    config_quota: float | None = None
+    subtree_quota: float | None = None
+    sort_key: float | None = None
+    surplus: str | None = None
+    group_id: int = 0
+    order: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A table ready to be laid out: *rows* in order, *columns* in order, and what the summary needs.
+
+    *measured* are all rows that the name column has to have room for, shown or not.
+    """
+
+    rows: list[Row]
+    measured: list[Row]
+    columns: tuple[str, ...]
+    hierarchical: bool
+    groups_only: bool
+    records: int
+    users: int
+    weight_in_use: float
+    usage: float
+    surplus: str
+    last_update: int
+    cutoff: int | None
+
+
+def row_of(index: int, ad: Mapping[str, Any]) -> Row:
+    """Return the line of accounting ad *ad*, the *index*-th of its report."""
+    get = ad.get
+    usage = get("WeightedAccumulatedUsage")
+    used = get("ResourcesUsed")
+    weight = get("WeightedResourcesUsed")
+    in_use = (used or 0.0) if weight is None else weight
+    tells_use = usage is not None or used is not None
+    if usage is None and (used is not None or weight is not None):
+        usage = NOT_TOLD
+    row = Row(
+        index, ad["Name"], get("IsAccountingGroup", False), get("AccountingGroup", ROOT_GROUP),
+        _as_sent(ad["Priority"]), get("PriorityFactor"), in_use, tells_use, usage,
+        get("BeginUsageTime"), get("LastUsageTime") or None, get("Ceiling"), get("Floor"),
+    )  # fmt: skip
+    if row.is_group:
+        row.requested = get("Requested")
+        row.effective_quota = get("EffectiveQuota")
+        row.config_quota = get("ConfigQuota")
+        row.subtree_quota = get("SubtreeQuota")
+        row.sort_key = get("GroupSortKey")
+        policy = get("SurplusPolicy")
+        row.surplus = None if policy is None else _SURPLUS.get(policy.lower(), "n/a")
+        row.group_id = 0 if row.name == ROOT_GROUP else -index
+    elif row.group != ROOT_GROUP:
+        row.group_id = -index
+    return row
+
+
+def _as_sent(value: float) -> float:
+    """Return *value* as an ad carries it from the negotiator to the tool: in 16 digits."""
+    return float(f"{value:.16g}")
+
+
+def listing(ads: Sequence[Mapping[str, Any]], options: ViewOptions) -> Listing:
+    """Return the table that *options* ask for of *ads*, which stand in the order of the report."""
+    rows = [row_of(index, ad) for index, ad in enumerate(ads, 1)]
+    wanted = options.columns or MOST
+    columns = _with_data(wanted, rows, options)
+    policy = _pool_surplus_policy(rows)
+    hierarchical = options.layout in (None, "hierarchical")
+    hide_groups = False
+    if wanted <= PRIORITIES:
+        hierarchical = options.layout == "hierarchical"
+        hide_groups = not hierarchical
+    grouped = any(row.group_id < 0 and not row.is_group for row in rows)
+    if grouped:
+        _number_groups(rows, columns)
+    cutoff = options.cutoff
+    visible = rows if cutoff is None else [row for row in rows if row.last is not None and row.last >= cutoff]
+    only_ungrouped = all(row.group_id <= 0 for row in visible)
+    if only_ungrouped:
+        hierarchical = False
+    if (hide_groups or only_ungrouped) and not options.keep_quotas:
+        columns -= QUOTAS
+    groups_only = bool(columns) and columns <= QUOTAS
+    _sort(visible, columns, hierarchical, options.layout == "groups first", policy == "Regroup")
+    users = [row for row in visible if not row.is_group]
+    counted = [] if groups_only else users
+    return Listing(
+        rows=_shown(visible, hierarchical, hide_groups, groups_only, only_ungrouped),
+        measured=visible,
+        columns=tuple(name for name in COLUMNS if name in columns),
+        hierarchical=hierarchical,
+        groups_only=groups_only,
+        records=len(rows),
+        users=len(users),
+        weight_in_use=sum(row.in_use for row in counted),
+        usage=sum(_usage_seconds(row) for row in counted),
+        surplus=policy,
+        last_update=ads[0].get("LastUpdate", 0) if ads else 0,
+        cutoff=cutoff,
+    )
+
+
+def _with_data(wanted: frozenset[str], rows: list[Row], options: ViewOptions) -> frozenset[str]:
+    """Return the columns of *wanted* that some ad has data for."""
+    columns = set(wanted)
+    if all(row.usage is None for row in rows):
+        columns -= {"in_use", "usage"}
+    if all(row.factor is None for row in rows):
+        columns.discard("factor")
+    if all(row.begin is None for row in rows):
+        columns.discard("begin")
+    if options.cutoff is None and all(row.last is None for row in rows):
+        columns -= {"last", "since"}
+    if not options.keep_quotas and not any(_has_quotas(row) for row in rows):
+        columns -= QUOTAS
+    return frozenset(columns)
+
+
+def _has_quotas(row: Row) -> bool:
+    numbers = (row.effective_quota, row.config_quota, row.subtree_quota, row.requested, row.surplus)
+    return any(number is not None for number in numbers)
+
+
+def _pool_surplus_policy(rows: list[Row]) -> str:
+    """Return the last policy met that gives surplus away at all; it counts for the whole pool."""
+    met = ""
+    for row in rows:
+        if row.surplus in ("Regroup", "ByQuota"):
+            met = row.surplus
+    return met
+
+
+def _usage_seconds(row: Row) -> float:
+    return NOT_TOLD if row.usage is None else row.usage
+
+
+def _number_groups(rows: list[Row], columns: frozenset[str]) -> None:
+    """Number the groups by name, give each its place in the display and the users those of their group."""
+    groups = sorted((row for row in rows if row.is_group), key=lambda row: (row.group_id == 0, row.name))
+    has_sort_key = any(group.sort_key is not None for group in groups)
+    for number, group in enumerate(groups, 1):
+        if group.group_id:
+            group.group_id = number
+        if "priority" in columns and has_sort_key:
+            group.order = group.sort_key or 0.0
+        elif "priority" in columns:
+            group.order = group.priority if group.group_id else BEYOND_ALL_GROUPS
+        elif "in_use" in columns:
+            group.order = _usage_seconds(group) / 3600
+        else:
+            group.order = float(group.group_id) if group.group_id else BEYOND_ALL_GROUPS
+    by_name = {group.name: group for group in groups}
+    for row in rows:
+        if not row.is_group and row.group in by_name:
+            row.group_id = by_name[row.group].group_id
+            row.order = by_name[row.group].order
+
+
+def _sort(rows: list[Row], columns: frozenset[str], hierarchical: bool, groups_first: bool, none_last: bool) -> None:
+    member_key: Callable[[Row], Any]
+    if "priority" in columns:
+        member_key = _by_priority
+    elif "in_use" in columns:
+        member_key = _usage_seconds
+    else:
+        member_key = _by_name
+    rows.sort(key=member_key)
+    if hierarchical:
+        by_order = "priority" in columns or "in_use" in columns
+        rows.sort(
+            key=lambda row: (
+                none_last and row.group_id == 0,
+                (row.order or 0.0) if by_order else 0.0,
+                row.group_id,
+                not row.is_group,
+            )
+        )
+    elif groups_first:
+        rows.sort(key=lambda row: (0, row.index) if row.is_group else (1, 0))
+
+
+def _by_priority(row: Row) -> float:
+    return row.priority
+
+
+def _by_name(row: Row) -> str:
+    return row.name
+
+
+def _shown(rows: list[Row], hierarchical: bool, hide_groups: bool, groups_only: bool, hide_root: bool) -> list[Row]:
+    """Return the rows to print: ``<none>`` is left out of a flat table as long as no other group showed."""
+    shown = []
+    for row in rows:
+        if row.is_group:
+            if hide_groups or (not hierarchical and hide_root and row.group_id == 0):
+                continue
+            hide_root = False
+        elif groups_only:
+            continue
+        shown.append(row)
+    return shown
+
+
+def named(names: Sequence[str]) -> Callable[[str], bool]:
+    """Return the test whether a record's name is one of *names*.
+
+    A name with ``@`` (or ``<none>``) has to be equal, in letter case too; one without has to be all that
+    stands before the ``@``, or the name of a group.
+    """
+    for name in names:
+        if not name[:1].isalpha() and name != ROOT_GROUP:
+            raise UsageError(message=f"not an option and not a name: {name!r}; see fairq userprio --help")
+    exact = {name for name in names if "@" in name or name == ROOT_GROUP}
+    short = {name for name in names if name not in exact}
+    return lambda name: name in exact or name.rpartition("@")[0] in short or name in short

@@ -1,0 +1,287 @@
+"""Why a job waits, or why a submitter or a group gets no more: a cycle is held to be looked at, nothing is stored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairq.engine.explain import report, sentences
+from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
+from fairq.engine.explain.pair import explain_pair
+from fairq.engine.explain.pieces import rows_called
+from fairq.engine.explain.search import Search
+from fairq.engine.negotiation.shared_work import Asker
+from fairq.errors.pool import AmbiguousSlotError, NothingToExplainError, UnknownJobError, UnknownSlotError
+from fairq.records import Ad, JobRange, JobStatus
+from fairq.state import history, job_ads, jobs, runs
+from fairq.state.connection import State, reading
+from fairq.steps.cycle.document import overrun_document
+from fairq.steps.cycle.load import load_pool, load_round_robin_times, with_known_groups
+from fairq.steps.cycle.negotiation_policy import negotiation_policy
+from fairq.steps.jobs.overlay import Overlay
+from fairq.steps.jobs.selection import Target, parse_targets
+from fairq.steps.why.words import group_sentence, pair_sentence, status_sentence, submitter_sentence
+from fairq.steps.why.world import ImaginedPool
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+Document = dict[str, Any]
+
+MOST_CYCLES, FEWEST_CYCLES = 200, 3
+WORK = 200_000
+"""Cycles held in search of a change, and slots and ranges of jobs looked at in all of them together, at most.
+
+The first few changes are tried in a pool of any size: the slots' columns are read already.
+"""
+
+
+def why(path: Path, settings: Settings, subject: str, now: int, slot: str | None = None) -> Document:
+    """Explain the job, cluster, submitter or group named *subject* as of *now*, in plain data.
+
+    Of a cluster the first job is explained that the next cycle would leave idle. With *slot* the job and that
+    slot are explained as a pair.
+
+    Raises:
+        UnknownJobError, NothingToExplainError: there is no such job, or no such submitter or group.
+        UnknownSlotError, AmbiguousSlotError: there is no such slot, or several have this name.
+        InvalidJobIdError: *subject* is none of these.
+    """
+    group = next((name for name in settings.groups if name.lower() == subject.lower()), None)
+    target = None if group is not None else parse_targets([subject])[0]
+    with reading(path) as state:
+        study = _Study(state, settings, now)
+        if group is not None or subject == "<none>":
+            return study.group(settings.groups[group].name if group else subject)
+        assert target is not None
+        if target.cluster is None:
+            return study.submitter(subject)
+        return study.jobs(target, slot)
+
+
+class _Study:
+    """One look at the state; cycles are held when first needed."""
+
+    def __init__(self, state: State, settings: Settings, now: int) -> None:
+        self._state = state
+        self._now = now
+        self._settings = settings
+        self._policy = with_known_groups(negotiation_policy(settings), state, settings)
+        self._held: tuple[ImaginedPool, Outcome] | None = None
+
+    def jobs(self, target: Target, slot: str | None) -> Document:
+        """Explain one job, or of a cluster the first that would stay idle."""
+        proc = target.first_proc if target.is_one_job else None
+        found = jobs.select(self._state, cluster=target.cluster, proc=proc)
+        if not found:
+            return self._ended(target)
+        counts: Counter[int] = Counter()
+        for job in found:
+            counts[job.status] += len(job)
+        idle = [job for job in found if job.status == JobStatus.IDLE]
+        if not idle:
+            return self._not_idle(found[0])
+        chosen, matched = self._first_left_idle(idle)
+        if slot is not None:
+            return self._pair(chosen, slot)
+        document = self._idle_job(chosen)
+        schedds = sorted({job.schedd for job in found})
+        if len(schedds) > 1:
+            document["schedd"] = chosen.schedd
+            document["summary"] += f" This is the job of schedd {chosen.schedd}; {' and '.join(schedds)} have one each."
+        if not target.is_one_job and sum(counts.values()) > 1:
+            names = {int(status): status.name.lower() for status in JobStatus}
+            document["cluster"] = {names[status]: count for status, count in sorted(counts.items())}
+            document["cluster"]["would match"] = matched
+        return document
+
+    def submitter(self, subject: str) -> Document:
+        """Explain what a submitter, or all of an owner's, is entitled to and why it gets no more."""
+        _, outcome = self._outcome()
+        entries = [
+            of
+            for of in outcome.decision.submitters
+            if subject == of.submitter or ("@" not in subject and _owner(of.submitter) == subject)
+        ]
+        if not entries:
+            raise NothingToExplainError(name=subject)
+        rows = [report.submitter_row(outcome, of.submitter, of.schedd) for of in entries]
+        names = {of.submitter for of in entries}
+        others = [
+            report.submitter_row(outcome, of.submitter, of.schedd)
+            for of in outcome.decision.submitters
+            if of.submitter not in names and of.idle + of.running
+        ]
+        first = rows[0]
+        return {
+            "kind": "submitter",
+            "subject": subject,
+            "reason": first["stopped"],
+            "summary": submitter_sentence(first, outcome.decision.pie),
+            "submitters": rows,
+            "others": others,
+            "groups": report.group_rows(outcome, first["group"]),
+        }
+
+    def group(self, name: str) -> Document:
+        """Explain a group's quota, use and surplus, and who stops it."""
+        _, outcome = self._outcome()
+        chain = report.group_rows(outcome, name)
+        if not chain:
+            raise NothingToExplainError(name=name)
+        turns = [turn._asdict() for turn in outcome.decision.groups if turn.group == name]
+        members = [
+            report.submitter_row(outcome, of.submitter, of.schedd)
+            for of in outcome.decision.submitters
+            if of.group == name
+        ]
+        return {
+            "kind": "group",
+            "subject": name,
+            "reason": next((turn["skipped"] for turn in reversed(turns) if turn["skipped"]), None),
+            "summary": group_sentence(chain[0], turns, members),
+            "groups": chain,
+            "turns": turns,
+            "submitters": members,
+        }
+
+    def _outcome(self) -> tuple[ImaginedPool, Outcome]:
+        if self._held is None:
+            pool = load_pool(self._state, self._settings, self._now)
+            times = load_round_robin_times(self._state)
+            world = ImaginedPool.of(pool, self._policy, self._now, times)
+            self._held = world, world.hold()
+        return self._held
+
+    def _first_left_idle(self, idle: list[JobRange]) -> tuple[JobRange, int]:
+        """The first idle job that the next cycle would leave idle, else the first; and how many it would match."""
+        _, outcome = self._outcome()
+        matched = {(m.schedd, m.cluster, m.proc) for m in outcome.decision.matches}
+        count = 0
+        chosen: JobRange | None = None
+        for job in idle:
+            for proc in range(job.first_proc, job.last_proc + 1):
+                if (job.schedd, job.cluster, proc) in matched:
+                    count += 1
+                elif chosen is None:
+                    chosen = replace(job, first_proc=proc, last_proc=proc)
+        first = idle[0]
+        return chosen or replace(first, last_proc=first.first_proc), count
+
+    def _idle_job(self, job: JobRange) -> Document:
+        world, outcome = self._outcome()
+        pool = outcome.given.pool
+        base: Document = {
+            "kind": "job",
+            "subject": f"{job.cluster}.{job.first_proc}",
+            "status": "idle",
+            "submitter": job.submitter,
+        }
+        match = outcome.match_of(job)
+        if match is not None:
+            summary = f"job {base['subject']} waits for nothing but the next cycle, which would give it "
+            summary += outcome.labels[match.slot]
+            if match.preempted is not None:
+                summary += f" in place of a job of {match.preempted}"
+            return {**base, "reason": str(Reason.MATCHED), "summary": summary + ".", "slot": outcome.labels[match.slot]}
+        diagnosis = Diagnosis(outcome, job)
+        checks = diagnosis.checks
+        requirements = report.requirement_rows(checks)
+        refusals = report.refusal_rows(checks, outcome.observer.accepted(diagnosis.asker))
+        size = len(pool.ads) + sum(len(queue.idle) for queue in outcome.given.jobs.queues)
+        search = Search(min(MOST_CYCLES, max(FEWEST_CYCLES, WORK // (size + 1))))
+        found = search.run(world.about(job), diagnosis)
+        rejection, ahead = diagnosis.rejection, diagnosis.alike_ahead
+        return {
+            **base,
+            "reason": str(diagnosis.reason),
+            "summary": f"{sentences.summary(diagnosis, requirements, refusals)}. {sentences.remedy(diagnosis, found)}",
+            "changes": [change.document() for change in found.changes],
+            "verified": found.verified,
+            "requirements": requirements,
+            "slot_requirements": refusals,
+            "slots": report.lost_rows(diagnosis),
+            "users": report.user_rows(diagnosis),
+            "submitter_state": report.submitter_row(outcome, job.submitter, job.schedd),
+            "groups": report.group_rows(outcome, diagnosis.submitter.group),
+            "queue": report.place_in_queue(diagnosis),
+            "rejected": None if rejection is None else str(rejection.reason),
+            "overruns": _overruns(outcome, diagnosis.asker),
+            "skipped_for": None if rejection is None or ahead is None else f"{ahead[0]}.{ahead[1]}",
+        }
+
+    def _pair(self, job: JobRange, slot: str) -> Document:
+        world, outcome = self._outcome()
+        rows = rows_called(outcome.given.pool, slot)
+        if not rows:
+            raise UnknownSlotError(name=slot, hint="'fairq slots' lists the slots")
+        if len(rows) > 1:
+            names = " or ".join(outcome.labels[row] for row in rows)
+            raise AmbiguousSlotError(name=slot, count=len(rows), names=names)
+        pair = explain_pair(outcome, job, rows[0], dict(world.ads[rows[0]]))
+        name = f"{job.cluster}.{job.first_proc}"
+        summary = pair_sentence(name, pair)
+        overruns = _overruns(outcome, outcome.cycle.examine(job))
+        return {"kind": "pair", "subject": name, "summary": summary, **pair, "overruns": overruns}
+
+    def _not_idle(self, job: JobRange) -> Document:
+        overlay = Overlay(self._state)
+        overlay.load()
+        shared: Ad = job_ads.ads(self._state, [job.ad_id])[job.ad_id]
+        ad = {**job.ad_of(shared, job.first_proc), **overlay.of(job, job.first_proc)}
+        name = f"{job.cluster}.{job.first_proc}"
+        status = JobStatus(job.status).name.lower()
+        return {
+            "kind": "job",
+            "subject": name,
+            "status": status,
+            "submitter": job.submitter,
+            "reason": status,
+            "summary": status_sentence(name, job, ad),
+        }
+
+    def _ended(self, target: Target) -> Document:
+        assert target.cluster is not None
+        ended = runs.load(self._state, cluster=target.cluster, proc=target.first_proc)
+        if not ended:
+            return self._removed(target)
+        last = ended[-1]
+        name = f"{last.cluster}.{last.proc}"
+        code = "" if last.exit_code is None else f" with exit code {last.exit_code}"
+        summary = f"job {name} is not in the queue any more: its last run, on {last.slot}, ended ({last.how}){code}."
+        return {
+            "kind": "job",
+            "subject": name,
+            "status": "ended",
+            "submitter": last.submitter,
+            "reason": last.how,
+            "summary": summary,
+        }
+
+    def _removed(self, target: Target) -> Document:
+        """What the history tells of a job that never ran and is not in the queue any more."""
+        entries = history.load(self._state, subject=f"job {target.text}")
+        removed = next((entry for entry in reversed(entries) if _gone(entry.after)), None)
+        if removed is None:
+            raise UnknownJobError(job=target.text)
+        when = f"{datetime.fromtimestamp(removed.time, UTC):%Y-%m-%d %H:%M:%S} UTC"
+        summary = f"job {target.text} is not in the queue any more: {removed.user} removed it at {when} "
+        summary += f"({removed.command})."
+        return {"kind": "job", "subject": target.text, "status": "removed", "reason": "removed", "summary": summary}
+
+
+def _overruns(outcome: Outcome, asker: Asker) -> list[Document]:
+    """Return the expressions that took too long for the kind of job that *asker* is."""
+    found = (of for of in outcome.decision.overruns if of.payer.autocluster == asker.autocluster)
+    return [overrun_document(of) for of in found]
+
+
+def _gone(after: Any) -> bool:
+    return isinstance(after, dict) and after.get("JobStatus") == JobStatus.REMOVED
+
+
+def _owner(submitter: str) -> str:
+    return submitter.rpartition("@")[0].rpartition(".")[2]

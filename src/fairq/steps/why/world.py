@@ -1,0 +1,225 @@
+"""A loaded pool as it might be: changes applied in memory, and cycles held that store nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.ad_table import EditedAds
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.classad.library import expression_text
+from fairq.engine.explain.changes import TIME_BUDGETS, Change, ChangeKind
+from fairq.engine.explain.clauses import without
+from fairq.engine.explain.diagnosis import CycleInput, Outcome
+from fairq.engine.explain.pieces import given_back, pieces_of, rows_called
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
+from fairq.records import AccountingRecord, Ad, Claim, JobRange
+from fairq.steps.cycle.load import LoadedPool
+from fairq.steps.pool.claimed_ads import without_claim
+
+
+@dataclass(frozen=True)
+class ImaginedPool:
+    """The pool with some things changed; *target* is the job asked about."""
+
+    slots: PoolSlots
+    ads: Sequence[Ad]
+    jobs: Jobs
+    claims: Mapping[int, Claim]
+    accountant: Accountant
+    policy: NegotiationPolicy
+    now: int
+    round_robin_times: Mapping[str, int]
+    target: JobRange | None = None
+
+    @classmethod
+    def of(cls, pool: LoadedPool, policy: NegotiationPolicy, now: int, times: Mapping[str, int]) -> Self:
+        """The pool as it is."""
+        return cls(pool.slots, pool.ads, pool.jobs, pool.claims, pool.accountant, policy, now, times)
+
+    def hold(self) -> Outcome:
+        """Hold a cycle on a copy of the accounting."""
+        accountant = self._accountant(lambda record: None)
+        times, clock = self.round_robin_times, time.monotonic
+        # A cycle gives the slots attributes of its own: the next one on the same slots must not see them.
+        slots = replace(self.slots, ads=self.slots.ads.at(self.now))
+        return Outcome(CycleInput(slots, self.jobs, accountant, self.policy, self.now, times, self.ads, clock))
+
+    def about(self, job: JobRange) -> Self:
+        """The same pool, with the first job of a range being asked about."""
+        return replace(self, target=replace(job, last_proc=job.first_proc))
+
+    def job(self) -> JobRange:
+        """The job asked about, as it is in this pool."""
+        assert self.target is not None
+        return self.target
+
+    def changed(self, changes: Sequence[Change]) -> Self:
+        """The pool after *changes*."""
+        world = self
+        for change in changes:
+            world = world._after(change)
+        return world
+
+    def _after(self, change: Change) -> Self:  # noqa: PLR0911 - one per kind
+        match change.kind:
+            case ChangeKind.JOB_ATTRIBUTE | ChangeKind.REQUIREMENTS_CLAUSE | ChangeKind.JOB_PRIORITY:
+                return self._with_job(change)
+            case ChangeKind.FREE_SLOT:
+                return self._with_free_slot(change.of)
+            case ChangeKind.SLOT_CLAUSE:
+                row = self._row(change.of)
+                return self._with_slot(row, with_clause(self.ads[row], change))
+            case ChangeKind.UNDRAIN:
+                left = self.slots.draining - {self._row(change.of)}
+                return replace(self, slots=replace(self.slots, draining=left))
+            case ChangeKind.ADD_SLOT:
+                return self._with_new_slot(change)
+            case ChangeKind.CONCURRENCY_LIMIT:
+                limits = {**self.policy.limits, change.of: float(change.to)}
+                return replace(self, policy=replace(self.policy, limits=limits))
+            case ChangeKind.SETTING:
+                without: dict[str, Any] = {change.of.removeprefix("negotiator_"): None}
+                return replace(self, policy=replace(self.policy, **without))
+            case ChangeKind.TIME_BUDGET:
+                assert self.policy.budgets is not None
+                budget = next(name for name, setting in TIME_BUDGETS.items() if setting == change.of)
+                budgets = replace(self.policy.budgets, **{budget: float(change.to)})
+                return replace(self, policy=replace(self.policy, budgets=budgets))
+            case ChangeKind.QUOTA | ChangeKind.ACCEPT_SURPLUS:
+                return self._with_group(change)
+            case _:
+                return self._with_record(change)
+
+    def _with_job(self, change: Change) -> Self:
+        job = self.job()
+        if change.kind is ChangeKind.JOB_PRIORITY:
+            new = replace(job, priority=change.to)
+        else:
+            whole = job.ad_of(self.jobs.ads[job.ad_id], job.first_proc)
+            attribute = next((n for n in whole if n.lower() == str(change.attribute).lower()), change.attribute)
+            assert attribute is not None
+            value = change.to
+            if change.kind is ChangeKind.REQUIREMENTS_CLAUSE:
+                value = with_clause(whole, change)[attribute]
+            template = {name: text for name, text in (job.template or {}).items() if name != attribute}
+            new = replace(job, own={**(job.own or {}), attribute: value}, template=template or None)
+        queues = [
+            replace(queue, idle=[part for jobs in queue.idle for part in _with_part(jobs, new)])
+            if (queue.name, queue.schedd) == (job.submitter, job.schedd)
+            else queue
+            for queue in self.jobs.queues
+        ]
+        return replace(self, target=new, jobs=replace(self.jobs, queues=queues))
+
+    def _with_slot(self, row: int, ad: Ad) -> Self:
+        return self._with_slots(np.arange(len(self.ads)), {row: ad})
+
+    def _with_slots(self, rows: NDArray[np.intp], changed: Mapping[int, Ad]) -> Self:
+        """The slots of these *rows* in their order, in the places *changed* with other ads."""
+        old = self.slots
+        left = rows.tolist()
+        places = {row: place for place, row in reversed(list(enumerate(left)))} if len(left) != len(old.keys) else None
+        draining, carved = old.draining, old.carved
+        if places is not None:
+            draining = frozenset(places[row] for row in draining if row in places)
+            carved = {
+                places[row]: replace(piece, parent=places[piece.parent])
+                for row, piece in carved.items()
+                if row in places and piece.parent in places
+            }
+        names, keys = [old.names[row] for row in left], [old.keys[row] for row in left]
+        slots = PoolSlots(names, keys, old.ads.edited(rows, changed), draining, carved)
+        return replace(self, slots=slots, ads=EditedAds(self.ads, left, changed))
+
+    def _row(self, label: str) -> int:
+        return rows_called(self.slots, label)[0]
+
+    def _with_free_slot(self, name: str) -> Self:
+        row = self._row(name)
+        key = self.slots.keys[row]
+        claim = self.claims.get(key)
+        left = {slot: held for slot, held in self.claims.items() if slot != key}
+        parent = next((place for place, rows in pieces_of(self.slots).items() if row in rows), None)
+        world = self._without_piece(row, parent) if parent is not None else self._with_unclaimed(row)
+        world = replace(world, claims=left)
+        if claim is None or claim.cluster is None:
+            return world
+        queues = [_with_one_less(queue, claim) for queue in self.jobs.queues]
+        return replace(world, jobs=replace(self.jobs, queues=[q for q in queues if q.running_jobs or q.idle]))
+
+    def _with_unclaimed(self, row: int) -> Self:
+        return self._with_slot(row, without_claim(self.ads[row], self.now))
+
+    def _without_piece(self, row: int, parent: int) -> Self:
+        """A dynamic slot ends with its job, and gives back what it has."""
+        left = np.delete(np.arange(len(self.ads)), row)
+        return self._with_slots(left, {parent - (parent > row): given_back(self.ads[parent], self.ads[row])})
+
+    def _with_new_slot(self, change: Change) -> Self:
+        like = self._row(change.of)
+        name, size = str(change.to), len(self.ads)
+        ad = {**without_claim(self.ads[like], self.now), "Name": name}
+        world = self._with_slots(np.array([*range(size), like]), {size: ad})
+        names, keys = [*self.slots.names, name], [*self.slots.keys, max(self.slots.keys, default=0) + 1]
+        return replace(world, slots=replace(world.slots, names=names, keys=keys))
+
+    def _with_group(self, change: Change) -> Self:
+        assert self.policy.quotas is not None
+        field = "quota" if change.kind is ChangeKind.QUOTA else "accept_surplus"
+        groups = tuple(
+            replace(group, **{field: change.to}) if group.name.lower() == change.of.lower() else group
+            for group in self.policy.quotas.groups
+        )
+        return replace(self, policy=replace(self.policy, quotas=replace(self.policy.quotas, groups=groups)))
+
+    def _with_record(self, change: Change) -> Self:
+        field = {"factor": "priority_factor"}.get(change.kind, str(change.kind))
+
+        def edit(record: AccountingRecord) -> None:
+            if record.name == change.of:
+                setattr(record, field, change.to)
+
+        return replace(self, accountant=self._accountant(edit, change.of))
+
+    def _accountant(self, edit: Callable[[AccountingRecord], None], needed: str | None = None) -> Accountant:
+        """A copy of the accountant, with the records edited; the record *needed* is there."""
+        old = self.accountant
+        copy = Accountant(
+            (replace(record) for record in old.records.values()), old.policy, old.last_update, dict(old.charges)
+        )
+        if needed is not None:
+            copy.record(needed)
+        for record in copy.records.values():
+            edit(record)
+        return copy
+
+
+def with_clause(ad: Ad, change: Change) -> Ad:
+    """Return *ad* with the clause of a change left out or replaced."""
+    attribute = next(name for name in ad if name.lower() == str(change.attribute).lower())
+    text = expression_text(ad[attribute])
+    new = "true" if text is None else without(text, str(change.clause), change.to)
+    return {**ad, attribute: f"/Expr({new})/"}
+
+
+def _with_part(jobs: JobRange, part: JobRange) -> list[JobRange]:
+    """The range with one of its jobs replaced, cut around it."""
+    proc = part.first_proc
+    if jobs.cluster != part.cluster or not jobs.first_proc <= proc <= jobs.last_proc:
+        return [jobs]
+    pieces = [replace(jobs, last_proc=proc - 1), part, replace(jobs, first_proc=proc + 1)]
+    return [piece for piece in pieces if len(piece) > 0]
+
+
+def _with_one_less(queue: SubmitterQueue, claim: Claim) -> SubmitterQueue:
+    if (queue.name, queue.schedd) != (claim.submitter, claim.schedd or ""):
+        return queue
+    weight = max(0.0, queue.running_weight - claim.slot_weight)
+    return replace(queue, running_jobs=max(0, queue.running_jobs - 1), running_weight=weight)

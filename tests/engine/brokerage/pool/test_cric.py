@@ -1,0 +1,97 @@
+"""Queues as CRIC publishes them: everything readable is read, everything else is named."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairq.engine.brokerage.pool.cric import read_queue
+from fairq.engine.brokerage.pool.model import ATLAS_RESOURCE_TYPES
+from fairq.engine.brokerage.pool.pseudo_queues import split_queue
+
+CERN = json.loads(lzma.decompress((Path(__file__).parent / "data" / "cric-queue-cern.json.xz").read_bytes()))
+
+
+def test_a_real_queue_is_read_whole() -> None:
+    """CERN's queue: unified, eight cores, 32 GB; nothing in it is complained about."""
+    queue, complaints = read_queue("CERN", CERN)
+    assert not complaints
+    assert (queue.site, queue.cloud, queue.status, queue.type) == ("CERN-PROD", "CERN", "online", "unified")
+    assert (queue.corecount, queue.maxrss, queue.maxwdir, queue.maxtime) == (8, 32000, 160000, 288000)
+    assert (queue.releases, queue.wnconnectivity, queue.jobseed) == (("AUTO",), "full#IPv4", "eshigh")
+    assert (queue.pledgedcpu, queue.transferringlimit, queue.maxdiskio) == (0, 0, 0)
+    assert queue.direct_access_lan
+    assert [each.name for each in split_queue(queue, ATLAS_RESOURCE_TYPES)] == [
+        "CERN/SCORE",
+        "CERN/SCORE_HIMEM",
+        "CERN/MCORE",
+        "CERN/MCORE_HIMEM",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "taken"),
+    [
+        ("corecount", "eight", 0),
+        ("corecount", -4, 0),
+        ("maxtime", "a day", None),
+        ("pledgedcpu", -2, 0),
+        ("status", "sleeping", "sleeping"),
+        ("status", None, ""),
+        ("releases", "AUTO", ()),
+        ("direct_access_lan", "true", False),
+        ("params", "{", {}),
+        ("jobseed", "often", "often"),
+        ("maxwdir", "lots", 102000),
+    ],
+)
+def test_what_cannot_be_understood_is_named_and_replaced(field: str, value: object, taken: object) -> None:
+    queue, complaints = read_queue("Q", {"status": "online", "maxinputsize": 100000, field: value})
+    assert [(each.field, each.value, each.taken) for each in complaints] == [(field, value, taken)]
+    assert queue.name == "Q"
+
+
+def test_numbers_may_be_text() -> None:
+    queue, complaints = read_queue("Q", {"status": "online", "corecount": "4", "maxrss": "8000.0", "corepower": "9.5"})
+    assert not complaints
+    assert (queue.corecount, queue.maxrss, queue.corepower) == (4, 8000, 9.5)
+
+
+def test_memory_and_scratch_may_be_given_per_core() -> None:
+    fields = {"status": "online", "corecount": 8, "maxrss": 2000, "minrss": 100, "maxwdir": 10000}
+    queue, _ = read_queue("Q", {**fields, "catchall": "per_core_attr"})
+    assert (queue.maxrss, queue.minrss, queue.maxwdir) == (16000, 800, 80000)
+
+
+def test_a_unified_queue_without_limits_is_split_all_the_same() -> None:
+    """PanDA gives up on such a queue and on all unified ones behind it."""
+    queue, _ = read_queue("U", {"status": "online", "capability": "ucore", "corecount": 8, "maxrss": None})
+    limits = {each.resource_type: (each.minrss, each.maxrss) for each in split_queue(queue, ATLAS_RESOURCE_TYPES)}
+    assert limits == {
+        "SCORE": (0, 2000),
+        "SCORE_HIMEM": (2001, None),
+        "MCORE": (0, 16000),
+        "MCORE_HIMEM": (16001, None),
+    }
+
+
+FIELDS = sorted({*CERN, "maxdiskio", "minrss"})
+VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8), st.lists(st.integers(), max_size=2),
+    st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
+)  # fmt: skip
+
+
+@given(st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=12))
+def test_no_field_of_any_value_is_a_crash(fields: dict[str, object]) -> None:
+    """Whatever CRIC publishes, the queue and its pseudo queues come out with numbers that can be compared."""
+    queue, complaints = read_queue("Q", {**CERN, **fields})
+    assert {each.field for each in complaints} <= set(fields) | {"status"}
+    for each in [queue, *split_queue(queue, ATLAS_RESOURCE_TYPES)]:
+        assert each.corecount >= 0
+        assert each.maxrss is None or each.maxrss >= 0

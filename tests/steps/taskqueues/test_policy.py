@@ -1,0 +1,62 @@
+"""Which rules of DIRAC's scheme hold: by name, and point by point."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from fairq.engine.shares.rules import Rules
+from fairq.settings import load
+from fairq.settings.key import DIRAC
+from fairq.settings.keys import KEYS
+from fairq.settings.share_points import CORRECTIONS_STARTED
+from fairq.steps.taskqueues.policy import POINTS, preset, read_groups, share_rules
+
+KEYS_OF_POINTS = {key.name: key for key in KEYS if key.section == "shares" and key.point}
+
+
+def test_every_field_of_the_rules_is_a_rule_point_and_every_rule_point_a_field() -> None:
+    assert {field.name for field in fields(Rules)} == {"name", *POINTS}
+    assert set(KEYS_OF_POINTS) == {*POINTS, CORRECTIONS_STARTED}
+
+
+@pytest.mark.parametrize("key", KEYS_OF_POINTS.values(), ids=lambda key: key.name)
+def test_every_rule_point_says_what_text_and_program_do(key) -> None:
+    assert key.difference is not None and all(key.difference)
+    assert key.default != key.real
+
+
+@pytest.mark.parametrize("chosen", DIRAC.choices)
+def test_the_rules_hold_that_are_named_here_or_in_the_settings(chosen: str, tmp_path: Path) -> None:
+    file = tmp_path / "fairq.toml"
+    file.write_text(f'[shares]\nrules = "{chosen}"\n')
+    settings = load(file, None, {})
+    assert share_rules(settings) == preset(chosen)
+    for other in DIRAC.choices:
+        assert share_rules(settings, other) == preset(other)
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_every_rule_point_can_be_switched_alone(point: str, tmp_path: Path) -> None:
+    """Under the one set of rules the value of the other, given by itself, wins; nothing else changes."""
+    from fairq.settings.values import to_text
+
+    key = KEYS_OF_POINTS[point]
+    for rules, value in (("documented", key.real), ("dirac", key.default)):
+        variables = {"FAIRQ_SHARES_RULES": rules, key.variable: to_text(key, value)}
+        settings = load(None, tmp_path / "s.db", variables)
+        assert share_rules(settings) == preset(rules, **{point: value})
+        for other in DIRAC.choices:
+            assert share_rules(settings, other) == preset(other, **{point: value})
+
+
+@pytest.mark.parametrize("spelling", ["JobSharing", "JOB_SHARING"])
+def test_what_the_settings_say_of_job_sharing_wins_over_the_import(spelling: str, tmp_path: Path) -> None:
+    file = tmp_path / "fairq.toml"
+    file.write_text("[shares.groups.a]\njob_sharing = false\n[shares.groups.b]\njob_sharing = true\n")
+    imported = {"a": {"Properties": f"X, {spelling}"}, "b": {}}
+    for rules in DIRAC.choices:
+        groups = read_groups(load(file, None, {}), imported, preset(rules))
+        assert (groups["a"].job_sharing, groups["b"].job_sharing) == (False, True)
