@@ -10,103 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.bad_input_files import FILES
 
 Run = Callable[..., Any]
 
 NOW = 1_795_210_080
 
-FILES: dict[str, bytes] = {
-    # submit descriptions
-    "no_queue.sub": b"executable = /bin/sleep\n",
-    "no_executable.sub": b"arguments = 60\nqueue\n",
-    "missing_executable.sub": b"executable = /no/such/program\nqueue\n",
-    "no_equals.sub": b"executable = /bin/sleep\nhello world\nqueue\n",
-    "bad_memory.sub": b"executable = /bin/sleep\nrequest_memory = 2 XB\nqueue\n",
-    "bad_cpus.sub": b"executable = /bin/sleep\nrequest_cpus = -1\nqueue\n",
-    "bad_priority.sub": b"executable = /bin/sleep\npriority = high\nqueue\n",
-    "bad_requirements.sub": b"executable = /bin/sleep\nrequirements = (Memory >\nqueue\n",
-    "bad_attribute.sub": b"executable = /bin/sleep\n+Project = astro physics\nqueue\n",
-    "bad_group.sub": b"executable = /bin/sleep\naccounting_group = a b\nqueue\n",
-    "bad_universe.sub": b"executable = /bin/sleep\nuniverse = parallel\nqueue\n",
-    "bad_count.sub": b"executable = /bin/sleep\nqueue many\n",
-    "no_items.sub": b"executable = /bin/sleep\nqueue item from nowhere.txt\n",
-    "open_list.sub": b"executable = /bin/sleep\nqueue item in (a b\n",
-    "bad_if.sub": b"executable = /bin/sleep\nif true\nqueue\n",
-    "doubling.sub": b"A0 = x\n" + b"".join(b"A%d = $(A%d)$(A%d)\n" % (n + 1, n, n) for n in range(60))
-    + b"executable = /bin/sleep\narguments = $(A60)\nqueue\n",
-    "growing.sub": b"A = x\n" + 60 * b"A = $(A)$(A)\n" + b"executable = /bin/sleep\nqueue\n",
-    "empty_doubling.sub": b"".join(b"A%d = $(A%d)$(A%d)\n" % (n + 1, n, n) for n in range(60))
-    + b"if defined $(A60)\nendif\nexecutable = /bin/sleep\nqueue\n",
-    "chain.sub": b"".join(b"A%d = $(A%d)\n" % (n + 1, n) for n in range(2000)) + b"executable = /bin/sleep\nqueue\n",
-    "integer.sub": b"executable = /bin/sleep\narguments = $RANDOM_INTEGER(-9223372036854775808,5,1)\nqueue\n",
-    "width.sub": b"executable = /bin/sleep\narguments = $INT(Process,%2000000000d)\nqueue\n",
-    "comment.sub": b"executable = /bin/sleep\nrequirements = Memory > 1 // as always\nqueue\n",
-    "no_command.sub": b"executable = /bin/sleep\nqueue item from |\n",
-    "zero.sub": b"include : /dev/zero\nexecutable = /bin/sleep\nqueue\n",
-    "zero_items.sub": b"executable = /bin/sleep\nqueue item from /dev/zero\n",
-    "deep.sub": b"executable = /bin/sleep\nrank = " + 1000 * b"(" + b"1" + 1000 * b")" + b"\nqueue\n",
-    "long.sub": b"executable = /bin/sleep\nrank = 1" + 100_000 * b"+1" + b"\nqueue\n",
-    "slice.sub": b"executable = /bin/sleep\nqueue item in [" + 5000 * b"9" + b":] (a b)\n",
-    "long_directory.sub": b"executable = /bin/sleep\ninitialdir = " + 5000 * b"a" + b"\nqueue\n",
-    "binary.sub": b"\x7fELF\xff\xfe\x00",
-    "empty.sub": b"",
-    # dumps
-    "empty.json": b"",
-    "text.json": b"slots, please\n",
-    "open.json": b'[{"Name": "a"',
-    "object.json": b"{}",
-    "numbers.json": b"[1, 2]",
-    "nameless.json": b'[{"Cpus": 1}]',
-    "twice.json": b'[{"Name": "a"}, {"Name": "a"}]',
-    "there.json": b'[{"Name": "node"}]',
-    "bad_start.json": b'[{"Name": "a", "Start": "/Expr(1 +)/"}]',
-    "huge.json": b'[{"Name": "a", "Memory": 99999999999999999999}]',
-    "infinite.json": b'[{"Name": "a", "LoadAvg": 1e999}]',
-    "latin.json": b'[{"Name": "caf\xe9"}]',
-    "no_equals.ads": b'Name = "a"\nCpus 1\n',
-    "proc.json": b'[{"ProcId": 0}]',
-    "status.json": b'[{"ClusterId": 1, "ProcId": 0, "Owner": "a", "JobStatus": 99}]',
-    "ownerless.json": b'[{"ClusterId": 1, "ProcId": 0, "JobStatus": 1}]',
-    "same_job.json": b'[{"ClusterId": 1, "ProcId": 0, "Owner": "a"}, {"ClusterId": 1, "ProcId": 0, "Owner": "a"}]',
-    "negative.json": b'[{"Name": "a@x", "Priority": -5}]',
-    "factor.json": b'[{"Name": "a@x", "PriorityFactor": "ten"}]',
-    "blank_name.json": b'[{"Name": "a b"}]',
-    "document.json": b'{"format": "something else"}',
-    "deep_expression.json": b'[{"Name": "a", "Start": "/Expr(' + 100_000 * b"1+" + b'1)/"}]',
-    "deep_list.json": b'[{"Name": "a", "Start": ' + 150 * b"[" + 150 * b"]" + b"}]",
-    "deeper_list.json": b'[{"Name": "a", "Start": ' + 100_000 * b"[" + 100_000 * b"]" + b"}]",
-    "deep.ads": b'Name = "a"\nStart = ' + 1000 * b"{" + 1000 * b"}" + b"\n",
-    "no_name.json": b'[{"Name": "a", "Devices": {"": 1}}]',
-    "deep_document.json": b'{"fairq": ' + 500 * b"[" + 500 * b"]" + b"}",
-    "deep_queue.json": b'[{"name": "A", "more": ' + 200 * b"[" + 200 * b"]" + b"}]",
-    "many_jobs.csv": b"TQId,Owner,OwnerGroup,CPUTime,Jobs\n1,a,g,100,2147483648\n",
-    "deep_key.toml": b".".join([b"a"] * 20_000) + b" = 1\n",
-    "deep_list.toml": b"[accounting]\nuid_domain = " + 5000 * b"[" + 5000 * b"]" + b"\n",
-    "deep_header.toml": b"[" + b".".join([b"limits"] * 60) + b"]\na = 1\n",
-    "doubling.conf": b"A0 = $(NOTHING)\n" + b"".join(b"A%d = $(A%d)$(A%d)\n" % (n + 1, n, n) for n in range(60))
-    + b"GROUP_NAMES = x$(A60)\nA = x\n" + 60 * b"A = $(A)$(A)\n",
-    "deep_if.conf": 100 * b"if true\n" + 100 * b"endif\n",
-    # the brokerage's data
-    "task.csv": b"jediTaskID,ramCount\n1,much\n",
-    "status.csv": b"jediTaskID,status\n1,pendng\n",
-    "wide.csv": b"jediTaskID,gshare\n1,a,b\n",
-    "twice.csv": b"name,name\na,b\n",
-    "state.csv": b"PandaID,jobStatus\n1,runing\n",
-    "files.json": b'[{"task": 1, "dataset": "d", "files": [{"lfn": "a"}, {"lfn": "b", "fsize": "big"}]}]',
-    "config.csv": b"component,key,value\njobbroker,NW_ACTIVE,maybe\n",
-    # settings
-    "syntax.toml": b"[accounting\n",
-    "unknown.toml": b"[accounting]\npriority_halflive = 5\n",
-    "type.toml": b'[accounting]\npriority_halflife = "long"\n',
-    "range.toml": b"[accounting]\npriority_halflife = -1\n",
-    "rules.toml": b'[negotiator]\nrules = "htcondr"\n',
-    "expression.toml": b'[negotiator]\nnegotiator_pre_job_rank = "1 +"\n',
-    "orphan.toml": b'[groups."group_a.b"]\nquota = 1\n',
-    "latin.toml": b"# caf\xe9\n",
-    "bad_halflife.conf": b"PRIORITY_HALFLIFE = soon\n",
-    # state files
-    "text.db": b"hello, this is not a database\n" * 100,
-}
 
 CASES: list[tuple[str, int, str]] = [
     # the command line itself

@@ -26,7 +26,7 @@ def test_a_session_prints_what_the_page_shows(page, tmp_path):
 
 @pytest.mark.parametrize("page", PAGES, ids=of_page)
 def test_every_command_named_there_exists(page):
-    calls = r"(?:`|\$ |\| |bin/|^    )fairq (?:--?\w+(?: \w+\.db)? )*([a-z]+)"
+    calls = r"(?:`|^\$ |^\$ .*\| |bin/|^    )fairq (?:--?\w+(?: \w+\.db)? )*([a-z]+)"
     assert set(re.findall(calls, page.read_text(), re.MULTILINE)) <= REGISTRY.keys()
 
 

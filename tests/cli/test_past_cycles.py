@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from fairq.state import checksums
+
 NOW = 1_795_210_080
 
 Run = Callable[..., Any]
@@ -72,6 +74,7 @@ def test_what_was_there_is_never_changed(pool: Path, run: Run) -> None:
     """A decision may be forgotten, not rewritten."""
     negotiate(run, pool, NOW)
     with sqlite3.connect(pool) as opened:
+        checksums.register(opened)
         for change in ("decision = '{\"pie\": 1}'", "time = 0", "number = 7, decision = '{}'"):
             with pytest.raises(sqlite3.IntegrityError, match="append-only"):
                 opened.execute(f"UPDATE cycle SET {change}")

@@ -14,6 +14,7 @@ import pytest
 from tests.processes.live import start
 
 from fairq.errors.base import StateDamagedError
+from fairq.state import checksums
 
 Run = Callable[..., Any]
 
@@ -60,6 +61,7 @@ def pool(run: Run, state: Path, tmp_path: Path) -> Path:
 def damage(state: Path, table: str, column: str, start: bytes) -> None:
     """Put *start* in the place of the first character of a column's texts, as rot on a disk does."""
     with closing(sqlite3.connect(state)) as connection, connection:
+        checksums.register(connection)
         for (trigger,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             connection.execute(f"DROP TRIGGER {trigger}")
         changed = connection.execute(
