@@ -70,14 +70,14 @@ class _Lowered:
         return self._names.get(name.lower())
 
 
+_Reader = Callable[[Sequence[_Lowered]], list[str]]
+
+
 def _rows(readers: Sequence[_Reader], records: Iterable[Record]) -> Iterator[Sequence[str]]:
     """Yield the texts of each record; records are read some at a time, as expressions are evaluated."""
     waiting = map(_Lowered, records)
     while batch := list(islice(waiting, _TOGETHER)):
         yield from zip(*(reader(batch) for reader in readers), strict=True)
-
-
-_Reader = Callable[[Sequence[_Lowered]], list[str]]
 
 
 def _separators(modifiers: str) -> tuple[str, str]:

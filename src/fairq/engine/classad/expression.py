@@ -122,7 +122,8 @@ def expression_of(value: Any) -> Expression:
 def constant_size(value: Any) -> int | None:
     """Return the size of a value in JSON form, None if it holds an expression.
 
-    That is the characters of a string, the elements of a list or nested ad and what is in them."""
+    That is the characters of a string, the elements of a list or nested ad and what is in them.
+    """
     if isinstance(value, str):
         return None if value.startswith(EXPR_OPEN) else len(value)
     if not isinstance(value, list | tuple | Mapping):

@@ -117,8 +117,10 @@ def _of_batch(
         for place, value in zip(risky, guarded.results, strict=False):
             values[place] = value
         if not is_done:
-            errors = len(risky) - len(guarded.results)
-            budget.record(culprit, apart.LIMITS.get(guarded.ending, limit), guarded.seconds, errors)
+            if guarded.ending in apart.LIMITS:
+                limit = apart.LIMITS[guarded.ending]
+                budget.condemn(key, limit)
+            budget.record(culprit, limit, guarded.seconds, len(risky) - len(guarded.results))
     return values
 
 
