@@ -116,12 +116,14 @@ def job_ad(cluster: int, owner: str, **attributes: object) -> dict[str, Any]:
 def slot_ad(name: str, **attributes: object) -> dict[str, Any]:
     """The ad of an unclaimed slot as condor_status prints it."""
     return {
-        "Name": name, "Machine": name.rpartition("@")[2], "SlotID": 1, "Cpus": 1, "Memory": 1, "Requirements": True,
-        "Rank": 0.0, "CurrentRank": 0.0, "State": "Unclaimed", "Activity": "Idle", **attributes,
+        "Name": name, "Machine": name.rpartition("@")[2], "SlotID": 1, "Cpus": 1, "Memory": 4096, "Disk": 10**8,
+        "Arch": "X86_64", "OpSys": "LINUX", "Requirements": True, "Rank": 0.0, "CurrentRank": 0.0,
+        "State": "Unclaimed", "Activity": "Idle", **attributes,
     }  # fmt: skip
 
 
 def busy_ad(name: str, user: str, **attributes: object) -> dict[str, Any]:
     """The ad of a slot that runs a job of *user*."""
     who = f"{user}@example.org"
-    return slot_ad(name, **{"State": "Claimed", "Activity": "Busy", "RemoteUser": who, "RemoteOwner": who, **attributes})
+    busy = {"State": "Claimed", "Activity": "Busy", "RemoteUser": who, "RemoteOwner": who}
+    return slot_ad(name, **{**busy, **attributes})

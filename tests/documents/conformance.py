@@ -46,8 +46,9 @@ def documents() -> Iterator[Document]:
             modules.setdefault(module.TEXT, []).append(module)
     own = {text: [said for part in parts for said in sentences(part)] for text, parts in modules.items()}
     repeated: dict[Text, list[Sentence]] = {}
-    for text, said in [pair for every in own.values() for said in every for pair in said.elsewhere()]:
-        repeated.setdefault(text, []).append(said)
+    for said in [said for every in own.values() for said in every]:
+        for other, same in said.elsewhere():
+            repeated.setdefault(other, []).append(same)
     for text, parts in modules.items():
         yield Document(
             text,
