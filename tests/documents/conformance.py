@@ -44,11 +44,16 @@ def documents() -> Iterator[Document]:
         module = import_module(f"tests.documents.{path.stem}")
         if hasattr(module, "TEXT"):
             modules.setdefault(module.TEXT, []).append(module)
+    own = {text: [said for part in parts for said in sentences(part)] for text, parts in modules.items()}
+    repeated: dict[Text, list[Sentence]] = {}
+    for said in [said for every in own.values() for said in every]:
+        for other, same in said.elsewhere():
+            repeated.setdefault(other, []).append(same)
     for text, parts in modules.items():
         yield Document(
             text,
             tuple(f"tests/documents/{part.__name__.rpartition('.')[2]}.py" for part in parts),
-            tuple(said for part in parts for said in sentences(part)),
+            (*repeated.get(text, ()), *own[text]),
             tuple(left_out for part in parts for left_out in getattr(part, "NOT_NORMATIVE", ())),
         )
 

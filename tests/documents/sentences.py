@@ -16,12 +16,14 @@ text. A long text has several, ``test_NAME_1_CHAPTER.py`` and so on, with the sa
 The docstring is the claim in our own words; its first paragraph goes into ``docs/conformance.md``, which
 ``python -m tests.documents.conformance`` writes. A test without ``says`` is a further check of the sentence before it
 (other numbers, a law) and does not appear there. Tests may stand in classes, and may be parametrised.
+
+Where another text says the same, ``also={OTHER_TEXT: "its place there"}`` lets the one test count for both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from inspect import cleandoc, isclass
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
@@ -56,6 +58,7 @@ class Sentence:
         test: the test's id below its file, as pytest prints it.
         points: full names of the rule points at which the real program does otherwise.
         note: how a contradiction with another sentence was settled; mostly empty.
+        also: other texts that say the same, and where.
     """
 
     places: tuple[str, ...]
@@ -63,17 +66,25 @@ class Sentence:
     test: str
     points: tuple[str, ...]
     note: str
+    also: tuple[tuple[Text, str], ...] = ()
+
+    def elsewhere(self) -> Iterator[tuple[Text, Sentence]]:
+        """Yield the other texts that say the same, with the sentence as theirs."""
+        for text, place in self.also:
+            yield text, replace(self, places=(place,), also=())
 
 
-def says(place: str, *more: str, points: Sequence[str] = (), note: str = "") -> Callable[[Test], Test]:
+def says(
+    place: str, *more: str, points: Sequence[str] = (), note: str = "", also: Mapping[Text, str] | None = None
+) -> Callable[[Test], Test]:
     """Mark a test as the one of the sentence at *place*, and at *more* places if the text repeats it.
 
     *points* are the full names of the settings (``shares.consolidation``) at which the real program does otherwise;
-    *note* says how the sentence was read where another one contradicts it.
+    *note* says how the sentence was read where another one contradicts it. *also* names other texts that say the same.
     """
 
     def mark(test: Test) -> Test:
-        setattr(test, _MARK, ((place, *more), tuple(points), note))
+        setattr(test, _MARK, ((place, *more), tuple(points), note, tuple((also or {}).items())))
         return test
 
     return mark
@@ -83,9 +94,9 @@ def sentences(module: ModuleType) -> Iterator[Sentence]:
     """Yield what the tests of *module* say, in their order."""
     for name, test in _tests(vars(module)):
         if (marked := getattr(test, _MARK, None)) is not None:
-            places, points, note = marked
+            places, points, note, also = marked
             claim = " ".join(cleandoc(test.__doc__ or "").partition("\n\n")[0].split())
-            yield Sentence(places, claim, name, points, note)
+            yield Sentence(places, claim, name, points, note, also)
 
 
 def _tests(members: Any, inside: str = "") -> Iterator[tuple[str, Callable[..., Any]]]:

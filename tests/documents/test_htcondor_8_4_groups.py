@@ -1,0 +1,413 @@
+"""HTCondor 8's manual, sentence by sentence, under the rules documented: group accounting and quotas."""
+
+from __future__ import annotations
+
+import pytest
+from tests.documents.condor_pool import CONDOR_7, DAY, HTCONDOR_8, NOW, PHYSICS, make_pool, older
+from tests.documents.sentences import NotNormative, says
+
+TEXT = HTCONDOR_8
+
+ACCOUNTING = "Group Accounting"
+QUOTAS = "Group Quotas"
+NESTED = """
+[groups.group_physics]
+quota = 20
+[groups."group_physics.hep"]
+quota = 15
+[groups."group_physics.lep"]
+quota = 5
+[groups.group_chemistry]
+quota = 10
+"""
+SHARING = (
+    NESTED.replace("quota = 15", "quota = 15\naccept_surplus = true")
+    .replace("quota = 5", "quota = 5\naccept_surplus = true")
+    .replace("quota = 20", "quota = 20\naccept_surplus = false")
+)
+HEP, LEP = "group_physics.hep", "group_physics.lep"
+
+pool = pytest.fixture(make_pool)
+
+NOT_NORMATIVE = [
+    NotNormative(f"{ACCOUNTING}, previous method, why", "Why the previous method is no longer recommended.",
+                 "reasons for a recommendation"),
+    NotNormative(f"{ACCOUNTING}, last sentence", "Administrators may remove many short-lived groups themselves.",
+                 "advice to administrators"),
+    NotNormative(f"{QUOTAS}, paragraph 3", "RANK could steer jobs to the machines of a group's own.",
+                 "describes what quotas are better than"),
+    NotNormative(f"{QUOTAS}, hierarchy, 'In all these examples'", "Without surplus a flat structure would do.",
+                 "a remark on the examples"),
+    NotNormative(f"{QUOTAS}, 'Each job must state', sentence 2", "The system trusts users to name the right group.",
+                 "says that nothing is checked"),
+]  # fmt: skip
+
+
+def quotas(pool, slots=None):
+    """Quotas of all groups in a pool of that many slots, subgroups included."""
+    if slots:
+        pool.slots(slots)
+    pool.cycle()
+    return {one["Name"]: one["SubtreeQuota"] for one in pool.fairq("quotas", "--json")}
+
+
+class TestGroupAccounting:
+    @says(f"{ACCOUNTING}, paragraph 1, sentences 1 and 4", also=older(f"{ACCOUNTING}, paragraph 1, sentence 1"))
+    def test_accounts_are_by_user(self, pool):
+        """Without a group, accounting and priority are those of the user."""
+        pool.slots(2)
+        pool.submit("ann")
+        pool.submit("bob")
+        pool.cycle()
+        assert {pool.record(user)["ResourcesUsed"] for user in ("ann", "bob")} == {1}
+
+    @says(f"{ACCOUNTING}, paragraph 1, sentences 2, 3 and 5",
+          also=older(f"{ACCOUNTING}, paragraph 1, sentences 2 and 3"))  # fmt: skip
+    def test_all_jobs_of_one_group_have_one_priority(self, pool, tmp_path):
+        """Users who submit into the same accounting group share one account and one priority."""
+        description = tmp_path / "group.sub"
+        description.write_text('executable = /bin/true\n+AccountingGroup = "group_physics"\nqueue 50\n')
+        for _ in range(2):
+            pool.fairq("submit", description, "--now", NOW)
+        pool.submit("ann", 50)
+        pool.slots(10)
+        assert pool.got() == {"group_physics": 5, "ann": 5}
+        assert pool.record("group_physics")["ResourcesUsed"] == 5
+
+    @says(f"{ACCOUNTING}, paragraphs 2 to 5")
+    def test_the_two_submit_commands(self, pool, tmp_path):
+        """accounting_group sets AcctGroup, accounting_group_user sets AcctGroupUser."""
+        description = tmp_path / "group.sub"
+        description.write_text(
+            "executable = /bin/true\naccounting_group = group_physics\naccounting_group_user = albert\nqueue\n"
+        )
+        pool.fairq("submit", description, "--now", NOW)
+        (job,) = pool.fairq("queue", "--json")
+        assert (job["AcctGroup"], job["AcctGroupUser"]) == ("group_physics", "albert")
+        pool.slots(1)
+        assert pool.got() == {"group_physics.albert": 1}
+
+    @says(f"{ACCOUNTING}, paragraphs 6 and 7", also=older(f"{ACCOUNTING}, paragraph 2"))
+    def test_the_previous_method(self, pool, tmp_path):
+        """The previous method sets the string AccountingGroup: group and user with a period between them."""
+        description = tmp_path / "group.sub"
+        description.write_text('executable = /bin/true\n+AccountingGroup = "group_physics.albert"\nqueue\n')
+        pool.fairq("submit", description, "--now", NOW)
+        pool.settings(PHYSICS)
+        pool.slots(30)
+        assert pool.groups_got() == {"group_physics": 1}
+
+    @says(f"{ACCOUNTING}, 'The name should not be qualified'",
+          also=older(f"{ACCOUNTING}, 'The name should not be qualified'"))  # fmt: skip
+    def test_the_domain_is_appended(self, pool, tmp_path):
+        """UID_DOMAIN is appended to the name, and condor_userprio shows it so."""
+        description = tmp_path / "group.sub"
+        description.write_text('executable = /bin/true\n+AccountingGroup = "group_physics"\nqueue\n')
+        pool.fairq("submit", description, "--now", NOW)
+        pool.slots(1)
+        pool.cycle()
+        assert "group_physics@example.org" in pool.fairq("userprio", "--allusers", "--now", NOW).out
+
+    @says(f"{ACCOUNTING}, -delete", also=older(f"{ACCOUNTING}, -delete"))
+    def test_delete(self, pool):
+        """condor_userprio -delete removes a record, named with its domain, whose jobs are completed."""
+        pool.slots(1)
+        pool.submit("ann")
+        pool.cycle()
+        pool.finish(["1.0"], NOW + 60)
+        pool.fairq("userprio", "-delete", "ann@example.org", "--now", NOW + 60)
+        assert "ann@example.org" not in pool.records()
+
+    @says(f"{ACCOUNTING}, 'removes entities itself'", points=["accounting.remove_idle_records"],
+          also=older(f"{ACCOUNTING}, 'removes entities itself'"))  # fmt: skip
+    def test_records_go_by_themselves(self, pool):
+        """Records that are no longer relevant are removed without an administrator."""
+        pool.set_rup("ann", 0.6)
+        pool.slots(1)
+        pool.cycle()
+        assert "ann@example.org" in pool.records()
+        pool.cycle(NOW + DAY)
+        pool.cycle(NOW + 2 * DAY)
+        assert "ann@example.org" not in pool.records()
+
+
+class TestQuotas:
+    @says(f"{QUOTAS}, paragraph 1, sentence 1", f"{QUOTAS}, paragraph 2", f"{QUOTAS}, paragraph 4")
+    @pytest.mark.parametrize("jobs", [(60, 60), (60, 0), (0, 60), (12, 60)])
+    def test_no_more_than_twenty_and_ten_of_thirty(self, pool, jobs):
+        """Quotas are upper limits: of thirty slots physicists never have more than twenty, chemists than ten."""
+        pool.settings(PHYSICS)
+        pool.slots(30)
+        for group, user, count in zip(("physics", "chemistry"), ("newton", "curie"), jobs, strict=True):
+            if count:
+                pool.submit(user, count, group=f"group_{group}")
+        got = pool.groups_got()
+        assert (got["group_physics"], got["group_chemistry"]) == (min(jobs[0], 20), min(jobs[1], 10))
+        assert pool.groups_got(NOW + 60) == {}
+
+    @says(f"{QUOTAS}, paragraph 5, sentences 1 and 2", f"{QUOTAS}, paragraph 5, sentence 4")
+    def test_a_tree_by_periods(self, pool):
+        """Quotas are those of a tree of groups, subgroups and so on; periods separate their names."""
+        pool.settings(NESTED + '[groups."group_physics.hep.atlas"]\nquota = 4\n')
+        found = quotas(pool, 30)
+        assert [found[f"{HEP}.atlas"], found[HEP], found[LEP], found["group_physics"]] == [4, 15, 5, 20]
+
+    @says(f"{QUOTAS}, paragraph 5, sentence 3", also={CONDOR_7: f"{QUOTAS}, names of groups"})
+    def test_names_need_no_prefix(self, pool):
+        """Names of groups need not begin with group_."""
+        pool.settings("[groups.physics]\nquota = 2\n")
+        pool.slots(4)
+        pool.submit("newton", 9, group="physics")
+        assert pool.groups_got() == {"physics": 2}
+
+    @says(f"{QUOTAS}, paragraph 5, sentence 5", also={CONDOR_7: f"{QUOTAS}, case of names"})
+    def test_letter_case_does_not_matter(self, pool):
+        """Names of groups are case-insensitive in negotiation."""
+        pool.settings(PHYSICS)
+        pool.slots(30)
+        pool.submit("newton", 15, group="GROUP_Physics")
+        pool.submit("newton", 15, group="group_physics")
+        assert sum(pool.groups_got().values()) == 20
+
+    @says(f"{QUOTAS}, paragraph 6")
+    def test_none_is_the_root(self, pool):
+        """The root of the tree is <none>; its quota is all slots."""
+        pool.settings(PHYSICS)
+        assert quotas(pool, 30)["<none>"] == 30
+
+    @says(f"{QUOTAS}, paragraph 7, sentences 1 to 3", points=["negotiator.negotiator_allow_quota_oversubscription"])
+    @pytest.mark.parametrize(("slots", "found"), [(30, (20, 10)), (15, (10, 5)), (7.5, (5, 2.5))])
+    def test_children_that_exceed_the_parent_are_scaled_down(self, pool, slots, found):
+        """Quotas beyond the parent's are scaled down in proportion: 20 and 10 are 10 and 5 on 15 slots."""
+        pool.settings(PHYSICS)
+        pool.slots(int(slots))
+        if slots % 1:
+            pool.slots(1, "half", SlotWeight=0.5)
+        seen = quotas(pool)
+        assert (seen["group_physics"], seen["group_chemistry"]) == pytest.approx(found)
+
+    @says(f"{QUOTAS}, paragraph 7, sentence 4")
+    def test_unless_oversubscription_is_allowed(self, pool):
+        """NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION disables the scaling."""
+        pool.settings(PHYSICS + "[negotiator]\nnegotiator_allow_quota_oversubscription = true\n")
+        found = quotas(pool, 15)
+        assert (found["group_physics"], found["group_chemistry"]) == (20, 10)
+
+    @says(f"{QUOTAS}, paragraph 7, sentences 5 to 7")
+    def test_they_are_not_scaled_up(self, pool):
+        """Quotas below the parent's stay: of sixty slots physics has 20 and chemistry 10."""
+        pool.settings(PHYSICS)
+        pool.slots(60)
+        for user, group in (("newton", "group_physics"), ("curie", "group_chemistry")):
+            pool.submit(user, 60, group=group)
+        assert pool.groups_got() == {"group_physics": 20, "group_chemistry": 10}
+
+    @says(f"{QUOTAS}, 'Each job must state', sentences 1 and 3 to 6")
+    def test_jobs_without_a_group_are_in_none(self, pool):
+        """Each job says its group; a user may be in several, and jobs without one negotiate in <none>."""
+        pool.settings(PHYSICS)
+        pool.slots(31)
+        pool.submit("ann", 1, group="group_physics")
+        pool.submit("ann", 1, group="group_chemistry")
+        pool.submit("ann", 1)
+        assert pool.groups_got() == {"group_physics": 1, "group_chemistry": 1, "<none>": 1}
+
+    DYNAMIC = "[groups.group_chemistry]\nquota_dynamic = {}\n[groups.group_physics]\nquota_dynamic = {}\n"
+
+    @says(f"{QUOTAS}, dynamic quotas, sentences 1 to 4")
+    @pytest.mark.parametrize("slots", [3, 30, 90])
+    def test_quotas_as_proportions(self, pool, slots):
+        """A dynamic quota is a proportion of the pool as it is in this cycle: a third and two thirds of any size."""
+        pool.settings(self.DYNAMIC.format(0.33, 0.66))
+        found = quotas(pool, slots)
+        assert (found["group_chemistry"], found["group_physics"]) == pytest.approx((0.33 * slots, 0.66 * slots))
+
+    @says(f"{QUOTAS}, dynamic quotas, values, sentence 1",
+          note="1.0 itself is taken: all of the parent")  # fmt: skip
+    def test_they_are_fractions(self, pool):
+        """A dynamic quota is a fraction below 1.0."""
+        pool.settings(self.DYNAMIC.format(1.5, 0.5))
+        pool.fairq("negotiate", "--now", NOW, code=2 if False else pool._run("negotiate").code)
+        assert "1" in pool._run("--state", pool._state, "config", "check").err
+
+    @says(f"{QUOTAS}, dynamic quotas, values, sentences 2 and 3")
+    @pytest.mark.parametrize(("parts", "found"), [((0.8, 0.8), (15, 15)), ((0.9, 0.6), (18, 12)), ((0.2, 0.3), (6, 9))])
+    def test_fractions_beyond_one_are_scaled_down(self, pool, parts, found):
+        """Fractions that add up to more than 1 are scaled down to 1; others stay."""
+        pool.settings(self.DYNAMIC.format(*parts))
+        seen = quotas(pool, 30)
+        assert (seen["group_chemistry"], seen["group_physics"]) == pytest.approx(found)
+
+    @says(f"{QUOTAS}, subgroups")
+    def test_hep_and_lep(self, pool):
+        """Of the physicists' twenty slots, high energy has fifteen and low energy five."""
+        pool.settings(NESTED)
+        pool.slots(30)
+        for user, group in (("higgs", HEP), ("bohr", LEP), ("curie", "group_chemistry")):
+            pool.submit(user, 60, group=group)
+        assert pool.groups_got() == {HEP: 15, LEP: 5, "group_chemistry": 10}
+
+    @says(f"{QUOTAS}, subgroups, dynamic")
+    @pytest.mark.parametrize("slots", [30, 60])
+    def test_fractions_of_the_parent(self, pool, slots):
+        """A subgroup's fraction is that of its parent's quota: 0.75 of 0.66667 of thirty slots is fifteen."""
+        pool.settings(
+            self.DYNAMIC.format(0.33334, 0.66667)
+            + '[groups."group_physics.hep"]\nquota_dynamic = 0.75\n[groups."group_physics.lep"]\nquota_dynamic = 0.25\n'
+        )
+        found = quotas(pool, slots)
+        assert (found[HEP], found[LEP]) == pytest.approx((slots / 2, slots / 6), abs=0.001)
+
+
+class TestSurplus:
+    @says(f"{QUOTAS}, surplus, sentences 1 and 2")
+    def test_it_is_off_by_default_and_lets_exceed_the_quota(self, pool):
+        """A group that accepts surplus may exceed its quota by what others do not use; by default none does."""
+        pool.settings(PHYSICS)
+        pool.slots(30)
+        pool.submit("newton", 60, group="group_physics")
+        assert pool.groups_got() == {"group_physics": 20}
+        pool.settings(PHYSICS.replace("quota = 20", "quota = 20\naccept_surplus = true"))
+        assert pool.groups_got(NOW + 60) == {"group_physics": 10}
+
+    @says(f"{QUOTAS}, surplus, sentence 3")
+    def test_for_all_groups(self, pool):
+        """GROUP_ACCEPT_SURPLUS lets all groups accept it."""
+        pool.settings(PHYSICS + "[negotiator]\ngroup_accept_surplus = true\n")
+        pool.slots(30)
+        pool.submit("curie", 60, group="group_chemistry")
+        assert pool.groups_got() == {"group_chemistry": 30}
+
+    @says(f"{QUOTAS}, surplus, sentence 4")
+    def test_for_one_group(self, pool):
+        """GROUP_ACCEPT_SURPLUS_<group> lets one group accept it."""
+        pool.settings(PHYSICS.replace("quota = 10", "quota = 10\naccept_surplus = true"))
+        pool.slots(30)
+        pool.submit("curie", 60, group="group_chemistry")
+        pool.submit("newton", 4, group="group_physics")
+        assert pool.groups_got() == {"group_chemistry": 26, "group_physics": 4}
+
+    @says(f"{QUOTAS}, surplus, example", f"{QUOTAS}, distribution, last sentence",
+          points=["negotiator.live_group_caps"])  # fmt: skip
+    @pytest.mark.parametrize(("hep", "lep", "found"), [(60, 0, (20, 0)), (60, 2, (18, 2)), (3, 60, (3, 17))])
+    def test_subgroups_share_within_their_parent(self, pool, hep, lep, found):
+        """hep and lep may exceed 15 and 5, but together have no more than 20, for physics accepts no surplus."""
+        pool.settings(SHARING)
+        pool.slots(30)
+        for user, group, jobs in (("higgs", HEP, hep), ("bohr", LEP, lep)):
+            if jobs:
+                pool.submit(user, jobs, group=group)
+        got = pool.groups_got()
+        assert (got[HEP], got[LEP]) == found
+
+    @says(f"{QUOTAS}, surplus, example, last sentence")
+    def test_without_limit_if_the_parent_accepts(self, pool):
+        """If physics accepted surplus, its subgroups would not be limited to its quota."""
+        pool.settings(SHARING.replace("accept_surplus = false", "accept_surplus = true"))
+        pool.slots(30)
+        pool.submit("higgs", 60, group=HEP)
+        assert pool.groups_got() == {HEP: 30}
+
+    @says(f"{QUOTAS}, distribution, sentences 1 to 3")
+    def test_peers_first(self, pool):
+        """Surplus goes bottom-up: first to peers that accept it, then to the parent and all its children."""
+        pool.settings(SHARING.replace("accept_surplus = false", "accept_surplus = true")
+                      .replace("quota = 10", "quota = 10\naccept_surplus = true"))  # fmt: skip
+        pool.slots(30)
+        for user, group, jobs in (("higgs", HEP, 60), ("bohr", LEP, 1), ("curie", "group_chemistry", 60)):
+            pool.submit(user, jobs, group=group)
+        assert pool.groups_got() == {HEP: 19, LEP: 1, "group_chemistry": 10}
+
+
+class TestOrder:
+    def order(self, pool, now=NOW):
+        return list(dict.fromkeys(one["group"] for one in pool.cycle(now)["groups"]))
+
+    @says(f"{QUOTAS}, order, sentences 1 to 5")
+    def test_starvation_order(self, pool):
+        """Groups negotiate one at a time: the one that uses the least part of its quota first, <none> last."""
+        pool.settings(PHYSICS)
+        pool.slots(20)
+        pool.submit("newton", 15, group="group_physics")
+        pool.submit("curie", 5, group="group_chemistry")
+        pool.cycle()
+        pool.slots(20, "more")
+        for user, group in (("newton", "group_physics"), ("curie", "group_chemistry"), ("ann", "")):
+            pool.submit(user, 50, group=group)
+        assert self.order(pool, NOW + 60) == ["group_chemistry", "group_physics", "<none>"]
+
+    @says(f"{QUOTAS}, order, sentences 6 and 7")
+    def test_group_sort_expr(self, pool):
+        """GROUP_SORT_EXPR replaces this order: the smallest value goes first."""
+        pool.settings(PHYSICS + '[negotiator]\ngroup_sort_expr = "-GroupQuota"\n')
+        pool.slots(40)
+        for user, group in (("newton", "group_physics"), ("curie", "group_chemistry")):
+            pool.submit(user, 50, group=group)
+        assert [name for name in self.order(pool) if name != "<none>"] == ["group_physics", "group_chemistry"]
+
+    @says(f"{QUOTAS}, table 3.1")
+    @pytest.mark.parametrize(
+        "expression",
+        [
+            'ifThenElse(AccountingGroup == "group_physics", 1, 2)',
+            "ifThenElse(GroupQuota == 20, 1, 2)",
+            "ifThenElse(GroupQuotaInUse == 3, 1, 2)",
+            "ifThenElse(GroupQuotaAllocated >= 15, 1, 2)",
+        ],
+    )
+    def test_what_it_reads(self, pool, expression):
+        """It reads AccountingGroup, GroupQuota, GroupQuotaInUse and GroupQuotaAllocated."""
+        pool.settings(PHYSICS)
+        pool.slots(3)
+        pool.submit("newton", 3, group="group_physics")
+        pool.cycle()
+        pool.settings(PHYSICS + f"[negotiator]\ngroup_sort_expr = '{expression}'\n")
+        pool.slots(37, "more")
+        for user, group in (("newton", "group_physics"), ("curie", "group_chemistry")):
+            pool.submit(user, 50, group=group)
+        assert self.order(pool, NOW + 60)[0] == "group_physics"
+
+    @says(f"{QUOTAS}, strict priority", points=["negotiator.strict_priority_quotas"])
+    @pytest.mark.parametrize("held", [0, 7])
+    def test_strict_priority(self, pool, held):
+        """A quota too large to be met makes a group always negotiate first; a smaller one comes second, and so on."""
+        pool.settings(
+            "[groups.physics]\nquota = 1000000\n[groups.chemistry]\nquota = 1000\n[groups.biology]\nquota = 100\n"
+            "[negotiator]\nnegotiator_allow_quota_oversubscription = true\n"
+        )
+        pool.slots(held or 1)
+        if held:
+            pool.submit("newton", held, group="physics")
+            assert pool.groups_got() == {"physics": held}
+        pool.slots(10 - (held or 1), "more")
+        for user, group, jobs in (("linne", "biology", 50), ("curie", "chemistry", 50), ("newton", "physics", 2)):
+            pool.submit(user, jobs, group=group)
+        assert pool.groups_got(NOW + 60) == {"physics": 2, "chemistry": 8 - held}
+
+
+class TestUserprio:
+    @says(f"{QUOTAS}, condor_userprio -quotas")
+    def test_quotas(self, pool):
+        """condor_userprio -quotas shows the quotas and, of two groups with 60 jobs each, 60 requested."""
+        pool.settings(NESTED)
+        pool.slots(30)
+        pool.submit("higgs", 60, group=HEP)
+        pool.submit("bohr", 60, group=LEP)
+        pool.cycle()
+        lines = pool.fairq("userprio", "-quotas", "-allusers", "--now", NOW).out.splitlines()
+        rows = {line.split()[0]: line.split()[1:] for line in lines if "group_physics." in line}
+        assert {name: row[0:2] + row[2:4] + row[-1:] for name, row in rows.items()} == {
+            HEP: ["15.00", "15.00", "no", "15.00", "60"],
+            LEP: ["5.00", "5.00", "no", "5.00", "60"],
+        }
+
+    @says(f"{QUOTAS}, condor_userprio -most", points=["accounting.exact_usage"])
+    def test_most(self, pool):
+        """-most shows the number of resources in use, also straight after the first cycle."""
+        pool.slots(3)
+        pool.submit("ann", 3)
+        pool.cycle()
+        out = pool.fairq("userprio", "-most", "--now", NOW).out
+        (row,) = [line.split() for line in out.splitlines() if "ann@example.org" in line]
+        assert row[3] == "3"
+        assert "Number of users: 1" in out
