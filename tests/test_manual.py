@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fairq.cli.manual import generated
-from fairq.cli.manual.overview import exit_codes
+from fairq.cli.manual.overview import error_classes, exit_codes
 from fairq.cli.manual.walk import walk
 from fairq.cli.tree import REGISTRY
 from fairq.records import AccountingRecord
@@ -30,6 +30,19 @@ EVERY = [one for command in COMMANDS for one in (command, *command.children, *co
 def plain(page: str) -> str:
     """Return a page's text without its marks."""
     return re.sub(r"\\f.|\\&", "", page).replace("\\-", "-").replace("\\(aq", "'").replace("\\e", "\\")
+
+
+def rendered(name: str, directory: Path) -> str:
+    """Return a page as man or mandoc prints it on a wide terminal; without both, its text without marks."""
+    page = directory / Path(name).name
+    page.write_text(FILES[name])
+    for call in (["man", "-l", page], ["mandoc", "-T", "utf8", "-O", "width=240", page]):
+        if shutil.which(str(call[0])):
+            environment = {**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": "240", "MANPAGER": "cat", "TERM": "dumb"}
+            shown = subprocess.run(call, env=environment, capture_output=True, text=True, check=False).stdout
+            if "has been minimized" not in shown:
+                return re.sub(r".\x08|\x1b\[[0-9;]*m", "", shown)
+    return plain(FILES[name])
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -78,6 +91,34 @@ def test_the_overview_lists_every_command_and_every_exit_code():
     for code, meaning in exit_codes():
         assert f"\n{code}\n" in page
         assert meaning in page
+
+
+@pytest.mark.parametrize("error", sorted(error_classes(), key=lambda one: one.__name__))
+def test_every_error_class_has_a_meaning_of_one_line_for_the_exit_table(error):
+    summary = vars(error)["summary"]
+    assert summary[:1].isupper() or summary.startswith("DIRAC")
+    assert summary[-1] not in ".;:,"
+    assert not set("{}\n") & set(summary)
+    assert len(summary) <= 80
+
+
+def test_no_two_error_classes_have_the_same_meaning():
+    summaries = [one.summary for one in error_classes()]
+    assert len(summaries) == len(set(summaries))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one.name)
+def test_a_rendered_page_prints_each_example_once(command, tmp_path):
+    page = " ".join(rendered(f"man/fairq-{command.name}.1", tmp_path).split())
+    examples = {" ".join(line.split()) for one in (command, *command.leaves) for line in one.examples if "#" in line}
+    for example in examples:
+        assert page.count(example) == 1, example
+
+
+def test_the_overview_explains_the_words_of_a_cycle():
+    page = plain(FILES["man/fairq.1"])
+    for word in ("pie", "slice", "spin", "autocluster", "carve"):
+        assert f"\n.TP\n{word}\n" in page
 
 
 def test_the_settings_page_lists_every_key_with_its_macro():

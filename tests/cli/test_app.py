@@ -133,12 +133,12 @@ class TestErrors:
             (["sample", "words"], 2, "fairq: missing argument 'PROGRAM...'; try 'fairq sample words --help'"),
             (["sample", "show", "extra"], 2, "fairq: got unexpected extra argument(s) (extra)"),
             (["sample", "show", "--json", "--csv"], 2, "fairq: --json and --csv exclude each other"),
-            (["sample", "show", "--af"], 2, "fairq: --af needs at least one attribute"),
+            (["sample", "show", "--af"], 2, "fairq: --af needs an attribute"),
             (["sample", "show", "--af:z", "Name"], 2, "fairq: --af: 'z' is not a modifier"),
             (["sample", "show", "--constraint", " "], 2, "fairq: --constraint is empty"),
-            (["sample", "show", "--now", "noon"], 24, "fairq: --now is not a time: 'noon'; give seconds"),
+            (["sample", "show", "--now", "noon"], 24, "fairq: 'noon' is not a valid time for --now; give seconds"),
             (["--state"], 2, "fairq: option '--state' requires an argument"),
-            (["sample", "fail", "fairq"], 26, r"fairq: the name is not a valid name: 'a\nb\x1b[31m'; mend"),
+            (["sample", "fail", "fairq"], 26, r"fairq: 'a\nb\x1b[31m' is not a valid name for the name; mend"),
             (["sample", "fail", "bug"], 1, "fairq: internal error: ValueError: what was that; 'fairq state"),
             (["sample", "fail", "memory"], 1, "fairq: out of memory"),
             (["sample", "fail", "deep"], 1, "fairq: something in the input is nested too deeply"),
@@ -168,7 +168,7 @@ class TestErrors:
 
     def test_an_error_of_the_command_itself_after_a_change_is_told_as_it_is(self, run, state):
         ended = run("--state", state, "sample", "fail", "fairq", "--change")
-        assert (ended.code, "the name is not a valid name" in ended.err) == (26, True)
+        assert (ended.code, "is not a valid name for the name" in ended.err) == (26, True)
 
     @pytest.mark.parametrize("number", ["9223372036854775808", "-9223372036854775809", "9" * 100])
     def test_an_integer_that_no_state_holds_is_refused(self, run, number):

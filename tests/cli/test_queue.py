@@ -220,7 +220,7 @@ WRONG = [
     (["remove", "1.99"], 30, "no job 1.99"),
     (["remove", "1.0", "99.0"], 30, "no job 99.0"),
     (["remove", "1.0", "nobody"], 35, "'nobody'"),
-    (["remove", "1.x"], 36, "not a job: '1.x'"),
+    (["remove", "1.x"], 36, "'1.x' is not a job"),
     (["remove", "1.5-3"], 36, "not a job"),
     (["remove", "1.5-2.6"], 36, "not a job"),
     (["remove", "1.0.0"], 36, "not a job"),

@@ -213,7 +213,7 @@ def test_a_job_that_no_cycle_offers_is_told_so(state: Path, run: Run, tmp_path: 
         (("nobody",), 61, "'nobody' is no group, and no submitter with jobs in the queue"),
         (("1.0", "--slot", "nowhere"), 40, "there is no slot 'nowhere'"),
         (("bob", "--slot", "big0@m"), 2, "--slot explains a job"),
-        (("7..", ), 36, "not a job: '7..'"),
+        (("7..", ), 36, "'7..' is not a job"),
     ],
 )
 def test_what_is_not_there_is_told_in_one_line(why: Run, words: tuple[str, ...], code: int, message: str) -> None:

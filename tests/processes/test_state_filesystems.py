@@ -228,5 +228,5 @@ class TestFullFileSystem:
             "except FairqError as error: print(type(error).__name__, error, os.listdir(sys.argv[2]))"
         )
         message = python(script, filled, disk, before=f"mount -t tmpfs -o size=8k tmpfs {disk}")
-        assert message.startswith(f"BackupError no backup was written to {disk}/copy.db: ")
+        assert message.startswith(f"BackupError the backup {disk}/copy.db was not written: ")
         assert message.endswith("[]")

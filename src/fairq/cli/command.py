@@ -47,10 +47,10 @@ def _version(context: Any, parameter: Any, value: bool) -> None:
 def global_options(taken: frozenset[str]) -> list[TyperOption]:
     """Return the options that every command accepts, without the spellings that are *taken* already."""
     declared: list[tuple[list[str], dict[str, Any]]] = [
-        (["--state"], {"metavar": "FILE", "help": "The state file (else $FAIRQ_STATE, else your own)."}),
-        (["--config"], {"metavar": "FILE", "help": "The settings file, read alone (else $FAIRQ_CONFIG)."}),
-        (["-q", "--quiet"], {"is_flag": True, "help": "Print no notes, no progress, no report of a change."}),
-        (["-v", "--verbose"], {"count": True, "type": int, "help": "Tell more on stderr; may be repeated."}),
+        (["--state"], {"metavar": "FILE", "help": "State file [default: $FAIRQ_STATE, then ~/.local/state/fairq/state.db]."}),
+        (["--config"], {"metavar": "FILE", "help": "Use only this settings file [default: $FAIRQ_CONFIG]."}),
+        (["-q", "--quiet"], {"is_flag": True, "help": "Print no notes, progress or change reports."}),
+        (["-v", "--verbose"], {"count": True, "type": int, "help": "Print more detail on stderr; repeatable."}),
         (
             ["--version"],
             {"is_flag": True, "is_eager": True, "callback": _version, "help": "Show the version and exit."},
@@ -147,7 +147,7 @@ def join_autoformat(arguments: list[str]) -> list[str]:
         while waiting and not waiting[-1].startswith("-"):
             attributes.append(waiting.pop())
         if not attributes:
-            raise UsageError(message=f"{word} needs at least one attribute, as {word} Name Priority")
+            raise UsageError(message=f"{word} needs an attribute; give one or more, such as {word} Name Priority")
         result.append("--af=" + AF_SEPARATOR.join([found.group(1) or "", *attributes]))
     return result
 

@@ -17,21 +17,21 @@ app = App()
 
 @app.command(
     examples="""
-    fairq demo                     # nothing of yours is touched
-    fairq demo --keep ~/fairq-demo # and look around in its state afterwards
+    fairq demo                     # uses a scratch state only
+    fairq demo --keep ~/fairq-demo # keep its state to look at afterwards
 """
 )
 def demo(
     invocation: Invocation,
     keep: Annotated[
         Path | None,
-        typer.Option("--keep", metavar="DIR", help="Play in this new directory and leave it there."),
+        typer.Option("--keep", metavar="DIR", help="New directory to use and keep."),
     ] = None,
 ) -> None:
-    """Play a day of a small pool on a scratch state.
+    """Show a day of a small pool on a scratch state.
 
-    Each step shows the command line and what the real command prints: two users at one to two, a cycle, usage
-    and the priorities that follow it, their decay after a week, a changed factor, a deleted record.
+    Each step shows the command line and the output of the real command: two users with priority
+    factors of one to two, a cycle, usage and priorities, their decay after a week, a changed factor, a deleted record.
     """
     import tempfile
 
@@ -44,7 +44,7 @@ def demo(
     try:
         keep.mkdir(parents=True)
     except OSError as error:
-        reason = f"{keep} cannot be made: {(error.strerror or str(error)).lower()}"
+        reason = f"{keep} cannot be created: {(error.strerror or str(error)).lower()}"
         raise DemoError(reason=reason, cure="give --keep a new directory in a place you may write to") from None
     _play(invocation, keep)
     invocation.note(f"the scratch state is {keep / 'state.db'}: fairq --state {keep / 'state.db'} queue")
@@ -73,4 +73,4 @@ def _play(invocation: Invocation, scratch: Path) -> None:
         ended = subprocess.run([sys.executable, "-P", "-m", "fairq", *scene.words], env=environment, check=False)
         if ended.returncode:
             reason = f"'fairq {shlex.join(scene.words)}' ended with {ended.returncode}"
-            raise DemoError(reason=reason, cure="see what it said above")
+            raise DemoError(reason=reason, cure="read its message above")

@@ -17,7 +17,7 @@ app = App()
 
 @app.command(
     examples="""
-        fairq finish 7.3                       # it ended just now
+        fairq finish 7.3                       # it has just ended
         fairq finish 7.3 --exit-code 1         # with an exit code
         fairq finish 7 --at 2026-11-20T14:00   # all running jobs of a cluster, some time ago
     """
@@ -27,11 +27,11 @@ def finish(
     output: Report,
     jobs: Jobs = None,
     exit_code: Annotated[
-        int | None, typer.Option("--exit-code", metavar="N", min=-255, max=255, help="What the program returned.")
+        int | None, typer.Option("--exit-code", metavar="N", min=-255, max=255, help="Exit code of the program.")
     ] = None,
     at: Annotated[
         int | None,
-        typer.Option("--at", metavar="TIME", parser=time_of("--at"), help="When it ended, if not now."),
+        typer.Option("--at", metavar="TIME", parser=time_of("--at"), help="End time [default: now]."),
     ] = None,
     constraint: Constraint = None,
     everything: All = False,
@@ -40,9 +40,9 @@ def finish(
 ) -> None:
     """Record that running jobs have ended.
 
-    Their slots become free, their use is charged up to the end, and they leave the queue; what ran where and
-    how long is kept. A run that ended before the last cycle is charged up to that cycle, for that much is
-    charged already. Jobs are named as for remove; of a cluster, an owner or a constraint, the running ones end.
+    Their slots become free, their usage is charged up to the end, and they leave the queue. The history keeps where
+    and how long they ran. A run that ended before the last cycle is charged up to that cycle, because that cycle has
+    already charged it. Name jobs as for fairq remove. A cluster, an owner or a constraint selects the running jobs.
     """
     from fairq.steps.jobs.finish import finish as step
 

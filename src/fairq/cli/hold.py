@@ -14,7 +14,7 @@ app = App()
 @app.command(
     examples="""
         fairq hold 7.3                            # one job
-        fairq hold 7 --reason "input is wrong"    # a cluster, saying why
+        fairq hold 7 --reason "input is wrong"    # a cluster, with a reason
         fairq hold --constraint 'RequestMemory > 8000'
     """
 )
@@ -28,11 +28,11 @@ def hold(
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Hold jobs back.
+    """Hold jobs.
 
-    Held jobs stay in the queue and get no slot until they are released. A running job ends, its slot becomes
-    free, and its use is charged up to now. Jobs are named as for remove; of a cluster, an owner or a
-    constraint, those that can be held are.
+    Held jobs stay in the queue but get no slot until you release them. A running job is stopped: its slot becomes free,
+    and its usage is charged up to now. Name jobs as for fairq remove. A cluster, an owner or a constraint selects the
+    jobs that can be held.
     """
     from fairq.steps.jobs.change import JobEditor
 

@@ -61,12 +61,12 @@ def parse_duration(text: str, what: str = "the duration") -> int:
     text = text.strip()
     total = 0
     if not re.fullmatch(r"\d{1,15}|(\d{1,15}[smhdw])+", text, re.ASCII):
-        expected = "give seconds, or a duration as 30m, 1h or 90d"
+        expected = "give seconds, or a duration such as 30m, 1h or 90d"
         raise InvalidNumberError(what=what, value=text, expected=expected)
     for number, unit in re.findall(r"(\d+)([smhdw]?)", text):
         total += int(number) * _UNITS[unit]
     if total > LONGEST:
-        raise InvalidNumberError(what=what, value=text, expected="it is longer than the calendar")
+        raise InvalidNumberError(what=what, value=text, expected="give less than 8000 years")
     return total
 
 
@@ -85,12 +85,12 @@ Now = Annotated[
         "--now",
         parser=time_of("--now"),
         metavar="TIME",
-        help="Use TIME instead of the clock: seconds since 1970, or ISO 8601 (local time without a zone).",
+        help="Use TIME instead of the clock [seconds since 1970 or ISO 8601].",
     ),
 ]
 """``now: Now = None``; give it to `Invocation.now`."""
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Decide and show everything, store nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the result without storing it.")]
 """``dry_run: DryRun = False``"""
 
 Constraint = Annotated[
@@ -98,7 +98,7 @@ Constraint = Annotated[
     typer.Option(
         "--constraint",
         metavar="EXPR",
-        help="Only what satisfies this ClassAd expression; may be repeated, all must be true.",
+        help="Select only matches of this ClassAd expression; repeatable.",
     ),
 ]
 """``constraint: Constraint = None``, for commands that change what they select; see `joined`."""
@@ -110,12 +110,12 @@ def joined(constraints: list[str] | None) -> str | None:
         return None
     for text in constraints:
         if not text.strip():
-            raise UsageError(message="--constraint is empty; give a ClassAd expression, as 'JobStatus == 1'")
+            raise UsageError(message="--constraint is empty; give a ClassAd expression, such as 'JobStatus == 1'")
     return constraints[0] if len(constraints) == 1 else " && ".join(f"({text})" for text in constraints)
 
 
 OUTPUT_OPTIONS: dict[str, tuple[Any, Any]] = {
-    "output_json": (bool, typer.Option("--json", help="Print one JSON document, numbers at full precision.")),
+    "output_json": (bool, typer.Option("--json", help="Print one JSON document.")),
     "output_ndjson": (bool, typer.Option("--ndjson", help="Print one JSON object per line.")),
     "output_csv": (bool, typer.Option("--csv", help="Print comma-separated values.")),
     "output_tsv": (bool, typer.Option("--tsv", help="Print tab-separated values.")),
@@ -124,16 +124,16 @@ OUTPUT_OPTIONS: dict[str, tuple[Any, Any]] = {
         typer.Option(
             "--af",
             metavar="ATTR...",
-            help="Print these attributes or expressions only, as HTCondor's autoformat does; --af:jlhVr,tng.",
+            help="Print only these attributes or expressions [modifiers: --af:jlhVr,tng].",
         ),
     ),
-    "output_no_header": (bool, typer.Option("--no-header", help="Leave the headings out.")),
+    "output_no_header": (bool, typer.Option("--no-header", help="Print no headings.")),
     "output_constraint": (
         list[str] | None,
         typer.Option(
             "--constraint",
             metavar="EXPR",
-            help="Show only what satisfies this ClassAd expression; may be repeated, all must be true.",
+            help="Show only matches of this ClassAd expression; repeatable.",
         ),
     ),
 }
@@ -163,10 +163,10 @@ def read_output(values: dict[str, Any], quiet: bool, kind: type[Output] = Output
             modifiers += first
             attributes += rest
     if len(formats) > 1:
-        raise UsageError(message=f"--{formats[0]} and --{formats[1]} exclude each other; give one of them")
+        raise UsageError(message=f"--{formats[0]} and --{formats[1]} exclude each other; give only one")
     for modifier in modifiers:
         if modifier not in _AF_MODIFIERS:
-            raise UsageError(message=f"--af: {modifier!r} is not a modifier; known are jlhVr,tng")
+            raise UsageError(message=f"--af: {modifier!r} is not a modifier; give some of jlhVr,tng")
     constraint = joined(values.get("output_constraint"))
     _check_expressions(attributes, constraint)
     return kind(

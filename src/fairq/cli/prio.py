@@ -38,28 +38,28 @@ app = App()
     cls=PrioCommand,
     examples="""
         fairq prio 10 7.3              # set one job's priority
-        fairq prio +5 7                # raise a whole cluster's
+        fairq prio +5 7                # raise a whole cluster
         fairq prio -5 alice            # lower all jobs of an owner
-        fairq prio -p -3 7.0           # set to a negative one, as condor_prio
+        fairq prio -p -3 7.0           # set a negative one, as condor_prio does
     """,
 )
 def prio(
     invocation: Invocation,
     output: Report,
     words: Jobs = None,
-    priority: Annotated[str | None, typer.Option("-p", "--priority", metavar="N", help="The priority to set.")] = None,
+    priority: Annotated[str | None, typer.Option("-p", "--priority", metavar="N", help="Priority to set.")] = None,
     by: Annotated[
-        str | None, typer.Option("--by", metavar="N", help="Raise the priority by N (lower it by -N); as +N, -N.")
+        str | None, typer.Option("--by", metavar="N", help="Amount to add, negative to lower.")
     ] = None,
     constraint: Constraint = None,
     everything: All = False,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Change the priority of jobs among those of the same submitter.
+    """Change the priority of jobs among the jobs of their submitter.
 
-    Of one submitter's jobs those with the higher number go first; other submitters are not concerned. A bare
-    number before the jobs is set, one with a sign is added. Jobs are named as for remove.
+    A submitter's jobs with higher numbers are matched first; jobs of other submitters are not affected. A plain number
+    before the jobs sets the priority; +N or -N changes it by N. Name jobs as for fairq remove.
     """
     from fairq.steps.jobs.change import JobEditor
 
@@ -67,7 +67,7 @@ def prio(
     if priority is None and by is None and words:
         priority = words.pop(0)
     if (priority is None) is (by is None):
-        raise UsageError(message="which priority? give N to set it, or +N or -N to change it, once")
+        raise UsageError(message="no priority, or more than one; give N to set it, or +N or -N to change it")
     value = _number(priority if priority is not None else by or "")
     selection = selected(words, constraint, everything)
     actor = invocation.actor(invocation.now(now))

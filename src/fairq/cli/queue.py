@@ -23,7 +23,7 @@ _LETTERS = {1: "I", 2: "R", 3: "X", 4: "C", 5: "H", 6: ">", 7: "S"}
 
 @app.command(
     examples="""
-        fairq queue                                # all jobs, alike ones on one line
+        fairq queue                                # all jobs, identical ones on one line
         fairq queue alice --held                   # the held jobs of an owner
         fairq queue 7.0-99 --procs                 # each of a hundred jobs on its own line
         fairq queue --constraint 'RequestCpus > 8' --af ClusterId ProcId Owner
@@ -33,17 +33,16 @@ def queue(
     invocation: Invocation,
     output: Output,
     jobs: Jobs = None,
-    idle: Annotated[bool, typer.Option("--idle", help="Only jobs that wait for a slot.")] = False,
-    running: Annotated[bool, typer.Option("--running", help="Only jobs that run.")] = False,
-    held: Annotated[bool, typer.Option("--held", help="Only jobs that are held.")] = False,
-    procs: Annotated[bool, typer.Option("--procs", help="A line for every job.")] = False,
+    idle: Annotated[bool, typer.Option("--idle", help="Show only idle jobs.")] = False,
+    running: Annotated[bool, typer.Option("--running", help="Show only running jobs.")] = False,
+    held: Annotated[bool, typer.Option("--held", help="Show only held jobs.")] = False,
+    procs: Annotated[bool, typer.Option("--procs", help="Show each job on its own line.")] = False,
     now: Now = None,
 ) -> None:
     """Show the jobs.
 
-    Jobs of a cluster that are alike but for their number share a line. ST is the status: I waits for a slot
-    (idle), R runs, H is held. RUN_TIME is that of the present run. JSON, CSV, TSV and --af give the whole ad
-    of every job.
+    Identical jobs of a cluster share a line. ST is the status: I idle, R running, H held. RUN_TIME is the time since
+    the current run started. JSON, CSV, TSV and --af have the complete ad of every job.
     """
     from fairq.steps.jobs.selection import Selection, parse_targets
     from fairq.steps.jobs.view import look

@@ -18,13 +18,13 @@ Jobs = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="JOB...",
-        help="A job (7.0), jobs (7.0-99), a cluster (7), an owner, or a submitter (with its @domain).",
+        help="Job (7.0), jobs (7.0-99), cluster (7), owner, or submitter (user@domain).",
     ),
 ]
 
-All = Annotated[bool, typer.Option("--all", help="All jobs of the queue.")]
+All = Annotated[bool, typer.Option("--all", help="Select all jobs.")]
 
-Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; kept with the job or its history.")]
+Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Reason, stored with the job and its history.")]
 
 
 def selected(words: Sequence[str] | None, constraints: list[str] | None, everything: bool) -> Selection:
@@ -34,9 +34,9 @@ def selected(words: Sequence[str] | None, constraints: list[str] | None, everyth
 
     constraint = joined(constraints)
     if words and everything:
-        raise UsageError(message="--all and single jobs exclude each other; give one of them")
+        raise UsageError(message="--all and single jobs exclude each other; give only one")
     if not words and constraint is None and not everything:
-        raise UsageError(message="which jobs? name jobs, clusters or owners, or give --constraint or --all")
+        raise UsageError(message="no jobs are selected; name jobs, clusters or owners, or give --constraint or --all")
     return Selection(parse_targets(words or ()), constraint)
 
 

@@ -30,8 +30,7 @@ def release(
 ) -> None:
     """Release held jobs.
 
-    They wait for a slot again. Jobs are named as for remove; of a cluster, an owner or a constraint, those
-    that are held are released.
+    Released jobs become idle. Name jobs as for fairq remove. A cluster, an owner or a constraint selects the held jobs.
     """
     from fairq.steps.jobs.change import JobEditor
 

@@ -16,7 +16,7 @@ app = App()
         fairq remove 7.3                          # one job
         fairq remove 7 8.0-99                     # a cluster, and a hundred jobs of another
         fairq remove alice                        # all jobs of an owner
-        fairq remove --constraint 'JobPrio < 0'   # whatever satisfies an expression
+        fairq remove --constraint 'JobPrio < 0'   # jobs that match an expression
     """
 )
 def remove(
@@ -31,9 +31,9 @@ def remove(
 ) -> None:
     """Remove jobs from the queue.
 
-    A running job ends: its slot becomes free, and its use is charged up to now. Jobs are named by id, range,
-    cluster, owner or submitter; --constraint takes of those, or of all jobs, the ones that satisfy it. If one
-    of the names has no job, nothing is changed.
+    A running job is stopped: its slot becomes free, and its usage is charged up to now. Name jobs by id, range, cluster,
+    owner or submitter. --constraint selects among these, or among all jobs if none are named. If a name has no job,
+    nothing is changed.
     """
     from fairq.steps.jobs.change import JobEditor
 

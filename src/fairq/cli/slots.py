@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 app = App(help="The slots of the pool: add, detect, list, remove and drain them.", default="list")
 
 Names = Annotated[
-    list[str], typer.Argument(metavar="SLOT...", help="A slot's name, or its machine's for all slots of it.")
+    list[str], typer.Argument(metavar="SLOT...", help="Slot, or machine to select all its slots.")
 ]
 
 _MEMORY_PER_CORE = 1024
@@ -40,42 +40,41 @@ _LARGEST_COUNT = 1_000_000
 def add(
     invocation: Invocation,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="The slot's, or with --count the machine's name.")
+        str | None, typer.Argument(metavar="[NAME]", help="Name of the slot; with --count, of the machine.")
     ] = None,
     count: Annotated[
         int,
-        typer.Option("--count", metavar="N", min=1, max=_LARGEST_COUNT, help="So many equal slots, numbered from 1."),
+        typer.Option("--count", metavar="N", min=1, max=_LARGEST_COUNT, help="Number of identical slots."),
     ] = 1,
-    cpus: Annotated[int, typer.Option("--cpus", metavar="N", min=1, max=1_000_000, help="Cores of each slot.")] = 1,
+    cpus: Annotated[int, typer.Option("--cpus", metavar="N", min=1, max=1_000_000, help="Cores per slot.")] = 1,
     memory: Annotated[
-        str | None, typer.Option("--memory", metavar="SIZE", help="Memory of each: MB, or as 32GB; else 1 GB per core.")
+        str | None, typer.Option("--memory", metavar="SIZE", help="Memory per slot [MB or 32GB; default: 1 GB per core].")
     ] = None,
     disk: Annotated[
-        str | None, typer.Option("--disk", metavar="SIZE", help="Disk of each: KB, or as 100GB; else 10 GB.")
+        str | None, typer.Option("--disk", metavar="SIZE", help="Disk per slot [KB or 100GB; default: 10 GB].")
     ] = None,
-    gpus: Annotated[int | None, typer.Option("--gpus", metavar="N", min=0, help="GPUs of each slot.")] = None,
+    gpus: Annotated[int | None, typer.Option("--gpus", metavar="N", min=0, help="GPUs per slot.")] = None,
     partitionable: Annotated[
-        bool, typer.Option("--partitionable", help="Jobs take only what they request of a slot.")
+        bool, typer.Option("--partitionable", help="Divide each slot as jobs request.")
     ] = False,
     attribute: Annotated[
         list[str] | None,
-        typer.Option("--attribute", metavar="NAME=EXPR", help="A further attribute of the ads; may be repeated."),
+        typer.Option("--attribute", metavar="NAME=EXPR", help="Additional slot attribute; repeatable."),
     ] = None,
     file: Annotated[
         str | None,
-        typer.Option("--file", metavar="ADS", help="Slot ads as condor_status -json or -long prints them; - is stdin."),
+        typer.Option("--file", metavar="ADS", help="Slot ads from condor_status -json or -long; - is stdin."),
     ] = None,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
     """Add slots to the pool.
 
-    A slot takes jobs that ask for no more than it has. Its weight, for usage and shares, is its number of
-    cores, unless an attribute SlotWeight says otherwise. Platform and everything else can be set by
-    --attribute.
+    A slot accepts jobs that request no more than it has. Its weight, for usage and shares, is its number of cores,
+    unless the attribute SlotWeight says otherwise. Set the platform and other attributes with --attribute.
 
-    A job takes a whole slot, or of one that is --partitionable what it requests: that becomes a dynamic slot
-    such as slot1_1@node3, which goes back when the job ends.
+    A job takes a whole slot. Out of a partitionable slot, it takes only the resources that it requests: fairq carves a
+    dynamic slot such as slot1_1@node3 and merges it back when the job ends.
     """
     from fairq.hardware import architecture, operating_system
     from fairq.steps.pool import slots as step
@@ -84,7 +83,7 @@ def add(
     time = invocation.now(now)
     new: Sequence[SlotRecord]
     if (name is None) is (file is None):
-        raise UsageError(message="which slots? give either a NAME or --file ADS")
+        raise UsageError(message="give either a NAME or --file ADS")
     if file is not None:
         new = step.read_file(file)
     else:
@@ -110,8 +109,8 @@ def add(
 @app.command(
     "detect",
     examples="""
-        fairq slots detect                    # show what this machine would offer
-        fairq slots detect --add              # one slot per core, into the pool
+        fairq slots detect                    # show the slots of this machine
+        fairq slots detect --add              # add one slot per core to the pool
         fairq slots detect --slots 2 --add    # two slots that share the machine
         fairq slots detect --partitionable    # one slot that is divided as jobs request
     """,
@@ -126,19 +125,19 @@ def detect(
             metavar="N",
             min=1,
             max=_LARGEST_COUNT,
-            help="Share the machine out to N slots; else one per core.",
+            help="Divide the machine into N slots [default: one per core].",
         ),
     ] = None,
     partitionable: Annotated[
-        bool, typer.Option("--partitionable", help="Slots of which jobs take what they request; one unless --slots.")
+        bool, typer.Option("--partitionable", help="Partitionable slots [default: one].")
     ] = False,
     store: Annotated[bool, typer.Option("--add", help="Add the slots to the pool.")] = False,
     now: Now = None,
 ) -> None:
     """Describe this machine: its cores, memory, disk and GPUs, as slots.
 
-    Counted is what this process may use: cores of its affinity, memory of its control group, and the disk free
-    beside the state file. GPUs are those nvidia-smi names. Nothing is stored without --add.
+    It counts the resources that this process may use: the cores of its affinity, the memory of its control group, and
+    the free disk space beside the state file. nvidia-smi lists the GPUs. Nothing is stored without --add.
     """
     from fairq import hardware
     from fairq.steps.pool import slots as step
@@ -175,14 +174,14 @@ def detect(
 def list_(
     invocation: Invocation,
     output: Output,
-    names: Annotated[list[str] | None, typer.Argument(metavar="SLOT...", help="Only these slots or machines.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="SLOT...", help="Show only these slots or machines.")] = None,
     now: Now = None,
 ) -> None:
-    """Show the slots of the pool, in its order, and who uses them.
+    """Show the slots of the pool and who uses them.
 
-    A partitionable slot shows what is left of it, beside the dynamic slots that were carved out of it. Below
-    the table, the slots are counted by platform and state. JSON, CSV, TSV and --af give the ads as
-    advertised, with the claim that fairq made on a slot: State, Activity, RemoteUser, AccountingGroup, JobId.
+    A partitionable slot shows its free resources; the dynamic slots carved out of it have lines of their own. Below
+    the table, slots are counted by platform and state. JSON, CSV, TSV and --af have the advertised ads, with the
+    attributes of the claim that fairq made: State, Activity, RemoteUser, AccountingGroup and JobId.
     """
     from fairq.steps.pool.slots import look
 
@@ -200,14 +199,13 @@ def list_(
 def remove(
     invocation: Invocation,
     names: Names,
-    force: Annotated[bool, typer.Option("--force", help="Slots in use too: their jobs wait again.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Remove even slots in use; requeue their jobs.")] = False,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Take slots out of the pool.
+    """Remove slots from the pool.
 
-    A slot in use is refused, and then none is removed; with --force its use is charged up to now and its job
-    returns to the queue.
+    If a slot is in use, none is removed. With --force, its usage is charged up to now and its job returns to the queue.
     """
     from fairq.steps.pool.slots import remove as step
 
@@ -227,11 +225,11 @@ def remove(
 def drain(
     invocation: Invocation,
     names: Names,
-    cancel: Annotated[bool, typer.Option("--cancel", help="End the draining.")] = False,
+    cancel: Annotated[bool, typer.Option("--cancel", help="Stop draining.")] = False,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Drain slots: what runs there goes on, but no new job comes."""
+    """Drain slots: running jobs continue, but no new jobs start there."""
     from fairq.steps.pool.slots import drain as step
 
     actor = invocation.actor(invocation.now(now))
@@ -243,7 +241,7 @@ def drain(
     for name in changed:
         _said(invocation, f"slot {name} {what}")
     if not changed:
-        invocation.note("nothing to do: " + ("none of them is being drained" if cancel else "all are drained already"))
+        invocation.note("no changes: " + ("none of these slots is being drained" if cancel else "these slots are already being drained"))
 
 
 def _view(ads: Sequence[dict[str, Any]], output: Output) -> View:
@@ -270,7 +268,7 @@ def _view(ads: Sequence[dict[str, Any]], output: Output) -> View:
     ]
     names = [column.attribute for column in counted[1:]]
     rows = [{**dict.fromkeys(names, 0), **row} for row in totals(ads)]
-    tables = [Table(columns=columns, records=ads, constrained=True, empty="the pool has no slots; see fairq slots add")]
+    tables = [Table(columns=columns, records=ads, constrained=True, empty="the pool has no slots; add some with fairq slots add")]
     if rows:
         tables.append(Table(columns=counted, records=rows, constrained=True))
     return View(tables=tables)
@@ -285,7 +283,7 @@ def _said(invocation: Invocation, text: str) -> None:
 
 def _checked(name: str) -> str:
     if not name or not name.isprintable() or any(character.isspace() for character in name) or name.endswith("@"):
-        raise InvalidNameError(what="the slot", value=name, expected="give a name without blanks, as slot1@node1")
+        raise InvalidNameError(what="the slot", value=name, expected="give a name without blanks, such as slot1@node1")
     return name
 
 
@@ -296,5 +294,5 @@ def _amount(option: str, text: str | None, unit: int, default: int) -> int:
 
     value = amount(text, unit)
     if value is None or value <= 0 or value >= 2**62:
-        raise InvalidNumberError(what=option, value=text, expected="give a positive size, as 512M or 32GB")
+        raise InvalidNumberError(what=option, value=text, expected="give a positive size, such as 512M or 32GB")
     return value

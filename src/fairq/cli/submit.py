@@ -59,39 +59,39 @@ def submit(
     invocation: Invocation,
     output: Report,
     file: Annotated[
-        Text, typer.Argument(metavar="[FILE | -- PROGRAM ARGS...]", help="A submit description; - is stdin.")
+        Text, typer.Argument(metavar="[FILE | -- PROGRAM ARGS...]", help="Submit description; - is stdin.")
     ] = None,
     count: Annotated[
-        int | None, typer.Option("--count", metavar="N", min=1, max=_LARGEST_COUNT, help="Queue PROGRAM N times.")
+        int | None, typer.Option("--count", metavar="N", min=1, max=_LARGEST_COUNT, help="Number of identical jobs.")
     ] = None,
-    request_cpus: Annotated[Text, _option("--request-cpus", "Cores the job needs.")] = None,
-    request_memory: Annotated[Text, _option("--request-memory", "Memory it needs: MB, or with a unit, as 2GB.")] = None,
-    request_disk: Annotated[Text, _option("--request-disk", "Disk it needs: KB, or with a unit, as 10GB.")] = None,
-    request_gpus: Annotated[Text, _option("--request-gpus", "GPUs it needs.")] = None,
-    requirements: Annotated[Text, _option("--requirements", "What its slot must satisfy.", "EXPR")] = None,
-    rank: Annotated[Text, _option("--rank", "Which slots it likes: the higher the more.", "EXPR")] = None,
+    request_cpus: Annotated[Text, _option("--request-cpus", "Cores to request.")] = None,
+    request_memory: Annotated[Text, _option("--request-memory", "Memory to request [MB, or with unit: 2GB].")] = None,
+    request_disk: Annotated[Text, _option("--request-disk", "Disk to request [KB, or with unit: 10GB].")] = None,
+    request_gpus: Annotated[Text, _option("--request-gpus", "GPUs to request.")] = None,
+    requirements: Annotated[Text, _option("--requirements", "ClassAd expression that a slot must satisfy.", "EXPR")] = None,
+    rank: Annotated[Text, _option("--rank", "Slot preference; higher is better.", "EXPR")] = None,
     priority: Annotated[
-        Text, _option("--priority", "Its place among its submitter's jobs: higher ones first.", "N")
+        Text, _option("--priority", "Job priority among your jobs; higher runs first.", "N")
     ] = None,
-    accounting_group: Annotated[Text, _option("--accounting-group", "The group it counts for.", "GROUP")] = None,
+    accounting_group: Annotated[Text, _option("--accounting-group", "Accounting group to charge.", "GROUP")] = None,
     accounting_group_user: Annotated[
-        Text, _option("--accounting-group-user", "The user of the group it counts for.", "USER")
+        Text, _option("--accounting-group-user", "User to charge within the group.", "USER")
     ] = None,
-    nice_user: Annotated[bool, typer.Option("--nice-user", help="Run only where nobody else wants to.")] = False,
+    nice_user: Annotated[bool, typer.Option("--nice-user", help="Use only otherwise idle slots.")] = False,
     concurrency_limits: Annotated[
-        Text, _option("--concurrency-limits", "Limits it counts against, as LICENSE:2,DISK.", "NAMES")
+        Text, _option("--concurrency-limits", "Concurrency limits to use, such as LICENSE:2,DISK.", "NAMES")
     ] = None,
     attribute: Annotated[
         list[str] | None,
-        typer.Option("--attribute", metavar="NAME=EXPR", help="A further attribute of its ad; may be repeated."),
+        typer.Option("--attribute", metavar="NAME=EXPR", help="Additional job attribute; repeatable."),
     ] = None,
-    input_file: Annotated[Text, _option("--input", "Its standard input.", "FILE")] = None,
-    output_file: Annotated[Text, _option("--output", "Where its standard output goes.", "FILE")] = None,
-    error: Annotated[Text, _option("--error", "Where its standard error goes.", "FILE")] = None,
-    log: Annotated[Text, _option("--log", "Where its events are logged.", "FILE")] = None,
-    initialdir: Annotated[Text, _option("--initialdir", "The directory it starts in.", "DIR")] = None,
+    input_file: Annotated[Text, _option("--input", "File for standard input.", "FILE")] = None,
+    output_file: Annotated[Text, _option("--output", "File for standard output.", "FILE")] = None,
+    error: Annotated[Text, _option("--error", "File for standard error.", "FILE")] = None,
+    log: Annotated[Text, _option("--log", "File for the job event log.", "FILE")] = None,
+    initialdir: Annotated[Text, _option("--initialdir", "Working directory of the job.", "DIR")] = None,
     environment: Annotated[
-        Text, _option("--environment", 'Its environment, as "A=1;B=2" or in the new syntax.', "VARS")
+        Text, _option("--environment", 'Environment of the job, such as "A=1;B=2".', "VARS")
     ] = None,
     program: Annotated[Text, typer.Option("--program", hidden=True)] = None,
     now: Now = None,
@@ -99,22 +99,21 @@ def submit(
 ) -> None:
     """Queue jobs, from an HTCondor submit description or as one command.
 
-    FILE is what condor_submit takes, read by HTCondor's own library: macros, if and include, and every form of
-    queue. Several queue statements continue one cluster. As condor_submit, fairq joins the requirements with
-    clauses for platform, disk, memory and cores (and further request_ resources) that they do not speak of; it
-    leaves out those for file transfer, which its slots do not advertise. Where nothing is requested it is 1
-    core, 128 MB and the disk of the executable. The executable must be there, unless transfer_executable is
-    false; a relative path is under the directory fairq was called in.
+    FILE is a submit description for condor_submit. HTCondor's own library reads it, with macros, if, include and
+    every form of queue. All queue statements add jobs to one cluster. Like condor_submit, fairq adds clauses for
+    platform, disk, memory, cores and other requested resources to the requirements, unless they mention these. It adds
+    no clauses for file transfer. The default request is 1 core, 128 MB of memory and the disk of the executable. The
+    executable must exist, unless transfer_executable is false. Relative paths start at the current directory.
 
-    A description can run commands, with your rights and before any job runs: "queue ... from COMMAND |" and
-    "include : COMMAND |". Submit only what you trust. A command, and a pipe that is read, must end within
-    submit.command_timeout, or the command with all its processes is killed and nothing is queued.
+    A description can run commands with your rights: "queue ... from COMMAND |" and "include : COMMAND |". Submit only
+    descriptions that you trust. If a command, or a pipe that fairq reads, takes longer than submit.command_timeout,
+    fairq kills the command with all its processes and queues nothing.
 
-    Behind -- stand a program and its arguments. The words go to the job as they are: blanks, quotes and
-    dollars survive. A program without a slash is looked for on PATH. The values of the options are those of
-    the submit commands of the same name, macros as $(Process) included.
+    Give a program and its arguments after --. The job gets these words unchanged, blanks, quotes and dollars included.
+    A program without a slash is searched on PATH. Options have the values of the submit commands of the same name,
+    macros such as $(Process) included.
 
-    Jobs that differ in their number only are kept together: a million cost what one costs.
+    Identical jobs are stored once: a million cost no more than one.
     """
     from fairq.hardware import architecture, host_name, operating_system
     from fairq.steps.jobs.submit import Context
@@ -171,10 +170,10 @@ def _description(file: str | None, given: dict[str, str], count: int | None, tim
     from fairq.steps.jobs.submit import Description, External
 
     if file is None:
-        raise UsageError(message="nothing to submit; name a submit description, or write -- PROGRAM ARGS...")
+        raise UsageError(message="nothing to submit; name a submit description, or give -- PROGRAM ARGS...")
     if given or count is not None:
         name = next(iter(given), "count").replace("_", "-")
-        raise UsageError(message=f"--{name} is for -- PROGRAM; in a submit description write it there")
+        raise UsageError(message=f"--{name} is only for -- PROGRAM; set it in the submit description instead")
     name = "standard input" if file == STANDARD_INPUT else file
     try:
         text = read_bytes(file).decode("utf-8-sig")
@@ -192,9 +191,9 @@ def _program(file: str | None, words: list[str], given: dict[str, str], count: i
     from fairq.steps.jobs.submit import Program
 
     if file is not None:
-        raise UsageError(message=f"both a submit description ({file}) and a program; give one of them")
+        raise UsageError(message=f"both a submit description ({file}) and a program; give only one")
     if not words or not words[0]:
-        raise UsageError(message="no program stands behind --")
+        raise UsageError(message="no program follows --; give -- PROGRAM ARGS...")
     program = words[0]
     if "/" not in program:
         found = shutil.which(program)
@@ -203,7 +202,7 @@ def _program(file: str | None, words: list[str], given: dict[str, str], count: i
                 where="the command line",
                 command="program",
                 value=program,
-                expected="it is not on PATH; write its path, as ./" + program,
+                expected="it is not on PATH; give its path, such as ./" + program,
             )
         program = str(Path(found).absolute())
     return Program([program, *words[1:]], given, count)
@@ -225,7 +224,7 @@ def _view(submitted: Submitted, output: Output, dry_run: bool) -> View:
         first = next(submitted.ads())
         records = [{"Name": name, "Value": value} for name, value in sorted(first.items())]
         columns = [Column("Attribute", "Name"), Column("Value", "Value", align="left")]
-        text = f"{made} job(s) would be submitted to cluster {submitted.cluster}. The ad of the first one:"
+        text = f"{made} job(s) would be submitted to cluster {submitted.cluster}. Ad of the first job:"
         return View(tables=[Table(columns=columns, records=records)], text=text)
     document = {
         "ClusterId": submitted.cluster,

@@ -18,7 +18,7 @@ app = App()
 
 @app.command(
     examples="""
-    fairq why 7.0                         # why this job waits, and what would let it run
+    fairq why 7.0                         # why this job is idle, and what would let it run
     fairq why 7                           # the same for the first job of a cluster that stays idle
     fairq why 7.0 --slot slot1@node12     # one job and one slot, both sides clause by clause
     fairq why alice                       # what a submitter is entitled to and gets
@@ -30,28 +30,28 @@ def why(
     invocation: Invocation,
     output: Report,
     subject: Annotated[
-        str, typer.Argument(metavar="SUBJECT", help="A job as 7.0, a cluster as 7, a submitter, or a group.")
+        str, typer.Argument(metavar="SUBJECT", help="Job (7.0), cluster (7), submitter, or group.")
     ],
     slot: Annotated[
         str | None,
         typer.Option(
-            "--slot", metavar="NAME", help="Explain the job together with this slot; of one name: 'NAME<ADDRESS>'."
+            "--slot", metavar="NAME", help="Compare the job with this slot [NAME or 'NAME<ADDRESS>']."
         ),
     ] = None,
     now: Now = None,
 ) -> None:
     """Explain why a job waits, or what a submitter or a group is entitled to and gets.
 
-    A negotiation cycle is held on the state as it is, and nothing of it is stored. It works on an imported pool,
-    too.
+    The command runs a negotiation cycle on the current state and stores nothing. It also works on an imported pool.
 
-    The first line names the deciding reason and the least change that would let the job run. Such a change was
-    tried: with it, the cycle matches the job; in very large pools only the first few changes are tried, and where
-    none of them is enough, the line says only what is in the way first. Then follow the clauses of the job's
-    Requirements in order, with the number of slots that each allows alone, those left after it, and the nearest
-    value there is where none is left; the clauses by which slots refuse the job; how many slots are lost to each
-    test (as negotiate --explain counts them); who has the slots that suit, and at what effective priority; the
-    submitter's share, limit, floor and ceiling; the quotas from its group upwards.
+    The first line names the deciding reason and the smallest change that would let the job run. The change is verified
+    by rerunning the cycle. In very large pools, only the first few changes are verified. If none of these is enough,
+    the line names only the first obstacle.
+
+    The tables show the clauses of the job's Requirements, with the number of slots that meet each clause, the number
+    left after it, and the nearest available value if none is left; the clauses by which slots reject the job; how many
+    slots fail each test (as in negotiate --explain); who uses the matching slots, with effective priorities; the
+    submitter's share, limit, floor and ceiling; and the quotas of its group and the groups above.
 
     The JSON document has the members kind, subject, status, reason, summary, and for an idle job changes, verified
     (whether they were tried), requirements, slot_requirements, slots, users, submitter_state, groups, queue (jobs
@@ -63,7 +63,7 @@ def why(
     from fairq.steps.why.answer import why as step
 
     if slot is not None and not subject[:1].isdigit():
-        raise UsageError(message="--slot explains a job; name a job as 7.0, or leave --slot out")
+        raise UsageError(message="--slot needs a job; name a job (7.0), or leave out --slot")
     document = step(invocation.state_path, invocation.settings, subject, invocation.now(now), slot)
     tables = {"job": _job, "pair": _pair, "submitter": _submitter, "group": _group}[document["kind"]](document)
     text = document["summary"]
@@ -79,14 +79,15 @@ def _details(document: dict[str, Any]) -> list[str]:
         counts = ", ".join(f"{count} {what}" for what, count in document["cluster"].items())
         lines.append(f"The cluster has {counts} in the next cycle.")
     if document.get("skipped_for"):
-        lines.append(f"It was skipped: job {document['skipped_for']}, which is alike, was rejected before it.")
+        lines.append(f"It was skipped: the identical job {document['skipped_for']} was rejected before it.")
     if "queue" in document:
         queue = document["queue"]
-        place = f"after {queue['ahead']} of the {queue['idle']} idle jobs of its submitter"
+        ahead = f"{counted(queue['ahead'], 'other job')} of its submitter {'is' if queue['ahead'] == 1 else 'are'} ahead"
+        next_cycle = f"the next cycle starts {queue['matched']} of the {queue['idle']} idle jobs"
         lines.append(
-            f"It is offered in every cycle, {place}; the next cycle matches {queue['matched']} of them."
+            f"{ahead} of it; {next_cycle}."
             if queue["offered"]
-            else f"No cycle offers it as things stand; its place is {place}."
+            else f"No cycle considers it in the current state; {ahead} of it."
         )
     lines += [
         f"{of['name'] or 'An expression'} took too long to evaluate ({of['limit']}, {of['seconds']:.2f} s of CPU) and"
@@ -95,7 +96,7 @@ def _details(document: dict[str, Any]) -> list[str]:
         for of in document.get("overruns", ())
     ]
     if document["kind"] == "pair" and document["place"] is not None:
-        lines.append(f"Among the slots that suit the job this one has place {document['place']}.")
+        lines.append(f"Among the slots that match the job, this one ranks at place {document['place']}.")
     return lines
 
 
@@ -104,33 +105,33 @@ def _job(document: dict[str, Any]) -> list[Table]:
         return []
     return [
         _table(document, "requirements", "Requirements of the job", _REQUIREMENTS),
-        _table(document, "slot_requirements", "Clauses by which slots refuse it", _REFUSALS),
-        _table(document, "slots", "Slots by the first test they fail", _LOST),
-        _table(document, "users", "Who has the slots that suit", _USERS),
-        Table(_ENTITLED, [document["submitter_state"]], title="Its submitter"),
-        _table(document, "groups", "Quotas from its group upwards", _QUOTAS),
+        _table(document, "slot_requirements", "Slot clauses that reject the job", _REFUSALS),
+        _table(document, "slots", "Slots by first failed test", _LOST),
+        _table(document, "users", "Users of the matching slots", _USERS),
+        Table(_ENTITLED, [document["submitter_state"]], title="Submitter"),
+        _table(document, "groups", "Quotas of its group and the groups above", _QUOTAS),
     ]
 
 
 def _pair(document: dict[str, Any]) -> list[Table]:
     return [
-        _table(document, "clauses", "Requirements of both sides", _CLAUSES),
-        _table(document, "ranks", "Ranks, in the order of the keys", _RANKS),
+        _table(document, "clauses", "Requirements of job and slot", _CLAUSES),
+        _table(document, "ranks", "Ranks, most important first", _RANKS),
     ]
 
 
 def _submitter(document: dict[str, Any]) -> list[Table]:
     return [
-        _table(document, "submitters", "Entitled", _ENTITLED),
-        _table(document, "others", "The others", _ENTITLED),
-        _table(document, "groups", "Quotas from its group upwards", _QUOTAS),
+        _table(document, "submitters", "Share", _ENTITLED),
+        _table(document, "others", "Other submitters", _ENTITLED),
+        _table(document, "groups", "Quotas of its group and the groups above", _QUOTAS),
     ]
 
 
 def _group(document: dict[str, Any]) -> list[Table]:
     return [
-        _table(document, "groups", "Quotas from the group upwards", _QUOTAS),
-        _table(document, "submitters", "Its submitters", _ENTITLED),
+        _table(document, "groups", "Quotas of the group and the groups above", _QUOTAS),
+        _table(document, "submitters", "Submitters of the group", _ENTITLED),
     ]
 
 

@@ -56,7 +56,7 @@ def read_accounting(source: Source) -> AccountingDump:
         record = _record(fields)
         first = numbers.setdefault(record.name, number)
         if first != number:
-            what = f"the record {record.name}"
+            what = f"record of {record.name}"
             raise DuplicateAdError(source=source.name, number=number, what=what, first=first)
         dump.records.append(record)
         updated = fields.whole("LastUpdate", 0)

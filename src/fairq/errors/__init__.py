@@ -1,1 +1,1 @@
-"""Every way in which fairq refuses: an error is a class with its message and its exit code."""
+"""Every way in which fairq refuses: an error is a class with its message, its meaning in one line and its exit code."""

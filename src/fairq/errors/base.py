@@ -1,8 +1,8 @@
 """What every error is, and the errors of the command line, the state file, the settings and the output.
 
 Class name, exit code and message are one thing: the docstring of a class is the template of its message, filled from
-the keyword arguments it is raised with; `exit_code` is what the process ends with. The manual's table of exit codes
-is generated from the classes of this package.
+the keyword arguments it is raised with; `exit_code` is what the process ends with; `summary` is its meaning in one
+line, without a full stop. The manual's table of exit codes is generated from the classes of this package.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ class FairqError(Exception):
     """{message}"""
 
     exit_code: ClassVar[int] = 1
+    summary: ClassVar[str] = "An error without a code of its own; the message explains it"
 
     def __init__(self, **fields: Any) -> None:
         """Fill the template; of a long value in *fields* the message quotes the beginning and the end."""
@@ -35,6 +36,7 @@ class UsageError(FairqError):
     """{message}"""
 
     exit_code = 2
+    summary = "Wrong use of the command line"
 
 
 # 3-12: the state file
@@ -44,58 +46,67 @@ class StateError(FairqError):
     """the state file {state} cannot be used: {reason}"""
 
     exit_code = 3
+    summary = "The state file cannot be used"
 
 
 class StateLockedError(FairqError):
-    """{what} is locked by another process, still so after {wait:g} seconds; nothing was done; try again when \
-    that process has ended (to find it: fuser {place})"""
+    """another process has held the lock on {what} for over {wait:g} seconds; nothing was done; find that process with \
+    'fuser {place}', or try again later"""
 
     exit_code = 4
+    summary = "Another process holds the lock on the state or settings file"
 
 
 class StateForeignError(FairqError):
     """{state} is not a fairq state file: {found}; name another file with --state or FAIRQ_STATE"""
 
     exit_code = 5
+    summary = "The file is not a fairq state file"
 
 
 class StateNewerError(FairqError):
-    """the state file {state} has schema {found}, written by a newer fairq; this one knows schemas up to \
-    {known}; nothing was changed, use the newer fairq"""
+    """the state file {state} has schema {found}, but this fairq knows schemas up to {known} only; nothing was changed; \
+    use the newer fairq"""
 
     exit_code = 6
+    summary = "The state file was written by a newer fairq"
 
 
 class StateDamagedError(FairqError):
-    """the state file {state} is damaged: {reason}; 'fairq state check' lists the damage; replace the file by a \
-    backup"""
+    """the state file {state} is damaged: {reason}; list the damage with 'fairq state check', then restore a backup"""
 
     exit_code = 7
+    summary = "The state file is damaged"
 
 
 class StatePermissionError(FairqError):
-    """no permission to {action} the state file {state}: {reason}; correct its owner or mode, or name \
+    """no permission to {action} the state file {state}: {reason}; fix its owner or mode, or name \
     another file with --state"""
 
     exit_code = 8
+    summary = "No permission to read or write the state file"
 
 
 class StateReadOnlyError(FairqError):
-    """the state file {state} cannot be changed: {reason}; nothing was done"""
+    """the state file {state} cannot be changed: {reason}; nothing was done; make it writable, or name another file with \
+    --state"""
 
     exit_code = 9
+    summary = "The state file is read-only"
 
 
 class StateFullError(FairqError):
     """no space left to write the state file {state}; nothing was changed; free some space and try again"""
 
     exit_code = 10
+    summary = "No space is left to write the state file"
 
 
 class BackupError(FairqError):
-    """no backup was written to {target}: {reason}"""
+    """the backup {target} was not written: {reason}"""
 
     exit_code = 11
+    summary = "The backup was not written"
 
 
 # 13-20: settings
@@ -105,51 +116,59 @@ class SettingsFileError(FairqError):
     """settings file {file}: {problem}"""
 
     exit_code = 13
+    summary = "A settings file cannot be read or written"
 
 
 class SettingsSyntaxError(FairqError):
     """{file}:{line}:{column}: not valid TOML: {problem}"""
 
     exit_code = 14
+    summary = "A settings file is not valid TOML"
 
 
 class UnknownSettingError(FairqError):
     """{where}: {key} is not a setting; {hint}"""
 
     exit_code = 15
+    summary = "There is no setting of this name"
 
 
 class SettingValueError(FairqError):
     """{where}: {key} = {value} is not valid; give {expected} (default {default})"""
 
     exit_code = 16
+    summary = "A setting has an invalid value"
 
 
 class SettingsGroupError(FairqError):
     """{where}: group {group!r} {problem}"""
 
     exit_code = 17
+    summary = "An accounting group is configured wrongly"
 
 
 class HTCondorConfigError(FairqError):
     """{where}: {problem}"""
 
     exit_code = 18
+    summary = "An HTCondor configuration file has an error"
 
 
 # 21-23: expressions
 
 
 class ExpressionError(FairqError):
-    """not a ClassAd expression: {text!r}; check quotes, brackets and operators near {near!r}"""
+    """{text!r} is not a ClassAd expression; check quotes, brackets and operators near {near!r}"""
 
     exit_code = 21
+    summary = "An expression is not a valid ClassAd expression"
 
 
 class EvaluationBudgetError(FairqError):
     """evaluating {expression!r} takes more than {limit}; simplify it, or raise negotiator.evaluation_budget"""
 
     exit_code = 22
+    summary = "An expression takes too long to evaluate"
 
 
 class ExpressionDepthError(ExpressionError):
@@ -157,54 +176,62 @@ class ExpressionDepthError(ExpressionError):
     in a row"""
 
     exit_code = 23
+    summary = "A ClassAd expression is nested too deeply"
 
 
 # 24-29: names, numbers, times
 
 
 class InvalidTimeError(FairqError):
-    """{what} is not a time: {value!r}; give seconds since 1970 or ISO 8601, as 2026-11-20T14:00"""
+    """{value!r} is not a valid time for {what}; give seconds since 1970, or ISO 8601 such as 2026-11-20T14:00"""
 
     exit_code = 24
+    summary = "A time is invalid"
 
 
 class InvalidNumberError(FairqError):
-    """{what} is not a valid number: {value!r}; {expected}"""
+    """{value!r} is not a valid number for {what}; {expected}"""
 
     exit_code = 25
+    summary = "A number is invalid"
 
 
 class InvalidNameError(FairqError):
-    """{what} is not a valid name: {value!r}; {expected}"""
+    """{value!r} is not a valid name for {what}; {expected}"""
 
     exit_code = 26
+    summary = "A name is invalid"
 
 
 class TimeRangeError(InvalidTimeError):
-    """{what} is out of range: {value!r}; give a time from 1970 to 2200"""
+    """{value!r} is out of range for {what}; give a time from 1970 to 2200"""
 
     exit_code = 27
+    summary = "A time is out of range"
 
 
 # 72-73: the output
 
 
 class OutputError(FairqError):
-    """the output cannot be written: {reason}; what was written of it is incomplete"""
+    """the output cannot be written: {reason}; it is incomplete"""
 
     exit_code = 72
+    summary = "The output cannot be written"
 
 
 class DoneNotShownError(FairqError):
     """the change is stored, but its report was not shown: {reason}; do not repeat the command"""
 
     exit_code = 73
+    summary = "The change is stored, but its report could not be written"
 
 
 # 75: try again later
 
 
 class CycleUnderWayError(FairqError):
-    """another {what} is under way on {state}; nothing was done, try again later"""
+    """another {what} is running on {state}; nothing was done; try again later"""
 
     exit_code = 75
+    summary = "Another cycle is running on this state file"

@@ -9,45 +9,53 @@ class RecordsRefusedError(FairqError):
     """{source}, {refused}{others}; {fate}"""
 
     exit_code = 80
+    summary = "Some or all records of an import were refused"
 
 
 class NoSuchRecordError(FairqError):
-    """no record of the {kind} has the {column} {key!r}; 'fairq broker {kind}' lists them"""
+    """no record of the {kind} has the {column} {key!r}; list them with 'fairq broker {kind}'"""
 
     exit_code = 81
+    summary = "No broker record has this key"
 
 
 class UnknownBrokerSettingError(FairqError):
-    """{name!r} is no setting of PanDA's brokerage; {hint}"""
+    """{name!r} is not a setting of PanDA's brokerage; {hint}"""
 
     exit_code = 82
+    summary = "There is no brokerage setting of this name"
 
 
 class BrokerSettingValueError(FairqError):
     """{name} = {value!r} is not valid; give {expected} (default {default})"""
 
     exit_code = 83
+    summary = "A brokerage setting has an invalid value"
 
 
 class BrokerPluginError(FairqError):
-    """the plugin {name} ({value}) cannot be used: {reason}; mend it, or uninstall what brings it"""
+    """the plugin {name} ({value}) cannot be used: {reason}; fix or uninstall its package"""
 
     exit_code = 84
+    summary = "A plugin of the brokerage cannot be used"
 
 
 class UnknownTaskError(FairqError):
-    """there is no task {task}; 'fairq broker tasks' lists them"""
+    """there is no task {task}; list the tasks with 'fairq broker tasks'"""
 
     exit_code = 85
+    summary = "There is no task of this number"
 
 
 class UnknownQueueError(FairqError):
     """there is no queue {queue!r}; {hint}"""
 
     exit_code = 86
+    summary = "There is no broker queue of this name"
 
 
 class NoVerdictError(FairqError):
-    """no verdict on task {task} is kept{of}; 'fairq broker run {task}' makes one"""
+    """no decision{of} about task {task} is stored; make one with 'fairq broker run {task}'"""
 
     exit_code = 87
+    summary = "No decision about this task is stored"

@@ -8,51 +8,59 @@ from fairq.errors.base import FairqError
 
 
 class UnknownJobError(FairqError):
-    """there is no job {job} in the queue; 'fairq queue' lists the jobs"""
+    """there is no job {job} in the queue; list the jobs with 'fairq queue'"""
 
     exit_code = 30
+    summary = "There is no job of this number"
 
 
 class SubmitDescriptionError(FairqError):
     """{where}: {problem}"""
 
     exit_code = 31
+    summary = "A submit description has an error"
 
 
 class InvalidSubmitValueError(FairqError):
     """{where}: Invalid {command}: {value}; {expected}"""
 
     exit_code = 32
+    summary = "A submit command has an invalid value"
 
 
 class UnreadableDescriptionError(FairqError):
-    """the submit description {source} cannot be read: {reason}; name a text file, or - for the standard input"""
+    """the submit description {source} cannot be read: {reason}; name a text file, or - for stdin"""
 
     exit_code = 33
+    summary = "A submit description cannot be read"
 
 
 class JobStateError(FairqError):
     """job {job} is {found}, not {needed}; nothing was changed"""
 
     exit_code = 34
+    summary = "The job is in the wrong state for this command"
 
 
 class NoMatchingJobError(FairqError):
-    """no job in the queue {condition}; nothing was changed; 'fairq queue' lists the jobs and their submitters"""
+    """no job in the queue {condition}; nothing was changed; list the jobs and their submitters with 'fairq queue'"""
 
     exit_code = 35
+    summary = "No job matches the selection"
 
 
 class InvalidJobIdError(FairqError):
-    """not a job: {value!r}; give a cluster as 7, a job as 7.0, jobs as 7.0-99, or an owner"""
+    """{value!r} is not a job; give a job (7.0), a range of jobs (7.0-99), a cluster (7) or an owner"""
 
     exit_code = 36
+    summary = "This is not a job, a cluster or an owner"
 
 
 class InvalidEndTimeError(FairqError):
-    """job {job} cannot have ended at {end}: {reason} (seconds since 1970); give a time from its start to now"""
+    """job {job} cannot have ended at {end} (seconds since 1970): {reason}; give a time from its start to now"""
 
     exit_code = 37
+    summary = "A job cannot have ended at this time"
 
 
 # 40-44: slots
@@ -62,98 +70,112 @@ class UnknownSlotError(FairqError):
     """there is no slot {name!r}; {hint}"""
 
     exit_code = 40
+    summary = "There is no slot of this name"
 
 
 class SlotInUseError(FairqError):
-    """slot {name} is in use by {user}{job}; add --force to return its job to the queue, or drain it first"""
+    """slot {name} is in use by {user}{job}; drain it first, or add --force to return its job to the queue"""
 
     exit_code = 41
+    summary = "A slot is in use"
 
 
 class DuplicateSlotError(FairqError):
     """slot {name!r} {problem}; nothing was added"""
 
     exit_code = 42
+    summary = "A slot exists already or is given twice"
 
 
 class InvalidSlotError(FairqError):
     """slot {name}: {problem}; {cure}"""
 
     exit_code = 43
+    summary = "A slot has an invalid attribute"
 
 
 class AmbiguousSlotError(FairqError):
-    """{count} slots have the name {name!r}; add the address of the one that is meant: {names}"""
+    """{count} slots have the name {name!r}; add the address of the one you mean: {names}"""
 
     exit_code = 44
+    summary = "Several slots have this name"
 
 
 # 45-52: import and export
 
 
 class InvalidDocumentError(FairqError):
-    """not a whole state document: {place}: {problem}; nothing was changed, export the state anew with \
-    fairq export"""
+    """not a complete state document: {place}: {problem}; nothing was changed; export the state again \
+    with 'fairq export'"""
 
     exit_code = 45
+    summary = "A state document is incomplete or invalid"
 
 
 class UnreadableDumpError(FairqError):
     """{source} cannot be read: {reason}; {cure}"""
 
     exit_code = 46
+    summary = "A file to import cannot be read"
 
 
 class InvalidDumpError(FairqError):
     """{source}, {where}: {problem}; {cure}"""
 
     exit_code = 47
+    summary = "A file to import has an error"
 
 
 class InvalidAdError(FairqError):
     """{source}, ad {number}: {problem}; {cure}"""
 
     exit_code = 48
+    summary = "An ad in a file to import is invalid"
 
 
 class DuplicateAdError(FairqError):
-    """{source}, ad {number}: {what} stands there twice, first in ad {first}; leave one of the two out"""
+    """{source}, ad {number}: duplicate {what}, first in ad {first}; remove one"""
 
     exit_code = 49
+    summary = "A file to import has two ads for the same thing"
 
 
 class UnwritableExportError(FairqError):
     """{target} cannot be written: {reason}; {cure}"""
 
     exit_code = 50
+    summary = "The export cannot be written"
 
 
 # 53-59: userprio
 
 
 class LeaseInEffectError(FairqError):
-    """a {what} lease of {name} is already in effect until {until} (seconds since 1970);
-    cancel it before setting another"""
+    """{name} already has a {what} lease until {until} (seconds since 1970); cancel it before setting another"""
 
     exit_code = 53
+    summary = "A lease of this kind is already in effect"
 
 
 class NoLeaseError(FairqError):
-    """no {what} lease of {name} is in effect; there is nothing to cancel"""
+    """{name} has no {what} lease in effect; there is nothing to cancel"""
 
     exit_code = 54
+    summary = "There is no lease to cancel"
 
 
 class SubmitterInUseError(FairqError):
-    """{name} was not deleted: {slots} of its jobs still hold slots; end them first, or add --force"""
+    """{name} was not deleted: {slots} of its jobs hold slots; end them first, or add --force"""
 
     exit_code = 55
+    summary = "A submitter cannot be deleted while its jobs hold slots"
 
 
 class UnknownSubmitterError(FairqError):
     """no submitter or group named {name!r} has a record in {state}; {hint}"""
 
     exit_code = 56
+    summary = "There is no accounting record of this name"
 
 
 # 60-63: negotiation and demo
@@ -163,16 +185,19 @@ class DemoError(FairqError):
     """the demo stopped: {reason}; {cure}"""
 
     exit_code = 60
+    summary = "The demo stopped"
 
 
 class NothingToExplainError(FairqError):
-    """{name!r} is no group, and no submitter with jobs in the queue; 'fairq queue' lists the jobs, \
-    'fairq config show' the groups"""
+    """{name!r} is neither a group nor a submitter with queued jobs; list the jobs with 'fairq queue', or the groups with \
+    'fairq config show groups'"""
 
     exit_code = 61
+    summary = "There is no group or submitter of this name to explain"
 
 
 class UnknownCycleError(FairqError):
     """there is no negotiation cycle{number}; {known}"""
 
     exit_code = 62
+    summary = "There is no negotiation cycle of this number"

@@ -6,33 +6,38 @@ from fairq.errors.base import FairqError
 
 
 class UnknownShareGroupError(FairqError):
-    """{where}: no group is called {group!r}; {hint}"""
+    """{where}: there is no group {group!r}; {hint}"""
 
     exit_code = 68
+    summary = "There is no share group of this name"
 
 
 class UnknownTaskQueueError(FairqError):
-    """there is no task queue {number}; 'fairq taskqueues list' shows all there are"""
+    """there is no task queue {number}; list them with 'fairq taskqueues list'"""
 
     exit_code = 69
+    summary = "There is no task queue of this number"
 
 
 class ShareCorrectorError(FairqError):
     """the share corrector {name!r} {problem}; {cure}"""
 
     exit_code = 76
+    summary = "A share corrector cannot be used"
 
 
 class DiracConfigError(FairqError):
     """{where}: {problem}"""
 
     exit_code = 77
+    summary = "A DIRAC configuration file has an error"
 
 
 class TaskQueueDumpError(FairqError):
     """{source}, {where}: {problem}; {cure}"""
 
     exit_code = 78
+    summary = "A dump of task queues has an error"
 
 
 # 64-69, 76-79: DIRAC's scheme
@@ -42,21 +47,25 @@ class ShareCorrectionError(FairqError):
     """share corrections, {where}: {reason}; {cure}"""
 
     exit_code = 64
+    summary = "The share corrections are configured wrongly"
 
 
 class DiracStopsError(FairqError):
-    """{reason}: DIRAC itself ends with an error here, and so do its rules; {cure}, or use the documented rules"""
+    """{reason}: DIRAC fails at this point, and so do its rules; {cure}, or use the documented rules"""
 
     exit_code = 65
+    summary = "DIRAC itself fails at this point"
 
 
 class JobRequirementError(FairqError):
-    """{what} of the job is {value!r}, which is {problem}; {cure}"""
+    """the {what} of the job, {value!r}, is {problem}; {cure}"""
 
     exit_code = 66
+    summary = "A job has an invalid requirement"
 
 
 class PilotDescriptionError(FairqError):
     """the pilot's {what} cannot be used: {reason}; {cure}"""
 
     exit_code = 67
+    summary = "The description of a pilot is invalid"

@@ -1,8 +1,7 @@
-"""fairq(1): the commands, the formats of the output, the exit codes, the environment and the files."""
+"""fairq(1): the commands, the terms, the formats of the output, the exit codes, the environment and the files."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from fairq.cli.app import CLOSED_PIPE
@@ -13,79 +12,93 @@ from fairq.errors.base import FairqError
 from fairq.interrupts import INTERRUPTED
 
 DESCRIPTION = (
-    "fairq decides whose jobs run next on shared machines. It takes HTCondor's rules for it: real and effective "
-    "user priorities that decay with time, priority factors, ceilings and floors, and the negotiation cycle "
-    "that deals the slots of a pool out. fairq taskqueues takes DIRAC's rules instead, by which pilots pull the "
-    "work of groups with shares, and fairq broker those of PanDA, by which tasks are brokered among sites. All "
-    "that they know is kept in one state file; nothing runs between the commands.",
-    "A command reads one consistent snapshot of the state, decides, and stores what it decided in one "
-    "transaction: killed at any moment, it leaves the state as before or as after. Cron runs fairq negotiate "
-    "every minute or so.",
-    "Data goes to stdout and everything else to stderr. A terminal gets a drawn table, a pipe the same table as "
-    "aligned plain text, complete and unwrapped. No format lets a control character of the data through, nor an "
-    "invisible one or one that changes the direction of writing: a job's name cannot steer a terminal. Tables and "
-    "messages spell such a character as \\n, \\x1b or \\u202e; a message quotes at most 200 characters of one value.",
+    "fairq decides whose jobs run next on shared machines. It implements three schemes. The negotiation cycle of "
+    "HTCondor matches jobs with slots by the priorities and quotas of their submitters (fairq negotiate). The task "
+    "queues of DIRAC hand jobs to pilots by the shares of groups (fairq taskqueues). The brokerage of PanDA assigns "
+    "tasks to queues at many sites (fairq broker).",
+    "All data is in one state file. There is no daemon: cron runs fairq negotiate about once a minute. Each command "
+    "reads a consistent snapshot of the state and stores its changes in one transaction. If a command is killed, the "
+    "state has all of its changes or none.",
+    "Data goes to stdout, all other messages to stderr. On a terminal, tables are drawn with borders. In a pipe, they "
+    "are aligned plain text, complete and not wrapped.",
+    "Control characters, invisible characters and characters that change the direction of writing never reach the "
+    "terminal. Tables and messages show them as \\n, \\x1b or \\u202e. A message quotes at most 200 characters of a "
+    "value.",
 )
 
+TERMS = (
+    ("pie", "The total weight of the slots that a cycle, or the turn of a group, shares out among submitters. The "
+     "weight of a slot is its number of cores unless SlotWeight says otherwise."),
+    ("slice", "The part of the pie that a submitter is entitled to, also called its share. Slices are inversely "
+     "proportional to the effective priorities: half the number, twice the slice."),
+    ("spin", "One pass over all submitters, the best priority first. Each submitter may take slots up to its limit. "
+     "If a part of the pie is left and jobs still wait, the cycle divides it again in another spin."),
+    ("autocluster", "Idle jobs of one submitter that are equal in every attribute that matters for matching. The "
+     "cycle tests one of them against the slots; the result holds for all."),
+    ("carve", "To cut a dynamic slot with the cores, memory, disk and GPUs that a job requests out of a partitionable "
+     "slot. When the job ends, the dynamic slot is merged back."),
+)  # fmt: skip
+
 OUTPUT = (
-    ("--json", "One document. Numbers have full precision; infinity and not-a-number, which JSON does not have, are "
-     'the strings "Infinity", "-Infinity" and "NaN"; what is not known is null or left out. An expression is '
-     'the string "/Expr(...)/", as in HTCondor\'s own JSON. Control characters are written as \\u001b.'),
-    ("--ndjson", "The records alone, one JSON object per line."),
-    ("--csv", "The columns of the table under their attributes' names, unrounded, quoted as RFC 4180 says. "
-     "A newline or tab stays inside the quotes. Another control character becomes the text \\x1b, \\r or \\u202e. A "
-     "backslash stays single, so only JSON and TSV give every value back exactly."),
-    ("--tsv", "The same, between tabs; a tab, newline, carriage return or backslash in a value is written "
-     "\\t, \\n, \\r or \\\\, other control characters \\x1b or \\u202e."),
+    ("--json", "One JSON document. Numbers have full precision. Infinity and not-a-number, which JSON lacks, are "
+     'the strings "Infinity", "-Infinity" and "NaN". Unknown values are null or left out. An expression is '
+     'the string "/Expr(...)/", as in HTCondor\'s JSON. Control characters are escaped: \\u001b.'),
+    ("--ndjson", "Only the records, one JSON object per line."),
+    ("--csv", "Comma-separated values, quoted as in RFC 4180. The headings are the names of the attributes; numbers are "
+     "not rounded. Newlines and tabs stay inside the quotes. Other control characters become \\x1b, \\r or \\u202e. "
+     "Backslashes are not escaped; use JSON or TSV to get every value back exactly."),
+    ("--tsv", "Tab-separated values with the same columns. In a value, tab, newline, carriage return and backslash are "
+     "written as \\t, \\n, \\r and \\\\, other control characters as \\x1b or \\u202e."),
     ("--af[:jlhVr,tng]", "HTCondor's autoformat. The words up to the next option are attributes or ClassAd "
-     "expressions over a record; their values stand on one line, a space between them, undefined for what is "
-     "missing. j puts the job's id first, l labels as Attr = value, h adds headings, V quotes strings, r leaves "
-     "expressions as they are, a comma or t separates by it, n puts each value on its own line, g a blank line "
+     "expressions. Each record is one line with their values, separated by spaces; a missing value is undefined. "
+     "j prints the job id first, l labels values as Attr = value, h adds headings, V quotes strings, r prints "
+     "expressions unevaluated. A comma or t separates values by comma or tab, n by newline. g prints a blank line "
      "before each record."),
-    ("--constraint", "A ClassAd expression over a record; only records for which it is true are shown."),
+    ("--constraint", "Show only records for which this ClassAd expression is true."),
 )  # fmt: skip
 
 REPORTING = (
-    "What is stored is never reported as failed. A command writes its report to stdout after its change is stored. If "
-    "the report cannot be written then, for example to a full disk, the code is 73: the change is done, but not shown. "
-    "If the reader of stdout went away, or stdout is closed, nothing is said and the code is 0: the change is done.",
-    "A command that only shows something ends with 72 if stdout cannot be written, and with 141 if its reader went "
-    "away. A message that cannot be written to stderr is lost; it changes no exit code.",
-    "With every other code but 0 and 80, a command that changes something has changed nothing.",
+    "A command stores its change first and then writes its report to stdout. If the report cannot be written, for "
+    "example because the disk is full, the exit code is 73: the change is stored, but not shown. If the reader of "
+    "stdout has gone, or stdout is closed, the command prints no message and exits with 0.",
+    "A command that only shows data exits with 72 if it cannot write to stdout, and with 141 if the reader has gone. "
+    "A failure to write to stderr does not change the exit code.",
+    "If a command exits with any code other than 0, 73 and 80, it has changed nothing.",
 )
 
 VARIABLES = (
-    ("FAIRQ_STATE", "The state file, if --state does not say."),
-    ("FAIRQ_CONFIG", "The settings file, read alone, if --config does not say."),
-    ("FAIRQ_SECTION_KEY", "One setting, as FAIRQ_NEGOTIATOR_RULES; it wins over all files. See fairq.toml(5)."),
-    ("FAIRQ_DEBUG", "If not empty, errors show where in the program they came from."),
-    ("NO_COLOR", "If not empty, no colour."),
-    ("FORCE_COLOR", "If not empty, a pipe too gets the terminal's table, in colour."),
-    ("COLUMNS", "The width of the terminal."),
-    ("TERM", "dumb stands for a terminal that gets plain text."),
-    ("XDG_STATE_HOME, XDG_CONFIG_HOME, XDG_CONFIG_DIRS", "Where the files below are."),
-)
+    ("FAIRQ_STATE", "State file; --state overrides it."),
+    ("FAIRQ_CONFIG", "The only settings file to use; --config overrides it."),
+    ("FAIRQ_SECTION_KEY", "Value of one setting, for example FAIRQ_NEGOTIATOR_RULES. It overrides all files. See "
+     "fairq.toml(5)."),
+    ("FAIRQ_DEBUG", "If not empty, print a traceback with each error."),
+    ("NO_COLOR", "If not empty, print no colours."),
+    ("FORCE_COLOR", "If not empty, print the terminal's table in colour in a pipe as well."),
+    ("COLUMNS", "Width of the terminal."),
+    ("TERM", "If dumb, print plain text."),
+    ("XDG_STATE_HOME, XDG_CONFIG_HOME, XDG_CONFIG_DIRS", "Directories of the files below."),
+)  # fmt: skip
 
 FILES = (
-    ("~/.local/state/fairq/state.db", "The state, if neither --state nor FAIRQ_STATE names another file. It is one "
-     "SQLite database; with -journal it shows a write under way. It is created by the first command that writes."),
-    ("STATE.toml", "The settings that belong to the state file STATE, if that was named."),
-    ("STATE.cycle", "The lock by which one negotiation cycle keeps others out. It is empty and may stay."),
-    ("STATE.broker", "The same for a brokerage run."),
-    ("STATE.schemaN", "A copy of the state, made before a newer fairq upgraded it from schema N."),
-    (".fairq-NUMBER.draft", "A directory that holds a file while it is written. If the command was killed, the next "
-     "one that writes a file beside it removes it."),
-    ("~/.config/fairq/fairq.toml", "The user's settings."),
-    ("/etc/xdg/fairq/fairq.toml", "The site's settings."),
+    ("~/.local/state/fairq/state.db", "The default state file, an SQLite database. The first command that writes "
+     "creates it. During a write, a file with the suffix -journal is beside it; do not remove that."),
+    ("STATE.toml", "Settings of the state file STATE, used if --state or FAIRQ_STATE names STATE."),
+    ("STATE.cycle", "Lock of the negotiation cycle. It is empty; leave it there."),
+    ("STATE.broker", "Lock of the brokerage run. It is empty; leave it there."),
+    ("STATE.schemaN", "Copy of the state file, made before a newer fairq upgraded it from schema N."),
+    (".fairq-NUMBER.draft", "Temporary directory for a file that is being written. The next command that writes there "
+     "removes those that killed commands left."),
+    ("~/.config/fairq/fairq.toml", "Settings of the user."),
+    ("/etc/xdg/fairq/fairq.toml", "Settings of the site."),
 )  # fmt: skip
 
 EXAMPLES = (
-    "fairq slots detect                   # this machine is the pool",
-    "fairq submit job.sub                 # queue jobs as with condor_submit",
-    "fairq negotiate                      # match them with slots",
-    "fairq queue                          # see what runs and what waits",
-    "fairq userprio --allusers            # see who used how much",
-    "* * * * * fairq -q negotiate         # for crontab",
+    "fairq slots detect --add             # add this machine to the pool",
+    "fairq submit job.sub                 # queue jobs, as with condor_submit",
+    "fairq negotiate                      # match jobs with slots",
+    "fairq queue                          # show running and idle jobs",
+    "fairq userprio --allusers            # show priorities and usage",
+    "* * * * * fairq -q negotiate         # in a crontab",
 )
 
 
@@ -99,12 +112,13 @@ def overview_page(commands: list[Documented]) -> str:
         section("SYNOPSIS", [f"{bold('fairq')} [{italic('OPTION')}]... {italic('COMMAND')} [{italic('ARGUMENT')}]..."]),
         section("DESCRIPTION", paragraphs(DESCRIPTION)),
         section("COMMANDS", listed(names)),
-        section("COMMON OPTIONS", [*paragraphs(["These stand before or behind the name of the command."]),
+        section("COMMON OPTIONS", [*paragraphs(["Give these before or after the name of the command."]),
                                    *options(global_options())]),
+        section("TERMS", listed((bold(name), [meaning]) for name, meaning in TERMS)),
         section("OUTPUT", listed((bold(name), [meaning]) for name, meaning in OUTPUT)),
         section("TIMES", paragraphs([
-            "A time is given as seconds since 1970 or as ISO 8601, such as 2026-11-20T14:00 (local time) or "
-            "2026-11-20T14:00Z. --now TIME takes the place of the clock everywhere."])),
+            "Give a time as seconds since 1970 or in ISO 8601: 2026-11-20T14:00 is local time, 2026-11-20T14:00Z is "
+            "UTC. --now TIME replaces the clock in every command that has it."])),
         section("EXIT STATUS", [*paragraphs(REPORTING),
                                 *listed((bold(str(code)), [meaning]) for code, meaning in exit_codes())]),
         section("ENVIRONMENT", listed((bold(name), [meaning]) for name, meaning in VARIABLES)),
@@ -125,18 +139,12 @@ def error_classes() -> set[type[FairqError]]:
 
 
 def exit_codes() -> Iterator[tuple[int, str]]:
-    """Yield each exit code and its meaning: those of the error classes from their templates."""
-    yield 0, "All went well."
-    yield 1, "Something went wrong that has no number of its own; the message tells."
+    """Yield each exit code and its meaning; those of the error classes are their summaries."""
+    yield 0, "Success."
+    yield 1, "An error without a code of its own; the message explains it."
     yield 2, "Wrong use of the command line."
     classes = {one.exit_code: one for one in error_classes() if one.exit_code > 2}
     for code in sorted(classes):
-        yield code, f"{classes[code].__name__}: {_readable(classes[code].__doc__ or '')}"
+        yield code, f"{classes[code].summary} ({classes[code].__name__})."
     yield INTERRUPTED, "Interrupted from the keyboard."
-    yield CLOSED_PIPE, "The reader of the output went away, as in fairq queue | head -1; no change was to be stored."
-
-
-def _readable(template: str) -> str:
-    """Return a message template as a sentence, its fields in capitals."""
-    message = re.sub(r"\{(\w+)[^}]*\}", lambda found: found.group(1).upper(), " ".join(template.split()))
-    return message + "."
+    yield CLOSED_PIPE, "The reader of the output has gone, as in fairq queue | head -1."

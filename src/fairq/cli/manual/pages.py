@@ -18,7 +18,6 @@ def synopsis(command: Documented) -> str:
 
 def command_page(command: Documented) -> str:
     """Return the page of *command*, the commands within it included."""
-    every = [command, *command.leaves]
     return page(
         header(f"fairq-{command.name}", 1),
         section("NAME", [text(f"fairq-{command.name} - {command.summary.rstrip('.')}")]),
@@ -29,8 +28,8 @@ def command_page(command: Documented) -> str:
         section("OPTIONS", options(command.options_of(""))),
         section("OUTPUT OPTIONS", _output(command)),
         section("COMMON OPTIONS", options(command.options_of("global"))),
-        section("EXIT STATUS", ["0 if all went well, else a number that tells what did not: see", _see("fairq(1).")]),
-        section("EXAMPLES", examples([line for one in every for line in one.examples])),
+        section("EXIT STATUS", ["0 for success, otherwise an error code: see EXIT STATUS in", _see("fairq(1).")]),
+        section("EXAMPLES", examples([line for one in command.leaves for line in one.examples])),
         section("SEE ALSO", ["\\fBfairq\\fR(1), \\fBfairq.toml\\fR(5)"]),
     )
 
@@ -57,12 +56,12 @@ def _within(child: Documented, command: Documented) -> list[str]:
     lines = [f".SS {text(' '.join(('fairq', *child.words)))}"]
     lines += paragraphs([child.summary, *child.description])
     if child.name == command.default:
-        lines += [".PP", text("This is done if no command is named.")]
+        lines += [".PP", text("This is the default command.")]
     own = [*child.arguments, *child.options_of("")]
     if own:
         lines += options(own)
     if child.options_of("output"):
-        lines += [".PP", text("It takes the output options below.")]
+        lines += [".PP", text("It also takes the output options below.")]
     return lines
 
 

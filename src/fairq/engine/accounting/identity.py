@@ -34,10 +34,10 @@ def submitter_name(ad: Mapping[str, Any], accounting_domain: str) -> str:
         name = user.rpartition("@")[0] or user
     if not name:
         raise InvalidNameError(
-            what="the owner of a job", value="", expected="the ad needs AccountingGroup, Owner or User"
+            what="the owner of a job", value="", expected="add AccountingGroup, Owner or User to the ad"
         )
     if any(character.isspace() for character in name):
-        raise InvalidNameError(what="a submitter", value=name, expected="white space is not allowed in it")
+        raise InvalidNameError(what="a submitter", value=name, expected="remove the white space")
     if any("\ud800" <= character <= "\udfff" for character in name):
         raise InvalidNameError(what="a submitter", value=name, expected="give it in UTF-8")
     if _lookup(ad, "niceuser") is True and not is_nice(name):

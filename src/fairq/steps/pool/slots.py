@@ -40,7 +40,7 @@ def add(path: Path, new: Sequence[SlotRecord], actor: Actor, *, dry_run: bool = 
     with _open(path, dry_run) as state:
         twice = [name for name, count in Counter((slot.name, slot.address) for slot in new).items() if count > 1]
         if twice:
-            raise DuplicateSlotError(name=twice[0][0], problem="is given twice")
+            raise DuplicateSlotError(name=twice[0][0], problem="is given twice; remove one")
         known = set(slots.load_names(state))
         for slot in new:
             if slot.name in known and any(other.address == slot.address for other in slots.load(state, slot.name)):

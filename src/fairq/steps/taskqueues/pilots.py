@@ -64,7 +64,7 @@ class Pilot:
     def description(self) -> dict[str, Any]:
         """Return what DIRAC's matcher would be told; raises InvalidNameError for a site that cannot be."""
         if not self.site or any(letter.isspace() or letter == "@" for letter in self.site):
-            raise InvalidNameError(what="the site", value=self.site, expected="give its name, as LCG.CERN.cern")
+            raise InvalidNameError(what="the site", value=self.site, expected="give its name, such as LCG.CERN.cern")
         said = {
             "Site": self.site,
             "CPUTime": _whole(self.cpu_time),

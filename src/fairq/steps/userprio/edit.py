@@ -251,7 +251,7 @@ _LEASE_NAME = {Leasable.FACTOR: "priority-factor", Leasable.FLOOR: "floor", Leas
 
 def _check_number(what: str, value: float, least: float) -> None:
     if not (math.isfinite(value) and value >= least):
-        raise InvalidNumberError(what=what, value=value, expected=f"it must be at least {least:g}")
+        raise InvalidNumberError(what=what, value=value, expected=f"give at least {least:g}")
 
 
 def _difference(name: str, before: Ad | None, after: Ad) -> Change:
