@@ -186,7 +186,7 @@ class TestImport:
     def test_it_is_in_the_history(self, broker: Run, run: Run, state: Path) -> None:
         broker("sites", "import", "FILE", "--now", "1700000000", content="name\nA\n")
         (entry,) = json.loads(run("--state", state, "state", "history", "--json").out)
-        assert (entry["Subject"], entry["Time"]) == ("broker sites", 1_700_000_000)
+        assert (entry["subject"], entry["time"]) == ("broker sites", 1_700_000_000)
 
     def test_names_of_the_table_are_those_of_csv_and_autoformat(self, broker: Run) -> None:
         broker("statistics", "import", "FILE", content="queue,gshare,state,n\nA,MC,running,5\nA,MC,activated,7\n")

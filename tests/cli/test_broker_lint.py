@@ -58,7 +58,7 @@ def test_a_sound_queue_exits_with_0(lint: Run) -> None:
 def test_records_have_a_kind_that_scripts_can_use(lint: Run) -> None:
     ended = lint("--json")
     assert ended.code == 1
-    assert [(one["Queue"], one["Field"], one["Kind"]) for one in json.loads(ended.out)] == [
+    assert [(one["queue"], one["field"], one["kind"]) for one in json.loads(ended.out)] == [
         ("A", "fairsharepolicy", "no end"), ("B", "minrss", "memory"),
     ]  # fmt: skip
     assert lint("--af", "Queue", "Cure", "--constraint", 'Kind == "memory"').out == (
@@ -78,7 +78,7 @@ def test_a_real_queue_has_a_flag_that_nothing_reads(run: Run, state: Path) -> No
     """CERN's catchall says jobseed=all, and its field jobseed, which counts, says eshigh."""
     assert run("--state", state, "broker", "queues", "import", CERN).code == 0
     ended = run("--state", state, "broker", "lint", "--json")
-    assert [(one["Field"], one["Value"]) for one in json.loads(ended.out)] == [("catchall", "jobseed=all")]
+    assert [(one["field"], one["value"]) for one in json.loads(ended.out)] == [("catchall", "jobseed=all")]
 
 
 def test_an_empty_state_says_how_to_fill_it(run: Run, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def broker(run: Run, state: Path, tmp_path: Path) -> Run:
 def decided(broker: Run, *words: object) -> dict[int, Any]:
     ended = broker("run", *words, "--json")
     assert ended.code == 0, ended.err
-    return {task["Task"]: task for task in json.loads(ended.out)["tasks"]}
+    return {task["task"]: task for task in json.loads(ended.out)["tasks"]}
 
 
 def tasks(broker: Run) -> dict[int, Any]:
@@ -42,9 +42,9 @@ def tasks(broker: Run) -> dict[int, Any]:
 class TestOutcome:
     def test_a_task_gets_the_best_queues_and_one_without_is_tried_again_in_an_hour(self, broker: Run) -> None:
         found = decided(broker)
-        assert (found[1]["Status"], found[1]["Queues"]) == ("assigned", ["NUCLEUS_Q", "U8/SCORE"])
-        assert (found[2]["Status"], found[2]["RetryTime"]) == ("pending", NOW + 3600)
-        assert found[2]["Reason"].startswith("none left after the memory check: lowmemory")
+        assert (found[1]["status"], found[1]["queues"]) == ("assigned", ["NUCLEUS_Q", "U8/SCORE"])
+        assert (found[2]["status"], found[2]["retry_time"]) == ("pending", NOW + 3600)
+        assert found[2]["reason"].startswith("none left after the memory check: lowmemory")
 
     def test_the_tasks_keep_what_was_decided(self, broker: Run) -> None:
         decided(broker)
@@ -60,20 +60,20 @@ class TestOutcome:
         self, broker: Run, run: Run, state: Path, tmp_path: Path, priority: int, minutes: int
     ) -> None:
         fill(run, state, tmp_path, tasks=[TASK | {"jediTaskID": 2, "ramCount": 900_000, "taskPriority": priority}])
-        assert decided(broker, 2, "--dry-run", "--rules", "panda")[2]["RetryTime"] == NOW + 60 * minutes
-        assert decided(broker, 2)[2]["RetryTime"] == NOW + 3600
+        assert decided(broker, 2, "--dry-run", "--rules", "panda")[2]["retry_time"] == NOW + 60 * minutes
+        assert decided(broker, 2)[2]["retry_time"] == NOW + 3600
 
     def test_a_task_that_fails_for_a_week_is_exhausted(self, broker: Run) -> None:
         decided(broker)
         week = NOW + 7 * 86400 + 1
-        assert decided(broker, "--now", week)[2]["Status"] == "exhausted"
+        assert decided(broker, "--now", week)[2]["status"] == "exhausted"
         assert tasks(broker)[2]["frozenTime"] == NOW
         assert decided(broker, "--now", week + 7200) == {}
 
     def test_success_ends_the_row_of_failures(self, broker: Run, run: Run, state: Path, tmp_path: Path) -> None:
         decided(broker)
         fill(run, state, tmp_path, tasks=[{"jediTaskID": 2, "ramCount": 1500}])
-        assert decided(broker, 2)[2]["Status"] == "assigned"
+        assert decided(broker, 2)[2]["status"] == "assigned"
         assert tasks(broker)[2]["frozenTime"] is None
 
     def test_every_result_names_its_rules(self, broker: Run) -> None:
@@ -109,18 +109,18 @@ class TestWhoseTurn:
 class TestWhatIsShown:
     def test_the_summary_is_the_stage_table(self, broker: Run) -> None:
         lines = json.loads(broker("run", 1, "--dry-run", "--summary", "--json").out)["stages"]
-        assert [(line["Stage"], line["Before"], line["After"]) for line in lines[:2]] == [
+        assert [(line["stage"], line["before"], line["after"]) for line in lines[:2]] == [
             ("candidates", 5, 5), ("status check", 5, 4),
         ]  # fmt: skip
-        assert lines[-1]["After"] == 2
+        assert lines[-1]["after"] == 2
         assert "status check" in broker("run", 1, "--dry-run", "--summary").out
         assert broker("run", 1, "--summary").out.startswith("Cycle 1: 1 task")
 
     def test_the_history_tells_of_the_run(self, broker: Run, run: Run, state: Path) -> None:
         decided(broker)
         entry = json.loads(run("--state", state, "state", "history", "--json").out)[-1]
-        assert entry["Subject"] == "broker cycle 1"
-        assert entry["After"] == {"assigned": 1, "pending": 1, "rules": "documented"}
+        assert entry["subject"] == "broker cycle 1"
+        assert entry["after"] == {"assigned": 1, "pending": 1, "rules": "documented"}
 
 
 class TestWhatIsKept:
@@ -186,9 +186,9 @@ class TestAnalysis:
         ended = run("--state", state, "broker", "run", "--json", "--now", NOW)
         assert ended.code == 0, ended.err
         document = json.loads(ended.out)
-        found = {task["Task"]: task for task in document["tasks"]}
-        assert (found[1]["Activity"], found[1]["Status"], found[1]["Queues"]) == ("analysis", "assigned", ["NUCLEUS_Q"])
-        assert (found[2]["Status"], found[2]["RetryTime"]) == ("pending", NOW + 1200)
+        found = {task["task"]: task for task in document["tasks"]}
+        assert (found[1]["activity"], found[1]["status"], found[1]["queues"]) == ("analysis", "assigned", ["NUCLEUS_Q"])
+        assert (found[2]["status"], found[2]["retry_time"]) == ("pending", NOW + 1200)
 
     def test_a_user_over_the_cap_waits_without_aging(self, run: Run, state: Path, tmp_path: Path) -> None:
         users = [{"name": "jane", "nRunJobs": 11}]
@@ -196,4 +196,4 @@ class TestAnalysis:
         run("--state", state, "broker", "config", "set", "prio_mgr.CAP_RUNNING_USER_JOBS", 10, "--now", NOW)
         ended = run("--state", state, "broker", "run", "--json", "--now", NOW)
         task = json.loads(ended.out)["tasks"][0]
-        assert (task["Status"], task["Reason"]) == ("waiting", "cap_running_jobs")
+        assert (task["status"], task["reason"]) == ("waiting", "cap_running_jobs")

@@ -55,7 +55,7 @@ def cleaned(broker: Run, *words: str) -> Any:
 
 
 def rows(document: Any) -> dict[int, str]:
-    return {job["PandaID"]: job["Row"] for job in document["jobs"]}
+    return {job["panda_id"]: job["row"] for job in document["jobs"]}
 
 
 def test_it_lists_what_would_happen_with_row_age_and_limit(broker: Run) -> None:
@@ -63,11 +63,11 @@ def test_it_lists_what_would_happen_with_row_age_and_limit(broker: Run) -> None:
     assert (document["rules"], document["applied"], document["time"]) == ("documented", False, NOW)
     assert rows(document) == {1: "heartbeat", 6: "pending", 4: "activated"}
     first = document["jobs"][0]
-    assert {name: first[name] for name in ("Age", "Limit", "Since", "Action", "Code", "Becomes")} == {
-        "Age": 3 * HOUR, "Limit": 2 * HOUR, "Since": "modified", "Action": "fail", "Code": 100, "Becomes": "failed",
+    assert {name: first[name] for name in ("age", "limit", "since", "action", "code", "becomes")} == {
+        "age": 3 * HOUR, "limit": 2 * HOUR, "since": "modified", "action": "fail", "code": 100, "becomes": "failed",
     }  # fmt: skip
-    assert {job["PandaID"]: job["Exempt"] for job in document["exempt"]} == {3: "paused", 5: "disableReassign"}
-    assert [(row["Row"], row["Jobs"]) for row in document["rows"]] == [
+    assert {job["panda_id"]: job["exempt"] for job in document["exempt"]} == {3: "paused", 5: "disableReassign"}
+    assert [(row["row"], row["jobs"]) for row in document["rows"]] == [
         ("heartbeat", 1), ("pending", 1), ("activated", 1),
     ]  # fmt: skip
 
@@ -136,9 +136,9 @@ def test_closed_jobs_add_up_at_the_queue(broker: Run, run: Run, state: Path, tmp
 def test_every_change_is_in_the_history(broker: Run, run: Run, state: Path) -> None:
     cleaned(broker, "--apply")
     entries = json.loads(run("--state", state, "state", "history", "--json").out)[-4:]
-    assert [entry["Subject"] for entry in entries] == ["broker job 1", "broker job 6", "broker job 4", "broker task 7"]
-    assert entries[0]["Before"] == {"jobStatus": "running"}
-    assert entries[0]["After"] == {
+    assert [entry["subject"] for entry in entries] == ["broker job 1", "broker job 6", "broker job 4", "broker task 7"]
+    assert entries[0]["before"] == {"jobStatus": "running"}
+    assert entries[0]["after"] == {
         "jobStatus": "failed", "row": "heartbeat", "code": 100, "age": 3 * HOUR, "limit": 2 * HOUR,
     }  # fmt: skip
 
@@ -153,7 +153,7 @@ def test_the_rules_of_pandas_code_exempt_less(broker: Run, run: Run, state: Path
     document = cleaned(broker, "--rules", "panda")
     assert document["rules"] == "panda"
     assert rows(document) == {1: "heartbeat", 6: "pending", 4: "activated", 5: "defined"}
-    assert [job["PandaID"] for job in document["exempt"]] == [3]
+    assert [job["panda_id"] for job in document["exempt"]] == [3]
     assert run("--state", state, "config", "set", "broker.rules", "panda").code == 0
     assert rows(cleaned(broker)) == rows(document)
     assert run("--state", state, "config", "set", "broker.pauses_stop_timeouts", "true").code == 0
@@ -169,7 +169,7 @@ def test_fast_rebrokerage_takes_the_oldest_of_the_excess(broker: Run, tmp_path: 
     assert broker("config", "set", "FAST_REBRO_THRESHOLD_NQUEUE_MC", "10").code == 0
     document = cleaned(broker)
     assert rows(document) == {100: "fast_rebrokerage", 101: "fast_rebrokerage"}
-    assert document["jobs"][0]["Numbers"] == {"queued": 12, "running": 0, "total": 12, "threshold": 10, "excess": 2}
+    assert document["jobs"][0]["numbers"] == {"queued": 12, "running": 0, "total": 12, "threshold": 10, "excess": 2}
     assert rows(cleaned(broker, "--rules", "panda")) == {100: "fast_rebrokerage"}
     line = broker("timeouts", "--now", str(NOW)).out.splitlines()[2]
     assert line.endswith("12 queued, 0 running, 12 queued in the share, threshold 10, 2 too many")
@@ -191,7 +191,7 @@ def test_a_task_that_is_sent_back_is_brokered_by_the_next_run(run: Run, tmp_path
         assert ended.code == 0, ended.err
         return json.loads(ended.out)
 
-    assert [task["Task"] for task in broker("run", "--now", NOW)["tasks"]] == [1, 2]
+    assert [task["task"] for task in broker("run", "--now", NOW)["tasks"]] == [1, 2]
     assert broker("run", "--now", NOW + 60)["tasks"] == []
     assert broker("timeouts", "--apply", "--now", NOW + 5 * HOUR)["tasks"] == [1]
-    assert 1 in [task["Task"] for task in broker("run", "--now", NOW + 5 * HOUR)["tasks"]]
+    assert 1 in [task["task"] for task in broker("run", "--now", NOW + 5 * HOUR)["tasks"]]

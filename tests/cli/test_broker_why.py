@@ -33,34 +33,34 @@ def told(broker: Run, *words: object) -> Any:
 
 
 def of(found: Any, queue: str) -> Any:
-    return next(one for one in found["queues"] if one["Queue"] == queue)
+    return next(one for one in found["queues"] if one["queue"] == queue)
 
 
 class TestATaskWithoutQueues:
     def test_every_queue_has_one_reason_with_the_numbers_compared(self, broker: Run) -> None:
         found = told(broker, 2)
-        assert all(one["Reason"] for one in found["queues"])
+        assert all(one["reason"] for one in found["queues"])
         small = of(found, "SMALL")
-        assert (small["Stage"], small["Reason"]) == ("memory check", "lowmemory")
-        assert small["Compared"] == {"memory_need_mb": 810_000, "maxrss": 1000, "corecount": 1}
-        assert small["Change"] == "a job needs at most 1000 MiB (it needs 810000)"
+        assert (small["stage"], small["reason"]) == ("memory check", "lowmemory")
+        assert small["compared"] == {"memory_need_mb": 810_000, "maxrss": 1000, "corecount": 1}
+        assert small["change"] == "a job needs at most 1000 MiB (it needs 810000)"
 
     def test_the_stages_go_from_all_to_none(self, broker: Run) -> None:
         found = told(broker, 2)
-        assert found["stages"][0]["Before"] == 5
-        assert (found["stages"][-1]["Stage"], found["stages"][-1]["After"]) == ("memory check", 0)
+        assert found["stages"][0]["before"] == 5
+        assert (found["stages"][-1]["stage"], found["stages"][-1]["after"]) == ("memory check", 0)
         for before, after in zip(found["stages"], found["stages"][1:], strict=False):
-            assert before["After"] == after["Before"]
+            assert before["after"] == after["before"]
 
     def test_reasons_are_counted(self, broker: Run) -> None:
-        found = {one["Reason"]: one["Pseudo"] for one in told(broker, 2)["reasons"]}
+        found = {one["reason"]: one["pseudo"] for one in told(broker, 2)["reasons"]}
         assert sum(found.values()) == len(told(broker, 2)["queues"])
 
     def test_the_single_check_that_is_in_the_way_is_tried_and_told(self, broker: Run) -> None:
         (change,) = told(broker, 2)["changes"]
-        assert change["Check"] == "memory check"
-        assert change["Best"] == change["Queues"][0] == "U8/SCORE"
-        assert change["Change"] == "a job needs at most 2000 MiB (it needs 810000)"
+        assert change["check"] == "memory check"
+        assert change["best"] == change["queues"][0] == "U8/SCORE"
+        assert change["change"] == "a job needs at most 2000 MiB (it needs 810000)"
 
     def test_the_change_that_is_told_helps(self, broker: Run, run: Run, state: Path, tmp_path: Path) -> None:
         fill(run, state, tmp_path, tasks=[TASK | {"jediTaskID": 2, "ramCount": 4000 / 0.9}])
@@ -81,10 +81,10 @@ class TestATaskWithQueues:
         for candidate in found["candidates"]:
             queue = of(found, candidate["queue"])
             product = 1.0
-            for factor in queue["Terms"].values():
+            for factor in queue["terms"].values():
                 product *= factor
-            assert queue["Weight"] == pytest.approx(product) == pytest.approx(candidate["weight"])
-            assert {"nRun", "nAct", "nFilesToMove"} <= queue["Numbers"].keys()
+            assert queue["weight"] == pytest.approx(product) == pytest.approx(candidate["weight"])
+            assert {"nRun", "nAct", "nFilesToMove"} <= queue["numbers"].keys()
 
     def test_nothing_is_stored(self, broker: Run, state: Path) -> None:
         before = state.read_bytes()
@@ -100,19 +100,19 @@ class TestOneQueue:
                   for queue in POOL["queues"]]  # fmt: skip
         fill(run, state, tmp_path, queues=queues)
         found = told(broker, 1, "--queue", "SMALL")
-        assert [one["Reason"] for one in found["queues"]] == ["zeroshare"]
-        assert [one["Reason"] for one in found["obstacles"]] == ["zeroshare", "lowmemory"]
+        assert [one["reason"] for one in found["queues"]] == ["zeroshare"]
+        assert [one["reason"] for one in found["obstacles"]] == ["zeroshare", "lowmemory"]
 
     def test_a_unified_queue_stands_for_its_pseudo_queues(self, broker: Run) -> None:
         found = told(broker, 1, "--queue", "U8")
-        assert [one["Queue"] for one in found["queues"]] == [
+        assert [one["queue"] for one in found["queues"]] == [
             "U8/MCORE", "U8/MCORE_HIMEM", "U8/SCORE", "U8/SCORE_HIMEM",
         ]  # fmt: skip
-        assert [one["Queue"] for one in told(broker, 1, "--queue", "U8/SCORE")["queues"]] == ["U8/SCORE"]
+        assert [one["queue"] for one in told(broker, 1, "--queue", "U8/SCORE")["queues"]] == ["U8/SCORE"]
 
     def test_a_temporary_reason_is_marked(self, broker: Run) -> None:
         (idle,) = told(broker, 1, "--queue", "IDLE")["queues"]
-        assert (idle["Reason"], idle["Temporary"], idle["Change"]) == ("nopilot", True, "a pilot asks for work there")
+        assert (idle["reason"], idle["temporary"], idle["change"]) == ("nopilot", True, "a pilot asks for work there")
 
 
 class TestAPastRun:
@@ -126,8 +126,8 @@ class TestAPastRun:
             found = told(broker, 1, *words)
             assert (found["cycle"], found["status"]) == (1, "assigned")
             assert [one["queue"] for one in found["candidates"]] == ["NUCLEUS_Q", "U8/SCORE"]
-            assert of(found, "SMALL")["Reason"] == "lowmemory"
-            assert of(found, "NUCLEUS_Q")["Weight"] == pytest.approx(found["candidates"][0]["weight"])
+            assert of(found, "SMALL")["reason"] == "lowmemory"
+            assert of(found, "NUCLEUS_Q")["weight"] == pytest.approx(found["candidates"][0]["weight"])
 
     def test_it_gives_the_same_reasons_and_stages_as_the_explanation_at_that_time(self, broker: Run) -> None:
         broker("run")
@@ -160,14 +160,14 @@ class TestAnalysis:
 
 def test_csv_has_a_line_for_each_queue(broker: Run) -> None:
     lines = broker("why", 1, "--csv").out.splitlines()
-    assert lines[0].startswith("Queue,Unit,Verdict,Stage,Reason")
+    assert lines[0].startswith("queue,unit,verdict,stage,reason")
     assert len(lines) == 1 + 8
     assert broker("why", 1, "--af", "Queue", "--constraint", 'Reason == "nopilot"').out == "IDLE\n"
 
 
 def test_a_stage_tells_how_many_queues_it_refuses_for_the_moment(broker: Run) -> None:
     """They are counted until the temporary problems are sorted out, so that Before and After are the same there."""
-    lines = {one["Stage"]: one for one in told(broker, 1)["stages"]}
+    lines = {one["stage"]: one for one in told(broker, 1)["stages"]}
     pilots = lines["pilot check"]
-    assert (pilots["Before"] - pilots["After"], pilots["Marked"]) == (0, 1)
-    assert lines["temporary problem check"]["PseudoBefore"] - lines["temporary problem check"]["PseudoAfter"] == 1
+    assert (pilots["before"] - pilots["after"], pilots["marked"]) == (0, 1)
+    assert lines["temporary problem check"]["pseudo_before"] - lines["temporary problem check"]["pseudo_after"] == 1

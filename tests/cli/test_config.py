@@ -36,7 +36,7 @@ def test_show_says_what_is_set_and_where(config: Run, file: Path) -> None:
     """With --origin: the file and line, the rules, or the default."""
     ended = config("show", "priority_halflife", "tie_break", "default_prio_factor", "--origin", "--csv")
     assert ended.out.splitlines() == [
-        "Name,Value,Origin",
+        "name,value,origin",
         f"accounting.priority_halflife,60.0,{file}:2",
         "negotiator.tie_break,slot_name,rules documented",
         "accounting.default_prio_factor,1000.0,default",
@@ -59,12 +59,12 @@ def test_differences_lists_the_points_of_all_schemes_and_what_is_in_force(run: R
 def test_differences_as_json_say_what_text_and_program_do(run: Run, state: Path) -> None:
     """Of one table or setting, if that is asked for; other settings are no points."""
     records = json.loads(run("--state", state, "config", "show", "shares", "--differences", "--json").out)
-    assert {record["Name"] for record in records} == {
+    assert {record["name"] for record in records} == {
         key.full_name for key in KEYS if key.point and key.section == "shares"
     }
-    assert all(record["TextSays"] and record["ProgramFunction"] for record in records)
+    assert all(record["text_says"] and record["program_function"] for record in records)
     (point,) = json.loads(run("config", "show", "shares.candidates", "--differences", "--json").out)
-    assert (point["Value"], point["Documented"], point["ProgramValue"]) == (None, "all", "10")
+    assert (point["value"], point["documented"], point["program_value"]) == (None, "all", "10")
     none = run("config", "show", "priority_halflife", "--differences")
     assert (none.code, none.out, none.err) == (0, "", "none of these is a point\n")
 
@@ -77,7 +77,7 @@ def test_show_is_what_plain_config_does(run: Run) -> None:
 def test_show_takes_whole_tables_and_groups(config: Run, file: Path) -> None:
     """A table's name stands for all that is in it."""
     file.write_text("[groups.a]\nquota = 3\n[groups.'a.b']\nquota_dynamic = 0.5\n[limits]\nx = 1\n")
-    assert [record["Name"] for record in json.loads(config("show", "groups.A", "limits", "--json").out)] == [
+    assert [record["name"] for record in json.loads(config("show", "groups.A", "limits", "--json").out)] == [
         "groups.a.quota",
         "groups.a.b.quota_dynamic",
         "limits.x",
@@ -88,9 +88,9 @@ def test_show_takes_whole_tables_and_groups(config: Run, file: Path) -> None:
 def test_show_json_has_values_of_their_types(config: Run, file: Path) -> None:
     """Numbers are numbers, unset is null, and a point tells both defaults."""
     first, second = json.loads(config("show", "priority_halflife", "uid_domain", "--json").out)
-    assert (first["Value"], second["Value"]) == (60.0, None)
+    assert (first["value"], second["value"]) == (60.0, None)
     (point,) = json.loads(config("show", "negotiator.floor_counts_usage", "--json").out)
-    assert (point["Value"], point["Documented"], point["Htcondor"]) == (True, "true", "false")
+    assert (point["value"], point["documented"], point["program_value"]) == (True, "true", "false")
 
 
 GOT = {
@@ -247,13 +247,13 @@ def test_path_shows_the_layers(run: Run, tmp_path: Path) -> None:
     state = tmp_path / "s.db"
     (tmp_path / "s.db.toml").touch()
     records = json.loads(run("--state", state, "config", "path", "--json").out)
-    assert [(r["Layer"], r["Exists"], r["Changes"]) for r in records] == [
+    assert [(r["layer"], r["exists"], r["changes"]) for r in records] == [
         ("site", False, False),
         ("user", False, False),
         ("state", True, True),
     ]
     assert json.loads(run("--config", tmp_path / "x", "config", "path", "--json").out) == [
-        {"Layer": "--config", "Path": str(tmp_path / "x"), "Exists": False, "Changes": True}
+        {"layer": "--config", "path": str(tmp_path / "x"), "exists": False, "changes": True}
     ]
 
 
@@ -285,8 +285,8 @@ def test_import_says_as_json_what_it_did(config: Run, tmp_path: Path) -> None:
     """Counts, the document, and every line not taken over with its reason."""
     (tmp_path / "pool.conf").write_text(POOL)
     summary = json.loads(config("import", tmp_path / "pool.conf", "--json").out)
-    assert (summary["Settings"], summary["Groups"], summary["Limits"], summary["Lines"]) == (2, 1, 1, 4)
-    assert [entry["Name"] for entry in summary["NotTaken"]] == ["NEGOTIATOR_INTERVAL"]
+    assert (summary["settings"], summary["groups"], summary["limits"], summary["lines"]) == (2, 1, 1, 4)
+    assert [entry["name"] for entry in summary["not_taken"]] == ["NEGOTIATOR_INTERVAL"]
 
 
 def test_import_dry_run_only_shows(config: Run, file: Path, tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_old_decisions_are_forgotten_and_matches_are_not(pool: Path, run: Run) -
     for number in range(3):
         negotiate(run, pool, NOW + 60 * number)
     listed = json.loads(run("--state", pool, "state", "cycles", "--json").out)
-    assert [(one["Number"], one["Time"], one["Matches"], one["Kept"]) for one in listed] == [
+    assert [(one["cycle"], one["time"], one["matches"], one["kept"]) for one in listed] == [
         (1, NOW, 2, False), (2, NOW + 60, 0, True), (3, NOW + 120, 0, True),
     ]  # fmt: skip
     assert len(json.loads(run("--state", pool, "state", "cycles", "--limit", 2, "--json").out)) == 2

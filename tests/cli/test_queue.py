@@ -207,9 +207,9 @@ def test_a_dry_run_changes_no_byte(pool, state):
 
 def test_json_tells_what_was_done(pool):
     assert json.loads(pool("remove", "2", "--json").out) == {
-        "Action": "removed",
-        "Jobs": 3,
-        "Targets": [{"Target": "2", "Jobs": 3}],
+        "action": "removed",
+        "jobs": 3,
+        "targets": [{"target": "2", "jobs": 3}],
     }
 
 

@@ -51,12 +51,12 @@ def test_the_description_may_come_from_standard_input(fairq, state, sub):
 def test_json_tells_what_was_queued(run, state, sub):
     ended = run("submit", "--state", state, "--json", sub("accounting_group = physics", "queue 2"))
     document = json.loads(ended.out)
-    assert {name: document[name] for name in ("ClusterId", "Jobs", "LastProc")} == {
-        "ClusterId": 1,
-        "Jobs": 2,
-        "LastProc": 1,
+    assert {name: document[name] for name in ("cluster_id", "jobs", "last_proc")} == {
+        "cluster_id": 1,
+        "jobs": 2,
+        "last_proc": 1,
     }
-    assert document["Submitters"][0].startswith("physics.")
+    assert document["submitters"][0].startswith("physics.")
 
 
 def test_the_words_of_a_program_survive_as_they_are(run, state):

@@ -58,7 +58,7 @@ def test_jobs_that_ask_for_the_same_share_a_queue_whatever_the_order(run: Run, p
 
     found = queues(pool)
 
-    assert [(one["Owner"], one.get("Sites"), one["CPUTime"], one["Jobs"]) for one in found] == [
+    assert [(one["owner"], one.get("sites"), one["cpu_time"], one["jobs"]) for one in found] == [
         ("anna", "A, B", 86400, 4),
         ("anna", None, 86400, 1),
         ("bert", "A, B", 86400, 1),
@@ -72,9 +72,9 @@ def test_what_is_requested_becomes_tags_and_memory(run: Run, pool: Callable[...,
 
     one, other = queues(pool)
 
-    assert (one["Tags"], one["MinRAM"]) == ("8Processors, GPU, MultiProcessor, SGX", 4096)
-    assert (other["Tags"], other.get("MinRAM")) == ("MultiProcessor, WholeNode", None)
-    assert one["OwnerGroup"] == "<none>"
+    assert (one["tags"], one["min_ram"]) == ("8Processors, GPU, MultiProcessor, SGX", 4096)
+    assert (other["tags"], other.get("min_ram")) == ("MultiProcessor, WholeNode", None)
+    assert one["owner_group"] == "<none>"
 
 
 def test_priorities_of_jobs_become_user_priorities(run: Run, pool: Callable[..., Any], state: Path) -> None:
@@ -85,10 +85,10 @@ def test_priorities_of_jobs_become_user_priorities(run: Run, pool: Callable[...,
     assert run("prio", "-p", "-3", "3.0").code == 0 or run("prio", "--", "-3", "3.0").code == 0
     submit(run, "dora", "u")
     submit(run, "emil", "u", UserPriority="12")
-    averages = {one["Owner"]: one["AveragePriority"] for one in queues(pool)}
+    averages = {one["owner"]: one["average_priority"] for one in queues(pool)}
     assert averages == {"anna": 5.0, "bert": 7.0, "carl": 1e-30, "dora": 1.0, "emil": 12.0}
     settings(state, '[shares]\nrules = "dirac"\n')
-    averages = {one["Owner"]: one["AveragePriority"] for one in queues(pool)}
+    averages = {one["owner"]: one["average_priority"] for one in queues(pool)}
     assert averages == pytest.approx({"anna": 5.0, "bert": 7.0, "carl": 1e-5, "dora": 1.0, "emil": 1e6})
 
 
@@ -105,9 +105,9 @@ def test_private_groups_divide_by_users_and_sharing_ones_by_queues(
     report = pool("taskqueues", "shares", "--json")
 
     assert report["rules"] == "documented"
-    priorities = [(one["Owner"], one["Priority"]) for one in report["TaskQueues"]]
+    priorities = [(one["owner"], one["priority"]) for one in report["task_queues"]]
     assert priorities == [("prod", 1500), ("prod2", 1500), ("anna", 500), ("bert", 125), ("bert", 375)]
-    assert [one["StoredPriority"] for one in queues(pool)] == [500, 125, 375, 1500, 1500]
+    assert [one["stored_priority"] for one in queues(pool)] == [500, 125, 375, 1500, 1500]
 
 
 def test_queues_keep_their_numbers_and_no_number_is_given_twice(run: Run, pool: Callable[..., Any]) -> None:
@@ -117,13 +117,13 @@ def test_queues_keep_their_numbers_and_no_number_is_given_twice(run: Run, pool: 
     assert run("remove", "2", "3").code == 0
     pool("taskqueues", "shares")
     submit(run, "dora", "u")
-    assert [(one["TaskQueue"], one["Owner"]) for one in queues(pool)] == [(1, "anna"), (4, "dora")]
+    assert [(one["task_queue"], one["owner"]) for one in queues(pool)] == [(1, "anna"), (4, "dora")]
 
 
 def test_a_full_queue_splits(run: Run, pool: Callable[..., Any], state: Path) -> None:
     settings(state, "[shares]\nmax_jobs_in_task_queue = 4\n")
     submit(run, "anna", "u", 10)
-    assert [one["Jobs"] for one in queues(pool)] == [4, 4, 2]
+    assert [one["jobs"] for one in queues(pool)] == [4, 4, 2]
     matched = pool("taskqueues", "match", *PILOT, "--count", 12, "--json")
     assert sorted(one["job"] for one in matched["matches"]) == sorted(f"1.{proc}" for proc in range(10))
 
@@ -138,8 +138,8 @@ def test_a_pilot_gets_a_job_which_runs_until_it_is_finished(run: Run, pool: Call
     }  # fmt: skip
     (one,) = matched["matches"]
     assert one == {
-        "job": "1.0", "submitter": "u.anna@example.org", "owner": "anna", "group": "u", "taskqueue": 1,
-        "priority": 1000.0, "userpriority": 1, "chance": 1.0, "slot": "pilot_1.0@LCG.CERN.cern",
+        "job": "1.0", "submitter": "u.anna@example.org", "owner": "anna", "group": "u", "task_queue": 1,
+        "priority": 1000.0, "user_priority": 1, "chance": 1.0, "slot": "pilot_1.0@LCG.CERN.cern",
     }  # fmt: skip
     (slot,) = pool("slots", "--json")
     assert (slot["State"], slot["RemoteUser"], slot["Pilot"]) == ("Claimed", "u.anna@example.org", "https://pilot/7")
@@ -201,7 +201,7 @@ def test_holding_or_removing_a_job_ends_its_pilots_slot(run: Run, pool: Callable
     pool("remove", "1.1", now=NOW + 1)
     assert run("slots", "remove", "--force", "pilot_1.2@LCG.CERN.cern").code == 0
     assert pool("slots", "--json") == []
-    assert [(one["Jobs"]) for one in queues(pool)] == [1]
+    assert [(one["jobs"]) for one in queues(pool)] == [1]
     assert run("state", "check").code == 0
 
 
@@ -268,8 +268,8 @@ def test_why_names_every_condition_that_fails_with_both_values_and_the_change(
 
     why = pool("taskqueues", "why", "1.0", *pilot, "--json")
 
-    assert (why["taskqueue"], why["offered"], why["matching"]) == (1, False, 0)
-    told = {one["Condition"]: (one["Wanted"], one["Offered"], one["PilotChange"]) for one in why["failures"]}
+    assert (why["task_queue"], why["offered"], why["matching"]) == (1, False, 0)
+    told = {one["condition"]: (one["wanted"], one["offered"], one["pilot_change"]) for one in why["failures"]}
     assert told == {
         "Owner": ("anna in u", "bert in u", "--owner anna"),
         "CPUTime": ("172800", "1000", "--cputime 172800"),
@@ -310,7 +310,7 @@ def test_odd_values_of_a_job_are_no_trouble(name: str, value: str, run: Run, poo
 def test_a_state_that_does_not_exist_has_no_queues_and_is_not_made(pool: Callable[..., Any], state: Path) -> None:
     assert queues(pool) == []
     assert pool("taskqueues", "match", *PILOT, "--json")["matches"] == []
-    assert pool("taskqueues", "shares", "--json")["TaskQueues"] == []
+    assert pool("taskqueues", "shares", "--json")["task_queues"] == []
     assert not state.exists()
 
 
@@ -332,7 +332,7 @@ def test_why_counts_the_older_jobs_that_go_first(run: Run, pool: Callable[..., A
     ahead = [pool("taskqueues", "why", job, *PILOT, "--json")["ahead"] for job in ("1.0", "1.2", "2.1", "3.1")]
     assert ahead == [0, 2, 1, 4]
     matched = pool("taskqueues", "match", *PILOT, "--count", 8, "--json")["matches"]
-    order = [one["job"] for one in matched if one["userpriority"] == 1]
+    order = [one["job"] for one in matched if one["user_priority"] == 1]
     assert order == ["1.0", "1.1", "1.2", "3.0", "3.1", "3.2"]
 
 
@@ -346,11 +346,11 @@ def test_background_work_gets_the_floor_and_each_site_variant_a_part(
     submit(run, "anna", "u", Sites='"B"')
     submit(run, "anna", "u", CPUTime="300")
     submit(run, "anna", "u", CPUTime="300", UserPriority="0.1", JobType='"Later"')
-    assert [one["Priority"] for one in queues(pool)] == [300, 300, 300, 0.001]
-    report = pool("taskqueues", "shares", "--json")["TaskQueues"]
-    assert [(one["Background"], one["Family"]) for one in report] == [(False, 1)] * 3 + [(True, 1)]
+    assert [one["priority"] for one in queues(pool)] == [300, 300, 300, 0.001]
+    report = pool("taskqueues", "shares", "--json")["task_queues"]
+    assert [(one["background"], one["family"]) for one in report] == [(False, 1)] * 3 + [(True, 1)]
     settings(state, group + "[shares]\nsite_families = true\n")
-    assert [one["Priority"] for one in queues(pool)] == [600, 600, 300, 0.001]
+    assert [one["priority"] for one in queues(pool)] == [600, 600, 300, 0.001]
 
 
 @pytest.mark.parametrize("given", ["0", "-2", "1 - 1", '"high"'])
@@ -383,3 +383,11 @@ def test_a_pilot_with_a_proxy_takes_its_own_users_jobs(run: Run, pool: Callable[
     assert "give one of both" in pool("taskqueues", "match", *PILOT, "--proxy", "a@u", "--vo", "x", code=67).err
     settings(state, f'[shares]\nprivate_pilots = "group"\n{groups}')
     assert taken("ann@u") == {("ann", "u"), ("bob", "u")}
+
+
+@pytest.mark.parametrize("name", ["owner_group", "OwnerGroup", "ownergroup", "Owner_Group"])
+def test_a_member_is_found_in_every_spelling(run: Run, pool: Callable[..., Any], name: str) -> None:
+    submit(run, "anna", "u")
+    submit(run, "bert", "v")
+    found = pool("taskqueues", "list", "--constraint", f'{name} == "v"', "--af", name, f"strcat({name}, 1)")
+    assert found.out == "v v1\n"

@@ -121,29 +121,29 @@ def test_three_times_the_expected_use_gives_a_third(run: Any, pool: Any, state: 
 
     report = pool("taskqueues", "shares", "--json", now=NOW + 3600)
 
-    a, b = report["Groups"]
-    assert (a["Share"], b["Share"]) == (pytest.approx(1000 * 0.5 / 0.75), pytest.approx(1000 * 0.5 / 0.25))
-    (step,) = a["Corrections"]
-    (hour,) = step["Slices"]
-    assert (step["Corrector"], step["Instance"], step["Bound"]) == ("WMSHistory", "Groups", None)
-    assert (hour["Slice"], hour["Use"], hour["UseFraction"], hour["Bound"]) == ("Hour", 3.0, 0.75, None)
+    a, b = report["groups"]
+    assert (a["share"], b["share"]) == (pytest.approx(1000 * 0.5 / 0.75), pytest.approx(1000 * 0.5 / 0.25))
+    (step,) = a["corrections"]
+    (hour,) = step["slices"]
+    assert (step["corrector"], step["instance"], step["bound"]) == ("WMSHistory", "Groups", None)
+    assert (hour["slice"], hour["use"], hour["use_fraction"], hour["bound"]) == ("Hour", 3.0, 0.75, None)
 
 
 def test_runs_that_have_ended_count_as_long_as_the_slice_reaches_back(run: Any, pool: Any, state: Path) -> None:
     settings(state, HOUR)
     run_an_hour(run, pool)
     pool("finish", "--all", now=NOW + 1800)
-    groups = pool("taskqueues", "shares", "--json", "--dry-run", now=NOW + 3600)["Groups"]
-    assert [one["Corrections"][0]["Slices"][0]["Use"] for one in groups] == [1.5, 0.5]
+    groups = pool("taskqueues", "shares", "--json", "--dry-run", now=NOW + 3600)["groups"]
+    assert [one["corrections"][0]["slices"][0]["use"] for one in groups] == [1.5, 0.5]
     later = pool("taskqueues", "shares", "--json", "--dry-run", now=NOW + 9000)
-    assert [one["Factor"] for one in later["Groups"]] == [1, 1]
+    assert [one["factor"] for one in later["groups"]] == [1, 1]
 
 
 def test_the_rules_dirac_ignore_the_schemas_name_of_the_bound(run: Any, pool: Any, state: Path) -> None:
     settings(state, HOUR.replace("MaxGlobalCorrection = 10", "MaxGlobalCorrectionFactor = 1"))
     run_an_hour(run, pool)
     documented = pool("taskqueues", "shares", "--json", "--dry-run", now=NOW + 3600)
-    assert [one["Factor"] for one in documented["Groups"]] == [1, 1]
+    assert [one["factor"] for one in documented["groups"]] == [1, 1]
     settings(state, HOUR.replace("MaxGlobalCorrection = 10", "MaxGlobalCorrectionFactor = 1")
              + '[shares]\nrules = "dirac"\nenable_shares_correction = true\n')  # fmt: skip
     ended = pool("taskqueues", "shares", "--dry-run", now=NOW + 3600)
@@ -160,15 +160,15 @@ def test_the_schemas_example_is_taken_as_it_stands_and_corrects_imported_queues(
 
     report = pool("taskqueues", "shares", "--json")
 
-    assert {one["OwnerGroup"]: round(one["Share"], 4) for one in report["Groups"]} == {
+    assert {one["owner_group"]: round(one["share"], 4) for one in report["groups"]} == {
         "lhcb_idle": 5000, "lhcb_prod": 6600, "lhcb_user": 455.5556,
     }  # fmt: skip
-    assert {one["Owner"]: round(one["Share"], 4) for one in report["Users"]} == {"alice": 144.2593, "bob": 592.2222}
-    bob = next(one for one in report["Users"] if one["Owner"] == "bob")["Corrections"][0]
-    assert [(part["Slice"], part["Use"], part["Correction"], part["Bound"]) for part in bob["Slices"]] == [
+    assert {one["owner"]: round(one["share"], 4) for one in report["users"]} == {"alice": 144.2593, "bob": 592.2222}
+    bob = next(one for one in report["users"] if one["owner"] == "bob")["corrections"][0]
+    assert [(part["slice"], part["use"], part["correction"], part["bound"]) for part in bob["slices"]] == [
         ("WeekSlice", 125.0, 2.0, None), ("HourSlice", None, 5.0, "upper"),
     ]  # fmt: skip
-    stored = {one["TaskQueue"]: one["Priority"] for one in pool("taskqueues", "--json")}
+    stored = {one["task_queue"]: one["priority"] for one in pool("taskqueues", "--json")}
     assert stored[15] == pytest.approx(3300)
 
 
@@ -188,7 +188,7 @@ def test_a_dirac_whose_agent_does_not_run_is_found_out(run: Any, pool: Any, dump
     checked = pool("taskqueues", "shares", "--check", dump, "--json", code=1)
 
     assert (checked["rules"], checked["alike"]) == ("dirac", 1.0)
-    assert [(one["TaskQueue"], one["Expected"], one["Verdict"]) for one in checked["TaskQueues"]] == [
+    assert [(one["task_queue"], one["expected"], one["verdict"]) for one in checked["task_queues"]] == [
         (11, 227.778, "differs"), (12, 56.9444, "differs"), (13, 170.833, "differs"), (14, 3300, "differs"),
         (15, 3300, "differs"),
     ]  # fmt: skip
@@ -205,7 +205,7 @@ def test_imported_jobs_are_for_pilots_and_handed_out_once(run: Any, pool: Any, d
     assert {one["schedd"] for one in matched["matches"]} == {"dirac"}
     again = pool("taskqueues", "import", dump)
     assert "2 jobs" in again.out and "skipping 3 jobs already running here" in again.out
-    assert sorted(one["TaskQueue"] for one in pool("taskqueues", "--json")) == [13, 15]
+    assert sorted(one["task_queue"] for one in pool("taskqueues", "--json")) == [13, 15]
     assert run("state", "check").code == 0
 
 
@@ -220,9 +220,9 @@ def test_an_old_dump_does_not_queue_again_what_ended_since(pool: Any, tmp_path: 
     pool("finish", "1.0", now=3000)
     again = pool("taskqueues", "import", old, now=4000)
     assert "1 task queue, 2 jobs, skipping 1 job already running here or ended since the dump was made" in again.out
-    assert [queue["Jobs"] for queue in pool("taskqueues", "--json", now=4000)] == [2]
+    assert [queue["jobs"] for queue in pool("taskqueues", "--json", now=4000)] == [2]
     pool("taskqueues", "import", new, now=9000)
-    assert [queue["Jobs"] for queue in pool("taskqueues", "--json", now=9000)] == [3]
+    assert [queue["jobs"] for queue in pool("taskqueues", "--json", now=9000)] == [3]
 
 
 def test_reports_are_old_after_the_correctors_period(run: Any, pool: Any, state: Path, dump: Path) -> None:
@@ -246,14 +246,16 @@ def test_averages_are_enough_and_what_is_listed_can_be_imported(run: Any, pool: 
     (tmp_path / "queues.csv").write_text(text)
     pool("taskqueues", "import", tmp_path / "queues.csv")
     listed = pool("taskqueues", "--json")
-    shown = [(one["TaskQueue"], one["Owner"], one.get("Sites"), one["Jobs"], one["AveragePriority"]) for one in listed]
+    shown = [
+        (one["task_queue"], one["owner"], one.get("sites"), one["jobs"], one["average_priority"]) for one in listed
+    ]
     assert shown == [(7, "alice", "A, B", 4, 2.5), (8, "bob", None, 2, 1.0)]
-    assert [one["StoredPriority"] for one in listed] == [1, None]
+    assert [one["stored_priority"] for one in listed] == [1, None]
     (tmp_path / "again.csv").write_text(run("taskqueues", "--csv").out)
     (tmp_path / "again.json").write_text(json.dumps(listed))
     for name in ("again.csv", "again.json"):
         pool("taskqueues", "import", tmp_path / name)
-        assert [one["Jobs"] for one in pool("taskqueues", "--json")] == [4, 2]
+        assert [one["jobs"] for one in pool("taskqueues", "--json")] == [4, 2]
     assert "all 2 task queues" in pool("taskqueues", "shares", "--check", tmp_path / "again.json").err
 
 
@@ -282,7 +284,7 @@ By = {1}
 """
     submit(run, "anna", "a")
     settings(state, block.format("Halving", 4))
-    assert pool("taskqueues", "shares", "--json")["Groups"][0]["Share"] == 250
+    assert pool("taskqueues", "shares", "--json")["groups"][0]["share"] == 250
     settings(state, block.format("Broken", 4))
     assert "the share corrector 'Broken' cannot be started" in pool("taskqueues", "shares", code=76).err
     settings(state, block.format("Halving", '"much"'))
@@ -320,9 +322,9 @@ def test_the_schemas_example_in_toml_works_before_anybody_has_configured_groups(
 ) -> None:
     settings(state, rules + TOML)
     assert run("config", "check").code == 0
-    assert pool("taskqueues", "shares", "--json")["Groups"] == []
+    assert pool("taskqueues", "shares", "--json")["groups"] == []
     submit(run, "anna", "lhcb_user")
-    assert [one["OwnerGroup"] for one in pool("taskqueues", "shares", "--json")["Groups"]] == ["lhcb_user"]
+    assert [one["owner_group"] for one in pool("taskqueues", "shares", "--json")["groups"]] == ["lhcb_user"]
 
 
 def test_corrections_that_can_do_nothing_are_told(run: Any, pool: Any, state: Path) -> None:

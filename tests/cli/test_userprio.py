@@ -262,7 +262,7 @@ def test_deleting_somebody_unknown_says_who_may_be_meant(userprio, pool: Path):
 
 def test_pruning_deletes_whoever_was_idle_for_so_long(userprio, pool: Path):
     ended = userprio("--prune", "90d", "--json")
-    assert [change["Name"] for change in json.loads(ended.out)["Changes"]] == ["old@pool"]
+    assert [change["name"] for change in json.loads(ended.out)["changes"]] == ["old@pool"]
     assert record(pool, "old@pool") is None
     assert record(pool, "bob@pool") is not None
     assert userprio("--prune", "90d").out == "0 accountant records idle for 90 days deleted\n"

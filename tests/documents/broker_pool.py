@@ -68,21 +68,21 @@ class Answer:
     def __init__(self, found: broker_why.Why) -> None:
         self.why = found
         self.status, self.reason = found.status, found.reason
-        self.queues = {one["Queue"]: one for one in found.queues}
+        self.queues = {one["queue"]: one for one in found.queues}
         self.candidates = [one["queue"] for one in found.candidates]
 
     def reasons(self, *names: str) -> list[str]:
         """Return why queues are no candidates, empty if they are; all but the nucleus's by default."""
         chosen = names or tuple(name for name in self.queues if name != "NUC_Q")
-        return [self.queues[name]["Reason"] for name in chosen]
+        return [self.queues[name]["reason"] for name in chosen]
 
     def weight(self, name: str, *terms: str) -> float:
         """Return the weight of a queue, or the product of some of its terms."""
         record = self.queues[name]
         product = 1.0
         for term in terms:
-            product *= record["Terms"][term]
-        return product if terms else record["Weight"]
+            product *= record["terms"][term]
+        return product if terms else record["weight"]
 
 
 def asked(state: Path, rules: str = "documented", now: int = NOW, **points: Any) -> Answer:

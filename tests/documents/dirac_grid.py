@@ -106,14 +106,14 @@ class Grid:
         return report
 
     def group_shares(self) -> dict[str, float]:
-        return {one["OwnerGroup"]: one["Share"] for one in self.shares()["Groups"]}
+        return {one["owner_group"]: one["share"] for one in self.shares()["groups"]}
 
     def user_shares(self) -> dict[str, float]:
-        return {one["Owner"]: one["Share"] for one in self.shares()["Users"]}
+        return {one["owner"]: one["share"] for one in self.shares()["users"]}
 
     def priorities(self) -> list[float]:
         """The priorities of the queues, in the order in which their first jobs came."""
-        return [one["Priority"] for one in self.fairq("taskqueues", "list", "--json", "--now", NOW)]
+        return [one["priority"] for one in self.fairq("taskqueues", "list", "--json", "--now", NOW)]
 
     def matches(self, count: int, *words: object) -> list[dict[str, Any]]:
         pilot = ("--site", "LCG.CERN.cern", "--cputime", 10**6, "--now", NOW)

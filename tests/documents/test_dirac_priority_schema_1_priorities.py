@@ -110,8 +110,8 @@ class TestPriorityImplementation:
         grid.submit("ann", "user", 3)
         grid.submit("ann", "user", 2, Site='"LCG.RAL.uk"')
         listed = grid.fairq("taskqueues", "list", "--json", "--now", NOW)
-        assert [one["Jobs"] for one in listed] == [3, 2]
-        assert {one["taskqueue"] for one in grid.matches(9)} == {1}
+        assert [one["jobs"] for one in listed] == [3, 2]
+        assert {one["task_queue"] for one in grid.matches(9)} == {1}
 
     @says("Priority implementation, paragraph 1, sentence 2", points=["shares.blank_lists"])
     def test_a_queue_has_all_jobs_of_equal_requirements_of_a_user_and_group(self, grid):
@@ -124,7 +124,7 @@ class TestPriorityImplementation:
         grid.submit("ann", "user", 1, Sites='" , "')
         grid.submit("ann", "user", 1)
         listed = grid.fairq("taskqueues", "list", "--json", "--now", NOW)
-        assert [one["Jobs"] for one in listed] == [5, 1, 1, 1, 2]
+        assert [one["jobs"] for one in listed] == [5, 1, 1, 1, 2]
 
     @says("Priority implementation, paragraph 1, sentence 3")
     def test_to_prioritize_jobs_the_queues_are_prioritized(self, grid):

@@ -94,8 +94,8 @@ class TestWMSHistoryCorrector:
         grid.fairq(*("taskqueues", "match", "--site", "X", "--cputime", 10**6, "--owner", "ann", "--now", NOW))
         later = grid.fairq("taskqueues", "shares", "--json", "--now", NOW + 1800)
         uses = {
-            one["Owner"]: [part["Use"] for step in one["Corrections"] for part in step["Slices"]]
-            for one in later["Users"]
+            one["owner"]: [part["use"] for step in one["corrections"] for part in step["slices"]]
+            for one in later["users"]
         }
         assert uses == {"ann": [pytest.approx(0.5)], "bob": [None]}
 
@@ -139,8 +139,8 @@ class TestWMSHistoryCorrector:
         grid.configuration(EXAMPLE)
         one_queue_each(grid)
         grid.history({"": {WEEK: {USER: 1, PROD: 999}, HOUR: {USER: 1, PROD: 999}}}, **GROUPS)
-        (step,) = next(one for one in grid.shares()["Groups"] if one["OwnerGroup"] == USER)["Corrections"]
-        assert [(part["Correction"], part["Bound"]) for part in step["Slices"]] == [(2, "upper"), (5, "upper")]
+        (step,) = next(one for one in grid.shares()["groups"] if one["owner_group"] == USER)["corrections"]
+        assert [(part["correction"], part["bound"]) for part in step["slices"]] == [(2, "upper"), (5, "upper")]
         grid.fairq("config", "set", "shares.ShareCorrections.WMSHistory.GroupsInstance.WeekSlice.MaxCorrection", 0.5)
         assert "MaxCorrection" in grid.fairq("taskqueues", "shares", "--now", NOW, code=64).err
 
@@ -168,8 +168,8 @@ class TestWMSHistoryCorrector:
         assert grid.group_shares() == pytest.approx({USER: 1000, PROD: 3000})
         # ann used 3/4 of what was to be 1/2; bob 1/4.
         assert grid.user_shares() == pytest.approx({"ann": 500 * 2 / 3, "bob": 500 * 2})
-        steps = [step for one in grid.shares()["Groups"] for step in one["Corrections"]]
-        assert {step["MaxGlobalCorrection"] for step in steps} == {3}
+        steps = [step for one in grid.shares()["groups"] for step in one["corrections"]]
+        assert {step["max_global_correction"] for step in steps} == {3}
 
     @says("WMSHistory corrector, paragraph 3, sentence 4")
     def test_an_instance_for_a_group_with_job_sharing_is_told_to_make_no_sense(self, grid):
@@ -204,8 +204,8 @@ class TestWMSHistoryCorrector:
         grid.configuration(EXAMPLE)
         grid.history({"": {WEEK: {USER: 1, PROD: 1}, HOUR: {USER: 1, PROD: 1}}}, **GROUPS)
         one_queue_each(grid)
-        (step,) = next(one for one in grid.shares()["Groups"] if one["OwnerGroup"] == USER)["Corrections"]
-        slices = [(part["Slice"], part["TimeSpan"], part["Weight"]) for part in step["Slices"]]
+        (step,) = next(one for one in grid.shares()["groups"] if one["owner_group"] == USER)["corrections"]
+        slices = [(part["slice"], part["TimeSpan"], part["Weight"]) for part in step["slices"]]
         assert slices == [("WeekSlice", 604800, 0.8), ("HourSlice", 3600, 0.2)]
 
     @says(

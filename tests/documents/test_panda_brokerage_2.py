@@ -243,8 +243,8 @@ class TestNetworkWeight:
         """The network weight is half the sum of the weights by queued files and by throughput."""
         metrics = [link("Production Output_queued", 75), link("dashb_mbps_1h", 60)]
         told = answer(state, SAT, links=metrics).queues["SAT"]
-        parts = told["Numbers"]["weightNwQueued"] + told["Numbers"]["weightNwThroughput"]
-        assert told["Terms"]["network"] == pytest.approx(0.5 * parts)
+        parts = told["numbers"]["weightNwQueued"] + told["numbers"]["weightNwThroughput"]
+        assert told["terms"]["network"] == pytest.approx(0.5 * parts)
         assert parts == pytest.approx(1.5 + 1.6)
 
     @says("Network Weight, most recent data", points=["broker.throughput"])

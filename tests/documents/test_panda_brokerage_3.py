@@ -41,7 +41,7 @@ def timed_out(state: Path, job: dict[str, Any], queue: dict[str, Any] | None = N
     fresh = {"creationTime": NOW - 1000 * 24 * HOUR, "modificationTime": NOW}
     store(state, queues=[{"name": "Q"} | PLAIN | (queue or {})],
           jobs=[{"PandaID": 1, "computingSite": "Q"} | fresh | times | job])  # fmt: skip
-    return [str(one["Row"]) for one in clean(state, SETTINGS, Actor("test", "test", NOW)).found]
+    return [str(one["row"]) for one in clean(state, SETTINGS, Actor("test", "test", NOW)).found]
 
 
 SETTINGS = load(None, None, {"FAIRQ_CONFIG": "/dev/null"})
@@ -134,12 +134,12 @@ class TestTimeouts:
                    for place, (queue, status, number) in enumerate(kinds) for n in range(number)]  # fmt: skip
         config = setting(rebroker__FAST_REBRO_THRESHOLD_NQUEUE_MC=10)
         store(state, queues=[{"name": name} | PLAIN for name in ("Q", "OTHER")], jobs=records, config=config)
-        rows = [one["Row"] for one in clean(state, SETTINGS, Actor("test", "test", NOW)).found
-                if one["computingSite"] == "Q"]  # fmt: skip
+        rows = [one["row"] for one in clean(state, SETTINGS, Actor("test", "test", NOW)).found
+                if one["computing_site"] == "Q"]  # fmt: skip
         assert rows == ["fast_rebrokerage"] * back
         store(state, slots=[{"queue": "Q", "numslots": 1}])
         assert [one for one in clean(state, SETTINGS, Actor("test", "test", NOW)).found
-                if one["computingSite"] == "Q"] == []  # fmt: skip
+                if one["computing_site"] == "Q"] == []  # fmt: skip
 
 
 class TestAnalysis:
@@ -160,7 +160,7 @@ class TestAnalysis:
         assert run(state).status == "assigned"
         store(state, users=[{"name": name, number: limit + 1}])
         decided = run(state)
-        assert (decided.status, decided.document["Reason"]) == ("waiting", reason)
+        assert (decided.status, decided.document["reason"]) == ("waiting", reason)
 
     @says("Analysis, step 1, global disk quota", points=["broker.quota_throttles", "broker.quota_near"])
     def test_quota(self, state: Path) -> None:
@@ -285,7 +285,7 @@ class TestAnalysis:
         """Every verdict is of a persistent or of a temporary issue."""
         found = answer(state, {"A": {"status": "offline"}, "B": {}}, user(gshare="MC"),
                        statistics=jobs(B={"activated": 99}))  # fmt: skip
-        assert [found.queues[name]["Temporary"] for name in "AB"] == [False, True]
+        assert [found.queues[name]["temporary"] for name in "AB"] == [False, True]
 
     @says("Analysis, step 4, weight", points=["broker.analysis_weight"])
     def test_weight(self, state: Path) -> None:

@@ -40,7 +40,7 @@ def plugin(run: Run, fairq: Run, state: Path, tmp_path: Path) -> Run:
 def brokered(ended: Any) -> Any:
     assert ended.code == 0, ended.err
     document = json.loads(ended.out)
-    return document["tasks"][0]["Queues"], document["plugins"]
+    return document["tasks"][0]["queues"], document["plugins"]
 
 
 NIGHT = """
@@ -72,17 +72,17 @@ def test_its_stage_is_in_the_table(plugin: Run) -> None:
 def test_why_tells_its_reason_with_the_numbers_compared(plugin: Run) -> None:
     ended = plugin(NIGHT, "why", 1, "--queue", "U8/SCORE", "--json", "--now", NOW, filters="sample_plugin:night")
     (queue,) = json.loads(ended.out)["queues"]
-    assert (queue["Stage"], queue["Reason"], queue["Meaning"]) == ("night check", "asleep", "the site sleeps")
-    assert queue["Compared"] == {"site": "T2A"}
-    assert queue["Change"] == "T2A wakes up"
+    assert (queue["stage"], queue["reason"], queue["meaning"]) == ("night check", "asleep", "the site sleeps")
+    assert queue["compared"] == {"site": "T2A"}
+    assert queue["change"] == "T2A wakes up"
 
 
 def test_it_is_listed_in_its_place_with_where_it_came_from(plugin: Run) -> None:
     ended = plugin(NIGHT, "filters", "--json", filters="sample_plugin:night")
-    listed = [one for one in json.loads(ended.out) if one["Activity"] == "production" and one["Kind"] == "filter"]
-    (night,) = (one for one in listed if one["Origin"] == "mine")
-    assert (night["Name"], night["Stage"], night["Reasons"]) == ("night", "night check", ["asleep"])
-    before = [one["Name"] for one in listed[: listed.index(night)]]
+    listed = [one for one in json.loads(ended.out) if one["activity"] == "production" and one["kind"] == "filter"]
+    (night,) = (one for one in listed if one["origin"] == "mine")
+    assert (night["name"], night["stage"], night["reasons"]) == ("night", "night check", ["asleep"])
+    before = [one["name"] for one in listed[: listed.index(night)]]
     assert {"status", "memory", "pilots"} <= set(before)
 
 

@@ -114,7 +114,7 @@ def test_a_killed_cycle_matched_all_or_nothing_and_the_next_one_completes(
     count = running(run, busy)
     assert count in (0, JOBS)
     history = json.loads(run("--state", busy, "state", "history", "--json").out)
-    assert [entry["Subject"] for entry in history].count("cycle 1") == (1 if count else 0)
+    assert [entry["subject"] for entry in history].count("cycle 1") == (1 if count else 0)
     with start(busy, "negotiate", "--now", NOW) as again:
         assert (again.communicate(timeout=60)[1], again.returncode) == ("", 0)
     assert running(run, busy) == JOBS

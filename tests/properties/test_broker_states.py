@@ -33,26 +33,26 @@ def broker(request: pytest.FixtureRequest, run: Run, state: Path) -> Run:
 
 @pytest.mark.parametrize("rules", ["documented", "panda"])
 def test_every_queue_is_a_candidate_or_has_one_reason_now_and_as_it_is_kept(broker: Run, rules: str) -> None:
-    decided = {task["Task"]: task for task in broker("run", "--all", "--rules", rules)["tasks"]}
+    decided = {task["task"]: task for task in broker("run", "--all", "--rules", rules)["tasks"]}
     assert set(decided) == set(TASKS)
     for task in TASKS:
         found, kept = broker("why", task, "--rules", rules), broker("why", task, "--last")
         candidates = {one["queue"] for one in found["candidates"]}
-        assert {one["Queue"] for one in found["queues"] if not one["Reason"]} == candidates
-        assert [one["queue"] for one in found["candidates"]] == decided[task]["Queues"]
+        assert {one["queue"] for one in found["queues"] if not one["reason"]} == candidates
+        assert [one["queue"] for one in found["candidates"]] == decided[task]["queues"]
         for now, then in zip(found["queues"], kept["queues"], strict=True):
-            assert [now[name] for name in ("Queue", "Stage", "Reason")] == [
-                then[name] for name in ("Queue", "Stage", "Reason")
+            assert [now[name] for name in ("queue", "stage", "reason")] == [
+                then[name] for name in ("queue", "stage", "reason")
             ]
-            assert (now["Weight"] is None) == (then["Weight"] is None)
-            if now["Weight"] is not None:
-                assert now["Weight"] >= 0
-                assert then["Weight"] == pytest.approx(now["Weight"], rel=1e-6)
+            assert (now["weight"] is None) == (then["weight"] is None)
+            if now["weight"] is not None:
+                assert now["weight"] >= 0
+                assert then["weight"] == pytest.approx(now["weight"], rel=1e-6)
 
 
 def test_a_run_is_the_same_each_time_and_every_refused_queue_is_told_a_change(broker: Run) -> None:
     assert broker("run", "--all", "--dry-run") == broker("run", "--all", "--dry-run")
     for task in TASKS:
         for queue in broker("why", task)["queues"]:
-            assert bool(queue["Change"]) == bool(queue["Reason"])
-            assert not queue["Change"].startswith("this no longer held")
+            assert bool(queue["change"]) == bool(queue["reason"])
+            assert not queue["change"].startswith("this no longer held")

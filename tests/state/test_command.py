@@ -32,7 +32,7 @@ class TestPath:
         link = filled.with_name("link.db")
         link.symlink_to(filled)
         found = json.loads(run("state", "path", "--state", link, "--json").out)
-        assert found == {"Path": str(filled), "Exists": True, "Size": filled.stat().st_size}
+        assert found == {"path": str(filled), "exists": True, "size": filled.stat().st_size}
 
     def test_a_damaged_file_is_found_too(self, run: Run, state: Path) -> None:
         state.write_text("no database")
@@ -65,7 +65,7 @@ class TestCheck:
         assert ended.out.startswith("accounting: alice@x is recorded as using 9 slots")
         assert ended.err == f"fairq: 3 faults found in {filled}; see them above, or put a backup in its place\n"
         findings = json.loads(run("state", "check", "--state", filled, "--json").out)
-        assert [record["Finding"] for record in findings] == ended.out.splitlines()
+        assert [record["finding"] for record in findings] == ended.out.splitlines()
 
     def test_damage_that_bars_the_way_is_told_in_one_line(self, run: Run, filled: Path) -> None:
         filled.write_bytes(filled.read_bytes()[:9000])
@@ -104,11 +104,11 @@ class TestHistory:
         for factor in ("5", "7"):
             assert run("--state", state, "userprio", "--setfactor", "bob@x", factor).code == 0
         found = json.loads(run("state", "history", "--state", state, "--json").out)
-        assert [entry["Number"] for entry in found] == [1, 2]
-        assert found[1]["Subject"] == "bob@x"
-        assert found[1]["Before"]["PriorityFactor"] == 5
-        assert found[1]["After"]["PriorityFactor"] == 7
-        assert "userprio --setfactor bob@x 7" in found[1]["Command"]
+        assert [entry["number"] for entry in found] == [1, 2]
+        assert found[1]["subject"] == "bob@x"
+        assert found[1]["before"]["PriorityFactor"] == 5
+        assert found[1]["after"]["PriorityFactor"] == 7
+        assert "userprio --setfactor bob@x 7" in found[1]["command"]
 
     def test_the_table_is_complete_in_a_pipe(self, run: Run, filled: Path) -> None:
         first, *rest = run("state", "history", "--state", filled).out.splitlines()
@@ -126,18 +126,18 @@ class TestHistory:
             (["--limit", "9" * 30], ["alice@x", "slots"]),
             (["--subject", "alice@x"], ["alice@x"]),
             (["--user", "nobody"], []),
-            (["--constraint", 'Subject == "slots"'], ["slots"]),
+            (["--constraint", 'subject == "slots"'], ["slots"]),
         ],
     )
     def test_it_shows_what_is_asked_for(
         self, run: Run, filled: Path, options: list[str], subjects: list[str]
     ) -> None:
-        out = run("state", "history", "--state", filled, *options, "--af", "Subject").out
+        out = run("state", "history", "--state", filled, *options, "--af", "subject").out
         assert out.split() == subjects
 
     def test_values_are_json_in_csv(self, run: Run, filled: Path) -> None:
         out = run("state", "history", "--state", filled, "--csv", "--limit", "2").out
-        assert out.splitlines()[0] == "Number,Time,User,Command,Subject,Before,After"
+        assert out.splitlines()[0] == "number,time,user,command,subject,before,after"
         assert '"{""Factor"": 1.0}"' in out
 
     def test_a_state_without_history_says_so_aside(self, run: Run, state: Path) -> None:

@@ -50,8 +50,8 @@ def show(
 
     --differences lists the rule points: where a scheme's texts and its program differ. negotiator.rules, shares.rules
     and broker.rules each choose one value for all points of their scheme; a point that is set itself wins. The
-    table shows both values, the one in force, and its origin. JSON adds, where known, what the text says (TextSays,
-    TextSource) and what the program does (ProgramDoes, ProgramFunction); docs/differences.md has the same as a page.
+    table shows both values, the one in force, and its origin. JSON adds, where known, what the text says (text_says,
+    text_source) and what the program does (program_does, program_function); docs/differences.md has the same as a page.
     """
     chosen = (
         list(invocation.settings) if not keys else [entry for key in keys for entry in _named(invocation, key)]
@@ -59,12 +59,12 @@ def show(
     if differences:
         emit(_differences(invocation.settings, [entry for entry in chosen if entry.key.point]), output)
         return
-    columns = [Column("Setting", "Name"), Column("Value", "Text", _shown)]
+    columns = [Column("Setting", "name"), Column("Value", "text", _shown)]
     if origin:
-        columns.append(Column("Origin", "Origin"))
+        columns.append(Column("Origin", "origin"))
     records = [_record(entry, origin) for entry in chosen]
     tables = [Table(columns=columns, records=records, empty="nothing of that kind is set")]
-    fields = ["Name", "Value", *(["Origin"] if origin else [])]
+    fields = ["name", "value", *(["origin"] if origin else [])]
     emit(View(tables=tables, fields=fields), output)
 
 
@@ -146,18 +146,18 @@ def path(invocation: Invocation, output: Output) -> None:
     place = invocation.place
     records = [
         {
-            "Layer": layer.role,
-            "Path": str(layer.path),
-            "Exists": layer.path.exists(),
-            "Changes": layer.path == place.destination,
+            "layer": layer.role,
+            "path": str(layer.path),
+            "exists": layer.path.exists(),
+            "changes": layer.path == place.destination,
         }
         for layer in place.layers
     ]
     columns = [
-        Column("Layer", "Layer"),
-        Column("File", "Path"),
-        Column("Exists", "Exists", _yes_no, "left"),
-        Column("Changes go there", "Changes", _yes_no, "left"),
+        Column("Layer", "layer"),
+        Column("File", "path"),
+        Column("Exists", "exists", _yes_no, "left"),
+        Column("Changes go there", "changes", _yes_no, "left"),
     ]
     emit(View(tables=[Table(columns=columns, records=records)]), output)
 
@@ -226,28 +226,28 @@ def _record(entry: Entry, origin: bool) -> dict[str, Any]:
 
     key = entry.key
     value = list(entry.value) if isinstance(entry.value, tuple) else entry.value
-    record: dict[str, Any] = {"Name": entry.name, "Value": value, "Text": to_text(key, entry.value)}
+    record: dict[str, Any] = {"name": entry.name, "value": value, "text": to_text(key, entry.value)}
     if origin:
-        record["Origin"] = str(entry.origin)
+        record["origin"] = str(entry.origin)
     if key.point:
-        record |= {"Documented": to_text(key, key.default), key.scheme.real.capitalize(): to_text(key, key.real)}
+        record |= {"documented": to_text(key, key.default), "program_value": to_text(key, key.real)}
     return record
 
 
 def _differences(settings: Settings, points: list[Entry]) -> View:
     """Return the rule points with the values of both sets of rules and the one in force."""
     columns = [
-        Column("Program", "Program"),
-        Column("Setting", "Name"),
-        Column("documented", "Documented"),
-        Column("program", "ProgramValue"),
-        Column("in force", "Text"),
-        Column("Origin", "Origin"),
+        Column("Program", "program"),
+        Column("Setting", "name"),
+        Column("documented", "documented"),
+        Column("program", "program_value"),
+        Column("in force", "text"),
+        Column("Origin", "origin"),
     ]
     schemes = dict.fromkeys(point.key.scheme for point in points)
     chosen = ", ".join(f"{scheme.rules} = {settings[scheme.rules]}" for scheme in schemes)
     table = Table(columns=columns, records=[_difference(point) for point in points], empty="none of these is a point")
-    fields = ("Program", "Name", "Documented", "ProgramValue", "Value", "Origin", "Meaning")
+    fields = ("program", "name", "documented", "program_value", "value", "origin", "meaning")
     return View(text=f"{chosen}; {len(points)} rule points" if points else None, tables=[table], fields=fields)
 
 
@@ -258,18 +258,18 @@ def _difference(entry: Entry) -> dict[str, Any]:
     text, source, program, function = key.difference or (None,) * 4
     record = _record(entry, origin=True)
     return {
-        "Program": key.scheme.real,
-        "Name": record["Name"],
-        "Documented": to_text(key, key.default),
-        "ProgramValue": to_text(key, key.real),
-        "Value": record["Value"],
-        "Text": record["Text"],
-        "Origin": record["Origin"],
-        "Meaning": key.help,
-        "TextSays": text,
-        "TextSource": source,
-        "ProgramDoes": program,
-        "ProgramFunction": function,
+        "program": key.scheme.real,
+        "name": record["name"],
+        "documented": to_text(key, key.default),
+        "program_value": to_text(key, key.real),
+        "value": record["value"],
+        "text": record["text"],
+        "origin": record["origin"],
+        "meaning": key.help,
+        "text_says": text,
+        "text_source": source,
+        "program_does": program,
+        "program_function": function,
     }
 
 
@@ -288,25 +288,25 @@ def _yes_no(value: bool) -> str:
 def _summary(imported: ImportedConfig) -> dict[str, Any]:
     tables = imported.document
     return {
-        "File": str(imported.file),
-        "Former": str(imported.former) if imported.former else None,
-        "Settings": sum(_leaves(table) for name, table in tables.items() if name not in ("groups", "limits")),
-        "Groups": len(tables.get("groups", ())) + len(tables.get("shares", {}).get("groups", ())),
-        "Limits": len(tables.get("limits", ())),
-        "Lines": imported.taken,
-        "NotTaken": [
-            {"Where": entry.where, "Name": entry.name, "Reason": entry.why} for entry in imported.not_taken
+        "file": str(imported.file),
+        "former": str(imported.former) if imported.former else None,
+        "settings": sum(_leaves(table) for name, table in tables.items() if name not in ("groups", "limits")),
+        "groups": len(tables.get("groups", ())) + len(tables.get("shares", {}).get("groups", ())),
+        "limits": len(tables.get("limits", ())),
+        "lines": imported.taken,
+        "not_taken": [
+            {"where": entry.where, "name": entry.name, "reason": entry.why} for entry in imported.not_taken
         ],
-        "WithoutEffect": [
-            {"Where": entry.where, "Name": entry.name, "Reason": entry.why} for entry in imported.without_effect
+        "without_effect": [
+            {"where": entry.where, "name": entry.name, "reason": entry.why} for entry in imported.without_effect
         ],
-        "Document": imported.text,
+        "document": imported.text,
     }
 
 
 def _sentence(imported: ImportedConfig, dry_run: bool) -> str:
     summary = _summary(imported)
-    counts = ", ".join(f"{summary[name]} {name.lower()}" for name in ("Settings", "Groups", "Limits"))
+    counts = ", ".join(f"{summary[name]} {name.lower()}" for name in ("settings", "groups", "limits"))
     left = len(imported.not_taken)
     sentence = f"{counts} from {imported.taken} lines; {left} not taken over"
     if dry_run:

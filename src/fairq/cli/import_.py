@@ -114,27 +114,27 @@ def _size(names: list[str]) -> int:
 def _summary(imported: Imported) -> dict[str, Any]:
     summary: dict[str, Any] = {}
     if imported.slots is not None:
-        summary["Slots"] = imported.slots
+        summary["slots"] = imported.slots
     if imported.jobs is not None:
-        summary |= {"Jobs": imported.jobs, "Clusters": imported.clusters}
+        summary |= {"jobs": imported.jobs, "clusters": imported.clusters}
     if imported.accounting is not None:
-        summary["AccountingRecords"] = imported.accounting
+        summary["accounting_records"] = imported.accounting
     if imported.claims:
-        summary["Claims"] = imported.claims
+        summary["claims"] = imported.claims
     if imported.lost_claims:
-        summary["EndedClaims"] = imported.lost_claims
+        summary["ended_claims"] = imported.lost_claims
     if imported.left_out:
-        summary["LeftOut"] = dict(imported.left_out)
+        summary["left_out"] = dict(imported.left_out)
     return summary
 
 
 _WORDS = {
-    "Slots": "slots",
-    "Jobs": "jobs",
-    "Clusters": "clusters",
-    "AccountingRecords": "accounting records",
-    "Claims": "claims",
-    "EndedClaims": "claims ended",
+    "slots": "slots",
+    "jobs": "jobs",
+    "clusters": "clusters",
+    "accounting_records": "accounting records",
+    "claims": "claims",
+    "ended_claims": "claims ended",
 }
 
 

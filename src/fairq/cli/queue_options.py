@@ -50,9 +50,9 @@ def report(targets: Sequence[tuple[Target, int]], selection: Selection, done: st
     else:
         lines = [_line(target, count, selection, what) for target, count in targets if count]
     document = {
-        "Action": done,
-        "Jobs": sum(count for _, count in targets),
-        "Targets": [{"Target": target.text, "Jobs": count} for target, count in targets],
+        "action": done,
+        "jobs": sum(count for _, count in targets),
+        "targets": [{"target": target.text, "jobs": count} for target, count in targets],
     }
     return View(document=document, text="\n".join(lines))
 

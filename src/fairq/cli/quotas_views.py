@@ -116,16 +116,16 @@ def comparison_view(comparison: Comparison, constraint: str | None, what_now: st
 def check_view(checked: Checked) -> View:
     """Return the oddities, a line for each, with its cure."""
     records = [
-        {"Group": one.group, "Oddity": one.kind, "Problem": one.problem, "Cure": one.cure} for one in checked.oddities
+        {"group": one.group, "oddity": one.kind, "problem": one.problem, "cure": one.cure} for one in checked.oddities
     ]
     table = Table(columns=(), records=records, plain=_sentences)
-    return View(tables=[table], fields=("Group", "Oddity", "Problem", "Cure"))
+    return View(tables=[table], fields=("group", "oddity", "problem", "cure"))
 
 
 def _sentences(records: Sequence[Mapping[str, Any]]) -> str:
     from fairq.cli.output.text import escape
 
-    lines = (f"{record['Group']}: {record['Problem']}; {record['Cure']}" for record in records)
+    lines = (f"{record['group']}: {record['problem']}; {record['cure']}" for record in records)
     return "".join(f"{escape(line)}\n" for line in lines)
 
 

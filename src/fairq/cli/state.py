@@ -31,12 +31,12 @@ def path(invocation: Invocation, output: Report) -> None:
     The file is chosen by --state, else FAIRQ_STATE, else it is your own (XDG) state directory's
     fairq/state.db. It need not exist: the first command that changes something creates it.
 
-    The record has the attributes Path, Exists and Size (in bytes).
+    The record has the members path, exists and size (in bytes).
     """
     from fairq.steps.state import locate
 
     place = locate(invocation.state_path)
-    record = {"Path": str(place.path), "Exists": place.size is not None, "Size": place.size}
+    record = {"path": str(place.path), "exists": place.size is not None, "size": place.size}
     emit(View(text=str(place.path), document=record), output)
 
 
@@ -68,8 +68,8 @@ def check(invocation: Invocation, output: Output) -> None:
     place = locate(invocation.state_path)
     found = check_state(place.path)
     table = Table(
-        columns=[Column("Finding", "Finding")],
-        records=[{"Finding": finding} for finding in found],
+        columns=[Column("Finding", "finding")],
+        records=[{"finding": finding} for finding in found],
         plain=_as_lines,
     )
     emit(View(tables=[table]), output)
@@ -125,32 +125,32 @@ def history(
 
     The history only grows: nothing in it can be changed or deleted.
 
-    A record has the attributes Number, Time (seconds since 1970), User (of the operating system), Command,
-    Subject, Before and After.
+    A record has the members number, time (seconds since 1970), user (of the operating system), command,
+    subject, before and after.
     """
     from fairq.steps.state import changes
 
     records = [
         {
-            "Number": entry.number,
-            "Time": entry.time,
-            "User": entry.user,
-            "Command": entry.command,
-            "Subject": entry.subject,
-            "Before": entry.before,
-            "After": entry.after,
+            "number": entry.number,
+            "time": entry.time,
+            "user": entry.user,
+            "command": entry.command,
+            "subject": entry.subject,
+            "before": entry.before,
+            "after": entry.after,
         }
         for entry in changes(invocation.state_path, limit or None, subject=subject, user=user)
     ]
     columns = [
-        Column("Time", "Time", _time, align="left"),
-        Column("User", "User"),
-        Column("Command", "Command"),
-        Column("Subject", "Subject"),
-        Column("Before", "Before", _value, align="left"),
-        Column("After", "After", _value, align="left"),
+        Column("Time", "time", _time, align="left"),
+        Column("User", "user"),
+        Column("Command", "command"),
+        Column("Subject", "subject"),
+        Column("Before", "before", _value, align="left"),
+        Column("After", "after", _value, align="left"),
     ]
-    fields = ("Number", "Time", "User", "Command", "Subject", "Before", "After")
+    fields = ("number", "time", "user", "command", "subject", "before", "after")
     emit(View(tables=[Table(columns, records, empty="no changes")], fields=fields), output)
 
 
@@ -173,29 +173,29 @@ def cycles(
     'fairq state cycle N' shows one of them again, if what it decided is still kept: that of the last
     decisions_kept cycles is, the matches are kept for ever.
 
-    A record has the attributes Number, Time (seconds since 1970), Rules, Matches, Preempted (how many of them took
-    a slot from somebody) and Kept.
+    A record has the members cycle, time (seconds since 1970), rules, matches, preempted (how many of them took
+    a slot from somebody) and kept.
     """
     from fairq.steps.state import recent_cycles
 
     records = [
         {
-            "Number": one.number,
-            "Time": one.time,
-            "Rules": one.rules,
-            "Matches": one.matches,
-            "Preempted": one.preempted,
-            "Kept": one.kept,
+            "cycle": one.number,
+            "time": one.time,
+            "rules": one.rules,
+            "matches": one.matches,
+            "preempted": one.preempted,
+            "kept": one.kept,
         }
         for one in recent_cycles(invocation.state_path, limit or None)
     ]
     columns = [
-        Column("Cycle", "Number"),
-        Column("Time", "Time", _time, align="left"),
-        Column("Rules", "Rules"),
-        Column("Matches", "Matches"),
-        Column("Preempted", "Preempted"),
-        Column("Kept", "Kept", lambda kept: "yes" if kept else "no"),
+        Column("Cycle", "cycle"),
+        Column("Time", "time", _time, align="left"),
+        Column("Rules", "rules"),
+        Column("Matches", "matches"),
+        Column("Preempted", "preempted"),
+        Column("Kept", "kept", lambda kept: "yes" if kept else "no"),
     ]
     emit(View(tables=[Table(columns, records, empty="no cycles yet")]), output)
 
@@ -232,7 +232,7 @@ def cycle(
 
 
 def _as_lines(records: Sequence[Record]) -> str:
-    return "".join(f"{record['Finding']}\n" for record in records)
+    return "".join(f"{record['finding']}\n" for record in records)
 
 
 def _time(seconds: int) -> str:

@@ -227,10 +227,10 @@ def _view(submitted: Submitted, output: Output, dry_run: bool) -> View:
         text = f"{made} job(s) would be submitted to cluster {submitted.cluster}. Ad of the first job:"
         return View(tables=[Table(columns=columns, records=records)], text=text)
     document = {
-        "ClusterId": submitted.cluster,
-        "Jobs": made,
-        "FirstProc": 0,
-        "LastProc": made - 1,
-        "Submitters": sorted({job.submitter for job in submitted.ranges}),
+        "cluster_id": submitted.cluster,
+        "jobs": made,
+        "first_proc": 0,
+        "last_proc": made - 1,
+        "submitters": sorted({job.submitter for job in submitted.ranges}),
     }
     return View(document=document, text=f"{made} job(s) submitted to cluster {submitted.cluster}.")

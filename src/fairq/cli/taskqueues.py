@@ -51,7 +51,7 @@ SELECTIONS: tuple[Selection, ...] = ("dirac", "proportional", "strict")
     "list",
     examples="""
         fairq taskqueues                                     # the queues of the idle jobs
-        fairq taskqueues list --constraint 'OwnerGroup == "lhcb_user"'
+        fairq taskqueues list --constraint 'owner_group == "lhcb_user"'
         fairq taskqueues list --csv > queues.csv
     """,
 )
@@ -123,11 +123,11 @@ def shares(
     the bounded correction, and the bound that applied (upper: the maximum, lower: 1/maximum). All commands calculate
     current priorities themselves; this one stores them for comparison.
 
-    JSON has rules, Groups, Users and TaskQueues, each group and user with its Corrections.
+    JSON has rules, groups, users and task_queues, each group and user with its corrections.
 
     --check reads a dump of a DIRAC (see fairq taskqueues import) and calculates the priorities it should have. It
     uses the rules dirac (or --rules), and groups, history and corrections of the dump and the settings. It shows
-    the queues whose priorities differ (JSON: all, each with a Verdict: same, differs, missing, emptied) and exits 1 if
+    the queues whose priorities differ (JSON: all, each with a verdict: same, differs, missing, emptied) and exits 1 if
     there are any. It does not read the state.
     """
     from fairq.cli import taskqueues_views as views
@@ -217,7 +217,7 @@ def match(
 
     JSON is one object: rules, selection, site, time, asked, queues (their number), matching (the number that match the
     pilot), limited (values at their limit at the site), and matches in the order made. A match has job, submitter,
-    owner, group, taskqueue, priority (of the queue), userpriority, chance (of that queue to be drawn first; null with
+    owner, group, task_queue, priority (of the queue), user_priority, chance (of that queue to be drawn first; null with
     more than 10,000 queues) and slot. No match is not an error: the exit code is 0.
     """
     from fairq.cli import taskqueues_views as views

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from fairq.steps.taskqueues.why import WhyNot
 
 FIELDS = (
-    "TaskQueue", "Owner", "OwnerGroup", "CPUTime", "Sites", "BannedSites", "GridCEs", "Platforms", "JobTypes", "Tags",
-    "MinRAM", "MaxRAM", "Jobs", "AveragePriority", "Priority", "StoredPriority", "LastUpdate",
+    "task_queue", "owner", "owner_group", "cpu_time", "sites", "banned_sites", "grid_ces", "platforms", "job_types",
+    "tags", "min_ram", "max_ram", "jobs", "average_priority", "priority", "stored_priority", "last_update_time",
 )  # fmt: skip
 """What CSV and TSV show of every queue."""
 
@@ -25,8 +25,8 @@ _DRAWN = {"dirac": "DIRAC's draw", "proportional": "proportional draw", "strict"
 """How each selection is shown."""
 
 _ASKED = (
-    ("Sites", "in"), ("BannedSites", "not in"), ("GridCEs", "CE"), ("Platforms", "platform"), ("JobTypes", "type"),
-    ("Tags", "tags"), ("MinRAM", "RAM from"), ("MaxRAM", "RAM to"),
+    ("sites", "in"), ("banned_sites", "not in"), ("grid_ces", "CE"), ("platforms", "platform"), ("job_types", "type"),
+    ("tags", "tags"), ("min_ram", "RAM from"), ("max_ram", "RAM to"),
 )  # fmt: skip
 
 
@@ -34,55 +34,55 @@ def list_view(listed: QueueList) -> View:
     """Return the task queues."""
     table = Table(
         columns=_queue_columns(),
-        records=[{**queue, "Requires": _asks(queue)} for queue in listed.queues],
+        records=[{**queue, "requires": _asks(queue)} for queue in listed.queues],
         empty="no job is idle: there are no task queues",
     )
-    jobs = sum(queue["Jobs"] for queue in listed.queues)
+    jobs = sum(queue["jobs"] for queue in listed.queues)
     text = f"{counted(len(listed.queues), 'task queue')} of {counted(jobs, 'job')}, rules {listed.rules}"
-    return View(text=text if listed.queues else None, tables=[table], fields=(*FIELDS, "Rules"))
+    return View(text=text if listed.queues else None, tables=[table], fields=(*FIELDS, "rules"))
 
 
 def shares_view(report: ShareReport) -> View:
     """Return the calculation of the shares: groups, users, queues, corrections."""
     groups = Table(
         columns=[
-            Column("Group", "OwnerGroup"),
-            Column("Sharing", "JobSharing", _yes_no, "left"),
-            Column("Users", "Users"),
-            Column("Queues", "TaskQueues"),
-            Column("JobShare", "JobShare", short),
-            Column("Factor", "Factor", _places),
-            Column("Share", "Share", _priority),
+            Column("Group", "owner_group"),
+            Column("Sharing", "job_sharing", _yes_no, "left"),
+            Column("Users", "users"),
+            Column("Queues", "task_queues"),
+            Column("JobShare", "job_share", short),
+            Column("Factor", "factor", _places),
+            Column("Share", "share", _priority),
         ],
         records=report.groups,
         title=f"Groups, rules {report.rules}",
-        key="Groups",
+        key="groups",
         empty="no group is configured and no job is idle",
     )
     users = Table(
         columns=[
-            Column("Group", "OwnerGroup"),
-            Column("User", "Owner"),
-            Column("Queues", "TaskQueues"),
-            Column("Expected", "ExpectedShare", _priority),
-            Column("Factor", "Factor", _places),
-            Column("Share", "Share", _priority),
+            Column("Group", "owner_group"),
+            Column("User", "owner"),
+            Column("Queues", "task_queues"),
+            Column("Expected", "expected_share", _priority),
+            Column("Factor", "factor", _places),
+            Column("Share", "share", _priority),
         ],
         records=report.users,
         title="Users of groups without job sharing",
-        key="Users",
+        key="users",
     )
     queues = Table(
         columns=[
             *_queue_columns()[:-2],
-            Column("Pool Share", "PoolShare", _priority),
-            Column("Own", "OwnPriority", _priority),
-            Column("Family", "Family"),
+            Column("Pool Share", "pool_share", _priority),
+            Column("Own", "own_priority", _priority),
+            Column("Family", "family"),
             *_queue_columns()[-2:],
         ],
-        records=[{**queue, "Requires": _asks(queue)} for queue in report.queues],
+        records=[{**queue, "requires": _asks(queue)} for queue in report.queues],
         title="Task queues",
-        key="TaskQueues",
+        key="task_queues",
     )
     return View(tables=[groups, users, queues, _corrections(report)], document={"rules": report.rules}, main=2)
 
@@ -91,35 +91,35 @@ def _corrections(report: ShareReport) -> Table:
     """Return a row for every slice of every corrector, and one with the factor that comes of them."""
     rows = []
     for entity in (*report.groups, *report.users):
-        for step in entity["Corrections"]:
-            name = entity.get("Owner") or entity["OwnerGroup"]
-            common = {"Instance": f"{step['Corrector']} {step['Instance']}", "Entity": name}
-            for part in step["Slices"]:
-                rows.append({**common, "Expected": step["Fraction"], **part})
+        for step in entity["corrections"]:
+            name = entity.get("owner") or entity["owner_group"]
+            common = {"instance": f"{step['corrector']} {step['instance']}", "entity": name}
+            for part in step["slices"]:
+                rows.append({**common, "expected": step["fraction"], **part})
             rows.append(
                 {
                     **common,
-                    "Slice": "= factor",
-                    "RawCorrection": step["RawFactor"],
-                    "Correction": step["Factor"],
-                    "Bound": step["Bound"],
-                    "MaxCorrection": step["MaxGlobalCorrection"],
+                    "slice": "= factor",
+                    "raw_correction": step["raw_factor"],
+                    "correction": step["factor"],
+                    "bound": step["bound"],
+                    "max_correction": step["max_global_correction"],
                 }
             )
     return Table(
         columns=[
-            Column("Corrector", "Instance"),
-            Column("Of", "Entity"),
-            Column("Slice", "Slice"),
-            Column("Expected", "Expected", _percent),
-            Column("Use", "Use", short),
-            Column("of all", "UseFraction", _percent),
-            Column("Raw", "RawCorrection", _places),
-            Column("Correction", "Correction", _places),
-            Column("Bound", "Bound"),
-            Column("Max", "MaxCorrection", short),
-            Column("Weight", "Weight", _places),
-            Column("Term", "Term", _places),
+            Column("Corrector", "instance"),
+            Column("Of", "entity"),
+            Column("Slice", "slice"),
+            Column("Expected", "expected", _percent),
+            Column("Use", "use", short),
+            Column("of all", "use_fraction", _percent),
+            Column("Raw", "raw_correction", _places),
+            Column("Correction", "correction", _places),
+            Column("Bound", "bound"),
+            Column("Max", "max_correction", short),
+            Column("Weight", "weight", _places),
+            Column("Term", "term", _places),
         ],
         records=rows,
         title="Corrections",
@@ -129,18 +129,18 @@ def _corrections(report: ShareReport) -> Table:
 def check_view(report: CheckReport, *, every: bool) -> View:
     """Return the queues whose stored priority is not what it should be, or *every* queue with its verdict."""
     columns = [
-        Column("Queue", "TaskQueue"),
-        Column("Group", "OwnerGroup"),
-        Column("Owner", "Owner"),
-        Column("CPUTime", "CPUTime"),
-        Column("Jobs", "Jobs"),
-        Column("Expected", "Expected", _priority),
-        Column("Stored", "Stored", _priority),
-        Column("Requires", "Requires"),
+        Column("Queue", "task_queue"),
+        Column("Group", "owner_group"),
+        Column("Owner", "owner"),
+        Column("CPUTime", "cpu_time"),
+        Column("Jobs", "jobs"),
+        Column("Expected", "expected", _priority),
+        Column("Stored", "stored", _priority),
+        Column("Requires", "requires"),
     ]
     shown = report.queues if every else report.differences
-    table = Table(columns=columns, records=[{**one, "Requires": _asks(one)} for one in shown], key="TaskQueues")
-    fields = (*FIELDS[:13], "Expected", "Stored", "Verdict")
+    table = Table(columns=columns, records=[{**one, "requires": _asks(one)} for one in shown], key="task_queues")
+    fields = (*FIELDS[:13], "expected", "stored", "verdict")
     return View(tables=[table], document={"rules": report.rules, "alike": report.alike}, fields=fields)
 
 
@@ -166,9 +166,9 @@ def match_view(matched: Matched) -> View:
             "submitter": one.job.submitter,
             "owner": one.owner,
             "group": one.group,
-            "taskqueue": one.queue,
+            "task_queue": one.queue,
             "priority": one.priority,
-            "userpriority": one.user_priority,
+            "user_priority": one.user_priority,
             "chance": one.chance,
             "slot": one.slot,
             **({"schedd": one.job.schedd} if one.job.schedd else {}),
@@ -179,7 +179,7 @@ def match_view(matched: Matched) -> View:
         Column("Job", "job"),
         Column("Group", "group"),
         Column("Owner", "owner"),
-        Column("Queue", "taskqueue"),
+        Column("Queue", "task_queue"),
         Column("Priority", "priority", _priority),
         Column("Chance", "chance", _percent),
         Column("Slot", "slot"),
@@ -218,21 +218,21 @@ def why_view(found: WhyNot) -> View:
     """Return why a queue or job is not offered to a pilot."""
     failures = [
         {
-            "Condition": failure.condition,
-            "Wanted": failure.wanted,
-            "Offered": failure.offered,
-            "PilotChange": failure.pilot_change,
-            "JobChange": failure.job_change,
+            "condition": failure.condition,
+            "wanted": failure.wanted,
+            "offered": failure.offered,
+            "pilot_change": failure.pilot_change,
+            "job_change": failure.job_change,
         }
         for failure in found.failures
     ]
     table = Table(
         columns=[
-            Column("Condition", "Condition"),
-            Column("Required", "Wanted"),
-            Column("Offered", "Offered"),
-            Column("Pilot change", "PilotChange"),
-            Column("or job change", "JobChange"),
+            Column("Condition", "condition"),
+            Column("Required", "wanted"),
+            Column("Offered", "offered"),
+            Column("Pilot change", "pilot_change"),
+            Column("or job change", "job_change"),
         ],
         records=failures,
         key="failures",
@@ -241,7 +241,7 @@ def why_view(found: WhyNot) -> View:
         "rules": found.rules,
         "site": found.pilot.site,
         "job": found.job,
-        "taskqueue": found.queue,
+        "task_queue": found.queue,
         "offered": found.queue is not None and not found.failures,
         "reason": found.reason or None,
         "priority": found.priority,
@@ -273,28 +273,28 @@ def _sentence(found: WhyNot) -> str:
 
 def import_view(imported: ImportedQueues, dry_run: bool) -> View:
     """Return how much was imported."""
-    counts = {"TaskQueues": imported.task_queues, "Jobs": imported.jobs}
+    counts = {"task_queues": imported.task_queues, "jobs": imported.jobs}
     words = [counted(imported.task_queues, "task queue"), counted(imported.jobs, "job")]
-    for name, count, word in (("Groups", imported.groups, "group"), ("Reports", imported.reports, "report")):
+    for name, count, word in (("groups", imported.groups, "group"), ("reports", imported.reports, "report")):
         if count is not None:
             counts[name] = count
             words.append(counted(count, word))
     if imported.here:
-        counts["Here"] = imported.here
+        counts["here"] = imported.here
         words.append(f"skipping {counted(imported.here, 'job')} already running here or ended since the dump was made")
     return View(document=counts, text=f"{'would import' if dry_run else 'imported'} {', '.join(words)}")
 
 
 def _queue_columns() -> list[Column]:
     return [
-        Column("Queue", "TaskQueue"),
-        Column("Group", "OwnerGroup"),
-        Column("Owner", "Owner"),
-        Column("CPUTime", "CPUTime"),
-        Column("Jobs", "Jobs"),
-        Column("Average", "AveragePriority", short),
-        Column("Priority", "Priority", _priority),
-        Column("Requires", "Requires"),
+        Column("Queue", "task_queue"),
+        Column("Group", "owner_group"),
+        Column("Owner", "owner"),
+        Column("CPUTime", "cpu_time"),
+        Column("Jobs", "jobs"),
+        Column("Average", "average_priority", short),
+        Column("Priority", "priority", _priority),
+        Column("Requires", "requires"),
     ]
 
 

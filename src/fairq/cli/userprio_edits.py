@@ -89,8 +89,8 @@ def run_edit(invocation: Invocation, output: Output, edits: Edits, now: int, *, 
         raise UsageError(message=f"--force does not go with --{chosen}, only with --delete")
     editor = Editor(invocation.state_path, invocation.settings, invocation.actor(now), dry_run=dry_run)
     edited = _apply(editor, chosen, edits)
-    changes = [{"Name": one.subject, "Before": one.before, "After": one.after} for one in edited.changes]
-    document = {"Message": edited.message, "Stored": not dry_run, "Changes": changes}
+    changes = [{"name": one.subject, "before": one.before, "after": one.after} for one in edited.changes]
+    document = {"message": edited.message, "stored": not dry_run, "changes": changes}
     emit(View(document=document, text=edited.message), output)
     if others:
         invocation.note(f"fairq: not done, one edit at a time: --{', --'.join(others)}")

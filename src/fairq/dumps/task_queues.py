@@ -14,7 +14,8 @@ JSON is one object with these members, all but ``task_queues`` optional, or just
   or user; the text ERROR in place of them stands for a report that failed.
 - ``share_corrections``: the block ShareCorrections that was in force.
 
-CSV has the same names as its columns. ``TaskQueue`` will do for ``TQId``, so that what fairq lists can be read.
+CSV has the same names as its columns. The names of ``fairq taskqueues list`` (``task_queue``, ``owner_group``) are
+read, too, and ``TaskQueue``, which it printed once.
 """
 
 from __future__ import annotations
@@ -36,6 +37,14 @@ _QUEUE = frozenset(
     (*LISTS, "TQId", "TaskQueue", "Owner", "OwnerGroup", "CPUTime", "MinRAM", "MaxRAM", "Priority", "Jobs",
      "AveragePriority")
 )  # fmt: skip
+_LISTED = {
+    "task_queue": "TQId", "owner": "Owner", "owner_group": "OwnerGroup", "cpu_time": "CPUTime", "sites": "Sites",
+    "banned_sites": "BannedSites", "grid_ces": "GridCEs", "platforms": "Platforms", "job_types": "JobTypes",
+    "tags": "Tags", "min_ram": "MinRAM", "max_ram": "MaxRAM", "priority": "Priority", "jobs": "Jobs",
+    "average_priority": "AveragePriority",
+}  # fmt: skip
+"""The names of ``fairq taskqueues list``, and DIRAC's."""
+
 _FAILED = "ERROR"
 _LARGEST = 2**53
 _MOST_JOBS = 1_000_000
@@ -135,8 +144,8 @@ class _Reader:
     def _csv(self, text: str) -> Iterator[dict[str, Any]]:
         reader = csv.DictReader(io.StringIO(text, newline=""))
         try:
-            known = [name for name in reader.fieldnames or () if name in _QUEUE]
-            if "Owner" not in known:
+            known = [name for name in reader.fieldnames or () if _LISTED.get(name, name) in _QUEUE]
+            if not {"Owner", "owner"} & set(known):
                 problem = "it is neither JSON nor CSV with the columns of task queues"
                 raise self._wrong("line 1", problem, "name them as TQId,Owner,...")
             for row in reader:
@@ -158,6 +167,7 @@ class _Reader:
         return queues
 
     def _queue(self, given: dict[str, Any], where: str) -> DumpedQueue:
+        given = {_LISTED.get(name, name): value for name, value in given.items()}
         number = given.get("TQId", given.get("TaskQueue"))
         if number is None:
             raise self._wrong(where, "TQId is missing", "give the number of every task queue")

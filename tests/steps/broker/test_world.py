@@ -165,6 +165,6 @@ def test_a_recorded_run_is_the_same_by_way_of_the_state(case: Any, state: Path) 
     assert [(one["queue"], one["weight"]) for one in found.candidates] == [
         (one.queue, one.weight) for one in outcome.candidates
     ]
-    assert [(one["Queue"], one["Stage"], one["Reason"], one["Weight"]) for one in found.queues] == [
+    assert [(one["queue"], one["stage"], one["reason"], one["weight"]) for one in found.queues] == [
         (one.queue, one.stage, one.reason, one.weight) for one in outcome.verdicts()
     ]

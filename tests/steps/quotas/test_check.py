@@ -23,7 +23,7 @@ def check(run, state: Path, tmp_path: Path) -> Callable[..., list[tuple[str, str
         file = tmp_path / name
         file.write_text(text)
         ended = run("--state", state, "quotas", "check", file, "--json")
-        found = [(one["Group"], one["Oddity"]) for one in json.loads(ended.out)]
+        found = [(one["group"], one["oddity"]) for one in json.loads(ended.out)]
         assert ended.code == (1 if found else 0), ended.err
         return found
 
@@ -220,7 +220,7 @@ def test_the_settings_in_force_are_checked_without_a_file(run, state: Path):
     Path(f"{state}.toml").write_text(table(a="quota = 2", a__b="quota = 3"))
     ended = run("--state", state, "quotas", "check")
     assert (ended.code, ended.out[:28]) == (1, "a: the static quotas of a.b ")
-    assert run("--state", state, "quotas", "check", "--af", "Group", "Oddity").out == "a children above parent\n"
+    assert run("--state", state, "quotas", "check", "--af", "group", "oddity").out == "a children above parent\n"
     Path(f"{state}.toml").write_text(table(a="quota = 2"))
     sound = run("--state", state, "quotas", "check")
     assert (sound.code, sound.out, sound.err) == (0, "", "nothing is odd about 1 group\n")

@@ -26,7 +26,7 @@ Setting = Annotated[str, typer.Argument(metavar="SETTING", help="As jobbroker.NQ
     "list",
     examples="""
         fairq broker config                                # what holds
-        fairq broker config list --constraint 'Set =!= undefined'
+        fairq broker config list --constraint 'set =!= undefined'
     """,
 )
 def list_(
@@ -38,12 +38,12 @@ def list_(
     from fairq.steps.broker.config import look
 
     columns = [
-        Column("Name", "Name"),
-        Column("Value", "Value", _said),
-        Column("Set", "Set", _said),
-        Column("Default", "Default", _said),
-        Column("Unit", "Unit"),
-        Column("Meaning", "Help"),
+        Column("Name", "name"),
+        Column("Value", "value", _said),
+        Column("Set", "set", _said),
+        Column("Default", "default", _said),
+        Column("Unit", "unit"),
+        Column("Meaning", "help"),
     ]
     emit(View(tables=[Table(columns=columns, records=look(invocation.state_path, settings or []))]), output)
 

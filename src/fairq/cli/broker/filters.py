@@ -12,8 +12,8 @@ app = App()
 @app.command(
     "filters",
     examples="""
-        fairq broker filters --constraint 'Activity == "analysis"'
-        fairq broker filters --constraint 'Origin != "fairq"'     # those of others
+        fairq broker filters --constraint 'activity == "analysis"'
+        fairq broker filters --constraint 'origin != "fairq"'     # those of others
     """,
 )
 def filters(invocation: Invocation, output: Output) -> None:
@@ -25,17 +25,17 @@ def filters(invocation: Invocation, output: Output) -> None:
     makes a filter of a function (task, queue, world) that returns what it compared, or None where the queue passes;
     per_queue_weight makes a weight.
 
-    JSON has Activity, Kind (filter or weight), Place, Stage, Name, Reasons, Origin (the entry point) and Meanings.
+    JSON has activity, kind (filter or weight), place, stage, name, reasons, origin (the entry point) and meanings.
     """
     from fairq.steps.broker.filters import look
 
     columns = [
-        Column("Activity", "Activity"),
-        Column("Kind", "Kind"),
-        Column("Place", "Place", lambda place: f"{place:g}", "right"),
-        Column("Stage", "Stage"),
-        Column("Name", "Name"),
-        Column("Reasons", "Reasons", lambda reasons: ", ".join(dict.fromkeys(reasons))),
-        Column("Origin", "Origin"),
+        Column("Activity", "activity"),
+        Column("Kind", "kind"),
+        Column("Place", "place", lambda place: f"{place:g}", "right"),
+        Column("Stage", "stage"),
+        Column("Name", "name"),
+        Column("Reasons", "reasons", lambda reasons: ", ".join(dict.fromkeys(reasons))),
+        Column("Origin", "origin"),
     ]
     emit(View(tables=[Table(columns, look())]), output)

@@ -14,14 +14,14 @@ from fairq.cli.output import Output, Table, View, emit
 
 app = App()
 
-_FIELDS = ("Queue", "Field", "Kind", "Value", "Meaning", "Cure")
+_FIELDS = ("queue", "field", "kind", "value", "meaning", "cure")
 
 
 @app.command(
     examples="""
         fairq broker lint                          # every queue
         fairq broker lint CERN
-        fairq broker lint --constraint 'Field == "fairsharepolicy"'
+        fairq broker lint --constraint 'field == "fairsharepolicy"'
     """,
 )
 def lint(
@@ -39,8 +39,8 @@ def lint(
     that are misspelt, or set by another word; software lists that are empty or hold "", architectures without arch,
     AUTO without published software; missing storage; and software, slots and relations of queues that are not there.
 
-    Nothing is changed. The exit code is 0 if nothing is odd and 1 if something is. A record has Queue, Field, Kind
-    (short, and the same for ever), Value (what stands there), Meaning (what it means now) and Cure.
+    Nothing is changed. The exit code is 0 if nothing is odd and 1 if something is. A record has queue, field, kind
+    (short, and the same for ever), value (what stands there), meaning (what it means now) and cure.
     """
     from fairq.steps.broker.lint import find_oddities
 
@@ -61,5 +61,5 @@ def _sentences(records: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _sentence(record: Mapping[str, Any]) -> str:
-    value = f" {record['Value']!r}" if record["Value"] else ""
-    return f"{record['Queue']} {record['Field']}{value}: {record['Meaning']}; {record['Cure']}"
+    value = f" {record['value']!r}" if record["value"] else ""
+    return f"{record['queue']} {record['field']}{value}: {record['meaning']}; {record['cure']}"

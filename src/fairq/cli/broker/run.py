@@ -23,13 +23,13 @@ _SHOWN = 3
 """Queues of a task that its line names."""
 
 STAGE_COLUMNS = [
-    Column("Stage", "Stage"),
-    Column("Before", "Before"),
-    Column("After", "After"),
-    Column("Cut", "Cut", lambda cut: f"{cut:.0f}%", "right"),
-    Column("Pseudo before", "PseudoBefore"),
-    Column("After", "PseudoAfter"),
-    Column("Temporary", "Marked"),
+    Column("Stage", "stage"),
+    Column("Before", "before"),
+    Column("After", "after"),
+    Column("Cut", "cut", lambda cut: f"{cut:.0f}%", "right"),
+    Column("Pseudo before", "pseudo_before"),
+    Column("After", "pseudo_after"),
+    Column("Temporary", "marked"),
 ]
 
 
@@ -62,10 +62,10 @@ def run(
     tried again after an hour (analysis: 20 minutes; high priorities sooner); broker why TASK tells what stands in the
     way.
 
-    A record has Task, Status, Activity, Queues, Weight (of the best), Reason and RetryTime. JSON has cycle, time,
-    rules, plugins, counts and tasks (with --summary: stages); there, a task has Candidates as well: queue, weight,
+    A record has task, status, activity, queues, weight (of the best), reason and retry_time. JSON has cycle, time,
+    rules, plugins, counts and tasks (with --summary: stages); there, a task has candidates as well: queue, weight,
     bootstrap (0 jobs of the share: it is tried out), jumbo, queued and cap (jobs there, and how many may be),
-    running, maxwdir (MiB of scratch of a job), maxWalltime (seconds of a job), platform, localFiles and tapeFiles
+    running, maxwdir (MiB of scratch of a job), max_walltime (seconds of a job), platform, local_files and tape_files
     (input that is there).
     """
     from fairq.steps.broker.rules import rules_in_force
@@ -90,14 +90,14 @@ def run(
 def _view(done: Run, dry_run: bool) -> View:
     records = [one.document for one in done.decided]
     columns = [
-        Column("Task", "Task"),
-        Column("Status", "Status"),
-        Column("Best queues", "Queues", _few),
-        Column("Weight", "Weight", lambda weight: f"{weight:.4g}", "right"),
-        Column("Why", "Reason"),
-        Column("Again", "RetryTime", moment),
+        Column("Task", "task"),
+        Column("Status", "status"),
+        Column("Best queues", "queues", _few),
+        Column("Weight", "weight", lambda weight: f"{weight:.4g}", "right"),
+        Column("Why", "reason"),
+        Column("Again", "retry_time", moment),
     ]
-    fields = ["Task", "Status", "Activity", "Queues", "Weight", "Reason", "RetryTime"]
+    fields = ["task", "status", "activity", "queues", "weight", "reason", "retry_time"]
     return View(
         tables=[Table(columns, records, key="tasks", empty="no task is waiting for the brokerage")],
         document=_document(done),
@@ -108,9 +108,9 @@ def _view(done: Run, dry_run: bool) -> View:
 
 def _summary(done: Run, dry_run: bool) -> View:
     records = [
-        {"Activity": activity, **line} for activity, table in done.stage_tables().items() for line in table
+        {"activity": activity, **line} for activity, table in done.stage_tables().items() for line in table
     ]
-    columns = [Column("Activity", "Activity"), Column("Tasks", "Tasks"), *STAGE_COLUMNS]
+    columns = [Column("Activity", "activity"), Column("Tasks", "tasks"), *STAGE_COLUMNS]
     table = Table(columns, records, key="stages", empty="no task is waiting for the brokerage")
     return View(tables=[table], document=_document(done), text=_headline(done, dry_run) if records else None)
 

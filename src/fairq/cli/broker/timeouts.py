@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 app = App()
 
 _FIELDS = (
-    "PandaID", "jobStatus", "computingSite", "gshare", "prodSourceLabel", "currentPriority", "jediTaskID",
-    "prodUserName", "Row", "Since", "Age", "Limit", "Action", "Code", "Becomes",
+    "panda_id", "job_status", "computing_site", "gshare", "prod_source_label", "current_priority", "jedi_task_id",
+    "prod_user_name", "row", "since", "age", "limit", "action", "code", "becomes",
 )  # fmt: skip
 
 
@@ -28,7 +28,7 @@ _FIELDS = (
     examples="""
         fairq broker timeouts                                      # what would happen, and why
         fairq broker timeouts --apply                              # let it happen, as cron does
-        fairq broker timeouts --constraint 'Row == "heartbeat"' --apply
+        fairq broker timeouts --constraint 'row == "heartbeat"' --apply
         fairq broker timeouts --rules panda --json
     """,
 )
@@ -58,10 +58,10 @@ def timeouts(
     part of it. They are told by -v, and in JSON.
 
     JSON has the members time, rules, applied, jobs, exempt, rows (how many by row) and tasks (sent back). A job has
-    PandaID, jobStatus, computingSite, gshare, prodSourceLabel, currentPriority, jediTaskID, prodUserName, Row (the
-    row that decides), What (in words), Since (the time that counts), Age and Limit (seconds), Action (kill, fail,
-    rebroker), Code (PanDA's number), Becomes (its next state), Exempt (paused, disableReassign or empty) and Numbers
-    (what fast rebrokerage compares).
+    panda_id, job_status, computing_site, gshare, prod_source_label, current_priority, jedi_task_id, prod_user_name, row
+    (the row that decides), what (in words), since (the time that counts), age and limit (seconds), action (kill,
+    fail, rebroker), code (PanDA's number), becomes (its next state), exempt (paused, disableReassign or empty) and
+    numbers (what fast rebrokerage compares).
     """
     from fairq.steps.broker.timeouts import clean
 
@@ -76,7 +76,7 @@ def timeouts(
         apply=applying,
     )
     for record in cleaned.exempt:
-        invocation.detail(f"job {record['PandaID']} is exempt from {record['Row']}: its queue is {_why(record)}")
+        invocation.detail(f"job {record['panda_id']} is exempt from {record['row']}: its queue is {_why(record)}")
     emit(_view(cleaned), output)
     if cleaned.found and not applying:
         would = "dry run: these jobs would end; nothing was changed"
@@ -84,7 +84,7 @@ def timeouts(
 
 
 def _why(record: dict[str, Any]) -> str:
-    return "paused" if record["Exempt"] == "paused" else f"marked {record['Exempt']}"
+    return "paused" if record["exempt"] == "paused" else f"marked {record['exempt']}"
 
 
 def _compared(numbers: dict[str, Any]) -> str:
@@ -99,18 +99,18 @@ def _view(cleaned: Cleaned) -> View:
     count = len(cleaned.found)
     found = Table(
         columns=[
-            Column("Job", "PandaID"),
-            Column("State", "jobStatus"),
-            Column("Queue", "computingSite"),
+            Column("Job", "panda_id"),
+            Column("State", "job_status"),
+            Column("Queue", "computing_site"),
             Column("Share", "gshare"),
-            Column("Label", "prodSourceLabel"),
-            Column("Prio", "currentPriority"),
-            Column("Row", "Row"),
-            Column("Age", "Age", duration, "right"),
-            Column("Limit", "Limit", duration, "right"),
-            Column("Action", "Action"),
-            Column("Code", "Code"),
-            *([Column("Compared", "Numbers", _compared)] if any(one["Numbers"] for one in cleaned.found) else []),
+            Column("Label", "prod_source_label"),
+            Column("Prio", "current_priority"),
+            Column("Row", "row"),
+            Column("Age", "age", duration, "right"),
+            Column("Limit", "limit", duration, "right"),
+            Column("Action", "action"),
+            Column("Code", "code"),
+            *([Column("Compared", "numbers", _compared)] if any(one["numbers"] for one in cleaned.found) else []),
         ],
         records=cleaned.found,
         key="jobs",
@@ -120,7 +120,7 @@ def _view(cleaned: Cleaned) -> View:
         constrained=True,
     )
     by_row = Table(
-        columns=[Column("Row", "Row"), Column("What", "What"), Column("Jobs", "Jobs"), Column("Action", "Action")],
+        columns=[Column("Row", "row"), Column("What", "what"), Column("Jobs", "jobs"), Column("Action", "action")],
         records=cleaned.rows,
         title="By row",
         constrained=True,

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 app = App()
 
-_FIELDS = ("Queue", "Unit", "Verdict", "Stage", "Reason", "Meaning", "Temporary", "Weight", "Compared", "Terms",
-           "Numbers", "Change")  # fmt: skip
+_FIELDS = ("queue", "unit", "verdict", "stage", "reason", "meaning", "temporary", "weight", "compared", "terms",
+           "numbers", "change")  # fmt: skip
 
 
 @app.command(
@@ -30,7 +30,7 @@ _FIELDS = ("Queue", "Unit", "Verdict", "Stage", "Reason", "Meaning", "Temporary"
     examples="""
         fairq broker why 4711                                  # why the task has the queues that it has, or none
         fairq broker why 4711 --queue CERN                     # every check that this queue does not pass
-        fairq broker why 4711 --af Queue Change --constraint 'Reason == "lowmemory"'
+        fairq broker why 4711 --af queue change --constraint 'reason == "lowmemory"'
         fairq broker why 4711 --last                           # as the last run left it, whatever changed since
     """,
 )
@@ -58,9 +58,9 @@ def why(
     With --cycle or --last, it is what that run decided: reasons, weights and the stage table are kept, the numbers
     compared are not.
 
-    CSV, TSV and --af have a record for each queue: Queue, Unit (as CRIC knows it), Verdict, Stage, Reason (PanDA's
-    tag), Meaning, Temporary, Weight, Compared, Terms (factors of the weight), Numbers (what these came from) and
-    Change. JSON has task, time, cycle, rules, activity, status, reason, stored (what the task's record says), change
+    CSV, TSV and --af have a record for each queue: queue, unit (as CRIC knows it), verdict, stage, reason (PanDA's
+    tag), meaning, temporary, weight, compared, terms (factors of the weight), numbers (what these came from) and
+    change. JSON has task, time, cycle, rules, activity, status, reason, stored (what the task's record says), change
     (what would have to change where no queue was looked at), stages, reasons, candidates, changes, queues and, with
     --queue, obstacles.
     """
@@ -106,8 +106,8 @@ def _headline(found: Why) -> str:
         outcome = f"goes nowhere: {found.reason or found.status}"
     lines = [f"{when} task {found.task} {outcome} ({found.activity}, rules {found.rules})."]
     stored = found.stored
-    again = f", brokered again at {moment(stored['retryTime'])}" if stored["retryTime"] is not None else ""
-    since = f", failing since {moment(stored['frozenTime'])}" if stored["frozenTime"] is not None else ""
+    again = f", brokered again at {moment(stored['retry_time'])}" if stored["retry_time"] is not None else ""
+    since = f", failing since {moment(stored['frozen_time'])}" if stored["frozen_time"] is not None else ""
     by = f" by cycle {stored['cycle']}" if stored["cycle"] is not None else ""
     if found.change:
         lines.append(f"It would get further if {found.change}.")
@@ -115,20 +115,20 @@ def _headline(found: Why) -> str:
 
 
 def _queue_columns(found: Why, one: bool) -> list[Column]:
-    columns = [Column("Queue", "Queue"), Column("Stage", "Stage"), Column("Reason", "Reason"),
-               Column("Weight", "Weight", _figure, "right")]  # fmt: skip
+    columns = [Column("Queue", "queue"), Column("Stage", "stage"), Column("Reason", "reason"),
+               Column("Weight", "weight", _figure, "right")]  # fmt: skip
     if found.cycle is None:
         columns += [
-            Column("Compared", "Compared", _compared),
-            Column("Terms of the weight", "Terms", _terms),
-            *([Column("From", "Numbers", _compared)] if one else []),
-            Column("It would pass if", "Change"),
+            Column("Compared", "compared", _compared),
+            Column("Terms of the weight", "terms", _terms),
+            *([Column("From", "numbers", _compared)] if one else []),
+            Column("It would pass if", "change"),
         ]
     return columns
 
 
-_REASONS = [Column("Reason", "Reason"), Column("Stage", "Stage"), Column("Queues", "Queues"),
-            Column("Pseudo queues", "Pseudo"), Column("Meaning", "Meaning")]  # fmt: skip
+_REASONS = [Column("Reason", "reason"), Column("Stage", "stage"), Column("Queues", "queues"),
+            Column("Pseudo queues", "pseudo"), Column("Meaning", "meaning")]  # fmt: skip
 
 
 def _names(queues: list[str]) -> str:
@@ -137,7 +137,7 @@ def _names(queues: list[str]) -> str:
     return some(queues)
 
 
-_CHANGES = [Column("Without the", "Check"), Column("Queues", "Queues", _names), Column("The best needs that", "Change")]
+_CHANGES = [Column("Without the", "check"), Column("Queues", "queues", _names), Column("The best needs that", "change")]
 
 
 def _compared(details: dict[str, Any]) -> str:
@@ -146,8 +146,8 @@ def _compared(details: dict[str, Any]) -> str:
     return compared(details)
 
 
-_OBSTACLES = [Column("Queue", "Queue"), Column("Stage", "Stage"), Column("Reason", "Reason"),
-              Column("Compared", "Compared", _compared), Column("It would pass if", "Change")]  # fmt: skip
+_OBSTACLES = [Column("Queue", "queue"), Column("Stage", "stage"), Column("Reason", "reason"),
+              Column("Compared", "compared", _compared), Column("It would pass if", "change")]  # fmt: skip
 
 
 def _terms(terms: dict[str, float]) -> str:

@@ -56,7 +56,7 @@ def check(attributes: Iterable[str]) -> None:
 
 
 class _Lowered:
-    """A record with its attributes found in any case, sought only where the spelling differs."""
+    """A record with its attributes found in any spelling (see `spelled`), sought only where it differs."""
 
     def __init__(self, record: Record) -> None:
         self.record = record
@@ -66,7 +66,9 @@ class _Lowered:
         if name in self.record:
             return self.record[name]
         if self._names is None:
-            self._names = {key.lower(): value for key, value in self.record.items()}
+            from fairq.steps.evaluation.spelling import spelled
+
+            self._names = {key.lower(): value for key, value in spelled(self.record).items()}
         return self._names.get(name.lower())
 
 

@@ -144,13 +144,13 @@ def _shown(name: str, stored: dict[str, Value]) -> dict[str, Any]:
     value = stored[name] if is_set else default
     holds = value if not (is_set and key and key.zero_is_default and not value) else default
     return {
-        "Name": name,
-        "Value": holds,
-        "Set": stored.get(name),
-        "Default": default,
-        "Unit": key.unit if key else "",
-        "Family": key.family if key else "",
-        "Help": key.help if key else "not read by the brokerage",
+        "name": name,
+        "value": holds,
+        "set": stored.get(name),
+        "default": default,
+        "unit": key.unit if key else "",
+        "family": key.family if key else "",
+        "help": key.help if key else "not read by the brokerage",
     }
 
 

@@ -19,19 +19,19 @@ def look() -> list[Record]:
 def _of(activity: str, plan: Plan) -> list[Record]:
     def record(kind: str, one: Any, stage: str, reasons: list[Record]) -> Record:
         return {
-            "Activity": activity,
-            "Kind": kind,
-            "Place": one.place,
-            "Stage": stage,
-            "Name": one.name,
-            "Reasons": [reason["Reason"] for reason in reasons],
-            "Origin": origin(one),
-            "Meanings": reasons,
+            "activity": activity,
+            "kind": kind,
+            "place": one.place,
+            "stage": stage,
+            "name": one.name,
+            "reasons": [reason["reason"] for reason in reasons],
+            "origin": origin(one),
+            "meanings": reasons,
         }
 
     def told(one: Any) -> list[Record]:
         return [
-            {"Reason": reason.tag, "Meaning": reason.meaning, "Temporary": not reason.hard} for reason in one.reasons
+            {"reason": reason.tag, "meaning": reason.meaning, "temporary": not reason.hard} for reason in one.reasons
         ]
 
     before = [record("filter", one, one.stage, told(one)) for one in plan.before]

@@ -108,7 +108,7 @@ class StageTable:
         """Return the table in the *order* of the stages of the flow."""
         places = {stage: place for place, stage in enumerate(order)}
         return [
-            stage_record(StageCount(stage, *row[1:])) | {"Tasks": row[0]}
+            stage_record(StageCount(stage, *row[1:])) | {"tasks": row[0]}
             for (_, stage), row in sorted(
                 self._rows.items(), key=lambda one: (one[0][0], places.get(one[0][1], len(places)))
             )
@@ -120,13 +120,13 @@ def stage_record(count: StageCount) -> dict[str, Any]:
     # Pseudo queues tell of a cut that takes no unified queue as a whole.
     cut = 100 * (1 - count.rows_after / count.rows_before) if count.rows_before else 0.0
     return {
-        "Stage": count.stage,
-        "Before": count.units_before,
-        "After": count.units_after,
-        "Cut": cut,
-        "PseudoBefore": count.rows_before,
-        "PseudoAfter": count.rows_after,
-        "Marked": count.marked,
+        "stage": count.stage,
+        "before": count.units_before,
+        "after": count.units_after,
+        "cut": cut,
+        "pseudo_before": count.rows_before,
+        "pseudo_after": count.rows_after,
+        "marked": count.marked,
     }
 
 
@@ -214,14 +214,14 @@ def _decided(one: Brokered, outcome: Outcome, columns: Columns) -> Decided:
     retry = now + (outcome.retry_after or 0) if status == PENDING else None
     best = outcome.candidates[0].weight if outcome.candidates else None
     document = {
-        "Task": task.task_id,
-        "Status": status,
-        "Activity": task.activity,
-        "Queues": [candidate.queue for candidate in outcome.candidates],
-        "Weight": best,
-        "Reason": "" if status == ASSIGNED else reason_of(outcome),
-        "RetryTime": retry,
-        "Candidates": [described(candidate) for candidate in outcome.candidates],
+        "task": task.task_id,
+        "status": status,
+        "activity": task.activity,
+        "queues": [candidate.queue for candidate in outcome.candidates],
+        "weight": best,
+        "reason": "" if status == ASSIGNED else reason_of(outcome),
+        "retry_time": retry,
+        "candidates": [described(candidate) for candidate in outcome.candidates],
     }
     return Decided(task.task_id, status, retry, frozen, document, pack(keep(outcome)))
 
@@ -292,9 +292,9 @@ def _store(state: State, done: Run, columns: Columns, by_activity: dict[Activity
                 one.status,
                 None if one.retry is None else int(one.retry),
                 None if one.frozen is None else int(one.frozen),
-                one.document["Queues"],
+                one.document["queues"],
                 done.number,
-                one.document["Reason"],
+                one.document["reason"],
                 one.task,
             )
             for one in done.decided

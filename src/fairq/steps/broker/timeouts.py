@@ -58,15 +58,15 @@ class Cleaned:
     @property
     def rows(self) -> list[Record]:
         """How many jobs each row of the table is about."""
-        counted = Counter(record["Row"] for record in self.found)
+        counted = Counter(record["row"] for record in self.found)
         return [
-            {"Row": row, "What": words_of(row), "Jobs": counted[row], "Action": self._action(row)}
+            {"row": row, "what": words_of(row), "jobs": counted[row], "action": self._action(row)}
             for row in ORDER
             if row in counted
         ]
 
     def _action(self, row: str) -> str:
-        return next(str(record["Action"]) for record in self.found if record["Row"] == row)
+        return next(str(record["action"]) for record in self.found if record["row"] == row)
 
 
 def words_of(row: str) -> str:
@@ -112,24 +112,24 @@ def _open(path: Path, read_only: bool) -> AbstractContextManager[State]:
 def _record(one: Timeout) -> Record:
     job = one.job
     return {
-        "PandaID": job.id,
-        "jobStatus": job.status,
-        "computingSite": job.queue,
+        "panda_id": job.id,
+        "job_status": job.status,
+        "computing_site": job.queue,
         "gshare": job.share,
-        "prodSourceLabel": job.label,
-        "currentPriority": job.priority,
-        "jediTaskID": job.task,
-        "prodUserName": job.user,
-        "Row": one.row,
-        "What": words_of(one.row),
-        "Since": one.since,
-        "Age": one.age,
-        "Limit": one.limit,
-        "Action": one.action,
-        "Code": one.code,
-        "Becomes": job.status if one.exempt else BECOMES[one.action],
-        "Exempt": one.exempt,
-        "Numbers": dict(one.numbers),
+        "prod_source_label": job.label,
+        "current_priority": job.priority,
+        "jedi_task_id": job.task,
+        "prod_user_name": job.user,
+        "row": one.row,
+        "what": words_of(one.row),
+        "since": one.since,
+        "age": one.age,
+        "limit": one.limit,
+        "action": one.action,
+        "code": one.code,
+        "becomes": job.status if one.exempt else BECOMES[one.action],
+        "exempt": one.exempt,
+        "numbers": dict(one.numbers),
     }
 
 

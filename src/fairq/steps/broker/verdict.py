@@ -120,8 +120,8 @@ def described(candidate: Candidate) -> dict[str, Any]:
         "cap": candidate.cap,
         "running": candidate.running,
         "maxwdir": candidate.maxwdir,
-        "maxWalltime": candidate.max_walltime,
+        "max_walltime": candidate.max_walltime,
         "platform": candidate.platform,
-        "localFiles": candidate.local_files,
-        "tapeFiles": candidate.tape_files,
+        "local_files": candidate.local_files,
+        "tape_files": candidate.tape_files,
     }

@@ -100,7 +100,7 @@ def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None)
         queues=[_queue(outcome, row) for row in rows],
     )
     if outcome.stopped_by and found.queues:
-        found.change = found.queues[0]["Change"]
+        found.change = found.queues[0]["change"]
     found.reasons = _reasons(found.queues if queue is None else [_queue(outcome, row) for row in range(len(columns))])
     if queue is not None:
         found.obstacles = [] if outcome.stopped_by else [one for row in rows for one in _obstacles(outcome, row)]
@@ -135,7 +135,7 @@ def why_then(path: Path, task: int, cycle: int | None, queue: str | None = None)
         rules=run.rules,
         activity=kept.activity,
         status=verdict.status,
-        reason="" if kept.candidates else _reason_then(kept, [one["Reason"] for one in queues if one["Reason"]]),
+        reason="" if kept.candidates else _reason_then(kept, [one["reason"] for one in queues if one["reason"]]),
         stored=stored,
         stages=[stage_record(count) for count in kept.stages],
         reasons=_reasons(queues),
@@ -158,7 +158,14 @@ def _stored(state: State, task: int) -> Record:
     if not found:
         raise UnknownTaskError(task=task)
     record = dict(zip(TASKS.positions, found[0], strict=True))
-    return {name: record[name] for name in ("status", "retryTime", "frozenTime", "assigned", "cycle", "reason")}
+    return {
+        "status": record["status"],
+        "retry_time": record["retryTime"],
+        "frozen_time": record["frozenTime"],
+        "assigned": record["assigned"],
+        "cycle": record["cycle"],
+        "reason": record["reason"],
+    }
 
 
 def _rows(columns: Columns, queue: str | None) -> list[int]:
@@ -187,29 +194,29 @@ def _queue(outcome: Outcome, row: int) -> Record:
 
 def _record(verdict: Verdict, weight: float | None, change: str) -> Record:
     return {
-        "Queue": verdict.queue,
-        "Unit": verdict.unit,
-        "Verdict": "candidate" if not verdict.reason else "skipped",
-        "Stage": verdict.stage,
-        "Reason": verdict.reason,
-        "Meaning": verdict.meaning,
-        "Temporary": not verdict.hard,
-        "Weight": weight,
-        "Compared": verdict.details,
-        "Terms": verdict.terms,
-        "Numbers": verdict.numbers,
-        "Change": change,
+        "queue": verdict.queue,
+        "unit": verdict.unit,
+        "verdict": "candidate" if not verdict.reason else "skipped",
+        "stage": verdict.stage,
+        "reason": verdict.reason,
+        "meaning": verdict.meaning,
+        "temporary": not verdict.hard,
+        "weight": weight,
+        "compared": verdict.details,
+        "terms": verdict.terms,
+        "numbers": verdict.numbers,
+        "change": change,
     }
 
 
 def _reasons(queues: list[Record]) -> list[Record]:
     """Count the reasons over the queues, the most frequent first."""
-    counted = Counter((one["Stage"], one["Reason"], one["Meaning"]) for one in queues if one["Reason"])
+    counted = Counter((one["stage"], one["reason"], one["meaning"]) for one in queues if one["reason"])
     units: dict[tuple[str, str, str], set[str]] = {}
     for one in queues:
-        units.setdefault((one["Stage"], one["Reason"], one["Meaning"]), set()).add(one["Unit"])
+        units.setdefault((one["stage"], one["reason"], one["meaning"]), set()).add(one["unit"])
     return [
-        {"Reason": key[1], "Stage": key[0], "Queues": len(units[key]), "Pseudo": number, "Meaning": key[2]}
+        {"reason": key[1], "stage": key[0], "queues": len(units[key]), "pseudo": number, "meaning": key[2]}
         for key, number in sorted(counted.items(), key=lambda one: (-one[1], one[0]))
     ]
 
@@ -233,7 +240,7 @@ def _changes(
         reason = outcome.plan.reasons[int(outcome.decided[row])].reason if outcome.decided[row] >= 0 else entry.reason
         change = remedy(reason, outcome.verdict(row).details)
         queues = [candidate.queue for candidate in freed.candidates]
-        yield {"Check": entry.stage, "Reason": reason.tag, "Queues": queues, "Best": best, "Change": change}
+        yield {"check": entry.stage, "reason": reason.tag, "queues": queues, "best": best, "change": change}
 
 
 def _obstacles(outcome: Outcome, row: int) -> Iterable[Record]:
@@ -246,11 +253,11 @@ def _obstacles(outcome: Outcome, row: int) -> Iterable[Record]:
             reason = one.reasons[int(codes[row]) - 1]
             details = one.details(question, row, reason)
             yield {
-                "Queue": question.columns.names[row],
-                "Stage": one.stage,
-                "Reason": reason.tag,
-                "Compared": details,
-                "Change": remedy(reason, details),
+                "queue": question.columns.names[row],
+                "stage": one.stage,
+                "reason": reason.tag,
+                "compared": details,
+                "change": remedy(reason, details),
             }
 
 

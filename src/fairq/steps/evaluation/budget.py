@@ -10,6 +10,7 @@ from fairq.engine.classad.budget import EvaluationBudget, Limit
 from fairq.errors.base import EvaluationBudgetError
 from fairq.steps.current import settings_in_force
 from fairq.steps.evaluation.guard import guarded
+from fairq.steps.evaluation.spelling import spelled
 
 if TYPE_CHECKING:
     from fairq.engine.classad import Expression
@@ -39,7 +40,7 @@ def evaluated(expression: Expression, records: Iterable[Mapping[str, Any]], budg
     """
     from fairq.engine.classad import evaluate_each
 
-    for value in evaluate_each(expression, records, budget):
+    for value in evaluate_each(expression, map(spelled, records), budget):
         check(budget)
         yield value
 

@@ -10,13 +10,13 @@ from fairq.dumps.source import opened
 from fairq.dumps.task_queues import DumpedQueue, TaskQueueDump, read_task_queues
 from fairq.engine.shares.check import all_alike, check
 from fairq.engine.shares.corrector import UsageRequest
-from fairq.engine.shares.model import Requirements, TaskQueue
+from fairq.engine.shares.model import TaskQueue
 from fairq.engine.shares.recalculation import recalculate
 from fairq.engine.shares.rules import Rules
 from fairq.engine.shares.user_priority import in_sum
 from fairq.records import Ad
 from fairq.steps.taskqueues.correctors import start_corrections
-from fairq.steps.taskqueues.forming import fields_of, requirements_of
+from fairq.steps.taskqueues.forming import members_of, requirements_of
 from fairq.steps.taskqueues.policy import read_groups, share_rules
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class CheckReport:
     @property
     def differences(self) -> list[Ad]:
         """The queues whose stored priority is not what it should be."""
-        return [queue for queue in self.queues if queue["Verdict"] in ("differs", "missing")]
+        return [queue for queue in self.queues if queue["verdict"] in ("differs", "missing")]
 
 
 def check_dump(name: str, settings: Settings, now: int, *, rules: str) -> CheckReport:
@@ -65,12 +65,12 @@ def check_dump(name: str, settings: Settings, now: int, *, rules: str) -> CheckR
         policy_rules.name,
         [
             {
-                "TaskQueue": one.queue,
-                **_shown(queue.requirements),
-                "Jobs": queue.jobs,
-                "Expected": one.expected,
-                "Stored": one.stored,
-                "Verdict": one.verdict,
+                "task_queue": one.queue,
+                **members_of(queue.requirements),
+                "jobs": queue.jobs,
+                "expected": one.expected,
+                "stored": one.stored,
+                "verdict": one.verdict,
             }
             for queue, one in zip(queues, checked, strict=True)
         ],
@@ -103,8 +103,3 @@ def _reports(dump: TaskQueueDump) -> Any:
         return history.get((request.group, int(request.span)))
 
     return report
-
-
-def _shown(requirements: Requirements) -> Ad:
-    fields = fields_of(requirements)
-    return {name: ", ".join(value) if isinstance(value, list) else value for name, value in fields.items()}

@@ -29,6 +29,12 @@ FIELDS = (
 )  # fmt: skip
 """DIRAC's names for the fields of `Requirements`, in their order."""
 
+MEMBERS = (
+    "owner", "owner_group", "cpu_time", "grid_ces", "platforms", "job_types", "tags", "sites", "banned_sites",
+    "min_ram", "max_ram",
+)  # fmt: skip
+"""The members of reports for the fields of `Requirements`, in their order."""
+
 
 @dataclass(frozen=True, slots=True)
 class Member:
@@ -74,6 +80,15 @@ def fields_of(requirements: Requirements) -> dict[str, Any]:
     """Return *requirements* by DIRAC's names; what is not required is left out."""
     pairs = zip(FIELDS, requirements, strict=True)
     return {name: list(value) if isinstance(value, tuple) else value for name, value in pairs if value}
+
+
+def members_of(requirements: Requirements) -> Ad:
+    """Return *requirements* as members of a report.
+
+    Lists are texts with commas, so that expressions can read them; what is not required is left out.
+    """
+    pairs = zip(MEMBERS, requirements, strict=True)
+    return {name: ", ".join(value) if isinstance(value, tuple) else value for name, value in pairs if value}
 
 
 def requirements_of(fields: dict[str, Any]) -> Requirements:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fairq.engine.shares.corrector import EntityCorrection
 from fairq.engine.shares.explanation import GroupExplanation, QueueExplanation, UserExplanation, explain, factor
@@ -12,7 +12,7 @@ from fairq.records import Ad
 from fairq.state.connection import reading, writing
 from fairq.state.location import exists
 from fairq.state.rows import without_collection
-from fairq.steps.taskqueues.forming import FormedQueue, fields_of, remember
+from fairq.steps.taskqueues.forming import FormedQueue, members_of, remember
 from fairq.steps.taskqueues.world import ShareWorld, check_group, load_world
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def list_queues(path: Path, settings: Settings, now: int) -> QueueList:
         with reading(path) as state:
             world = load_world(state, settings, now)
         priorities = world.priorities
-        rules = {"Rules": world.policy.rules.name}
+        rules = {"rules": world.policy.rules.name}
         queues = [{**_queue_ad(queue, priorities[queue.number]), **rules} for queue in world.formed.queues]
     return QueueList(world.policy.rules.name, queues, world.notes, world.details)
 
@@ -89,42 +89,37 @@ def recalculate_shares(
 def _queue_ad(queue: FormedQueue, priority: float) -> Ad:
     stored = queue.stored
     return {
-        "TaskQueue": queue.number,
-        **_lists(fields_of(queue.requirements)),
-        "Jobs": queue.jobs,
-        "AveragePriority": queue.real_priorities / queue.jobs,
-        "Priority": priority,
-        "StoredPriority": None if stored is None else stored.priority,
-        "LastUpdate": None if stored is None else stored.updated,
+        "task_queue": queue.number,
+        **members_of(queue.requirements),
+        "jobs": queue.jobs,
+        "average_priority": queue.real_priorities / queue.jobs,
+        "priority": priority,
+        "stored_priority": None if stored is None else stored.priority,
+        "last_update_time": None if stored is None else stored.updated,
     }
-
-
-def _lists(fields: dict[str, Any]) -> Ad:
-    """Lists as DIRAC and HTCondor's string functions have them, so that expressions can read them."""
-    return {name: ", ".join(value) if isinstance(value, list) else value for name, value in fields.items()}
 
 
 def _group_ad(one: GroupExplanation, is_configured: bool) -> Ad:
     return {
-        "OwnerGroup": one.group.name,
-        "Configured": is_configured,
-        "JobSharing": one.group.job_sharing,
-        "AllowBackgroundTQs": one.group.background,
-        "Users": len({queue.queue.requirements.owner for user in one.users for queue in user.queues}),
-        "TaskQueues": sum(len(user.queues) for user in one.users),
-        "JobShare": one.share.expected,
-        "Share": one.share.share,
+        "owner_group": one.group.name,
+        "configured": is_configured,
+        "job_sharing": one.group.job_sharing,
+        "allow_background_tqs": one.group.background,
+        "users": len({queue.queue.requirements.owner for user in one.users for queue in user.queues}),
+        "task_queues": sum(len(user.queues) for user in one.users),
+        "job_share": one.share.expected,
+        "share": one.share.share,
         **_corrections(one.corrections),
     }
 
 
 def _user_ad(group: str, one: UserExplanation) -> Ad:
     return {
-        "OwnerGroup": group,
-        "Owner": one.owner,
-        "TaskQueues": len(one.queues),
-        "ExpectedShare": one.share.expected,
-        "Share": one.share.share,
+        "owner_group": group,
+        "owner": one.owner,
+        "task_queues": len(one.queues),
+        "expected_share": one.share.expected,
+        "share": one.share.share,
         **_corrections(one.corrections),
     }
 
@@ -132,33 +127,33 @@ def _user_ad(group: str, one: UserExplanation) -> Ad:
 def _corrections(steps: tuple[EntityCorrection, ...]) -> Ad:
     """What correctors did; the bound that cut a number is "upper" (the maximum) or "lower" (1/maximum)."""
     return {
-        "Factor": factor(steps),
-        "Corrections": [
+        "factor": factor(steps),
+        "corrections": [
             {
-                "Corrector": step.corrector,
-                "Instance": step.instance,
-                "Expected": step.expected,
-                "Fraction": step.fraction,
-                "Slices": [
+                "corrector": step.corrector,
+                "instance": step.instance,
+                "expected": step.expected,
+                "fraction": step.fraction,
+                "slices": [
                     {
-                        "Slice": part.name,
-                        "TimeSpan": part.span,
-                        "Weight": part.weight,
-                        "Use": part.use,
-                        "UseFraction": part.use_fraction,
-                        "RawCorrection": part.raw,
-                        "Correction": part.clamped,
-                        "Bound": part.bound,
-                        "MaxCorrection": part.maximum,
-                        "Term": part.term,
+                        "slice": part.name,
+                        "time_span": part.span,
+                        "weight": part.weight,
+                        "use": part.use,
+                        "use_fraction": part.use_fraction,
+                        "raw_correction": part.raw,
+                        "correction": part.clamped,
+                        "bound": part.bound,
+                        "max_correction": part.maximum,
+                        "term": part.term,
                     }
                     for part in step.slices
                 ],
-                "RawFactor": step.raw,
-                "MaxGlobalCorrection": step.maximum,
-                "Factor": step.factor,
-                "Bound": step.bound,
-                "Share": step.share,
+                "raw_factor": step.raw,
+                "max_global_correction": step.maximum,
+                "factor": step.factor,
+                "bound": step.bound,
+                "share": step.share,
             }
             for step in steps
         ],
@@ -178,9 +173,9 @@ def _explained_queues(world: ShareWorld, explained: list[GroupExplanation]) -> l
 
 def _division(queue: QueueExplanation) -> Ad:
     return {
-        "Background": queue.background,
-        "PoolShare": queue.pool_share,
-        "PoolPriorities": queue.pool_weight,
-        "OwnPriority": queue.own,
-        "Family": queue.family,
+        "background": queue.background,
+        "pool_share": queue.pool_share,
+        "pool_priorities": queue.pool_weight,
+        "own_priority": queue.own,
+        "family": queue.family,
     }
