@@ -46,7 +46,7 @@ def test_show_says_what_the_rules_decide(run: Run) -> None:
     out = run("config", "show").out
     decided = out[out.index("What negotiator.rules decides (now: documented)") :].splitlines()
     assert decided[1].split() == ["Setting", "documented", "htcondor", "in", "force"]
-    assert ["negotiator.preempt_prio_delta", "0.5", "off", "0.5"] in [line.split() for line in decided]
+    assert ["negotiator.preempt_prio_delta", "0", "off", "0"] in [line.split() for line in decided]
 
 
 def test_show_is_what_plain_config_does(run: Run) -> None:

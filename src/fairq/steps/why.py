@@ -21,6 +21,7 @@ from fairq.steps.jobs_overlay import Overlay
 from fairq.steps.jobs_selection import Target, parse_targets
 from fairq.steps.load_pool import load_pool, load_round_robin_times, with_known_groups
 from fairq.steps.negotiation_policy import negotiation_policy
+from fairq.steps.why_compare import compared
 from fairq.steps.why_words import group_sentence, pair_sentence, status_sentence, submitter_sentence
 from fairq.steps.why_world import ImaginedPool
 
@@ -37,11 +38,13 @@ The first few changes are tried in a pool of any size: the slots' columns are re
 """
 
 
-def why(path: Path, settings: Settings, subject: str, now: int, slot: str | None = None) -> Document:
+def why(
+    path: Path, settings: Settings, subject: str, now: int, slot: str | None = None, *, compare: bool = False
+) -> Document:
     """Explain the job, cluster, submitter or group named *subject* as of *now*, in plain data.
 
     Of a cluster the first job is explained that the next cycle would leave idle. With *slot* the job and that
-    slot are explained as a pair.
+    slot are explained as a pair. With *compare* is told what the other set of rules decides.
 
     Raises:
         UnknownJobError, NothingToExplainError: there is no such job, or no such submitter or group.
@@ -53,11 +56,13 @@ def why(path: Path, settings: Settings, subject: str, now: int, slot: str | None
     with reading(path) as state:
         study = _Study(state, settings, now)
         if group is not None or subject == "<none>":
-            return study.group(settings.groups[group].name if group else subject)
-        assert target is not None
-        if target.cluster is None:
-            return study.submitter(subject)
-        return study.jobs(target, slot)
+            document = study.group(settings.groups[group].name if group else subject)
+        else:
+            assert target is not None
+            document = study.submitter(subject) if target.cluster is None else study.jobs(target, slot)
+        if compare:
+            document["compare"] = compared(document, settings, lambda other: _Study(state, other, now).outcome())
+        return document
 
 
 class _Study:
@@ -146,6 +151,10 @@ class _Study:
             "submitters": members,
         }
 
+    def outcome(self) -> Outcome:
+        """The cycle held."""
+        return self._outcome()[1]
+
     def _outcome(self) -> tuple[ImaginedPool, Outcome]:
         if self._held is None:
             pool = load_pool(self._state, self._settings, self._now)
@@ -192,7 +201,7 @@ class _Study:
         size = len(pool.ads) + sum(len(queue.idle) for queue in outcome.given.jobs.queues)
         search = Search(min(MOST_CYCLES, max(FEWEST_CYCLES, WORK // (size + 1))))
         found = search.run(world.about(job), diagnosis)
-        rejection, ahead = diagnosis.rejection, diagnosis.alike_ahead
+        rejection = diagnosis.rejection
         return {
             **base,
             "reason": str(diagnosis.reason),
@@ -207,7 +216,7 @@ class _Study:
             "groups": report.group_rows(outcome, diagnosis.submitter.group),
             "queue": report.place_in_queue(diagnosis),
             "rejected": None if rejection is None else str(rejection.reason),
-            "skipped_for": None if rejection is None or ahead is None else f"{ahead[0]}.{ahead[1]}",
+            "skipped_for": skipped_for(diagnosis),
         }
 
     def _pair(self, job: JobRange, slot: str) -> Document:
@@ -267,6 +276,14 @@ class _Study:
         summary = f"job {target.text} is not in the queue any more: {removed.user} removed it at {when} "
         summary += f"({removed.command})."
         return {"kind": "job", "subject": target.text, "status": "removed", "reason": "removed", "summary": summary}
+
+
+def skipped_for(of: Diagnosis) -> str | None:
+    """The job ahead for which this one was skipped."""
+    job = of.blocker if of.reason is Reason.SKIPPED else None
+    if job is None and of.rejection is not None:
+        job = of.alike_ahead
+    return None if job is None else f"{job[0]}.{job[1]}"
 
 
 def _gone(after: Any) -> bool:
