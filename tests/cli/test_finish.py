@@ -51,10 +51,26 @@ def test_an_end_in_the_past_is_charged_to_that_time(pool):
     assert usage(pool) == 40
 
 
-def test_an_end_before_the_last_update_pays_nothing_back(pool):
-    """The update at T+60 has charged 55 seconds already."""
+def test_an_end_before_the_last_update_is_paid_back_at_once(pool):
+    """The update at T+60 has charged 55 seconds; the job ran for 25."""
     pool("negotiate", "--now", T + 60)
     assert usage(pool) == 220
+    pool("finish", "1.0", "--at", T + 30, "--now", T + 100)
+    assert usage(pool) == 100
+    pool("negotiate", "--now", T + 120)
+    assert usage(pool) == 100
+
+
+def test_use_shows_as_soon_as_the_job_ended(pool):
+    """No cycle is needed for it."""
+    pool("finish", "1.0", "--now", T + 20)
+    assert usage(pool) == 60
+
+
+def test_today_s_negotiator_pays_nothing_back(pool):
+    """With exact_usage = false a use that an update has charged stays charged."""
+    pool("config", "set", "accounting.exact_usage", "false")
+    pool("negotiate", "--now", T + 60)
     pool("finish", "1.0", "--at", T + 30, "--now", T + 100)
     pool("negotiate", "--now", T + 120)
     assert usage(pool) == 220

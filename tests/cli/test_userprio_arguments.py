@@ -41,6 +41,13 @@ from fairq.errors.base import UsageError
         ("p", "pool"),
         ("getres", "getreslist"),
         ("n", "name"),
+        ("pri", "priority"),
+        ("m", "most"),
+        ("getre", "getreslist"),
+        ("f", "flat"),
+        ("cla", "classic"),
+        ("pla", "plain"),
+        ("pru", "prune"),
     ],
 )
 def test_options_may_be_cut_short_and_the_first_of_the_table_wins(short, name):
@@ -49,8 +56,8 @@ def test_options_may_be_cut_short_and_the_first_of_the_table_wins(short, name):
     assert found.name == name
 
 
-@pytest.mark.parametrize("word", ["f", "u", "i", "getre", "x", "setpriox", "hierarchicall"])
-def test_too_short_or_unknown_is_no_option(word):
+@pytest.mark.parametrize("word", ["x", "setpriox", "hierarchicall"])
+def test_ambiguous_or_unknown_is_no_option(word):
     assert find(word) is None
 
 

@@ -62,7 +62,7 @@ def test_a_clause_that_no_slot_meets_is_named_with_the_nearest_value(why: Run) -
     ended = why("2.0")
     assert first_line(ended) == (
         "Job 2.0 waits because none of the 12 slots meets its requirement TARGET.Memory >= RequestMemory; the "
-        "largest Memory is 4096. It would run with request_memory = 1024."
+        "largest Memory is 4096. It would run with request_memory = 1024 and with a job priority of 1."
     )
     assert "TARGET.Memory >= RequestMemory      0     0  4096" in ended.out
 
@@ -71,7 +71,7 @@ def test_slots_that_refuse_the_job_are_told_by_clause(why: Run) -> None:
     ended = why("3")
     assert first_line(ended) == (
         "Job 3.0 waits because the 12 slots that it accepts refuse it, 10 of them by TARGET.RequestMemory <= "
-        "MY.Memory; the nearest is 1024. It would run with request_memory = 1024."
+        "MY.Memory; the nearest is 1024. It would run with request_memory = 1024 and with a job priority of 1."
     )
     assert 'TARGET.Owner == "alice"            start             2' in ended.out
 
@@ -143,7 +143,7 @@ def test_a_job_and_a_slot_are_compared_clause_by_clause(why: Run) -> None:
 
 def test_a_submitter_is_told_what_it_is_entitled_to(why: Run) -> None:
     assert first_line(why("dave")) == (
-        "dave@x is entitled to 6.00 (50.0% of the pool), has 0 in use, and would get 1 for 1 of its 5 idle jobs: "
+        "dave@x is entitled to 3.00 (50.0% of the pie), has 0 in use, and would get 1 for 1 of its 5 idle jobs: "
         "suitable slots are in use."
     )
 

@@ -112,3 +112,33 @@ def test_the_order_in_which_slots_are_seen_does_not_matter(slots):
     pool = Accountant([], AccountingPolicy(), START)
     pool.check_matches(slots, START)
     assert (pool.weighted_used("ann@d"), pool.weighted_used("bob@d")) == (2.0, 1.0)
+
+
+def ran(pool, start, end):
+    """What a slot of weight 2 held from *start* to *end* is worth in the priority at the last update."""
+    left = pool.last_update - START
+    return 2.0 * (0.5 ** ((left - end) / HALF_LIFE) - 0.5 ** ((left - start) / HALF_LIFE))
+
+
+@given(stays, st.sets(st.integers(1, 10_000), max_size=10), st.data())
+def test_ends_that_are_told_late_are_charged_to_the_second(stays, updates, data):
+    """Whatever cycles have charged meanwhile: usage and priority are what they would be, had the end been known."""
+    pool = Accountant([AccountingRecord(u, priority=1000.0) for u in ("ann@d", "bob@d", "g.cyd@d", "g.h.dee@d")],
+                      AccountingPolicy(group_names=("g", "g.h")), START)  # fmt: skip
+    happenings = [(time, 1, -1, "", 0) for time in updates]
+    for slot, (user, start, length) in enumerate(stays):
+        told = start + length + data.draw(st.integers(0, 3000))
+        happenings += [(start, 0, slot, user, 0), (told, 2, slot, user, start + length)]
+    for time, what, slot, user, end in sorted(happenings):
+        if what == 1:
+            pool.update(START + time)
+        elif what == 0:
+            pool.add_match(user, slot, 2.0, START + time)
+        else:
+            pool.remove_match(slot, START + end)
+    pool.update(START + 20_000)
+    for user in {user for user, _, _ in stays}:
+        own = [(start, start + length) for other, start, length in stays if other == user]
+        assert pool.records[user].accumulated_usage == sum(end - start for start, end in own)
+        priority = 1000.0 * 0.5 ** (20_000 / HALF_LIFE) + sum(ran(pool, *stay) for stay in own)
+        assert abs(pool.records[user].priority - priority) < 1e-6

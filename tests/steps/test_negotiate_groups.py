@@ -147,8 +147,8 @@ def test_the_stored_cycle_has_turns_and_figures_of_groups(state: Path) -> None:
     assert stored is not None
     document = stored.decision
     assert [(turn["group"], turn["handed_out"], turn["skipped"]) for turn in document["groups"]] == [
-        ("chemistry", None, "skipping, zero slots allocated"),
         ("physics", 20, None),
+        ("chemistry", None, "skipping, zero slots allocated"),
         ("<none>", 3, None),
     ]
     figures = {group["group"]: group for group in document["quotas"]}

@@ -1,7 +1,8 @@
 """condor_userprio's single-dash spelling of the options, turned into fairq's own.
 
 An option may be cut short as far as condor_userprio allows: at least its minimum of letters, and where two
-options begin alike, the first of the table wins. With two dashes an option needs its whole name.
+options begin alike, the first of the table wins. What has fewer letters than that is taken, too, where it can mean
+one option only. With two dashes an option needs its whole name.
 """
 
 from __future__ import annotations
@@ -68,6 +69,9 @@ SPELLINGS = (
 )
 """The options in the order in which condor_userprio looks for them."""
 
+OWN = (Spelling("classic"), Spelling("plain"), Spelling("force"), Spelling("prune", values=1))
+"""Options of fairq's own that are understood with one dash as well."""
+
 _ABSENT = {
     "legacy": "ads come one per record only",
     "debug": "there is no debug log; set FAIRQ_DEBUG=1 for internal errors",
@@ -79,7 +83,7 @@ _ABSENT = {
 _WITHOUT_EFFECT = frozenset({"modular", "collector", "negotiator"})
 """They say from where and in which shape to fetch the records; there is only one of either here."""
 
-_BY_NAME = {spelling.name: spelling for spelling in SPELLINGS}
+_BY_NAME = {spelling.name: spelling for spelling in (*SPELLINGS, *OWN)}
 
 
 def find(word: str) -> Spelling | None:
@@ -87,6 +91,12 @@ def find(word: str) -> Spelling | None:
     for spelling in SPELLINGS:
         if len(word) >= spelling.least and spelling.name.startswith(word):
             return spelling
+    for table in (SPELLINGS, OWN):
+        meant = [spelling for spelling in table if spelling.name.startswith(word)]
+        # What has an effect comes before what is only accepted.
+        meant = [one for one in meant if one.name not in _WITHOUT_EFFECT] or meant
+        if len(meant) == 1:
+            return meant[0]
     return None
 
 

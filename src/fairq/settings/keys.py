@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from fairq.settings.broker_keys import BROKER
 from fairq.settings.key import HTCONDOR, Key, macro, own
+from fairq.settings.rule_points import ACCOUNTING_POINTS, NEGOTIATOR_POINTS, SCHEDD_POINTS
 from fairq.settings.share_keys import SHARES
 
 CONCURRENCY_LIMIT_DEFAULT = 2308032.0
@@ -28,17 +29,13 @@ _ACCOUNTING = (
     macro("accounting", "remote_prio_factor", "real", 1.0e7,
         "Priority factor of submitters of a foreign domain.", minimum=0),
     macro("accounting", "accountant_local_domain", "string", None,
-        "The domain that is local; unset, every submitter is local."),
+        "The domain that is local; unset, accounting_domain or uid_domain; all unset, every submitter is local."),
     macro("accounting", "uid_domain", "string", None,
-        "Domain of the users; unset, that of the jobs' User, else this host's name."),
+        "Domain of users whose name says none; unset, this host's name."),
     macro("accounting", "accounting_domain", "string", None,
-        "Domain part of the submitters' names; unset, uid_domain."),
+        "Domain of submitters whose name says none; unset, uid_domain."),
     macro("accounting", "negotiator_discount_suspended_resources", "boolean", False,
         "Do not charge slots whose job is suspended."),
-    own("accounting", "remove_idle_records", "boolean", True,
-        "Remove accounting records by themselves once they no longer matter.", real=False),
-    own("accounting", "count_preempted", "boolean", False,
-        "A slot taken by preemption counts for its former user, too, until the next cycle.", real=True),
 )
 
 _NEGOTIATOR = (
@@ -59,8 +56,6 @@ _NEGOTIATOR = (
     # what takes part
     macro("negotiator", "negotiator_slot_constraint", "expression", None,
         "Only slots for which this is true take part."),
-    own("negotiator", "count_slots_outside", "boolean", True,
-        "Count what runs on slots that negotiator_slot_constraint keeps out, too.", real=False),
     macro("negotiator", "negotiator_submitter_constraint", "expression", None,
         "Only submitters for which this is true take part."),
     macro("negotiator", "negotiator_job_constraint", "expression", None,
@@ -77,24 +72,13 @@ _NEGOTIATOR = (
         "No limits by priority; the order of submitters stays."),
     macro("negotiator", "use_global_job_prios", "boolean", False,
         "Job priorities count across schedds among equal user priorities."),
-    own("negotiator", "floor_counts_usage", "boolean", True,
-        "What a submitter holds already counts towards its floor.", real=False),
     macro("negotiator", "use_resource_request_counts", "boolean", True,
         "Offer alike jobs as one request with a count."),
     macro("negotiator", "negotiator_resource_request_list_size", "integer", 200,
         "Requests a schedd hands over at a time.", unit="requests", minimum=1,
         without_effect="the jobs are at hand, nothing is sent to and fro"),
-    own("negotiator", "partitionable_slots", "choice", "carve",
-        "A match takes what its job requests of a partitionable slot, or the whole slot until the job ends.",
-        choices=("carve", "whole"), real="whole"),
     macro("negotiator", "negotiator_depth_first", "boolean", False,
         "Fill a partitionable slot before the next one is looked at."),
-    own("negotiator", "report_job", "choice", "job",
-        "The job a match names: the one that runs, or the first of its request.",
-        choices=("job", "request"), real="request"),
-    own("negotiator", "skip_by", "choice", "autocluster",
-        "What a submitter's turn passes over once a job found no slot: the jobs alike, or the rest of its cluster.",
-        choices=("autocluster", "cluster")),
     # the order of candidates
     macro("negotiator", "negotiator_pre_job_rank", "expression",
         "(10000000 * My.Rank) + (1000000 * (RemoteOwner =?= UNDEFINED)) - (100000 * Cpus) - Memory",
@@ -105,35 +89,14 @@ _NEGOTIATOR = (
         "Key after the job's Rank; more is better."),
     macro("negotiator", "negotiator_ignore_job_ranks", "boolean", False,
         "Leave the jobs' Rank out of the order of candidates."),
-    own("negotiator", "static_ranks", "boolean", False,
-        "With negotiator_ignore_job_ranks, rank every slot once for all jobs, by what its own ad says.", real=True),
     macro("negotiator", "negotiator_matchlist_caching", "boolean", True,
         "Reuse a sorted list of candidates for jobs that are alike."),
-    own("negotiator", "tie_break", "choice", "slot_name",
-        "Order of candidates equal in everything: by name, or as std::sort leaves it.",
-        choices=("slot_name", "std_sort"), real="std_sort"),
-    macro("negotiator", "negotiator_cross_slot_prios", "boolean", False,
-        "Show a slot the priorities of its siblings, as Slot1_...."),
     # preemption
     macro("negotiator", "negotiator_consider_preemption", "boolean", True, "Look at slots in use at all."),
     macro("negotiator", "negotiator_consider_early_preemption", "boolean", False,
         "Also at slots whose job has retirement time left."),
     macro("negotiator", "preemption_requirements", "expression", "False",
         "Must be true for priority preemption; unset, no test.", optional=True),
-    own("negotiator", "preempt_prio_delta", "real", 0.5,
-        "By how much the holder's effective priority must be worse for priority preemption; off: not asked.",
-        minimum=0, unset="off", real=None),
-    own("negotiator", "match_claimed_idle", "boolean", False,
-        "A claimed slot that runs no job is a candidate for preemption.", real=True),
-    own("negotiator", "settled_preemption", "boolean", True,
-        "Priority preemption fills the submitter's slice and no more, machine rank takes all at once: no thrashing.",
-        real=False),
-    own("negotiator", "limit_reasons_add_up", "boolean", False,
-        "A job refused for a concurrency limit names those of the jobs refused just before it, too.", real=True),
-    own("negotiator", "limits_of_slots_stay", "boolean", False,
-        "A job without concurrency limits that preempts one with some counts for those in that cycle.", real=True),
-    own("negotiator", "remote_group_at_once", "boolean", True,
-        "RemoteGroup is known in the first cycle that there is such a group, too.", real=False),
     macro("negotiator", "preemption_requirements_stable", "boolean", True,
         "preemption_requirements keeps its value during a cycle."),
     macro("negotiator", "preemption_rank", "expression",
@@ -175,16 +138,8 @@ _NEGOTIATOR = (
         "Weight a group may take per round-robin step.",
         unit="slot weight", minimum=1, maximum=1.0e100,
         macros=("GROUP_QUOTA_ROUND_ROBIN_RATE", "HFS_ROUND_ROBIN_RATE")),
-    macro("negotiator", "negotiator_allow_quota_oversubscription", "boolean", False,
-        "Static quotas may exceed the pool or the parent; false: they are scaled down.", real=True),
     macro("negotiator", "negotiator_strict_enforce_quota", "boolean", True,
         "A group that accepts no surplus caps its whole subtree."),
-    own("negotiator", "integer_group_limits", "boolean", False,
-        "Cut groups' limits, and the weight of each idle job they ask for, to whole numbers.", real=True),
-    own("negotiator", "live_group_caps", "boolean", True,
-        "A cap of the subtree does not count twice what a group got earlier in the round.", real=False),
-    own("negotiator", "regroup_keeps_quota", "boolean", True,
-        "With autoregroup, <none> shares surplus by its own quota, not by the whole pool.", real=False),
 )
 
 _SCHEDD = (
@@ -245,7 +200,19 @@ _LIMITS = (
         "The same for all other limits.", minimum=0, macros=("CONCURRENCY_LIMIT_DEFAULT",)),
 )
 
-KEYS: tuple[Key, ...] = (*_ACCOUNTING, *_NEGOTIATOR, *_SCHEDD, *_SUBMIT, *_GROUPS, *_LIMITS, *SHARES, *BROKER)
+KEYS: tuple[Key, ...] = (
+    *_ACCOUNTING,
+    *ACCOUNTING_POINTS,
+    *_NEGOTIATOR,
+    *NEGOTIATOR_POINTS,
+    *_SCHEDD,
+    *SCHEDD_POINTS,
+    *_SUBMIT,
+    *_GROUPS,
+    *_LIMITS,
+    *SHARES,
+    *BROKER,
+)
 SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(key.section for key in KEYS))
 
 SINGLE: dict[str, Key] = {key.full_name: key for key in KEYS if not key.is_pattern}

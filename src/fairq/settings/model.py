@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fairq.errors.base import FairqError, SettingValueError
 from fairq.settings.collect import Collection, Entry, Report, bad_value
 from fairq.settings.groups import GroupSettings
-from fairq.settings.key import DOCUMENTED, Key
+from fairq.settings.key import DOCUMENTED, HTCONDOR, Key
 from fairq.settings.keys import CONCURRENCY_LIMIT_DEFAULT, LIMIT_KEY, SINGLE
 from fairq.settings.layers import Layer, layers
 from fairq.settings.origin import DEFAULT, Origin
@@ -37,6 +38,26 @@ class Settings:
         """Return where the value of *name* came from."""
         return self._entries[name].origin
 
+    def under(self, rules: str, *, only: Iterable[str] | None = None) -> Settings:
+        """Return these settings as they would be under other *rules* of HTCondor's scheme; what is set stays.
+
+        With *only* just these rule points (full names) are as under those rules.
+        """
+        entries = dict(self._entries)
+        points = [entry for entry in self if entry.key.point and entry.key.scheme is HTCONDOR and not _is_own(entry)]
+        for entry in points:
+            if only is None or entry.name in only:
+                value, origin = entry.key.default_under(rules), Origin(f"rules {rules}")
+                entries[entry.name] = replace(entry, value=value, origin=origin)
+        if only is None:
+            chosen = entries[HTCONDOR.rules]
+            entries[HTCONDOR.rules] = replace(chosen, value=rules)
+        return Settings(entries, self.groups)
+
+    def is_set(self, name: str) -> bool:
+        """Say whether somebody set *name*, to whatever value; otherwise it has its default."""
+        return self._entries[name].origin is not DEFAULT
+
     def refusal(self, name: str) -> SettingValueError:
         """Return the error for a value of *name* that turns out wrong in use, as an expression may."""
         entry = self._entries[name]
@@ -60,6 +81,11 @@ class Settings:
             if entry.path[:2] == ("shares", "groups"):
                 found.setdefault(entry.path[2], {})[entry.path[3].lower()] = entry.value
         return found
+
+
+def _is_own(entry: Entry) -> bool:
+    """Say whether somebody set a rule point itself."""
+    return not str(entry.origin.words).startswith("rules ") or entry.origin.file is not None
 
 
 def load(config: Path | None, state: Path | None, environ: Mapping[str, str]) -> Settings:

@@ -15,8 +15,8 @@ def accountant(*records: AccountingRecord, **policy: object) -> Accountant:
 
 
 def test_a_match_is_charged_from_its_first_second_on_and_not_before():
-    """A 4-core slot, matched 5 s after an update, seen claimed three times, freed before the fourth."""
-    pool = accountant()
+    """A 4-core slot, matched 5 s after an update, seen claimed three times, freed before the fourth (as recorded)."""
+    pool = accountant(exact_usage=False)
     pool.add_match("ann@d", "slot1", 4.0, START + 5)
     user = pool.records["ann@d"]
     seen = []

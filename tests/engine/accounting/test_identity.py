@@ -13,7 +13,11 @@ GROUPS = ("group_p", "group_p.hep", "Bio")
     ("ad", "name"),
     [
         ({"Owner": "ann"}, "ann@pool"),
-        ({"User": "ann@far.example"}, "ann@pool"),
+        ({"User": "ann@far.example"}, "ann@far.example"),
+        ({"User": "ann@far.example", "Owner": "ann"}, "ann@far.example"),
+        ({"User": "ann@far.example", "AccountingGroup": "group_p.ann"}, "group_p.ann@far.example"),
+        ({"User": "ann@far.example", "AccountingGroup": "group_p.ann@own"}, "group_p.ann@own"),
+        ({"User": "ann"}, "ann@pool"),
         ({"Owner": "ann", "AccountingGroup": "group_p.hep.ann"}, "group_p.hep.ann@pool"),
         ({"owner": "ann", "accountinggroup": "alias"}, "alias@pool"),
         ({"Owner": "ann", "AccountingGroup": '/Expr(strcat("a", "b"))/'}, "ann@pool"),

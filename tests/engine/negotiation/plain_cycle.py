@@ -1,12 +1,12 @@
 """A negotiation cycle written out as the rules read, one slot and one expression at a time.
 
 Slow and without any of the engine's shortcuts (columns, shared lists, lanes): what the engine is held against.
-Documented rules, no groups.
+`PlainCycle` spins as today's negotiator, `PlainDocumentedCycle` as the manuals say; no groups.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tests.engine.negotiation.pools import NOW, PRE_JOB_RANK
@@ -187,7 +187,7 @@ class PlainCycle:
                 if rank > current:
                     state = RANK
                 elif holder != name:
-                    better = self.delta is None or self.priority(holder) >= self.priority(name) + self.delta
+                    better = self.delta is None or self._is_better(name, holder)
                     if evaluate_scalar(self.gate, seen, job, NOW) is not True or not better or rank < current:
                         continue
                     state = PRIO
@@ -204,6 +204,10 @@ class PlainCycle:
             entries.append(((-before, -wish, -state, -worst_first, number), slot, state))
         return [(slot, state) for _, slot, state in sorted(entries)], over
 
+    def _is_better(self, name: str, holder: str) -> bool:
+        mine, theirs = self.priority(name), self.priority(holder)
+        return theirs > mine and theirs - mine >= (self.delta or 0.0)
+
     @staticmethod
     def _suit(job: Ad, slot: Ad) -> bool:
         return all(
@@ -215,3 +219,152 @@ class PlainCycle:
     def _number(value: Any, my: Ad, target: Ad, default: float) -> float:
         result = evaluate_scalar(expression_of(value), my, target, NOW)
         return float(result) if isinstance(result, bool | int | float) else default
+
+
+class PlainDocumentedCycle(PlainCycle):
+    """Slices are cut from what is free and what users in want have; what they leave over is dealt one by one."""
+
+    def _pie(self, names: list[str], floors: bool) -> None:
+        smallest, size = min(self.weight), sum(self.weight)
+        first = True
+        shares = sum(1 / self.priority(name) for name in names)
+        while names:
+            slices = self._slices(names)
+            if first:
+                starved = {n: self._starvation(self.used.get(n, 0.0), self._of(n, slices, floors)) for n in names}
+                names.sort(key=lambda n: (self.priority(n), starved[n], n))
+            moved, staying = False, []
+            for name in names:
+                used = self.used.get(name, 0.0)
+                part = max(0.0, size / self.priority(name) / shares - used)
+                missing = min(self._floor(name) - used, part) if floors else part
+                own = self._of(name, slices, floors)
+                limit = max(own, missing) if first and self.preempting else own
+                room = self._room(name)
+                if not first and limit < smallest:
+                    staying.append(name)
+                elif room > 0 and room >= smallest:
+                    before = len(self.matches)
+                    if not self._documented_turn(name, limit, own, missing if first else 0.0, room, first):
+                        staying.append(name)
+                    moved |= len(self.matches) > before
+            moved |= len(staying) < len(names)
+            names, first = staying, False
+            if floors or not moved or not self._free_weight():
+                break
+        may_preempt = self.preempting and any(who is not None for who in self.holder) and str(self.gate) != "false"
+
+        def misses(name: str) -> float:
+            used = self.used.get(name, 0.0)
+            missing = max(0.0, size / self.priority(name) / shares - used)
+            return min(self._floor(name) - used, missing) if floors else missing
+
+        if may_preempt:
+            self._deal_one_by_one(names, floors, misses)
+        self._deal_one_by_one(names, floors, lambda name: 1e300)
+        if not may_preempt:
+            return
+        for name in names:
+            room, missing = self._room(name), misses(name)
+            if missing > 0 and not (room == 0 or room < smallest):
+                self._documented_turn(name, missing, 0.0, missing, room, first=False, free_first=False)
+
+    def _free_weight(self) -> float:
+        return sum(w for w, free, who in zip(self.weight, self.free, self.holder, strict=True) if free and who is None)
+
+    def _slices(self, names: list[str]) -> dict[str, float]:
+        """Leave out whoever has more than its part, one at a time, until nobody has."""
+        wanting = [name for name in names if any(request[1] for request in self.queues[name])]
+        while True:
+            total = self._free_weight() + sum(self.used.get(name, 0.0) for name in wanting)
+            shares = sum(1 / self.priority(name) for name in wanting)
+            slices = {n: total / self.priority(n) / shares - self.used.get(n, 0.0) for n in wanting}
+            least = min(slices, key=lambda name: slices[name], default=None)
+            if least is None or slices[least] >= -1e-9:
+                return {name: round(own, 6) for name, own in slices.items()}
+            wanting.remove(least)
+
+    def _of(self, name: str, slices: dict[str, float], floors: bool) -> float:
+        own = slices.get(name, 0.0)
+        return max(0.0, min(own, self._floor(name) - self.used.get(name, 0.0)) if floors else own)
+
+    def _room(self, name: str) -> float:
+        record = self.records.get(name)
+        if record is None or record.ceiling < 0:
+            return 1e300
+        return max(0.0, float(record.ceiling - int(self.used.get(name, 0.0))))
+
+    def _documented_turn(
+        self, name: str, limit: float, own: float, missing: float, room: float, first: bool, free_first: bool = True
+    ) -> bool:
+        """Hold a turn; whether the submitter needs no other one."""
+        had = self.used.get(name, 0.0)
+        used = free_used = 0.0
+        kept_from_free = False
+        refused: list[Ad] = []
+
+        def permits(cost: float, state: int) -> bool:
+            if state == NONE:
+                return free_used + cost <= own + 1e-6 and used + cost <= room
+            return state == RANK or used + cost <= missing or (had <= 0 and used <= 0 < missing)
+
+        for request in [r for r in self.queues[name] if r[1]]:
+            if any(request[2] == ad for ad in refused):
+                continue
+            while request[1]:
+                if used >= limit and not (first and self.preempting):
+                    return False
+                if used >= room:
+                    return True
+                found, passed_free = None, False
+                for slot, state in self._candidates(name, request[2], used >= limit):
+                    # Nobody is preempted by priority while a better slot is free that may still be dealt.
+                    if permits(self.weight[slot], state) and not (state == PRIO and passed_free and free_first):
+                        found = slot, state
+                        break
+                    passed_free |= state == NONE
+                if found is None:
+                    kept_from_free |= passed_free
+                    refused.append(request[2])
+                    break
+                slot, state = found
+                self._give(name, request, slot, state)
+                used += self.weight[slot]
+                free_used += self.weight[slot] if state == NONE else 0.0
+        if not any(request[1] for request in self.queues[name]) or room - used < min(self.weight):
+            return True
+        return not (used >= limit or used >= room or kept_from_free)
+
+    def _candidates(self, name: str, job: Ad, only_rank: bool) -> list[tuple[int, int]]:
+        entries, _ = self._list(name, job, only_rank, lambda cost: True, lambda cost: True)
+        return entries
+
+    def _give(self, name: str, request: list[Any], slot: int, state: int) -> None:
+        cost, victim = self.weight[slot], self.holder[slot] if state != NONE else None
+        if victim is not None:
+            self.used[victim] -= cost
+        self.used[name] = self.used.get(name, 0.0) + cost
+        self.free[slot] = False
+        request[1] -= 1
+        self.matches.append((name, request[0], self.pool[slot]["Name"], victim))
+
+    def _deal_one_by_one(self, names: list[str], floors: bool, bound: Callable[[str], float]) -> None:
+        parties = list(names)
+        while parties:
+            held = self.used
+            name = min(parties, key=lambda n: (round(held.get(n, 0.0) * self.priority(n), 6), self.priority(n), n))
+            below = not floors or self.used.get(name, 0.0) < self._floor(name)
+            if not below or not self._deal_one(name, bound(name)):
+                parties.remove(name)
+
+    def _deal_one(self, name: str, bound: float) -> bool:
+        room = min(self._room(name), bound + 1e-6)
+        if self._room(name) < min(self.weight) or bound < min(self.weight):
+            return False
+        for request in self.queues[name]:
+            if request[1]:
+                for slot, state in self._candidates(name, request[2], only_rank=False):
+                    if state == NONE and self.weight[slot] <= room:
+                        self._give(name, request, slot, state)
+                        return True
+        return False

@@ -30,6 +30,21 @@ SLOT: Ad = {
 }
 JOB: Ad = {"Requirements": '/Expr(TARGET.Arch == "X86_64")/', "Rank": 0.0, "RequestCpus": 1, "RequestMemory": 512}
 
+HTCONDOR: dict[str, Any] = {
+    "rules": "htcondor",
+    "pie_slices": "pool_share",
+    "last_dealing": False,
+    "settled_preemption": False,
+    "preempt_prio_delta": None,
+    "match_claimed_idle": True,
+    "floor_counts_usage": False,
+    "skip_by": "autocluster",
+    "job_order": "job_id",
+    "resources_in_use": "weight",
+    "cross_slot_prios": False,
+}
+"""The points of the cycle under the rules of today's negotiator, as far as these pools show them."""
+
 PRE_JOB_RANK = "10000000 * My.Rank + 1000000 * (RemoteOwner =?= undefined) - 100000 * Cpus - Memory"
 
 
@@ -63,11 +78,16 @@ def policy(**changes: Any) -> NegotiationPolicy:
         "post_job_rank": "0",
         "preemption_rank": "RemoteUserPrio",
         "preemption_requirements": "false",
-        "preempt_prio_delta": 0.5,
+        "preempt_prio_delta": 0.0,
         "match_claimed_idle": False,
         "tie_break": "slot_name",
         "floor_counts_usage": True,
         "report_job": "job",
+        "settled_preemption": True,
+        "pie_slices": "max_min",
+        "last_dealing": True,
+        "resources_in_use": "slots",
+        "cross_slot_prios": True,
         **changes,
     }
     for name in ("slot_weight", "pre_job_rank", "post_job_rank", "preemption_rank", "preemption_requirements"):

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engine.negotiation.plain_cycle import PlainCycle
+from tests.engine.negotiation.plain_cycle import PlainCycle, PlainDocumentedCycle
 from tests.engine.negotiation.pools import JOB, claimed, cycle, slots
 
 from fairq.records import AccountingRecord, Ad
@@ -52,7 +52,7 @@ def pool_of(shapes: list[dict[str, Any]]) -> list[Ad]:
     return pool
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=500)
 @given(
     st.lists(slot_shapes, min_size=1, max_size=12),
     st.dictionaries(
@@ -60,11 +60,12 @@ def pool_of(shapes: list[dict[str, Any]]) -> list[Ad]:
     ),
     st.fixed_dictionaries(dict.fromkeys([*NAMES, "z@x"], records)),
     st.sampled_from(["false", "true", "RemoteUserPrio > SubmitterUserPrio * 1.2", "Memory > 600"]),
-    st.sampled_from([0.5, None]),
+    st.sampled_from([0.0, 0.5, None]),
+    st.booleans(),
     st.booleans(),
 )
-def test_the_engine_decides_as_the_rules_read(shapes, wants, known, gate, delta, consider) -> None:  # type: ignore[no-untyped-def]
-    """The same matches in the same order, with the same victims, on any small pool."""
+def test_the_engine_decides_as_the_rules_read(shapes, wants, known, gate, delta, consider, manual) -> None:  # type: ignore[no-untyped-def]
+    """The same matches in the same order, with the same victims, on any small pool, under either set of rules."""
     pool = pool_of(shapes)
     queues = {name: [(count, {**JOB, **shape}) for count, shape in jobs] for name, jobs in wants.items()}
     accounts = []
@@ -78,7 +79,8 @@ def test_the_engine_decides_as_the_rules_read(shapes, wants, known, gate, delta,
         for count, ad in entries:
             cluster += 1
             plain[name].append((cluster, count, ad))
-    expected = PlainCycle(pool, _merged(plain), {r.name: r for r in accounts}, gate, delta, consider).run()
+    plain_cycle = PlainDocumentedCycle if manual else PlainCycle
+    expected = plain_cycle(pool, _merged(plain), {r.name: r for r in accounts}, gate, delta, consider).run()
     decision = cycle(
         pool,
         queues,
@@ -86,6 +88,9 @@ def test_the_engine_decides_as_the_rules_read(shapes, wants, known, gate, delta,
         preemption_requirements=gate,
         preempt_prio_delta=delta,
         consider_preemption=consider,
+        settled_preemption=manual,
+        pie_slices="max_min" if manual else "pool_share",
+        last_dealing=manual,
     )
 
     got = [(m.submitter, m.cluster, pool[m.slot]["Name"], m.preempted) for m in decision.matches]

@@ -1,7 +1,7 @@
 """A job gets the best of the slots that suit it and it suits."""
 
 import pytest
-from tests.engine.negotiation.pools import claimed, cycle, jobs, slots
+from tests.engine.negotiation.pools import HTCONDOR, claimed, cycle, jobs, slots
 
 from fairq.engine.negotiation.decision import MatchReason, RejectReason
 
@@ -149,7 +149,7 @@ class TestBusySlots:
         """The first slot of a list is not tested again: in the first spin one changes hands, the next is refused."""
         pool = [claimed(slot, "b@x", Rank='/Expr(TARGET.Owner == "a")/') for slot in slots(4)]
         pool += [claimed({**slots(1)[0], "Name": f"slot1@n{i}"}, "a@x") for i in range(8)]
-        decision = cycle(pool, {"a@x": [jobs(4)], "b@x": [jobs(4)]}, {"a@x": 1000, "b@x": 10})
+        decision = cycle(pool, {"a@x": [jobs(4)], "b@x": [jobs(4)]}, {"a@x": 1000, "b@x": 10}, **HTCONDOR)
 
         first_spin = [m for m in decision.matches if m.request == (1, 0)]
 

@@ -34,7 +34,7 @@ class TestSlots:
         )
 
         (submitter,) = decision.submitters
-        assert (submitter.used_before, submitter.matched) == (2, 0)
+        assert (submitter.used_before, submitter.limit, submitter.slices) == (2, 4, [2])
         assert decision.limits[0].in_use_before == 2
 
     def test_slots_outside_the_constraint_may_be_out_of_sight(self) -> None:

@@ -101,13 +101,36 @@ class TestPassingOver:
 
         assert [one.request for one in decision.rejections] == [(1, 0)]
 
-    @pytest.mark.parametrize("skip_by", ["cluster", "nothing"])
-    def test_other_clusters_are_tried(self, skip_by: str) -> None:
-        """Passing over by cluster, or nothing at all, offers the third cluster, too."""
+    @pytest.mark.parametrize(("skip_by", "offered"), [("cluster", [(1, 0)]), ("nothing", [(1, 0), (3, 0)])])
+    def test_other_clusters_are_tried(self, skip_by: str, offered: list[tuple[int, int]]) -> None:
+        """Passing over nothing offers the third cluster, too; by cluster it is known to fail as the first did."""
         decision = cycle(slots(9), self.WANTS, skip_by=skip_by)
 
-        assert [one.request for one in decision.rejections] == [(1, 0), (3, 0)]
+        assert [one.request for one in decision.rejections] == offered
         assert matched(decision) == {"a@x": 1}
+
+    def test_a_cluster_whose_first_job_is_known_to_fail_is_passed_over(self) -> None:
+        """The first job of the second cluster is like one that failed: the other job of that cluster has no turn."""
+        two = {**jobs(1)[1], "Requirements": '/Expr(ProcId == 0 ? Never : TARGET.Arch == "X86_64")/', "Never": False}
+        decision = cycle(slots(9), {"a@x": [(1, two), (2, two), jobs(1)]}, skip_by="cluster")
+
+        assert [match.request[0] for match in decision.matches] == [3]
+
+    def test_being_stopped_by_the_slice_is_no_failure(self) -> None:
+        """A's big job fits its slice of no slot; the small one of the same cluster is tried."""
+        wish = "/Expr(TARGET.Cpus >= (ProcId == 0 ? 4 : 1) && (ProcId == 0 || TARGET.Cpus < 4))/"
+        pool = [*slots(2), *({**slot, "Cpus": 4, "Name": f"slot1@big{n}"} for n, slot in enumerate(slots(1)))]
+        decision = cycle(pool, {"a@x": [jobs(2, Requirements=wish)], "b@x": [jobs(2, Requirements=wish)]})
+
+        assert matched(decision) == {"a@x": 2, "b@x": 1}
+
+    def test_significant_attributes_say_what_a_cluster_is(self) -> None:
+        """Jobs of different clusters with the same Project are one cluster; those that differ in it are not."""
+        chosen = SignificantAttributes(chosen=frozenset({"project"}))
+        queue = [jobs(1, **NEVER, Project=1), jobs(1, Project=1), jobs(1, Project=2)]
+        decision = cycle(slots(9), {"a@x": queue}, significant=chosen)
+
+        assert [match.request[0] for match in decision.matches] == [3]
 
     @pytest.mark.parametrize(("skip_by", "got"), [("autocluster", 2), ("cluster", 0), ("nothing", 2)])
     def test_the_rest_of_a_cluster(self, skip_by: str, got: int) -> None:

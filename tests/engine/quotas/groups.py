@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import pytest
+from tests.engine.negotiation import pools
 from tests.engine.negotiation.pools import claimed, cycle, jobs, slots
 
 from fairq.engine.classad import parse
@@ -78,7 +79,11 @@ def hold(
     in_use: Mapping[str, int] | None = None,
     **changes: Any,
 ) -> CycleDecision:
-    """Hold a cycle over *size* slots alike. *wants*: idle jobs of each submitter; *in_use*: slots in use."""
+    """Hold a cycle over *size* slots alike. *wants*: idle jobs of each submitter; *in_use*: slots in use.
+
+    The points of the cycle are those of the quotas' rules.
+    """
+    changes = (pools.HTCONDOR if policy.integer_limits else {}) | changes
     pool = slots(size)
     row = 0
     for user, count in (in_use or {}).items():

@@ -130,7 +130,7 @@ class TestZeroOverZero:
     def decide(self, rules: str) -> CycleDecision:
         policy = rules_of(HALVES, rules, surplus=True, oversubscription=False)
         wants = {"a.u@d": [jobs(3)], "b.u@d": [jobs(1, RequestMemory=10**6)]}
-        return cycle(slots(5, Cpus=4), wants, quotas=policy)
+        return cycle(slots(5, Cpus=4), wants, quotas=policy, pie_slices="pool_share", last_dealing=False)
 
     def test_it_is_no_number_to_today_s_negotiator(self) -> None:
         """The limit becomes the smallest integer: a gets nothing more, though it has quota and a waiting job."""

@@ -20,8 +20,9 @@ def test_time_budgets_have_the_defaults_of_htcondor() -> None:
 @pytest.mark.parametrize(
     ("variables", "skip_by"),
     [
-        ({}, "autocluster"),
-        ({"FAIRQ_NEGOTIATOR_SKIP_BY": "cluster"}, "cluster"),
+        ({}, "cluster"),
+        ({"FAIRQ_NEGOTIATOR_RULES": "htcondor"}, "autocluster"),
+        ({"FAIRQ_NEGOTIATOR_SKIP_BY": "autocluster"}, "autocluster"),
         ({"FAIRQ_SCHEDD_NEGOTIATE_ALL_JOBS_IN_CLUSTER": "true"}, "nothing"),
         (
             {"FAIRQ_SCHEDD_NEGOTIATE_ALL_JOBS_IN_CLUSTER": "true", "FAIRQ_NEGOTIATOR_SKIP_BY": "cluster"},

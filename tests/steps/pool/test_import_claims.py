@@ -146,7 +146,7 @@ def test_claim_goes_on_where_its_slot_is_advertised_again(bring: Callable[..., s
 
 @pytest.mark.usefixtures("matched")
 def test_slot_that_is_gone_gives_its_job_back(bring: Callable[..., str], state: Path) -> None:
-    """The job is idle again, its stay is recorded as lost, and was charged up to now."""
+    """The job is idle again, its stay is recorded as lost, and was charged up to now, as is the job that runs on."""
     (lost,) = [claim.proc for claim in held(state) if claim.slot_id == 1]
     out = bring(now=NOW + 60, slots=[slot("b", Memory=1024)])
 
@@ -161,7 +161,7 @@ def test_slot_that_is_gone_gives_its_job_back(bring: Callable[..., str], state: 
     assert [(one.first_proc, one.last_proc) for one in idle] == [(lost, lost)]
     assert used(state) == {"alice@example.org": (1, 1.0)}
     assert record is not None
-    assert record.weighted_uncharged_time + record.weighted_accumulated_usage == 60
+    assert record.weighted_uncharged_time + record.weighted_accumulated_usage == 2 * 60
 
 
 @pytest.mark.usefixtures("matched")

@@ -17,7 +17,7 @@ from fairq.engine.accounting.identity import (
     group_and_ancestors,
     is_group_name,
 )
-from fairq.engine.accounting.priority import charge, decay, effective_priority
+from fairq.engine.accounting.priority import charge, correct_priority, correct_usage, decay, effective_priority
 from fairq.records import AccountingRecord, Claim
 
 
@@ -142,6 +142,11 @@ class Accountant:
                 charge(record, seconds, left, now)
         self.last_update = now
 
+    def forget_shares(self) -> None:
+        """Let share and limit, which are those of the last cycle, start anew."""
+        for record in self.records.values():
+            record.submitter_share = record.submitter_limit = 0.0
+
     def recount(self) -> None:
         """Set the use counters of all records to what the charged slots say."""
         for record in self.records.values():
@@ -176,6 +181,9 @@ class Accountant:
             elif charged.submitter != submitter:
                 self.add_match(submitter, slot, weight, now)
         self._count_all(new, early=now - self.last_update)
+        if self.policy.exact_usage:
+            for submitter in {submitter for submitter, _ in new}:
+                self._note_use(self._chains[submitter], now)
         if self.policy.count_preempted:
             self.recount()
 
@@ -189,10 +197,14 @@ class Accountant:
             if held.submitter == submitter:
                 return
             self.remove_match(slot, now)
+        self._catch_up(now)
         self.charges[slot] = SlotCharge(submitter, weight, now)
         chain = self._chains.get(submitter) or self._chain(submitter)
         self._count(chain, 1, weight)
         self._take_off(chain, now - self.last_update, 1, weight)
+        if self.policy.exact_usage:
+            self._settle(chain, self.last_update - now, 1, weight)
+            self._note_use(chain, now)
 
     def preempt(self, submitter: str, slot: Hashable, weight: float, now: int) -> None:
         """Charge *slot* to *submitter*, who takes it from whoever has it (perhaps from another job of its own).
@@ -207,7 +219,12 @@ class Accountant:
         self.add_match(submitter, slot, weight, now)
 
     def remove_match(self, slot: Hashable, now: int) -> None:
-        """Release *slot* at *now*; its user is still charged for the time since the last update."""
+        """Release *slot* at *now*; its user is still charged for the time since the last update.
+
+        If that was later, what it charged too much is given back where usage is exact.
+        """
+        if slot in self.charges:
+            self._catch_up(now)
         held = self.charges.pop(slot, None)
         if held is None:
             return
@@ -224,6 +241,34 @@ class Accountant:
         late = now - self.last_update
         if late > 0 and self.last_update > 0:
             self._correct(chain, late, 1, weight)
+        elif late < 0 and self.policy.exact_usage:
+            self._settle(chain, self.last_update - max(now, held.start_time), -1, weight)
+            for record in (member, group):
+                if record is not None and not record.resources_used:
+                    record.last_usage_time = min(record.last_usage_time, max(now, held.start_time))
+
+    def _catch_up(self, now: int) -> None:
+        """Where usage is exact, charge everybody up to *now* before anything changes."""
+        if self.policy.exact_usage and 0 < self.last_update < now:
+            self.update(now)
+
+    def _settle(self, chain: _Chain, seconds: int, sign: int, weight: float) -> None:
+        """Count (*sign* 1) or take off (-1) a slot of *weight* for the last *seconds* before the last update."""
+        if seconds <= 0:
+            return
+        for record in (chain.member, chain.group):
+            if record is not None:
+                correct_usage(record, seconds, sign, sign * weight)
+        for record in {id(record): record for record in (chain.member, *chain.subtree)}.values():
+            correct_priority(record, seconds, sign * weight, self.policy.priority_halflife)
+
+    @staticmethod
+    def _note_use(chain: _Chain, now: int) -> None:
+        """Note that use begins, or goes on, at this time."""
+        for record in (chain.member, chain.group):
+            if record is not None:
+                record.begin_usage_time = record.begin_usage_time or now
+                record.last_usage_time = max(record.last_usage_time, now)
 
     def _chain(self, submitter: str) -> _Chain:
         group = self.group_of(submitter)

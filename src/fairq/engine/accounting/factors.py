@@ -18,7 +18,8 @@ class AccountingPolicy:
     the configured groups in their own spelling; *group_prio_factors* is keyed by lower-case group name,
     ``<none>`` included (a factor of 0 counts as not set). *remove_idle_records*: records that no longer
     matter go by themselves (`removal`). *count_preempted*: a slot taken by preemption counts for its former user,
-    too, until the next cycle, as in HTCondor since 25.10.
+    too, until the next cycle, as in HTCondor since 25.10. *exact_usage*: a slot is charged for exactly the time that
+    it was held; otherwise up to the last update at least, and first and last use are those that an update saw.
     """
 
     priority_halflife: float = 86400.0
@@ -30,6 +31,7 @@ class AccountingPolicy:
     group_prio_factors: Mapping[str, float] = field(default_factory=dict)
     remove_idle_records: bool = True
     count_preempted: bool = False
+    exact_usage: bool = True
 
 
 def resolve_factor(name: str, policy: AccountingPolicy) -> float:

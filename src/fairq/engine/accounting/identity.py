@@ -24,14 +24,13 @@ def submitter_name(ad: Mapping[str, Any], accounting_domain: str) -> str:
 
     It is the ad's ``AccountingGroup`` if that is a string, else its ``Owner``, else what stands before the
     last ``@`` of its ``User``; ``NiceUser`` puts ``nice-user.`` before it. The letter case is kept: names
-    that differ in case are different submitters.
+    that differ in case are different submitters. A name that brings its domain keeps it, else it has that of
+    ``User``; *accounting_domain* completes names without one.
 
     Raises InvalidNameError if the ad names nobody, or if the name contains white space or bytes that are not UTF-8.
     """
-    name = _text(ad, "accountinggroup") or _text(ad, "owner")
-    if not name:
-        user = _text(ad, "user")
-        name = user.rpartition("@")[0] or user
+    user = _text(ad, "user")
+    name = _text(ad, "accountinggroup") or _text(ad, "owner") or user
     if not name:
         raise InvalidNameError(
             what="the owner of a job", value="", expected="add AccountingGroup, Owner or User to the ad"
@@ -42,7 +41,9 @@ def submitter_name(ad: Mapping[str, Any], accounting_domain: str) -> str:
         raise InvalidNameError(what="a submitter", value=name, expected="give it in UTF-8")
     if _lookup(ad, "niceuser") is True and not is_nice(name):
         name = f"{NICE_PREFIX}.{name}"
-    return f"{name}@{accounting_domain}"
+    if domain_of(name):
+        return name
+    return f"{name.rstrip('@')}@{domain_of(user) or accounting_domain}"
 
 
 def is_nice(name: str) -> bool:

@@ -31,13 +31,28 @@ def effective_priority(record: AccountingRecord, factor: float) -> float:
     return min(real_priority(record) * factor, MAXIMUM_EFFECTIVE_PRIORITY)
 
 
+def correct_usage(record: AccountingRecord, seconds: float, slots: int, weight: float) -> None:
+    """Add what *slots* of that *weight* used in *seconds* before the last update, which did not count them.
+
+    Negative numbers take off what it charged too much.
+    """
+    record.accumulated_usage = max(0.0, record.accumulated_usage + slots * seconds)
+    record.weighted_accumulated_usage = max(0.0, record.weighted_accumulated_usage + weight * seconds)
+
+
+def correct_priority(record: AccountingRecord, seconds: float, weight: float, half_life: float) -> None:
+    """Make the priority what it would be, had the last update known of *weight* in use in the *seconds* before it."""
+    moved = weight * (1.0 - decay(seconds, half_life))
+    record.priority = max(MINIMUM_PRIORITY, real_priority(record) + moved)
+
+
 def charge(record: AccountingRecord, seconds: float, left: float, now: int) -> None:
     """Charge *record* for its use during the *seconds* up to *now* and let its priority follow that use.
 
     *left* is `decay` over these seconds. The priority moves towards the weighted slots in use, each counted
     for the part of the stretch it was in use (uncharged time, in slot-seconds, corrects for matches made or
     ended within it). A group's follows the use of the whole subtree below it. Real priority never falls
-    below 0.5, and usage never shrinks. Share and limit, which are those of the last cycle, start anew.
+    below 0.5, and usage never shrinks.
     """
     used = max(0.0, record.resources_used * seconds + record.uncharged_time)
     weighted = max(0.0, record.weighted_resources_used * seconds + record.weighted_uncharged_time)
@@ -49,8 +64,6 @@ def charge(record: AccountingRecord, seconds: float, left: float, now: int) -> N
     record.weighted_accumulated_usage += weighted
     record.uncharged_time = 0.0
     record.weighted_uncharged_time = 0.0
-    record.submitter_share = 0.0
-    record.submitter_limit = 0.0
     if record.accumulated_usage > 0 and record.begin_usage_time == 0:
         record.begin_usage_time = now
     if used > 0:

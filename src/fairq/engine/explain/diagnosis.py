@@ -50,6 +50,7 @@ class Reason(StrEnum):
     SLOT_CONSTRAINT = "negotiator_slot_constraint"
     PIECES = "partitionable slots are carved up"
     NOT_OFFERED = "not offered"
+    SKIPPED = "skipped with its cluster"
     TAKEN = "taken in this cycle"
     PREEMPTION_POLICY = "PREEMPTION_REQUIREMENTS"
     PRIORITY = "priority not better enough"
@@ -129,6 +130,10 @@ class Outcome:
         wanted = (job.schedd, job.cluster, job.first_proc)
         return next((m for m in self.decision.matches if (m.schedd, m.cluster, m.proc) == wanted), None)
 
+    def one(self, jobs: JobRange, proc: int) -> JobRange:
+        """One job of a range."""
+        return _one(jobs, proc)
+
     def submitter(self, name: str, schedd: str) -> SubmitterDecision:
         """What was decided of a submitter that takes part."""
         return next(of for of in self.decision.submitters if (of.submitter, of.schedd) == (name, schedd))
@@ -175,7 +180,7 @@ class Diagnosis:
     def alike_ahead(self) -> tuple[int, int] | None:
         """The first job of the same submitter and autocluster that is left idle, too, and comes before this one."""
         matched = {(m.schedd, m.cluster, m.proc) for m in self.outcome.decision.matches}
-        key = job_order(self.outcome.given.jobs.ads)
+        key = job_order(self.outcome.given.jobs.ads, self.outcome.given.policy.job_order)
         own = key(self.job)
         for queue in self.outcome.given.jobs.queues:
             if (queue.name, queue.schedd) != (self.job.submitter, self.job.schedd):
@@ -191,6 +196,38 @@ class Diagnosis:
                             return jobs.cluster, proc
                         break
         return None
+
+    @cached_property
+    def blocker(self) -> tuple[int, int] | None:
+        """The job ahead in the same cluster that could not be matched, so that the rest of the cluster is skipped."""
+        given, cycle = self.outcome.given, self.outcome.cycle
+        if given.policy.skip_by != "cluster":
+            return None
+        failed = self._failed_kinds()
+        key = job_order(given.jobs.ads, given.policy.job_order)
+        own = key(self.job)
+        for queue in given.jobs.queues if failed else ():
+            if (queue.name, queue.schedd) != (self.job.submitter, self.job.schedd):
+                continue
+            for jobs in sorted(queue.idle, key=key):
+                if key(jobs) > own:
+                    break
+                for kind, first, _ in cycle.kinds(jobs):
+                    one = _one(jobs, first)
+                    if kind in failed and key(one) < own and cycle.same_cluster(one, self.job):
+                        return one.cluster, one.first_proc
+        return None
+
+    def _failed_kinds(self) -> set[int]:
+        """The autoclusters of the submitter's jobs that failed; to be stopped by a limit is no failure."""
+        kinds = set()
+        for rejection in self.outcome.decision.rejections:
+            own = (rejection.submitter, rejection.schedd) == (self.job.submitter, self.job.schedd)
+            if own and rejection.reason is not RejectReason.SUBMITTER_LIMIT:
+                found = self._queued(*rejection.request)
+                if found is not None:
+                    kinds.add(next(self.outcome.cycle.kinds(found))[0])
+        return kinds - {self.asker.autocluster}
 
     def _is_alike(self, job: JobRange) -> bool:
         return self.outcome.cycle.examine(job).autocluster == self.asker.autocluster
@@ -232,6 +269,8 @@ class Diagnosis:
         refused = rejection is not None and rejection.reason is RejectReason.CONCURRENCY_LIMIT
         if self.lost[LostTo.CONCURRENCY_LIMIT] or (self.lost[LostTo.LIMIT] and refused):
             return Reason.CONCURRENCY_LIMIT
+        if self.lost[LostTo.LIMIT] and self.blocker is not None:
+            return Reason.SKIPPED
         within_reach = self.lost[LostTo.LIMIT] + self.lost[LostTo.TAKEN]
         if within_reach and self.submitter.stopped in _LIMITS:
             return _LIMITS[self.submitter.stopped]

@@ -45,7 +45,7 @@ def remedies(of: Diagnosis) -> Iterator[Remedy]:
             yield remedy
 
 
-def _candidates(of: Diagnosis) -> Iterator[Remedy]:  # noqa: PLR0911 - one per reason
+def _candidates(of: Diagnosis) -> Iterator[Remedy]:  # noqa: PLR0911, PLR0912 - one per reason
     match of.reason:
         case Reason.EMPTY_POOL:
             return
@@ -57,6 +57,9 @@ def _candidates(of: Diagnosis) -> Iterator[Remedy]:  # noqa: PLR0911 - one per r
             return
         case Reason.SUBMITTER_CONSTRAINT | Reason.JOB_CONSTRAINT | Reason.SLOT_CONSTRAINT:
             yield (Change(ChangeKind.SETTING, str(of.reason)),)
+            return
+        case Reason.SKIPPED:
+            yield (Change(ChangeKind.JOB_PRIORITY, job_name(of.job), _highest_priority(of) + 1, now=of.job.priority),)
             return
         case Reason.CONCURRENCY_LIMIT:
             yield from _ahead_of_own(of)

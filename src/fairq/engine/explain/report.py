@@ -16,7 +16,7 @@ from fairq.engine.quotas.record import GroupFigures
 
 Document = dict[str, Any]
 
-_NEVER_OFFERED = (Reason.EMPTY_POOL, Reason.SUBMITTER_CONSTRAINT, Reason.JOB_CONSTRAINT)
+_NEVER_OFFERED = (Reason.EMPTY_POOL, Reason.SUBMITTER_CONSTRAINT, Reason.JOB_CONSTRAINT, Reason.SKIPPED)
 
 
 def requirement_rows(checks: PoolChecks) -> list[Document]:
@@ -127,6 +127,7 @@ def submitter_row(outcome: Outcome, name: str, schedd: str) -> Document:
         "used": found.used_before,
         "share": found.share,
         "limit": found.limit,
+        "slices": found.slices,
         "floor": found.floor,
         "ceiling": found.ceiling,
         "matched": found.matched,
@@ -166,7 +167,7 @@ def group_row(of: GroupFigures) -> Document:
 
 def place_in_queue(of: Diagnosis) -> Document:
     """How many idle jobs of the same submitter come before the job, how many there are, and whether it gets a turn."""
-    key = job_order(of.outcome.given.jobs.ads)
+    key = job_order(of.outcome.given.jobs.ads, of.outcome.given.policy.job_order)
     own = key(of.job)
     ahead = total = 0
     for queue in of.outcome.given.jobs.queues:

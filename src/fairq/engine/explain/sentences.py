@@ -62,6 +62,8 @@ def _cause(  # noqa: PLR0911, PLR0912 - one per reason
             return f"{submitter.submitter} has reached its ceiling of {submitter.ceiling}: {used:g} in use"
         case Reason.NOT_OFFERED:
             return f"the turn of {submitter.submitter} ended before it was offered ({submitter.stopped})"
+        case Reason.SKIPPED:
+            return _skipped(of)
         case Reason.CONCURRENCY_LIMIT:
             return _limited(of)
         case Reason.TIME:
@@ -94,6 +96,14 @@ def _used_up(of: Diagnosis) -> str:
     surplus = "" if figures.accept_surplus else ", and it accepts no surplus"
     entitled = f"{figures.allocated:g} (quota {figures.quota:g})"
     return f"group {group} is allocated {entitled} and has {used:g} in use{surplus}"
+
+
+def _skipped(of: Diagnosis) -> str:
+    cluster, proc = of.blocker or (of.job.cluster, of.job.first_proc)
+    return (
+        f"job {cluster}.{proc} of the same cluster could not be matched, and the rest of the cluster was skipped "
+        "(NEGOTIATE_ALL_JOBS_IN_CLUSTER = True lifts this, SIGNIFICANT_ATTRIBUTES says what a cluster is)"
+    )
 
 
 def _out_of_time(of: Diagnosis) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from fairq.engine.classad import (
     EVERY_ATTRIBUTE,
@@ -58,6 +58,18 @@ class Autoclusters:
         self._shared: dict[int, tuple[Ad, frozenset[str]]] = {}
         self._plain: dict[int, int] = {}
         self._reads: dict[str, frozenset[str]] = {}
+
+    def alike_in(self, attributes: Collection[str]) -> Callable[[int], object]:
+        """Tell by autocluster what its jobs have of *attributes* (lower-case names), which tell jobs apart."""
+        known: dict[int, object] = {}
+
+        def values(autocluster: int) -> object:
+            if autocluster not in known:
+                kind = self.kinds[autocluster]
+                known[autocluster] = tuple(repr(kind.get(name)) for name in sorted(attributes))
+            return known[autocluster]
+
+        return values
 
     def split(self, jobs: JobRange) -> Iterator[tuple[int, int, int]]:
         """Yield the autoclusters of a range as (number, first proc, last proc); mostly it is just one."""

@@ -6,15 +6,16 @@ preemption policy gives away are shared by all submitters whose jobs agree in wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.classad import attributes_read, evaluate_in_ad, evaluate_in_columns, expression_of, parse
+from fairq.engine.classad.nodes import Literal
 from fairq.engine.negotiation.carved_list import FindRoom
+from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.matchlist import (
     NONE,
     PRIO,
@@ -32,32 +33,13 @@ from fairq.engine.negotiation.partitionable import Partitions, jobs_in_slot
 from fairq.engine.negotiation.partitioned_lists import PartitionedLists
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.room import Room, Standing
-from fairq.engine.negotiation.shared_work import Asker, LiveAttributes, SharedWork
+from fairq.engine.negotiation.shared_work import Asker, SharedWork
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.negotiation.std_sort import std_sorted
 
 _REQUIREMENTS = parse("Requirements")
 _RANK = parse("Rank")
 _CURRENT_RANK = parse("CurrentRank")
-
-
-@dataclass(frozen=True, slots=True)
-class Holders:
-    """Who has the slots that a match would take from somebody.
-
-    Args:
-        held: per slot, whether a match would preempt its holder.
-        names: per slot, its holder; None where nobody.
-        running: the same, but where somebody waits to preempt the slot whose job it runs still.
-        priorities: per slot, the holder's effective priority at the cycle's start.
-        changing: what the slots' ads tell of them that changes within the cycle; None if nobody has any.
-    """
-
-    held: NDArray[np.bool_]
-    names: Sequence[str | None]
-    running: Sequence[str | None]
-    priorities: NDArray[np.float64]
-    changing: LiveAttributes | None = None
 
 
 class SlotTests(NamedTuple):
@@ -71,7 +53,7 @@ class SlotTests(NamedTuple):
         preferred: its machine ranks the job above the one it runs.
         outranked: its machine ranks the job below the one it runs.
         given_away: PREEMPTION_REQUIREMENTS are true, or there is no such test.
-        admitted: the same, and the holder's priority is worse by the margin that the rules demand.
+        admitted: the same, and the holder's priority is worse, by the margin that the rules demand.
     """
 
     suitable: NDArray[np.bool_]
@@ -148,8 +130,9 @@ class Candidates:
         self._holder_codes = np.array([self._codes[name] for name in holders.names], np.int64)
         self._last_admitted: tuple[object, object, NDArray[np.bool_]] | None = None
         self._last_allowed: tuple[object, object, NDArray[np.bool_]] | None = None
-        self._listed_last: tuple[Asker, Kind, NDArray[np.bool_]] | None = None
+        self._listed_last: tuple[Asker, Kind, NDArray[np.bool_] | None] | None = None
         self._free = free
+        self._partitions = partitions
         self._kinds: dict[tuple[int, int], Kind] = {}
         self._partitioned = (
             None
@@ -180,16 +163,33 @@ class Candidates:
         if not attributes_read([_RANK], "target", slots):
             self._same_machine_ranks = evaluate_in_columns("Rank", slots, {}).as_rank(0.0)
 
-    def match_list(self, asker: Asker, only_rank: bool, limits: Limits) -> MatchList:
+    def may_preempt(self) -> bool:
+        """Whether anybody has a slot, and PREEMPTION_REQUIREMENTS is not just false."""
+        gate = self._policy.preemption_requirements
+        return self._any_held and (gate is None or gate.node != Literal(False))
+
+    @property
+    def lists_follow(self) -> bool:
+        """Whether a list that is built stays right when others take slots."""
+        return self._partitioned is None and self._static is None and self._policy.tie_break != "std_sort"
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """Changes with every slot, or part of one, that is taken."""
+        return self._free.left, 0 if self._partitions is None else len(self._partitions.changed)
+
+    def match_list(self, asker: Asker, only_rank: bool, limits: Limits, *, only_free: bool = False) -> MatchList:
         """Build the list for one kind of request.
 
-        With *only_rank* only slots whose machine prefers the job to the one it runs are candidates.
+        With *only_rank* only slots whose machine prefers the job to the one it runs are candidates, with *only_free*
+        only those that nobody would have to leave.
         """
         kind = self._kind(asker)
         reasons: tuple[int, ...] = (RANK,) if only_rank else (NONE, RANK)
         allowed = self._holders.held
-        if not self._any_held:
+        if only_free or not self._any_held:
             reasons = () if only_rank else (NONE,)
+            self._listed_last = (asker, kind, None) if self._any_held else None
         else:
             admitted = self._admitted(asker)
             allowed = self._allowed(asker, kind, admitted)
@@ -203,7 +203,7 @@ class Candidates:
                 listed, refused = self._listed(lanes, allowed, limits)
                 return self._partitioned.by_policy(asker, kind.ordering, listed, limits, refused)
             whole = LaneList(lanes, kind.place, self._free, allowed, limits)
-            find_room = None if self._room is None else self._finder(asker, self._room)
+            find_room = None if self._room is None or only_free else self._finder(asker, self._room)
             return self._partitioned.carved(asker, kind.ordering, whole, limits, find_room)
         if self._static is not None or (kind.ordering.ties and self._policy.tie_break == "std_sort"):
             return self._sorted_list(kind, lanes, allowed, limits)
@@ -293,9 +293,10 @@ class Candidates:
         """
         if self._listed_last is None:
             return lambda: False
-        (asker, kind, admitted), held, scanned = self._listed_last, self._holders.held, self._scanned
+        (asker, kind, found), held, scanned = self._listed_last, self._holders.held, self._scanned
 
         def refused() -> bool:
+            admitted = self._admitted(asker) if found is None else found
             slots = kind.suitable & held & (kind.ordering.state != RANK) & ~admitted & self._free.mask()
             slots = slots if scanned is None else slots & scanned
             return bool((slots & ~self._own(asker.submitter)).any())
@@ -368,14 +369,15 @@ class Candidates:
         return self._holders.held & evaluate_in_columns(gate, self._pool.ads, asker.ad()).is_true()
 
     def _admitted(self, asker: Asker) -> NDArray[np.bool_]:
-        """The same, where the asker's priority is better by the margin that the rules demand."""
+        """The same, where the asker's priority is better, by the margin that the rules demand."""
         given_away = self._given_away.get(asker)
         margin = self._policy.preempt_prio_delta
         if margin is None:
             return given_away
         key = (id(given_away), asker.priority)
         if self._last_admitted is None or self._last_admitted[0] != key:
-            admitted = given_away & (self._holders.priorities >= asker.priority + margin)
+            theirs = self._holders.priorities
+            admitted = given_away & (theirs > asker.priority) & (theirs >= asker.priority + margin)
             # The mask is kept with it, so that its id stays its own.
             self._last_admitted = key, given_away, admitted
         return self._last_admitted[2]

@@ -68,6 +68,11 @@ class CarvedList:
         """Whether the limits have kept any slot from the request."""
         return self._refused or self._whole.refused_by_limit
 
+    @property
+    def refused_free(self) -> bool:
+        """Whether they have kept one from it that nobody would have to leave."""
+        return self._whole.refused_free or self._refused
+
     def pop(self) -> tuple[int, int] | None:
         """Take the best candidate that the limits permit."""
         price = next(self._row_of_prices, None)
@@ -79,7 +84,9 @@ class CarvedList:
             self._given.remove(self._filling)
         while True:
             # The list of whole slots gives the same one again until it is taken or passed over.
-            part, whole = self._best_part(), self._whole.pop()
+            part = self._best_part()
+            self._whole.refused_free |= self._refused
+            whole = self._whole.pop()
             if part is None and whole is None:
                 if not self._begin_round():
                     return self._make_room()
@@ -89,7 +96,7 @@ class CarvedList:
                 return self._give(part)
 
     def _make_room(self) -> tuple[int, int] | None:
-        if self._find_room is None or self._no_room:
+        if self._find_room is None or self._no_room or (self._refused and self._limits.free_first):
             return None
         self._offers.refresh()
         found = self._find_room(self._offers, self._permits_room)

@@ -169,6 +169,11 @@ class LimitedList:
         """Whether the submitter's limits have kept any slot from the request."""
         return self._matches.refused_by_limit
 
+    @property
+    def refused_free(self) -> bool:
+        """Whether they have kept one from it that nobody would have to leave."""
+        return self._matches.refused_free
+
     def pop(self) -> tuple[int, int] | None:
         """Take the best candidate that the limits permit."""
         while (found := self._matches.pop()) is not None:

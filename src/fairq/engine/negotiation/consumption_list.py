@@ -65,6 +65,11 @@ class ConsumptionList:
             by_sort = list(std_sorted(dense.reshape(-1).astype(np.int64)))
             self._entries = [(tuple((-ranks[:, place]).tolist()), int(slots[place])) for place in by_sort]
 
+    @property
+    def refused_free(self) -> bool:
+        """The same: which slots they were is not kept."""
+        return self.refused_by_limit
+
     def pop(self) -> tuple[int, int] | None:
         """Take the best candidate that the limits permit."""
         if self._last is not None:

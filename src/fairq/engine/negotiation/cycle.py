@@ -5,7 +5,7 @@ Reference 3.1; matchmaker.cpp, negotiationTime.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,31 +13,36 @@ from numpy.typing import NDArray
 
 from fairq.engine.accounting.accountant import Accountant, SlotUse
 from fairq.engine.accounting.removal import removable
-from fairq.engine.classad.budget import NOBODY, Payer, evaluate_for
+from fairq.engine.classad.budget import Payer, evaluate_for
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.budgets import Clock, Stopwatch
-from fairq.engine.negotiation.candidates import Candidates, Holders
+from fairq.engine.negotiation.candidates import Candidates
 from fairq.engine.negotiation.concurrency import ConcurrencyLimits
-from fairq.engine.negotiation.decision import (
-    CycleDecision,
-    Match,
-    MatchReason,
-    Rejection,
-    RejectReason,
-    StopReason,
-    SubmitterDecision,
-)
-from fairq.engine.negotiation.global_prios import merge_neighbours, split_by_priority
+from fairq.engine.negotiation.contenders import Contender
+from fairq.engine.negotiation.decision import CycleDecision, SubmitterDecision
+from fairq.engine.negotiation.free_weight import FreeWeight
+from fairq.engine.negotiation.global_prios import merge_neighbours
 from fairq.engine.negotiation.groups import Groups
-from fairq.engine.negotiation.matchlist import NONE, PRIO, RANK, FreeSlots, Limits
+from fairq.engine.negotiation.held_turn import HeldTurn, TurnContext, Watch
+from fairq.engine.negotiation.holders import Holders
+from fairq.engine.negotiation.in_use import InUse
+from fairq.engine.negotiation.last_dealing import SingleMatches
+from fairq.engine.negotiation.matchlist import FreeSlots, Limits
 from fairq.engine.negotiation.ordering import static_ranks
-from fairq.engine.negotiation.participants import JobConstraint, slots_seen, slots_taking_part, submitters_taking_part
+from fairq.engine.negotiation.participants import (
+    JobConstraint,
+    decision_without,
+    find_contenders,
+    slots_seen,
+    slots_taking_part,
+    submitters_taking_part,
+)
 from fairq.engine.negotiation.partitionable import Partitions, divided_slots
-from fairq.engine.negotiation.pie import Contender, Pie, PieQuota, PieRules
+from fairq.engine.negotiation.pie import Pie
+from fairq.engine.negotiation.pie_rules import PieQuota, PieRules
 from fairq.engine.negotiation.piece import Piece
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.remote_attributes import RemoteAttributes
-from fairq.engine.negotiation.requests import RequestQueue, job_order
+from fairq.engine.negotiation.remote_attributes import RemoteAttributes, siblings_are_named
 from fairq.engine.negotiation.shared_work import Asker
 from fairq.engine.negotiation.slots import (
     candidate_slots,
@@ -48,14 +53,9 @@ from fairq.engine.negotiation.slots import (
     users_of,
     weights_in_pie,
 )
-from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
-from fairq.engine.negotiation.turn import Job, Turn, TurnEnd
+from fairq.engine.negotiation.snapshot import Jobs, PoolSlots
+from fairq.engine.negotiation.turn import TurnEnd
 from fairq.records import JobRange
-
-Watch = Callable[[Rejection, Asker, Candidates], None]
-"""Told of a rejection: who asked, and the candidates as they stand at that moment."""
-
-_REASONS = {NONE: MatchReason.NO_PREEMPTION, RANK: MatchReason.RANK, PRIO: MatchReason.PRIORITY}
 
 
 def negotiate(
@@ -100,14 +100,16 @@ class NegotiationCycle:
         self._stopwatch = None
         if clock is not None and policy.budgets is not None:
             self._stopwatch = Stopwatch(policy.budgets, clock)
-        self._watch = watch
         self._pool = pool
         self._budget = pool.ads.budget
         self._policy = policy
         self._accountant = accountant
+        self._in_use = InUse(accountant, policy.resources_in_use)
         self._now = now
         weights = slot_weights(pool.ads, policy)
         self.cost: list[float] = weights.tolist()
+        if now != accountant.last_update:
+            accountant.forget_shares()
         accountant.update(now)
         accountant.check_matches(
             (
@@ -122,11 +124,13 @@ class NegotiationCycle:
         shared = slots_taking_part(pool.ads, policy)
         candidates = candidate_slots(pool, policy)
         self._free = FreeSlots(candidates)
+        in_pie = weights_in_pie(pool.ads, weights, policy)
         self._groups: Groups | None = None
         if policy.quotas is not None:
             self._groups = Groups(pool.ads, self.cost, accountant, policy, now, round_robin_times)
         static = static_ranks(pool.ads, policy)
-        self._holders = self._find_holders()
+        self._holders = self._find_holders(jobs)
+        self._free_weight = FreeWeight(in_pie, candidates & ~self._holders.held)
         self._partitions = self._find_partitions(candidates)
         self.candidates = Candidates(
             pool, policy, self.cost, self._holders, tie_order(pool.names, policy), self._free, self._partitions, static
@@ -139,11 +143,14 @@ class NegotiationCycle:
             pool.ads,
             [*policy.expressions_on_jobs, *requests],
             [constraint] if constraint else [],
-            policy.significant,
+            policy.significant if policy.skip_by == "autocluster" else policy.significant.as_clusters(),
         )
         queues, kept_out = submitters_taking_part(jobs.queues, policy, now, pool.ads.budget)
         jobs = Jobs(queues, jobs.ads)
-        self._contenders = self._find_contenders(jobs)
+        admits = None
+        if constraint is not None:
+            admits = JobConstraint(constraint, now, self._autoclusters.kinds, self._budget).admits
+        self._contenders = find_contenders(jobs, self._autoclusters, policy, accountant, admits)
         if self._groups is not None:
             self._groups.enrol(self._contenders, jobs)
         self.decision = CycleDecision(
@@ -151,12 +158,28 @@ class NegotiationCycle:
             time=now,
             slots=int(np.count_nonzero(shared)),
             candidates=self._free.left,
-            pie=float(sum(weights_in_pie(pool.ads, weights, policy).tolist())),
+            pie=float(sum(in_pie.tolist())),
             min_slot_weight=self._least_weight(shared),
             submitters=[
                 *{id(contender.decision): contender.decision for contender in self._contenders}.values(),
-                *map(self._decision_without, kept_out),
+                *(decision_without(queue, accountant) for queue in kept_out),
             ],
+        )
+        self._turns = TurnContext(
+            accountant=accountant,
+            candidates=self.candidates,
+            concurrency=self.concurrency,
+            policy=policy,
+            decision=self.decision,
+            running=self._holders.running,
+            now=now,
+            asker=self._asker,
+            allot=self._allot,
+            regroups=lambda group: self._groups is not None and self._groups.regroups(group),
+            slots_left=self.slots_left,
+            stopwatch=self._stopwatch,
+            watch=watch,
+            budget=self._budget,
         )
 
     def run(self) -> CycleDecision:
@@ -165,6 +188,8 @@ class NegotiationCycle:
             self.deal(self._contenders)
         else:
             self._groups.negotiate(self.deal, self.decision)
+            if self._policy.last_dealing and self._free_weight.total > 0:
+                self._groups.deal_leftovers(self._line)
         if self._stopwatch is not None:
             self.decision.time_budgets_used_up = sorted(self._stopwatch.used_up)
         self.decision.overruns = [] if self._budget is None else list(self._budget.overruns)
@@ -180,6 +205,19 @@ class NegotiationCycle:
         evaluate_for(self._budget, Payer(job.submitter, autocluster, (job.cluster, job.first_proc)))
         return self._asker(found, autocluster, found.group)
 
+    def kinds(self, job: JobRange) -> Iterator[tuple[int, int, int]]:
+        """The autoclusters of a range of jobs as (number, first proc, last proc)."""
+        return self._autoclusters.split(job)
+
+    def same_cluster(self, one: JobRange, other: JobRange) -> bool:
+        """Whether two jobs, the first ones of their ranges, are of one cluster to whoever passes over clusters."""
+        chosen = self._policy.significant.chosen
+        if not chosen:
+            return one.cluster == other.cluster
+        values = self._autoclusters.alike_in(chosen | self._policy.significant.added)
+        first, second = (next(self.kinds(job))[0] for job in (one, other))
+        return values(first) == values(second)
+
     def weighted_used(self, name: str) -> float:
         """Slot weight that a submitter or group has in use at this moment."""
         return self._accountant.weighted_used(name)
@@ -193,6 +231,14 @@ class NegotiationCycle:
         """Whether any candidate slot is left."""
         return self._free.left > 0
 
+    def free_weight(self) -> float:
+        """The slot weight of all candidates that nobody has."""
+        return self._free_weight.total
+
+    def may_preempt(self) -> bool:
+        """Whether any slot might be preempted by priority."""
+        return self.candidates.may_preempt()
+
     def publish_share(self, name: str, share: float, limit: float) -> None:
         """Note a submitter's share and limit for the accountant's reports."""
         record = self._accountant.record(name)
@@ -202,90 +248,37 @@ class NegotiationCycle:
         self, contender: Contender, limits: Limits, ignore_limit: bool, rules: PieRules
     ) -> TurnEnd:
         """Hold one submitter's turn, charging matches as they are made."""
-        decision = contender.decision
-        matches = self.decision.matches
-        group = rules.quota.group
+        return HeldTurn(self._turns, contender, limits, rules).run(ignore_limit)
 
-        def asker(autocluster: int) -> Asker:
-            evaluate_for(self._budget, Payer(contender.name, autocluster, turn.offered))
-            return self._asker(decision, autocluster, group)
-
-        def take(
-            job: Job, request: Job, autocluster: int, slot: int, state: int, concurrency_limits: str | None
-        ) -> None:
-            key, cost, piece = self._allot(slot)
-            machine_rank = self.candidates.machine_rank(slot, lambda: asker(autocluster))
-            from_whom = piece.victims[0] if piece is not None and piece.victims else slot
-            holder = None if state == NONE else self._holders.running[from_whom]
-            charge = self._accountant.preempt if state != NONE and piece is None else self._accountant.add_match
-            charge(contender.name, key, cost, self._now)
-            limits.use(cost, state != NONE)
-            decision.matched += 1
-            decision.matched_weight += cost
-            reason = _REASONS[state]
-            matches.append(
-                Match(
-                    contender.name,
-                    contender.schedd,
-                    *job,
-                    request,
-                    slot,
-                    cost,
-                    machine_rank,
-                    group,
-                    reason,
-                    holder,
-                    piece,
-                    key,
-                    concurrency_limits,
-                    self._groups is not None and self._groups.regroups(group),
-                )
-            )
-
-        def refuse(request: Job, reason: RejectReason, autocluster: int, used_up: tuple[str, ...]) -> None:
-            decision.rejected += 1
-            is_limited = reason is RejectReason.SUBMITTER_LIMIT or limits.used >= limits.limit
-            quota_group = rules.quota_group if is_limited else None
-            rejection = Rejection(contender.name, contender.schedd, request, reason, group, quota_group, used_up)
-            self.decision.rejections.append(rejection)
-            if self._watch is not None:
-                self._watch(rejection, asker(autocluster), self.candidates)
-
-        time = None
-        if self._stopwatch is not None:
-            time = self._stopwatch.turn(contender.name, contender.schedd)
-            if time.over:
-                decision.time_budget = time.budget
-                return TurnEnd(True, StopReason.TIME)
-        turn = Turn(self.candidates, asker, limits, self.concurrency, self._policy, ignore_limit, time)
-        end = turn.run(contender.queue, take, refuse)
-        evaluate_for(self._budget, NOBODY)
-        if self._stopwatch is not None and time is not None:
-            self._stopwatch.end(time, contender.name, contender.schedd)
-            decision.time_budget = time.budget if end.reason is StopReason.TIME else None
-        kept_out = contender.queue.kept_out
-        if end.reason is StopReason.NO_MORE_JOBS and kept_out and decision.matched + kept_out >= decision.idle:
-            end = TurnEnd(end.satisfied, StopReason.JOB_CONSTRAINT)
-        if not self.slots_left() and contender.decision.matched < contender.decision.idle:
-            end = TurnEnd(end.satisfied, StopReason.NO_SLOTS)
-        return end
+    def last_turn(self, contender: Contender, limits: Limits, rules: PieRules) -> HeldTurn:
+        """Begin a submitter's turn in the last dealing."""
+        return HeldTurn(self._turns, contender, limits, rules)
 
     def deal(self, contenders: Sequence[Contender], quota: PieQuota | None = None) -> list[Contender]:
         """Deal the floors of those below theirs, then a pie; return who is still in want of more."""
+        rules = self._pie_rules(quota or PieQuota())
+        below = [c for c in contenders if 0 < c.decision.floor > self.weighted_used(c.name)]
+        if below:
+            self._spin(replace(rules, floor_round=True), below)
+        return self._spin(rules, contenders)
+
+    def _pie_rules(self, quota: PieQuota) -> PieRules:
         policy = self._policy
-        rules = PieRules(
+        return PieRules(
             total=self.decision.pie,
             min_slot_weight=self.decision.min_slot_weight,
             consider_preemption=policy.consider_preemption,
             ignore_user_priorities=policy.ignore_user_priorities,
             floor_counts_usage=policy.floor_counts_usage,
             settled_preemption=policy.settled_preemption,
-            quota=quota or PieQuota(),
+            pie_slices=policy.pie_slices,
+            last_dealing=policy.last_dealing,
+            quota=quota,
         )
-        below = [c for c in contenders if 0 < c.decision.floor > self.weighted_used(c.name)]
-        if below:
-            self._spin(replace(rules, floor_round=True), below)
-        return self._spin(rules, contenders)
+
+    def _line(self, contenders: Sequence[Contender], quota: PieQuota, room: Callable[[], float]) -> SingleMatches:
+        """Put contenders of a group in line for single matches."""
+        return Pie(self, self._pie_rules(quota), contenders).line(room)
 
     def _spin(self, rules: PieRules, contenders: Sequence[Contender]) -> list[Contender]:
         pie = Pie(self, rules, contenders)
@@ -294,12 +287,11 @@ class NegotiationCycle:
         return pie.contenders
 
     def _asker(self, of: SubmitterDecision, autocluster: int, group: str) -> Asker:
-        used = self.weighted_used(of.submitter)
         priority = of.effective_priority
         ephemeral = {
             "submitteruserprio": priority,
             "submittorprio": priority,
-            "submitteruserresourcesinuse": used,
+            "submitteruserresourcesinuse": self._in_use.of_user(of.submitter),
             "submitternegotiatinggroup": group,
             "submitterautoregroup": False,
         }
@@ -313,14 +305,19 @@ class NegotiationCycle:
         piece = None if self._partitions is None else self._partitions.carve(slot)
         if piece is None:
             self._free.take(slot)
+            self._free_weight.take(slot)
             return self._pool.keys[slot], self.cost[slot], None
         assert self._partitions is not None
+        given_back = 0.0
         for victim in piece.victims:
             self._accountant.remove_match(self._pool.keys[victim], self._now)
             self._free.take(victim)
+            given_back += self.cost[victim]
+        self._free_weight.take(slot, piece.cost - given_back)
         used_up = self._policy.partitionable_slots == "carve" and self._partitions.is_used_up(slot)
         if used_up and not self._free.is_taken(slot):
             self._free.take(slot)
+            self._free_weight.take(slot)
         return (self._pool.keys[slot], len(self.decision.matches)), piece.cost, piece
 
     def _find_partitions(self, candidates: NDArray[np.bool_]) -> Partitions | None:
@@ -333,6 +330,7 @@ class NegotiationCycle:
             for row in partitions.parts:
                 if partitions.is_used_up(row):
                     self._free.take(row)
+                    self._free_weight.take(row)
         return partitions
 
     def _least_weight(self, shared: NDArray[np.bool_]) -> float:
@@ -346,7 +344,7 @@ class NegotiationCycle:
         smallest = min((*whole, least))
         return 0.0 if smallest == np.inf else smallest
 
-    def _find_holders(self) -> Holders:
+    def _find_holders(self, jobs: Jobs) -> Holders:
         size = len(self.cost)
         names: list[str | None] = [None] * size
         if self._policy.consider_preemption:
@@ -354,47 +352,8 @@ class NegotiationCycle:
         held = np.array([name is not None for name in names], np.bool_)
         if not held.any():
             return Holders(held, names, names, np.full(size, np.nan))
-        remote = RemoteAttributes(self._pool.ads, names, self._accountant, self._groups, self._policy)
+        siblings = self._policy.cross_slot_prios and siblings_are_named(self._policy, self._pool.ads, jobs)
+        remote = RemoteAttributes(self._pool.ads, names, self._accountant, self._groups, self._policy, siblings)
         known: dict[str | None, float] = {name: self._accountant.effective_priority(name) for name in remote.known}
         priorities = np.array([known.get(name, np.nan) for name in names])
         return Holders(held, names, running_on(self._pool.ads, names), priorities, remote)
-
-    def _find_contenders(self, jobs: Jobs) -> list[Contender]:
-        order = job_order(jobs.ads)
-        policy = self._policy
-        most, constraint, kinds = policy.global_job_prios, policy.job_constraint, self._autoclusters.kinds
-        admits = None if constraint is None else JobConstraint(constraint, self._now, kinds, self._budget).admits
-        contenders: list[Contender] = []
-        for queue in jobs.queues:
-            requests = RequestQueue(
-                queue,
-                order,
-                self._autoclusters,
-                policy.jobs_per_turn,
-                admits=admits,
-                skip_by=policy.skip_by,
-                by_priority=most is not None,
-            )
-            contender = Contender(queue.name, queue.schedd, requests, self._decision(queue))
-            contenders += [contender] if most is None else split_by_priority(contender, requests, most)
-        return contenders
-
-    def _decision(self, queue: SubmitterQueue) -> SubmitterDecision:
-        record = self._accountant.record(queue.name)
-        return SubmitterDecision(
-            submitter=queue.name,
-            schedd=queue.schedd,
-            effective_priority=self._accountant.effective_priority(queue.name),
-            idle=sum(map(len, queue.idle)),
-            running=queue.running_jobs,
-            used_before=record.weighted_resources_used,
-            ceiling=record.ceiling,
-            floor=record.floor,
-        )
-
-    def _decision_without(self, queue: SubmitterQueue) -> SubmitterDecision:
-        """The record of a submitter that takes no part."""
-        decision = self._decision(queue)
-        if decision.idle:
-            decision.stopped = StopReason.SUBMITTER_CONSTRAINT
-        return decision

@@ -121,10 +121,11 @@ class LimitFigures:
 class SubmitterDecision:
     """What one submitter asked for, was entitled to and got in a pie.
 
-    Weights are in slot weight. *share* (0 to 1) and *limit* are those of the pie's first spin, as the
-    accountant publishes them (SubmitterShare, SubmitterLimit). *group* is the accounting group of the
-    submitter; *quota_group* the one whose quota the limit came from, if that stopped it; *time_budget* the
-    budget that was used up, if that stopped it.
+    Weights are in slot weight. *share* (0 to 1) and *limit* are as the accountant publishes them (SubmitterShare,
+    SubmitterLimit): those of the pie's first spin, or with slices cut from what is free those of the last one that
+    the submitter took part in; that limit includes what it has. *slices* are what it might take in every spin.
+    *group* is the accounting group of the submitter; *quota_group* the one whose quota the limit came from, if that
+    stopped it; *time_budget* the budget that was used up, if that stopped it.
     """
 
     submitter: str
@@ -137,6 +138,7 @@ class SubmitterDecision:
     floor: int
     share: float = 0.0
     limit: float = 0.0
+    slices: list[float] = field(default_factory=list)
     matched: int = 0
     matched_weight: float = 0.0
     rejected: int = 0

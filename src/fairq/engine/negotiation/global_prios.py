@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from fairq.engine.negotiation.pie import Contender
+from fairq.engine.negotiation.contenders import Contender
 from fairq.engine.negotiation.requests import JobRequest, Request, RequestQueue
 
 
@@ -62,11 +62,16 @@ class PriorityRange:
         """The range from this one down to *other*."""
         return PriorityRange(self._queue, self._high, other._low)
 
+    @property
+    def jobs_left(self) -> bool:
+        """Whether any job of the range is left that may be matched."""
+        return any(request.count or request.held_back for request in self._queue.in_range((self._low, self._high)))
+
     def session(self) -> Iterator[JobRequest]:
         """Begin a turn: the requests in the range that still have jobs, alike neighbours as one."""
         parts: list[Request] = []
         for request in self._queue.session((self._low, self._high)):
-            if parts and parts[-1].key != request.key:
+            if parts and (parts[-1].key, parts[-1].autocluster) != (request.key, request.autocluster):
                 yield JoinedRequest(parts)
                 parts = []
             parts.append(request)

@@ -6,6 +6,7 @@ Reference 4; matchmaker.cpp, negotiationTime; GroupEntry.cpp, hgq_prepare_for_ma
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -14,13 +15,17 @@ from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
 from fairq.engine.classad.budget import NOBODY, Payer, evaluate_for
+from fairq.engine.negotiation.contenders import Contender
 from fairq.engine.negotiation.decision import CycleDecision
-from fairq.engine.negotiation.pie import Contender, PieQuota
+from fairq.engine.negotiation.in_use import InUse
+from fairq.engine.negotiation.last_dealing import SingleMatches, deal_among_groups
+from fairq.engine.negotiation.pie_rules import PieQuota
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.slots import weights_in_pie
 from fairq.engine.negotiation.snapshot import Jobs
 from fairq.engine.quotas.assignment import assign_quotas
 from fairq.engine.quotas.demand import IdleDemand
+from fairq.engine.quotas.enforcement import part_used, room_under_caps
 from fairq.engine.quotas.flat import FlatTurns, assign_flat, build_flat
 from fairq.engine.quotas.policy import QuotaPolicy
 from fairq.engine.quotas.record import figures
@@ -62,6 +67,15 @@ def pool_size(slots: AdColumns, cost: Sequence[float], policy: NegotiationPolicy
     return float(sum(weights_in_pie(slots, weights, policy).tolist()))
 
 
+class Liner(Protocol):
+    """Puts contenders in line for single matches."""
+
+    def __call__(
+        self, contenders: Sequence[Contender], quota: PieQuota, room: Callable[[], float]
+    ) -> SingleMatches:
+        """Put *contenders* of a group in line; *room* tells how much more they may have among them."""
+
+
 class Groups:
     """The groups of one cycle.
 
@@ -88,6 +102,7 @@ class Groups:
     ) -> None:
         assert policy.quotas is not None
         self._accountant = accountant
+        self._in_use = InUse(accountant, policy.resources_in_use)
         self._policy = policy.quotas
         self._is_flat = policy.quotas.model == "flat"
         self._terms = Terms(
@@ -133,7 +148,7 @@ class Groups:
         before = [self.used(group) for group in self.tree.groups]
         rounds: FlatTurns | AllocationRounds
         if self._is_flat:
-            rounds = FlatTurns(self.tree, self._terms, self)
+            rounds = FlatTurns(self.tree, self._terms, self, self._policy.strict_priority)
         else:
             rounds = AllocationRounds(self.tree, self._policy, self._terms, self)
         self._rounds = lambda: rounds.rounds
@@ -155,13 +170,35 @@ class Groups:
         times = {group.name: int(group.round_robin_time) for group in self.tree.groups}
         decision.round_robin_times = {name: time for name, time in times.items() if time}
 
+    def deal_leftovers(self, line: Liner) -> None:
+        """Deal what fractions of slots in the groups' allocations left over: unused quota is for those who accept it.
+
+        It goes one match at a time to the group that uses the least part of its quota; no group that takes no
+        surplus gets beyond its own, nor all below it together.
+        """
+        if self._is_flat:
+            return
+        order = [*self.tree.groups[1:], self.tree.root]
+        accepting = [group for group in order if group.accept_surplus and self._members[group.name]]
+        lines = {
+            group.name: line(
+                self._members[group.name],
+                PieQuota(None, group.name, charged=False, stopper=group.stopper().name, leftovers=True),
+                partial(room_under_caps, group, self.subtree_used),
+            )
+            for group in accepting
+        }
+        deal_among_groups(lines, lambda name: part_used(self.tree.find(name) or self.tree.root, self.used))
+        for group in accepting:
+            self._members[group.name] = [c for c in self._members[group.name] if c.queue.jobs_left]
+
     def attributes(self, submitter: str, negotiating: str) -> Ad:
         """The attributes a submitter's job has while the group *negotiating* has its turn (reference 3.11)."""
         group = self.group_of(submitter)
         return {
             "submittergroup": group.name,
-            "submittergroupresourcesinuse": self.used(group),
-            "submittergroupquota": group.quota,
+            "submittergroupresourcesinuse": self._in_use.of_group(group),
+            "submittergroupquota": self._in_use.quota_of(group),
             "submitterautoregroup": self.regroups(negotiating),
         }
 

@@ -21,6 +21,10 @@ PRIO, RANK, NONE = 0, 1, 2
 """A candidate's preempt state, better ones larger: preempts by priority, by machine rank, or nobody."""
 
 
+TOLERANCE = 1e-6
+"""By how much slot weights that are sums of fractions may exceed an exact limit."""
+
+
 @dataclass(slots=True)
 class Limits:
     """How far a submitter may go in one turn, in slot weight, and how far it has gone.
@@ -29,7 +33,10 @@ class Limits:
     *pie_left* is what is left of the pie for everybody. *slice* is set where preemption by priority fills the
     submitter's slice and no more, and that by machine rank is not limited: what is missing to the slice, 0 where
     what others left over is dealt. There *rounds_up* says whether it may go beyond the slice with one slot, since
-    the submitter has none at all.
+    the submitter has none at all. *exact*: no match that preempts nobody goes beyond its limit or the ceiling;
+    otherwise the first one may go beyond that limit, and any beyond the ceiling that begins below it. *free_first*:
+    nobody is preempted by priority for a job that suits a better slot which is free but beyond the limit: it may
+    still be dealt such a one.
     """
 
     limit: float
@@ -40,6 +47,13 @@ class Limits:
     used_unclaimed: float = 0.0
     slice: float | None = None
     rounds_up: bool = True
+    exact: bool = False
+    free_first: bool = False
+
+    @property
+    def left_unclaimed(self) -> float:
+        """How much more may be had of what nobody has to leave."""
+        return self.unclaimed_limit - self.used_unclaimed
 
     def use(self, cost: float, claimed: bool) -> None:
         """Count a match of that cost; *claimed*: it takes the slot from somebody."""
@@ -55,6 +69,8 @@ class Limits:
     def permit_unclaimed(self, cost: float) -> bool:
         """The same for slots that nobody has to leave (matchmaker.cpp, SubmitterLimitPermits)."""
         used, limit = self.used_unclaimed, self.unclaimed_limit
+        if self.exact:
+            return used + cost <= limit + TOLERANCE and self.used + cost <= self.ceiling + TOLERANCE
         return used + cost <= limit or used <= 0 < limit
 
     def permit_on_list(self, cost: float, state: int) -> bool:
@@ -153,6 +169,10 @@ class MatchList(Protocol):
     def refused_by_limit(self) -> bool:
         """Whether the limits have kept any slot from the request."""
 
+    @property
+    def refused_free(self) -> bool:
+        """Whether they have kept one from it that nobody would have to leave."""
+
     def pop(self) -> tuple[int, int] | None:
         """Take the best candidate that the limits permit: the slot and its preempt state; None at the end."""
 
@@ -183,7 +203,17 @@ class LaneList:
         limits: the limits as they stand when the list is built, followed as they are used up.
     """
 
-    __slots__ = ("_allowed", "_built", "_free", "_limits", "_new", "_open", "_place", "refused_by_limit")
+    __slots__ = (
+        "_allowed",
+        "_built",
+        "_free",
+        "_limits",
+        "_new",
+        "_open",
+        "_place",
+        "refused_by_limit",
+        "refused_free",
+    )
 
     def __init__(
         self,
@@ -200,7 +230,7 @@ class LaneList:
         self._limits = limits
         self._built = replace(limits)
         self._new = True
-        self.refused_by_limit = False
+        self.refused_by_limit = self.refused_free = False
 
     def pop(self) -> tuple[int, int] | None:
         """Take the best candidate that the limits permit."""
@@ -209,11 +239,14 @@ class LaneList:
             if best is None:
                 return None
             lane, slot = best
-            listed = self._built.permit_on_list(lane.cost, lane.state)
+            listed = self._built.permit_on_list(lane.cost, lane.state) and not (
+                self.refused_free and self._limits.free_first and lane.state == PRIO
+            )
             if listed and (self._new or self._limits.permit_popped(lane.cost, lane.state)):
                 self._new = False
                 return slot, lane.state
             self.refused_by_limit = True
+            self.refused_free |= lane.state == NONE
             self._open = [walk for walk in self._open if walk.lane is not lane]
         return None
 
@@ -283,6 +316,11 @@ class SortedList:
         self._limits = limits
         self._new = True
         self.refused_by_limit = refused_by_limit
+
+    @property
+    def refused_free(self) -> bool:
+        """The same: which slots they were is not kept."""
+        return self.refused_by_limit
 
     def pop(self) -> tuple[int, int] | None:
         """Take the best candidate that the limits permit."""

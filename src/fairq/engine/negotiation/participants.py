@@ -5,11 +5,12 @@ Reference 3.1 and 3.6; matchmaker.cpp, obtainAdsFromCollector, trimStartdAds_Shu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad import (
     AdColumns,
     EvaluationBudget,
@@ -19,8 +20,13 @@ from fairq.engine.classad import (
     evaluate_scalar,
 )
 from fairq.engine.classad.budget import Payer, evaluate_for
+from fairq.engine.negotiation.autoclusters import Autoclusters
+from fairq.engine.negotiation.contenders import Contender
+from fairq.engine.negotiation.decision import StopReason, SubmitterDecision
+from fairq.engine.negotiation.global_prios import split_by_priority
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.snapshot import SubmitterQueue
+from fairq.engine.negotiation.requests import RequestQueue, job_order
+from fairq.engine.negotiation.snapshot import Jobs, SubmitterQueue
 from fairq.records import Ad
 
 _SHUTDOWN = ("DaemonShutdown", "DaemonShutdownFast")
@@ -74,6 +80,57 @@ def submitters_taking_part(
     for queue in queues:
         (inside if _is_true(constraint, _submitter_ad(queue), now, budget) else outside).append(queue)
     return inside, outside
+
+
+def find_contenders(
+    jobs: Jobs,
+    autoclusters: Autoclusters,
+    policy: NegotiationPolicy,
+    accountant: Accountant,
+    admits: Callable[[int], bool] | None,
+) -> list[Contender]:
+    """The contenders for the jobs' queues; *admits* tells by autocluster which jobs may be matched, None: all."""
+    order = job_order(jobs.ads, policy.job_order)
+    chosen = policy.significant.chosen
+    cluster_of = autoclusters.alike_in(chosen | policy.significant.added) if chosen else None
+    most = policy.global_job_prios
+    contenders: list[Contender] = []
+    for queue in jobs.queues:
+        requests = RequestQueue(
+            queue,
+            order,
+            autoclusters,
+            policy.jobs_per_turn,
+            admits=admits,
+            skip_by=policy.skip_by,
+            by_priority=most is not None,
+            cluster_of=cluster_of,
+        )
+        contender = Contender(queue.name, queue.schedd, requests, _decision(queue, accountant))
+        contenders += [contender] if most is None else split_by_priority(contender, requests, most)
+    return contenders
+
+
+def decision_without(queue: SubmitterQueue, accountant: Accountant) -> SubmitterDecision:
+    """The record of a submitter that takes no part."""
+    decision = _decision(queue, accountant)
+    if decision.idle:
+        decision.stopped = StopReason.SUBMITTER_CONSTRAINT
+    return decision
+
+
+def _decision(queue: SubmitterQueue, accountant: Accountant) -> SubmitterDecision:
+    record = accountant.record(queue.name)
+    return SubmitterDecision(
+        submitter=queue.name,
+        schedd=queue.schedd,
+        effective_priority=accountant.effective_priority(queue.name),
+        idle=sum(map(len, queue.idle)),
+        running=queue.running_jobs,
+        used_before=record.weighted_resources_used,
+        ceiling=record.ceiling,
+        floor=record.floor,
+    )
 
 
 class JobConstraint:

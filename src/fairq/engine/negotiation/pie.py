@@ -1,118 +1,29 @@
 """One pie: slots dealt out among submitters by the ratio of their effective priorities, spin after spin.
 
-Reference 3.2; matchmaker.cpp, negotiateWithGroup, calculateSubmitterLimit, calculatePieLeft,
-calculateNormalizationFactor.
+HTCondor 8 manual, layperson's description of the pie spin and pie slice; matchmaker.cpp, negotiateWithGroup,
+calculateSubmitterLimit, calculatePieLeft, calculateNormalizationFactor.
 """
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from fairq.engine.accounting.identity import ROOT_GROUP
+from fairq.engine.negotiation.contenders import Contender
 from fairq.engine.negotiation.decision import StopReason, SubmitterDecision
-from fairq.engine.negotiation.matchlist import Limits
-from fairq.engine.negotiation.requests import JobQueue
+from fairq.engine.negotiation.entitlement import Entitlement, Wanting, entitlements
+from fairq.engine.negotiation.last_dealing import Line
+from fairq.engine.negotiation.matchlist import TOLERANCE, Limits
+from fairq.engine.negotiation.pie_rules import PieRules
 from fairq.engine.negotiation.turn import TurnEnd
 
 UNLIMITED = sys.float_info.max
 
-
-@dataclass(slots=True, eq=False)
-class Contender:
-    """One submitter at one schedd in a cycle: its queue and the record of what it got.
-
-    With global job priorities there may be several, one for each range of priorities; *job_priority* is the
-    highest of the range.
-    """
-
-    name: str
-    schedd: str
-    queue: JobQueue
-    decision: SubmitterDecision
-    starvation: float = 0.0
-    job_priority: int | None = None
-
-    @property
-    def turn_order(self) -> tuple[float, float, float, str, str]:
-        """Less is earlier in a spin (reference 2.6)."""
-        priority = -math.inf if self.job_priority is None else self.job_priority
-        return self.effective_priority, -priority, self.starvation, self.name, self.schedd
-
-    @property
-    def effective_priority(self) -> float:
-        """As at the cycle's start; it decides shares and order for the whole cycle."""
-        return self.decision.effective_priority
-
-    def pass_over(self, quota_group: str | None) -> None:
-        """Note that it gets no turn, since a group's quota is used up."""
-        if self.decision.idle:
-            self.decision.stopped = StopReason.QUOTA
-            self.decision.quota_group = quota_group
-
-
-@dataclass(frozen=True, slots=True)
-class PieQuota:
-    """How a group's quota bounds a pie; the default is the pie of everybody, where there are no groups.
-
-    Args:
-        limit: the most the pie may have, in slot weight; None: as much as there is.
-        group: the group that negotiates.
-        charged: whether what the group has in use counts against the limit.
-        caps_preemption: what is left of the limit also bounds matches that preempt, and is counted anew at
-            every turn (the flat scheme).
-        stopper: the group whose quota it is: the one that negotiates, or one above it.
-        leftovers: whether it is dealt again, since others left something over.
-    """
-
-    limit: float | None = None
-    group: str = ROOT_GROUP
-    charged: bool = False
-    caps_preemption: bool = False
-    stopper: str | None = None
-    leftovers: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PieRules:
-    """What binds a pie, besides the submitters' own limits.
-
-    Args:
-        total: the weight of all slots of the pool, busy ones too.
-        min_slot_weight: the smallest weight of any slot.
-        consider_preemption, ignore_user_priorities: as in the policy.
-        quota: how a group's quota bounds it.
-        floor_round: deal out no more than the submitters' floors.
-        floor_counts_usage: whether what a submitter holds already counts towards its floor.
-        settled_preemption: as in the policy.
-    """
-
-    total: float
-    min_slot_weight: float
-    consider_preemption: bool
-    ignore_user_priorities: bool
-    quota: PieQuota = PieQuota()
-    floor_round: bool = False
-    floor_counts_usage: bool = True
-    settled_preemption: bool = False
-
-    @property
-    def size(self) -> float:
-        """The weight to be dealt out: that of the pool, or the quota if it is less."""
-        return self.total if self.quota.limit is None else min(self.total, self.quota.limit)
-
-    @property
-    def charged_limit(self) -> float | None:
-        """The quota that the group's use counts against, None if none."""
-        return self.quota.limit if self.quota.charged else None
-
-    @property
-    def quota_group(self) -> str | None:
-        """The group whose quota makes the pie smaller than the pool, None if none does."""
-        return self.quota.stopper if self.size < self.total else None
+_GONE = (StopReason.IN_USE, StopReason.NO_SLOTS)
+"""Ends of the last turn that say: what the submitter could use has gone to others ..."""
+_STAY = (StopReason.LIMIT, StopReason.QUOTA)
+"""... and what stopped it before that, which stays the reason: others had a right to it."""
 
 
 class Cycle(Protocol):
@@ -127,13 +38,29 @@ class Cycle(Protocol):
     def slots_left(self) -> bool:
         """Whether any candidate slot is left."""
 
+    def free_weight(self) -> float:
+        """The slot weight of all candidates that nobody has."""
+
+    def may_preempt(self) -> bool:
+        """Whether any slot might be preempted by priority."""
+
     def negotiate(
         self, contender: Contender, limits: Limits, ignore_limit: bool, rules: PieRules
     ) -> TurnEnd:
         """Hold one submitter's turn."""
 
+    def last_turn(self, contender: Contender, limits: Limits, rules: PieRules) -> LastTurn:
+        """Begin a submitter's turn in the last dealing."""
+
     def publish_share(self, name: str, share: float, limit: float) -> None:
         """Note a submitter's share and limit for the accountant's reports."""
+
+
+class LastTurn(Protocol):
+    """A submitter's turn in the last dealing, match by match."""
+
+    def deal(self) -> TurnEnd | None:
+        """Make one match, on a slot that nobody has to leave; None if there was one, else how the turn ended."""
 
 
 class Pie:
@@ -146,11 +73,31 @@ class Pie:
         self.spins = 0
         self._left = 0.0
         self._size = rules.size
+        self._max_min = rules.pie_slices == "max_min" and not rules.ignore_user_priorities
+        self._preempts_on = rules.consider_preemption and not rules.settled_preemption
+        self._free_first = self._max_min and rules.last_dealing and rules.settled_preemption
+        self._first_shares: _Shares | None = None
+        self._entitled: dict[str, Entitlement] = {}
+        self._used_before: dict[str, float] = {}
+        self._moved = False
+        self._last_turns: dict[int, tuple[LastTurn, Limits]] = {}
 
     def deal(self) -> None:
-        """Spin until a whole spin neither hands out slots nor satisfies anybody (one spin for floors)."""
+        """Spin until a whole spin neither hands out slots nor satisfies anybody (one spin for floors).
+
+        With the last dealing, what the slices left over is dealt then. Where somebody may be preempted, those come
+        first in it who are within their share of the whole pool: otherwise they would preempt in the next cycle
+        whoever got it. After it those may preempt who were kept from it since something was free.
+        """
         while self._spin() and not self._rules.floor_round:
             pass
+        if self._rules.last_dealing:
+            preempts = self._free_first and self._cycle.may_preempt() and self._is_first_chance()
+            if preempts:
+                self._deal_leftovers(within_share=True)
+            self._deal_leftovers()
+            if preempts:
+                self._preempt()
 
     def _spin(self) -> bool:
         """Go round once; whether another spin may bring more."""
@@ -165,14 +112,18 @@ class Pie:
             self.contenders = [c for c in self.contenders if c.queue.idle_jobs]
         if not self.contenders:
             return False
+        if self._max_min:
+            self._entitle(group_used)
         shares = _Shares(self.contenders)
+        if first:
+            self._first_shares = shares
         self._left = self._count_up(shares, group_used)
         if not rules.consider_preemption and self._left <= 0:
             return False
         self.spins += 1
         if first:
             self.contenders = self._cycle.in_order(self.contenders)
-        left_before, count_before = self._left, len(self.contenders)
+        left_before, count_before, self._moved = self._left, len(self.contenders), False
         satisfied = set()
         for place, contender in enumerate(self.contenders):
             if not ignore_limit and self._is_used_up():
@@ -181,39 +132,167 @@ class Pie:
             if self._turn(contender, shares, group_used, ignore_limit).satisfied:
                 satisfied.add(id(contender))
         self.contenders = [c for c in self.contenders if id(c) not in satisfied]
-        moved = self._left < left_before or len(self.contenders) < count_before
+        moved = self._left < left_before or self._moved or len(self.contenders) < count_before
+        if self._max_min and self._cycle.free_weight() <= 0 and not self._preempts_on:
+            return False
         return moved and bool(self.contenders) and self._cycle.slots_left()
 
     def _turn(self, contender: Contender, shares: _Shares, group_used: float, ignore_limit: bool) -> TurnEnd:
         rules, decision = self._rules, contender.decision
         used = self._cycle.weighted_used(contender.name)
-        share = shares.of(contender)
         if rules.quota.caps_preemption:
             group_used = self._group_used()
-        limit, unclaimed = self._limit(share, used, group_used)
+        limit, unclaimed = self._limit(shares.of(contender), used, group_used)
         if rules.floor_round:
-            limit = min(decision.floor - (used if rules.floor_counts_usage else 0.0), limit)
+            limit = min(self._below_floor(decision, used), limit)
         missing, limit = limit, min(limit, self._left)
+        if self._max_min:
+            unclaimed = self._slice(contender, used)
+            limit = max(unclaimed, missing) if ignore_limit or self._preempts_on else unclaimed
         ceiling = self._headroom(decision.ceiling, used)
-        if self.spins == 1:
-            decision.share, decision.limit = share, share * self._size
-            self._cycle.publish_share(contender.name, share, decision.limit)
+        self._publish(contender, shares)
         end = self._no_turn(contender, limit, ceiling)
         if end is None:
-            limits = Limits(limit, unclaimed, ceiling, self._left)
+            limits = Limits(
+                limit, unclaimed, ceiling, self._left, exact=rules.last_dealing, free_first=self._free_first
+            )
             if rules.settled_preemption:
-                first_chance = not rules.quota.leftovers and decision.group == rules.quota.group
-                limits.slice = missing if first_chance and self.spins == 1 else 0.0
+                limits.slice = missing if self._is_first_chance() and self.spins == 1 else 0.0
                 limits.rounds_up = used <= 0 and not self._is_used_up()
             end = self._cycle.negotiate(contender, limits, ignore_limit, rules)
             self._left = limits.pie_left
+            self._moved |= limits.used > 0
             limit -= limits.used
+            if rules.last_dealing and not end.satisfied and not contender.queue.jobs_left:
+                end = TurnEnd(True, StopReason.NO_MORE_JOBS)
+            elif rules.last_dealing and limits.ceiling - limits.used < max(rules.min_slot_weight, TOLERANCE):
+                end = TurnEnd(True, StopReason.CEILING)
+            elif self._max_min and end.reason in _GONE and limits.left_unclaimed < rules.min_slot_weight:
+                end = TurnEnd(end.satisfied, StopReason.LIMIT)
         decision.stopped, decision.quota_group = end.reason, None
         if end.reason is StopReason.LIMIT and rules.quota_group is not None:
             decision.quota_group = rules.quota_group
             if rules.charged_limit is not None and rules.charged_limit - self._group_used() <= max(0.0, limit):
                 decision.stopped = StopReason.QUOTA
         return end
+
+    def _is_first_chance(self) -> bool:
+        """Whether this is the first round of allocation; a second chance with all others counts as a first one."""
+        return not self._rules.quota.leftovers
+
+    def _missing(self, contender: Contender, used: float) -> float:
+        """What a submitter misses to its share of the whole pool, as of the first spin; it may preempt for that."""
+        if self._first_shares is None:
+            return 0.0
+        missing, _ = self._limit(self._first_shares.of(contender), used, self._group_used())
+        return min(self._below_floor(contender.decision, used), missing) if self._rules.floor_round else missing
+
+    def _preempt(self) -> None:
+        """Let those in want preempt by priority what they miss to their share of the whole pool."""
+        for contender in self.contenders:
+            used = self._cycle.weighted_used(contender.name)
+            missing, ceiling = self._missing(contender, used), self._headroom(contender.decision.ceiling, used)
+            if missing <= 0 or ceiling < max(self._rules.min_slot_weight, TOLERANCE):
+                continue
+            limits = Limits(missing, 0.0, ceiling, UNLIMITED, exact=True, slice=missing)
+            limits.rounds_up = used <= 0 and not self._is_used_up()
+            end = self._cycle.negotiate(contender, limits, False, self._rules)
+            if limits.used:
+                self._stop(contender.decision, end.reason)
+        self.contenders = [c for c in self.contenders if c.queue.jobs_left]
+
+    def _publish(self, contender: Contender, shares: _Shares) -> None:
+        """Let the decision and the accountant's reports say what the contender may have."""
+        decision, entitled = contender.decision, self._entitled.get(contender.name)
+        if entitled is not None:
+            decision.share, decision.limit = entitled.share, entitled.entitled
+            decision.slices.append(entitled.slice)
+        elif self.spins == 1 and not self._max_min:
+            share = shares.of(contender)
+            decision.share, decision.limit = share, share * self._size
+        else:
+            return
+        self._cycle.publish_share(contender.name, decision.share, decision.limit)
+
+    def _entitle(self, group_used: float) -> None:
+        """Compute the slices of a spin: of what is free, within the quota, and what those in want have."""
+        names = {c.name: c.effective_priority for c in self.contenders if c.queue.jobs_left}
+        self._used_before = {name: self._cycle.weighted_used(name) for name in names}
+        wanting = {name: Wanting(priority, self._used_before[name]) for name, priority in names.items()}
+        self._entitled = entitlements(min(self._cycle.free_weight(), self._room(group_used)), wanting)
+
+    def _slice(self, contender: Contender, used: float) -> float:
+        """What is left of a submitter's slice of this spin, of which it may have used some at another schedd."""
+        entitled = self._entitled.get(contender.name)
+        if entitled is None:
+            return 0.0
+        left = entitled.slice - max(0.0, used - self._used_before[contender.name])
+        if self._rules.floor_round:
+            left = min(left, self._below_floor(contender.decision, used))
+        return max(0.0, left)
+
+    def _below_floor(self, decision: SubmitterDecision, used: float) -> float:
+        """How much a submitter has still to get in the floor round."""
+        return decision.floor - (used if self._rules.floor_counts_usage else 0.0)
+
+    def _deal_leftovers(self, *, within_share: bool = False) -> None:
+        """Deal what is free one match at a time, each to whoever has least for its share.
+
+        *within_share*: to those alone who are, and stay, within their share of the whole pool.
+        """
+        if self.contenders and self._cycle.free_weight() > 0:
+            line = self.line(lambda: self._room(self._group_used()), within_share=within_share)
+            while line.deal_one():
+                pass
+            self.contenders = [c for c in self.contenders if c.queue.jobs_left]
+
+    def line(self, room: Callable[[], float], *, within_share: bool = False) -> Line[Contender]:
+        """The contenders in line for single matches; *room* tells how much more they may have among them."""
+        self._last_turns.clear()
+
+        def deal(contender: Contender) -> bool:
+            used = self._cycle.weighted_used(contender.name)
+            bound = self._missing(contender, used) if within_share else UNLIMITED
+            end = self._deal_one(contender, room(), bound)
+            if end is not None and not within_share:
+                self._stop(contender.decision, end)
+            return end is None
+
+        return Line(self.contenders, self._cycle.weighted_used, deal)
+
+    def _deal_one(self, contender: Contender, room: float, bound: float) -> StopReason | None:
+        """Make one match for a contender, of no more weight than *bound*, within its ceiling; else why there is none.
+
+        While the group has any *room*, the match may take all of it and more: a fraction of a slot is worth one.
+        """
+        decision, smallest = contender.decision, max(self._rules.min_slot_weight, TOLERANCE)
+        used = self._cycle.weighted_used(contender.name)
+        ceiling = self._headroom(decision.ceiling, used)
+        if room <= TOLERANCE:
+            return StopReason.QUOTA
+        if ceiling < smallest:
+            return StopReason.CEILING
+        if bound < smallest or (self._rules.floor_round and used >= decision.floor):
+            return decision.stopped
+        opened = self._last_turns.get(id(contender))
+        if opened is None:
+            limits = Limits(UNLIMITED, 0.0, 0.0, exact=True)
+            opened = self._last_turns[id(contender)] = self._cycle.last_turn(contender, limits, self._rules), limits
+        turn, limits = opened
+        limits.ceiling = limits.used + ceiling
+        limits.unclaimed_limit = limits.used + min(ceiling, bound)
+        end = turn.deal()
+        if end is None:
+            return None
+        if end.reason is StopReason.LIMIT:
+            return StopReason.CEILING
+        return decision.stopped if decision.stopped in _STAY and end.reason in _GONE else end.reason
+
+    def _stop(self, decision: SubmitterDecision, reason: StopReason) -> None:
+        """Note what ended the last turn of a submitter."""
+        if reason is not decision.stopped:
+            decision.stopped = reason
+            decision.quota_group = self._rules.quota.stopper if reason is StopReason.QUOTA else None
 
     def _pass_over(self, contenders: Sequence[Contender]) -> None:
         """Note who gets no turn since the group's quota is used up."""
@@ -241,14 +320,25 @@ class Pie:
         return (unclaimed if binds_all else limit), unclaimed
 
     def _count_up(self, shares: _Shares, group_used: float) -> float:
-        """The sum of all limits, by which a spin tells whether it moved; also everybody's starvation."""
+        """The sum of all limits, by which a spin tells whether it moved; also everybody's starvation.
+
+        Slices that are cut from what is free need no bound by what is left.
+        """
         total = 0.0
         for contender in self.contenders:
             used = self._cycle.weighted_used(contender.name)
-            limit, _ = self._limit(shares.of(contender), used, group_used)
+            if self._max_min:
+                limit = self._slice(contender, used)
+            else:
+                limit, _ = self._limit(shares.of(contender), used, group_used)
             contender.starvation = used / (used + limit) if used + limit > 0 else UNLIMITED
             total += limit
-        return total
+        return UNLIMITED if self._max_min else total
+
+    def _room(self, group_used: float) -> float:
+        """How much more the group may have in use."""
+        quota = self._rules.charged_limit
+        return UNLIMITED if quota is None else max(0.0, quota - group_used)
 
     def _group_used(self) -> float:
         rules = self._rules

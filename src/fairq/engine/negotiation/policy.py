@@ -8,13 +8,15 @@ from typing import Literal
 
 from fairq.engine.classad import Expression
 from fairq.engine.negotiation.budgets import TimeBudgets
-from fairq.engine.negotiation.requests import SkipBy
+from fairq.engine.negotiation.requests import JobOrder, SkipBy
 from fairq.engine.negotiation.significant import SignificantAttributes
 from fairq.engine.quotas.policy import QuotaPolicy
 
 TieBreak = Literal["slot_name", "std_sort", "listed"]
 ReportJob = Literal["job", "request"]
 PartitionableSlots = Literal["carve", "whole"]
+ResourcesInUse = Literal["slots", "weight"]
+PieSlices = Literal["max_min", "pool_share"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,8 @@ class NegotiationPolicy:
         ignore_job_ranks: leave the jobs' Rank out of the order of candidates.
         static_ranks: rank every slot once for all jobs, by what its own ad says.
         preemption_requirements: gate of priority preemption; None is no test.
-        preempt_prio_delta: by how much the holder's effective priority must be worse before a job may
-            preempt by priority (the manuals' "better priority"); None is today's code, which does not ask.
+        preempt_prio_delta: by how much the holder's effective priority must be worse before a job may preempt by
+            priority, 0: by any amount (the manuals' "better"); None is today's code, which does not ask.
         match_claimed_idle: whether a claimed slot that runs no job is a candidate.
         tie_break: the order among candidates that rank equally: by name, as the negotiator's sort leaves
             them, or as listed, which is what it does without a list.
@@ -56,6 +58,7 @@ class NegotiationPolicy:
         discount_suspended: do not charge slots whose job is suspended.
         budgets: how long the cycle and its turns may take; None: as long as they need.
         skip_by: what is passed over for the rest of a turn once a job found no slot.
+        job_order: the order of a submitter's jobs of equal job priority.
         request_counts: whether alike jobs are one request, which its first job names.
         significant: what tells kinds of jobs apart.
         global_job_prios: among equal submitters their jobs' priorities decide, at most so many of each; None:
@@ -74,6 +77,11 @@ class NegotiationPolicy:
         settled_preemption: preempt by priority for nothing but the slice of the first spin, and by machine rank
             without regard to it, so that another cycle finds nothing more to preempt; today's negotiator goes
             on, by a slot in every cycle, with what it rounds up and what others leave over.
+        resources_in_use: what expressions are told of use and quotas: whole slots, or weight.
+        pie_slices: what slices are cut from: what is free and what users in want have (weighted max-min, existing
+            use counted), or the whole pool less what each has.
+        last_dealing: what is free after the last spin is dealt one match at a time; otherwise the first match of a
+            turn may go beyond its slice, and what is left then stays free.
         cross_slot_prios: tell every slot of who has the other slots of its machine, too.
     """
 
@@ -106,7 +114,8 @@ class NegotiationPolicy:
     shutdown_threshold: Expression | None = None
     discount_suspended: bool = False
     budgets: TimeBudgets | None = None
-    skip_by: SkipBy = "autocluster"
+    skip_by: SkipBy = "cluster"
+    job_order: JobOrder = "submission_time"
     request_counts: bool = True
     significant: SignificantAttributes = field(default_factory=SignificantAttributes)
     global_job_prios: int | None = None
@@ -122,6 +131,9 @@ class NegotiationPolicy:
     pool_size: Expression | None = None
     known_groups: frozenset[str] | None = None
     static_ranks: bool = False
+    resources_in_use: ResourcesInUse = "weight"
+    pie_slices: PieSlices = "pool_share"
+    last_dealing: bool = False
 
     @property
     def expressions_on_jobs(self) -> list[Expression]:

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.groups import Groups
+from fairq.engine.negotiation.in_use import InUse
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.slots import HOLDER_NAMES, show_waiting_ranks, text_of
+from fairq.engine.negotiation.snapshot import Jobs
 from fairq.engine.quotas.tree import Group
 
 _USER_IN_USE = "RemoteUserResourcesInUse"
@@ -30,8 +33,9 @@ class RemoteAttributes:
         names: per slot, its holder; None where nobody.
         accountant: knows priorities, floors and use.
         groups: the accounting groups; None: there are none.
-        policy: the cycle's rules; its *known_groups* are those told of, and with *cross_slot_prios* every slot gets
-            the attributes of its machine's other slots, too, as ``Slot<N>_RemoteUserPrio``.
+        policy: the cycle's rules; its *known_groups* are those told of.
+        siblings: whether every slot gets the attributes of its machine's other slots, too, as
+            ``Slot<N>_RemoteUserPrio``.
     """
 
     def __init__(
@@ -41,13 +45,15 @@ class RemoteAttributes:
         accountant: Accountant,
         groups: Groups | None,
         policy: NegotiationPolicy,
+        siblings: bool = False,
     ) -> None:
         self._slots = slots
         self._accountant = accountant
         self._groups = groups
+        self._told = InUse(accountant, policy.resources_in_use)
         self._known_groups = policy.known_groups
         self._families = {"": names}
-        if policy.cross_slot_prios:
+        if siblings:
             self._families |= holders_by_number(slots, names)
         self.known = sorted({name for family in self._families.values() for name in family if name is not None})
         self.live = frozenset(
@@ -56,17 +62,17 @@ class RemoteAttributes:
         """The lower-case names of the attributes that follow the matches made."""
         self.version = 0
         """Changes whenever they do, as far as `refresh` has seen."""
-        self._in_use: tuple[float, ...] = ()
+        self._in_use: tuple[float | str, ...] = ()
         self._state_holders()
         show_waiting_ranks(slots)
         self.refresh()
 
     def refresh(self) -> None:
         """Bring the attributes of what is in use up to date."""
-        users = {name: self._accountant.weighted_used(name) for name in self.known}
-        of_groups: dict[str, float] = {}
+        users = {name: self._told.of_user(name) for name in self.known}
+        of_groups: dict[str, float | str] = {}
         if self._groups is not None:
-            of_groups = {name: self._groups.used(group) for name, group in self._groups_of_holders().items()}
+            of_groups = {name: self._told.of_group(group) for name, group in self._groups_of_holders().items()}
         in_use = (*users.values(), *of_groups.values())
         if in_use == self._in_use:
             return
@@ -83,7 +89,7 @@ class RemoteAttributes:
         if self._groups is not None:
             groups = self._groups_of_holders()
             self._give("RemoteGroup", {name: group.name for name, group in groups.items()})
-            self._give("RemoteGroupQuota", {name: group.quota for name, group in groups.items()})
+            self._give("RemoteGroupQuota", {name: self._told.quota_of(group) for name, group in groups.items()})
 
     def _groups_of_holders(self) -> dict[str, Group]:
         """The groups of the holders, as far as an earlier cycle knew them (matchmaker.cpp, getGroupInfoFromUserId)."""
@@ -98,6 +104,18 @@ class RemoteAttributes:
         for prefix, names in self._families.items():
             column = [None if name is None else values.get(name) for name in names]
             self._slots.with_column(prefix + attribute, column)
+
+
+_OF_SIBLINGS = re.compile(r"slot\d+_remote", re.IGNORECASE)
+
+
+def siblings_are_named(policy: NegotiationPolicy, slots: AdColumns, jobs: Jobs) -> bool:
+    """Whether any expression of the policy, the slots or the jobs reads a ``Slot<N>_Remote...``."""
+    policies = (str(expression) for expression in policy.expressions_on_jobs)
+    own = (part for queue in jobs.queues for one in queue.idle for part in (one.own, one.template) if part)
+    values = (value for ad in chain(jobs.ads.values(), own) for value in ad.values())
+    of_jobs = (value for value in values if isinstance(value, str) and value.startswith("/Expr("))
+    return any(map(_OF_SIBLINGS.search, chain(policies, slots.external_references(), of_jobs)))
 
 
 def holders_by_number(slots: AdColumns, names: Sequence[str | None]) -> dict[str, list[str | None]]:

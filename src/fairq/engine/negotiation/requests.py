@@ -10,21 +10,28 @@ from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.snapshot import SubmitterQueue
 from fairq.records import Ad, JobRange
 
+Piece = tuple[int, int, int]
+"""Jobs of one cluster: its number, the first and the last proc."""
+
 _PRIORITY_KEYS = ("PreJobPrio1", "PreJobPrio2", "JobPrio", "PostJobPrio1", "PostJobPrio2")
 
 JobKey = Callable[[JobRange], tuple[float, ...]]
+
+JobOrder = Literal["submission_time", "job_id"]
+"""The order of jobs of equal priority: by the time of submission, or by cluster and proc alone."""
 
 SkipBy = Literal["autocluster", "cluster", "nothing"]
 """What is passed over for the rest of a turn once a job found no slot: all that are alike, all of its cluster."""
 
 
-def job_order(ads: Mapping[int, Ad]) -> JobKey:
-    """Return the sort key of a schedd's jobs (qmgmt.cpp, prio_compar).
+def job_order(ads: Mapping[int, Ad], rule: JobOrder = "submission_time") -> JobKey:
+    """Return the sort key of a schedd's jobs (HTCondor 8 manual, "Negotiation"; qmgmt.cpp, prio_compar).
 
-    PreJobPrio1, PreJobPrio2, JobPrio, PostJobPrio1 and PostJobPrio2, each higher first and 0 if missing,
-    then cluster and proc: older jobs go first.
+    PreJobPrio1, PreJobPrio2, JobPrio, PostJobPrio1 and PostJobPrio2, each higher first and 0 if missing, then by
+    *rule* the time of submission: older jobs go first; then cluster and proc.
     """
     shared: dict[int, Ad] = {}
+    by_time = rule == "submission_time"
 
     def key(jobs: JobRange) -> tuple[float, ...]:
         values = shared.get(jobs.ad_id)
@@ -32,10 +39,11 @@ def job_order(ads: Mapping[int, Ad]) -> JobKey:
             values = shared[jobs.ad_id] = _priorities(ads[jobs.ad_id])
         if jobs.own:
             values = {**values, **_priorities(jobs.own)}
+        since = jobs.queue_date if by_time else 0
         if not values:
-            return (0.0, 0.0, -jobs.priority, 0.0, 0.0, jobs.cluster, jobs.first_proc)
+            return (0.0, 0.0, -jobs.priority, 0.0, 0.0, since, jobs.cluster, jobs.first_proc)
         values = {**values, "JobPrio": jobs.priority}
-        return (*(-values.get(name, 0) for name in _PRIORITY_KEYS), jobs.cluster, jobs.first_proc)
+        return (*(-values.get(name, 0) for name in _PRIORITY_KEYS), since, jobs.cluster, jobs.first_proc)
 
     return key
 
@@ -48,7 +56,7 @@ class JobRequest(Protocol):
     """Alike idle jobs on offer, taken from the front as they are matched."""
 
     autocluster: int
-    key: int
+    key: object
     """What it shares with the requests that are passed over when it finds no slot."""
 
     @property
@@ -70,6 +78,10 @@ class JobQueue(Protocol):
     kept_out: int
     """How many of them are not to be matched."""
 
+    @property
+    def jobs_left(self) -> bool:
+        """Whether any job is left that may be matched."""
+
     def session(self) -> Iterator[JobRequest]:
         """Begin a turn: the requests that still have jobs, in order."""
 
@@ -84,8 +96,8 @@ class Request:
 
     autocluster: int
     count: int
-    pieces: list[tuple[int, int, int]]
-    key: int
+    pieces: list[Piece]
+    key: object
     priority: int
     held_back: int = 0
     _next: int = field(default=0)
@@ -113,7 +125,8 @@ class RequestQueue:
     `SCHEDD_ENABLE_PER_USER_MATCH_LIMITS`); then the turn ends as if there were no more.
 
     *admits* tells by autocluster which jobs may be matched at all; *skip_by* what to pass over after a failure:
-    requests do not go beyond it. *by_priority*: nor do they hold jobs of different priority.
+    requests do not go beyond it. *by_priority*: nor do they hold jobs of different priority. *cluster_of* tells what
+    counts as one cluster of jobs of an autocluster, where attributes say so; None: jobs of the same ClusterId.
     """
 
     def __init__(
@@ -126,27 +139,45 @@ class RequestQueue:
         admits: Callable[[int], bool] | None = None,
         skip_by: SkipBy = "autocluster",
         by_priority: bool = False,
+        cluster_of: Callable[[int], object] | None = None,
     ) -> None:
         self._requests: list[Request] = []
         self._jobs_per_turn = jobs_per_turn
-        self._by_cluster = skip_by == "cluster"
         self._by_priority = by_priority
         self.idle_jobs = sum(map(len, queue.idle))
         self.kept_out = 0
+        pieces: list[tuple[int, Piece, int]] = []
         for jobs in sorted(queue.idle, key=order):
             for autocluster, first, last in autoclusters.split(jobs):
                 if admits is None or admits(autocluster):
-                    self._add(autocluster, (jobs.cluster, first, last), jobs.priority)
+                    pieces.append((autocluster, (jobs.cluster, first, last), jobs.priority))
                 else:
                     self.kept_out += last - first + 1
+        mixed = _mixed(pieces) if skip_by == "cluster" and cluster_of is None else frozenset()
+        for autocluster, piece, priority in pieces:
+            key: object = autocluster
+            if skip_by == "cluster" and cluster_of is not None:
+                key = cluster_of(autocluster)
+            elif piece[0] in mixed:
+                key = "cluster", piece[0]
+            self._add(autocluster, piece, priority, key)
 
     def priorities(self) -> set[int]:
         """The priorities of the jobs."""
         return {request.priority for request in self._requests}
 
-    def _add(self, autocluster: int, piece: tuple[int, int, int], priority: int) -> None:
+    @property
+    def jobs_left(self) -> bool:
+        """Whether any job is left that may be matched."""
+        return any(request.count or request.held_back for request in self._requests)
+
+    def in_range(self, priorities: tuple[int, int]) -> list[Request]:
+        """The requests of *priorities* (lowest, highest) alone."""
+        lowest, highest = priorities
+        return [request for request in self._requests if lowest <= request.priority <= highest]
+
+    def _add(self, autocluster: int, piece: Piece, priority: int, key: object) -> None:
         size = piece[2] - piece[1] + 1
-        key = piece[0] if self._by_cluster else autocluster
         last = self._requests[-1] if self._requests else None
         if (
             last is not None
@@ -162,14 +193,17 @@ class RequestQueue:
     def session(self, priorities: tuple[int, int] | None = None) -> Iterator[Request]:
         """Begin a turn: the requests that still have jobs, in order; of *priorities* (lowest, highest) alone."""
         self._requests = [request for request in self._requests if request.count or request.held_back]
-        requests = self._requests
-        if priorities is not None:
-            lowest, highest = priorities
-            requests = [request for request in requests if lowest <= request.priority <= highest]
+        requests = self._requests if priorities is None else self.in_range(priorities)
         if self._jobs_per_turn is None:
             return iter(requests)
         _offer(requests, self._jobs_per_turn)
         return (request for request in requests if request.count)
+
+
+def _mixed(pieces: Iterable[tuple[int, Piece, int]]) -> frozenset[int]:
+    """The clusters whose jobs are not all alike: of the others to pass over the cluster is to pass over the alike."""
+    alike: dict[int, int] = {}
+    return frozenset(piece[0] for kind, piece, _ in pieces if alike.setdefault(piece[0], kind) != kind)
 
 
 def _offer(requests: Iterable[Request], jobs: int) -> None:

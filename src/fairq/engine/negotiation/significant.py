@@ -6,7 +6,7 @@ Reference 3.1 and 3.6; matchmaker.cpp, compute_significant_attrs; schedd.cpp, SI
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fairq.engine.classad import EVERY_ATTRIBUTE
 
@@ -26,6 +26,10 @@ class SignificantAttributes:
     added: frozenset[str] = frozenset()
     removed: frozenset[str] = frozenset()
     removed_pattern: re.Pattern[str] | None = None
+
+    def as_clusters(self) -> SignificantAttributes:
+        """The same where the chosen ones say what counts as one cluster, and all that matters tells jobs apart."""
+        return replace(self, chosen=frozenset(), added=self.added | self.chosen)
 
     def of(self, read: frozenset[str]) -> frozenset[str]:
         """The attributes that tell jobs apart where slots and expressions *read* these."""

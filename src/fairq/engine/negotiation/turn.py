@@ -5,7 +5,7 @@ Reference 3.3; matchmaker.cpp, negotiate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,6 +51,7 @@ class Turn:
             limit kept a request from a slot.
         rank_beyond_limit: once the limit is used up, go on with slots whose machine prefers the job
             (the first spin with preemption considered).
+        only_free: take no slot from anybody (the last dealing).
         time: the time that the turn has; None: any.
     """
 
@@ -63,6 +64,8 @@ class Turn:
         policy: NegotiationPolicy,
         rank_beyond_limit: bool,
         time: TurnClock | None = None,
+        *,
+        only_free: bool = False,
     ) -> None:
         self._candidates = candidates
         self._asker_of = asker_of
@@ -71,8 +74,10 @@ class Turn:
         self._rank_beyond_limit = rank_beyond_limit
         self._policy = policy
         self._stop_when_limited = not policy.consider_preemption and not policy.use_slot_weights
-        self._time = time
-        self._limited = False
+        self.time = time
+        self._only_free = only_free
+        self._limited = self._limited_free = False
+        self._seen: object = None
         self.offered: Job = (0, 0)
         self._list: MatchList | None = None
         self._listed_for: tuple[int, bool] | None = None
@@ -83,7 +88,20 @@ class Turn:
 
     def run(self, queue: JobQueue, take: TakeSlot, refuse: Refuse) -> TurnEnd:
         """Offer the queue's requests in order until the turn ends."""
-        rejected: set[int] = set()
+        steps = self.steps(queue, take, refuse)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                found: TurnEnd = end.value
+                return found
+
+    def steps(self, queue: JobQueue, take: TakeSlot, refuse: Refuse) -> Generator[None, None, TurnEnd]:
+        """The same match by match: yields after each one, and returns how the turn ended."""
+        rejected: set[object] = set()
+        failed: set[int] = set()
+        stopped: set[int] = set()
+        skips = self._policy.skip_by
         reasons: set[RejectReason] = set()
         busy = False
         for request in queue.session():
@@ -92,24 +110,41 @@ class Turn:
                 return end
             if request.key in rejected:
                 continue
-            reason, end = self._offer(request, take)
+            if request.autocluster in failed:
+                # It would find no slot either, and so its cluster is passed over, too.
+                rejected.add(request.key)
+                continue
+            if request.autocluster in stopped:
+                continue
+            reason, end = yield from self._offer(request, take)
             if end is not None:
                 return end
             if reason is None:
                 continue
             refuse(self.offered, reason, request.autocluster, self._used_up)
-            if self._policy.skip_by != "nothing":
+            if skips == "autocluster":
                 rejected.add(request.key)
+            elif skips == "cluster" and self._is_failure(reason):
+                rejected.add(request.key)
+                failed.add(request.autocluster)
+            elif skips == "cluster":
+                stopped.add(request.autocluster)
             reasons.add(reason)
             busy = busy or self._candidates.suits_any(self._asker_of(request.autocluster))
             if self._limited and self._stop_when_limited:
                 return TurnEnd(False, StopReason.LIMIT)
         return self._full() or self._done(reasons, busy)
 
+    def _is_failure(self, reason: RejectReason) -> bool:
+        """Whether a job could not be matched at all; to be stopped by the slice is no failure."""
+        return reason is not RejectReason.SUBMITTER_LIMIT and self._limits.used < self._limits.limit
+
     def _done(self, reasons: set[RejectReason], busy: bool) -> TurnEnd:
         """How a turn ends in which all jobs were offered and some refused for *reasons*."""
         if self._limits.used >= self._limits.limit or self._limited:
-            return TurnEnd(False, StopReason.LIMIT)
+            # Whom the limit keeps from nothing but slots of others has no use for what is dealt later.
+            satisfied = self._limits.exact and not self._limited_free and self._limits.used < self._limits.limit
+            return TurnEnd(satisfied, StopReason.LIMIT)
         if not reasons:
             return TurnEnd(True, StopReason.NO_MORE_JOBS)
         if reasons == {RejectReason.CONCURRENCY_LIMIT}:
@@ -118,7 +153,7 @@ class Turn:
 
     def _full(self) -> TurnEnd | None:
         limits = self._limits
-        if self._time is not None and self._time.runs_out():
+        if self.time is not None and self.time.runs_out():
             return TurnEnd(False, StopReason.TIME)
         if limits.used >= limits.limit and not self._rank_beyond_limit:
             return TurnEnd(False, StopReason.LIMIT)
@@ -126,7 +161,9 @@ class Turn:
             return TurnEnd(False, StopReason.CEILING)
         return None
 
-    def _offer(self, request: JobRequest, take: TakeSlot) -> tuple[RejectReason | None, TurnEnd | None]:
+    def _offer(
+        self, request: JobRequest, take: TakeSlot
+    ) -> Generator[None, None, tuple[RejectReason | None, TurnEnd | None]]:
         """Match the request's jobs one after the other: why the last one failed, or how the turn ended."""
         limits = self._limits
         self.offered = first = request.first_job()
@@ -149,6 +186,7 @@ class Turn:
             found = matches.pop()
             if found is None:
                 self._limited |= matches.refused_by_limit
+                self._limited_free |= matches.refused_free
                 return self._why(only_rank, matches), None
             slot, state = found
             text = None
@@ -160,6 +198,8 @@ class Turn:
             packed = self._candidates.packed_jobs(slot, lambda: self._asker_of(request.autocluster)) - 1
             for _ in range(min(packed, request.count)):
                 request.take()
+            self._seen = self._candidates.version
+            yield
         return None, None
 
     def _match_list(self, autocluster: int, only_rank: bool, job_limits: JobLimits | None) -> MatchList:
@@ -167,7 +207,7 @@ class Turn:
         wanted = (autocluster, only_rank)
         if self._list is None or self._listed_for != wanted or not self._still_valid(autocluster, self._list):
             asker = self._asker_of(autocluster)
-            matches = self._candidates.match_list(asker, only_rank, self._limits)
+            matches = self._candidates.match_list(asker, only_rank, self._limits, only_free=self._only_free)
             self._refused_by_policy = self._candidates.refused_by_policy()
             self._list = matches if job_limits is None else job_limits.narrow(matches)
             self._listed_for = wanted
@@ -183,6 +223,8 @@ class Turn:
         policy = self._policy
         if not policy.matchlist_caching:
             return False
+        if self._only_free:
+            return self._candidates.lists_follow or self._seen == self._candidates.version
         if policy.requirements_stable and policy.preemption_rank_stable:
             return True
         found = matches.next()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from fairq.engine.quotas.tree import Group
@@ -25,3 +26,17 @@ def enforce_caps(
         if left < more:
             more, stopper = left, above
     return more + usage, stopper
+
+
+def room_under_caps(group: Group, subtree_usage: Callable[[Group], float]) -> float:
+    """How much more *group* may have before one up the tree that takes no surplus gets beyond its quota.
+
+    Infinite if there is no such group.
+    """
+    caps = (above.subtree_quota - subtree_usage(above) for above in group.up() if not above.accept_surplus)
+    return max(0.0, min(caps, default=math.inf))
+
+
+def part_used(group: Group, usage: Callable[[Group], float]) -> float:
+    """Which part of its own quota *group* uses; infinite if it has none."""
+    return usage(group) / group.quota if group.quota > 0 else math.inf

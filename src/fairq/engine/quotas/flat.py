@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fairq.engine.accounting.identity import ROOT_GROUP
+from fairq.engine.quotas.order import strict_place
 from fairq.engine.quotas.policy import GroupQuota
 from fairq.engine.quotas.record import GroupTurn
 from fairq.engine.quotas.rounds import Pies, Terms
@@ -67,10 +68,11 @@ class FlatTurns:
 
     rounds = 1
 
-    def __init__(self, tree: Tree, terms: Terms, pies: Pies) -> None:
+    def __init__(self, tree: Tree, terms: Terms, pies: Pies, strict_priority: bool = False) -> None:
         self._tree = tree
         self._terms = terms
         self._pies = pies
+        self._strict_priority = strict_priority
         self.turns: list[GroupTurn] = []
         self.keys: dict[str, float] = {}
 
@@ -85,10 +87,16 @@ class FlatTurns:
             group.allocated = group.quota
         root.usage = self._pies.used(root)
         root.allocated = self._terms.total
-        for group in sorted(groups, key=share_of_use):
+        for group in sorted(groups, key=self._place):
             self._turn(group)
         self._note(root, share_of_use(root), limit=self._terms.total, stopped_by=ROOT_GROUP)
         self._pies.deal(root, None, charged=False, stopper=root)
+
+    def _place(self, group: Group) -> tuple[float | str, ...]:
+        """Less is earlier: by use, and with strict priority quotas beyond the pool first, the larger one of equals."""
+        if not self._strict_priority:
+            return (share_of_use(group),)
+        return (*strict_place(group, self._terms.total), share_of_use(group), -group.quota, group.name.lower())
 
     def _turn(self, group: Group) -> None:
         key = share_of_use(group)

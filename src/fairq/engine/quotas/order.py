@@ -37,14 +37,28 @@ def sort_keys(
     return [LAST if math.isnan(key) else key for key in keys.tolist()]
 
 
-def negotiation_order(tree: Tree, keys: list[float], std_sort: bool) -> list[Group]:
+def negotiation_order(tree: Tree, keys: list[float], std_sort: bool, pool: float | None = None) -> list[Group]:
     """Return the groups by ascending key; with autoregroup ``<none>`` comes last whatever its key.
 
-    Groups with equal keys stay in the order of the tree, or with *std_sort* in that in which ``std::sort``
-    leaves them.
+    Given the size of the *pool*, groups with a quota beyond it come first (`strict_place`). Groups with equal keys
+    stay in the order of the tree, or with *std_sort* in that in which ``std::sort`` leaves them.
     """
+    if pool is not None:
+        placed = {id(group): (*strict_place(group, pool), key) for group, key in zip(tree.groups, keys, strict=True)}
+        order = sorted(tree.groups[1:], key=lambda group: (*placed[id(group)], -group.quota, group.name.lower()))
+        first_after = next((at for at, group in enumerate(order) if placed[id(group)] > placed[id(tree.root)]), None)
+        at = len(order) if tree.regroups or first_after is None else first_after
+        return [*order[:at], tree.root, *order[at:]]
     ranks = np.unique(np.array(keys), return_inverse=True)[1].astype(np.int64)
     if tree.regroups:
         ranks[0] = ranks.max() + 1
-    order = list(std_sorted(ranks)) if std_sort else np.argsort(ranks, kind="stable").tolist()
-    return [tree.groups[at] for at in order]
+    order_of_keys = list(std_sorted(ranks)) if std_sort else np.argsort(ranks, kind="stable").tolist()
+    return [tree.groups[at] for at in order_of_keys]
+
+
+def strict_place(group: Group, pool: float) -> tuple[int, float]:
+    """The place of a group by strict priority, less is earlier (HTCondor 8 manual, hierarchical group quotas).
+
+    A quota that the *pool* can never meet makes a group negotiate before all others, the larger one first.
+    """
+    return (0, -group.quota) if not group.is_root and group.quota > pool else (1, 0.0)

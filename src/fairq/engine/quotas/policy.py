@@ -56,6 +56,7 @@ class QuotaPolicy:
     Args:
         groups: the configured groups, in any order.
         sort_expression: `GROUP_SORT_EXPR`; groups with a lower value negotiate earlier.
+        strict_priority: groups whose quota exceeds the pool negotiate before all others, the larger quota first.
         demand: how demand is measured.
         model: the tree of groups, or the flat scheme of old.
         oversubscription: static quotas may exceed what there is; otherwise they are scaled down.
@@ -83,3 +84,4 @@ class QuotaPolicy:
     integer_limits: bool = False
     live_caps: bool = True
     regroup_keeps_quota: bool = True
+    strict_priority: bool = False

@@ -127,7 +127,8 @@ class AllocationRounds:
             largest = max(largest, target - group.usage)
         keys = sort_keys(tree, self._policy.sort_expression, self._terms.now, self._terms.budget)
         self.keys = {group.name: key for group, key in zip(tree.groups, keys, strict=True)}
-        order = negotiation_order(tree, keys, self._terms.std_sort)
+        pool = self._terms.total if self._policy.strict_priority else None
+        order = negotiation_order(tree, keys, self._terms.std_sort, pool)
         step, reach = 0, 0.0
         while True:
             step += 1

@@ -60,6 +60,11 @@ class Group:
         return self.parent is None
 
     @property
+    def has_quota(self) -> bool:
+        """Whether a quota is configured for it."""
+        return self.static or self.config_quota > 0
+
+    @property
     def surplus_policy(self) -> SurplusPolicy:
         """As condor_userprio shows it; a second chance is named before accepted surplus."""
         if self.autoregroup:

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
+_LOCAL_DOMAIN = ("accounting.accountant_local_domain", "accounting.accounting_domain", "accounting.uid_domain")
+"""Which domain is local, the first of these that is set: by the latter two names without a domain are completed."""
+
+
 def accounting_policy(settings: Settings) -> AccountingPolicy:
     """Return the accounting policy that *settings* describe."""
     groups = settings.groups
@@ -19,10 +23,11 @@ def accounting_policy(settings: Settings) -> AccountingPolicy:
         default_prio_factor=settings["accounting.default_prio_factor"],
         nice_user_prio_factor=settings["accounting.nice_user_prio_factor"],
         remote_prio_factor=settings["accounting.remote_prio_factor"],
-        accountant_local_domain=settings["accounting.accountant_local_domain"],
+        accountant_local_domain=next(filter(None, (settings[name] for name in _LOCAL_DOMAIN)), None),
         # In the flat scheme a submitter's group is what stands before the first dot.
         group_names=tuple(name for name in groups if not (is_flat and "." in name)),
         group_prio_factors={name.lower(): group.prio_factor or 0.0 for name, group in groups.items()},
         remove_idle_records=settings["accounting.remove_idle_records"],
         count_preempted=settings["accounting.count_preempted"],
+        exact_usage=settings["accounting.exact_usage"],
     )

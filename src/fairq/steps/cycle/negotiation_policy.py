@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 from fairq.engine.classad import Expression
 from fairq.engine.negotiation.budgets import TimeBudgets
 from fairq.engine.negotiation.policy import NegotiationPolicy, TieBreak
 from fairq.engine.negotiation.requests import SkipBy
 from fairq.engine.negotiation.significant import SignificantAttributes
+from fairq.settings.rule_points import NEGOTIATOR_POINTS, SCHEDD_POINTS
 from fairq.steps.cycle.quota_policy import parsed, parsed_if_set, quota_policy
 
 if TYPE_CHECKING:
@@ -40,21 +42,14 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
         post_job_rank=expression("negotiator_post_job_rank"),
         preemption_rank=expression("preemption_rank"),
         preemption_requirements=parsed_if_set(settings, "negotiator.preemption_requirements"),
-        preempt_prio_delta=settings["negotiator.preempt_prio_delta"],
-        match_claimed_idle=settings["negotiator.match_claimed_idle"],
-        settled_preemption=settings["negotiator.settled_preemption"],
         tie_break=_tie_break(settings),
-        floor_counts_usage=settings["negotiator.floor_counts_usage"],
-        report_job=settings["negotiator.report_job"],
         quotas=quota_policy(settings),
         jobs_per_turn=_jobs_per_turn(settings),
-        partitionable_slots=settings["negotiator.partitionable_slots"],
         allow_pslot_preemption=settings["negotiator.allow_pslot_preemption"],
         match_working_cm_slots=settings["negotiator.match_working_cm_slots"],
         depth_first=settings["negotiator.negotiator_depth_first"],
         limits=settings.limits,
         slot_constraint=parsed_if_set(settings, "negotiator.negotiator_slot_constraint"),
-        count_slots_outside=settings["negotiator.count_slots_outside"],
         submitter_constraint=parsed_if_set(settings, "negotiator.negotiator_submitter_constraint"),
         job_constraint=parsed_if_set(settings, "negotiator.negotiator_job_constraint"),
         shutdown_threshold=expression("negotiator_trim_shutdown_threshold"),
@@ -71,12 +66,22 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
         global_job_prios=_global_job_prios(settings),
         requirements_stable=settings["negotiator.preemption_requirements_stable"],
         preemption_rank_stable=settings["negotiator.preemption_rank_stable"],
-        limit_reasons_add_up=settings["negotiator.limit_reasons_add_up"],
-        limits_of_slots_stay=settings["negotiator.limits_of_slots_stay"],
         pool_size=parsed_if_set(settings, "negotiator.negotiator_slot_poolsize_constraint"),
         matchlist_caching=settings["negotiator.negotiator_matchlist_caching"],
         cross_slot_prios=settings["negotiator.negotiator_cross_slot_prios"],
+        **_rule_points(settings),
     )
+
+
+_OWN_WORDS = {"tie_break", "skip_by", "static_ranks"}
+"""Rule points that other settings have a say in."""
+
+
+def _rule_points(settings: Settings) -> dict[str, Any]:
+    """The rule points that are called as the fields of the policy."""
+    names = {field.name for field in fields(NegotiationPolicy)} - _OWN_WORDS
+    points = (key for key in (*NEGOTIATOR_POINTS, *SCHEDD_POINTS) if key.name in names)
+    return {key.name: settings[key.full_name] for key in points}
 
 
 def _tie_break(settings: Settings) -> TieBreak:

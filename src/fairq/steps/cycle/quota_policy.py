@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from fairq.settings.groups import GroupSettings
 
 
+SORT_EXPRESSION = "negotiator.group_sort_expr"
+
+
 def quota_policy(settings: Settings) -> QuotaPolicy | None:
     """Return the rules of quotas that *settings* describe, None if no groups are configured.
 
@@ -25,7 +28,7 @@ def quota_policy(settings: Settings) -> QuotaPolicy | None:
     surplus, regroup = settings["negotiator.group_accept_surplus"], settings["negotiator.group_autoregroup"]
     return QuotaPolicy(
         groups=group_quotas(settings.groups.values(), accept_surplus=surplus, autoregroup=regroup),
-        sort_expression=parsed(settings, "negotiator.group_sort_expr"),
+        sort_expression=parsed(settings, SORT_EXPRESSION),
         demand=demand_policy(settings),
         model=settings["negotiator.quota_model"],
         oversubscription=settings["negotiator.negotiator_allow_quota_oversubscription"],
@@ -36,6 +39,7 @@ def quota_policy(settings: Settings) -> QuotaPolicy | None:
         integer_limits=settings["negotiator.integer_group_limits"],
         live_caps=settings["negotiator.live_group_caps"],
         regroup_keeps_quota=settings["negotiator.regroup_keeps_quota"],
+        strict_priority=settings["negotiator.strict_priority_quotas"] and not settings.is_set(SORT_EXPRESSION),
     )
 
 

@@ -1,7 +1,7 @@
 """The end of runs: slots become free, their use is charged, and what ran is recorded.
 
-Rules: the reference accountant's ``RemoveMatch``: a run is charged to its end, or to the last update if that
-is later; nothing is paid back.
+A run is charged for exactly the time to its end; by today's negotiator's rules (``RemoveMatch``) to the last update
+if that is later.
 """
 
 from __future__ import annotations
@@ -48,9 +48,13 @@ def end_runs(
         charges_of(claims.load_all(state)),
     )
     touched: set[str] = set()
+    before = accountant.last_update
     for claim in ended:
         accountant.remove_match(claim.slot_id, moved.get(claim.slot_id, end))
         touched.update((claim.submitter, *group_and_ancestors(accountant.group_of(claim.submitter))))
+    if accountant.last_update != before:
+        meta.set(state, "last_update", str(accountant.last_update))
+        touched.update(accountant.records)
     submitters.store(state, [accountant.record(name) for name in sorted(touched)])
     claims.release(state, [claim.slot_id for claim in ended])
     dynamic_slots.dissolve(state, [claim.slot_id for claim in ended])

@@ -118,17 +118,10 @@ def _read(dumps: Dumps, submitter_of: Callable[[Ad], str], now: int, advance: Ad
 
 
 def _submitter_of(settings: Settings, host: str) -> Callable[[Ad], str]:
-    from fairq.engine.accounting.identity import domain_of, submitter_name
+    from fairq.engine.accounting.identity import submitter_name
 
-    configured = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"]
-
-    def name(ad: Ad) -> str:
-        if configured:
-            return submitter_name(ad, configured)
-        user = next((value for key, value in ad.items() if key.lower() == "user"), None)
-        return submitter_name(ad, (domain_of(user) if isinstance(user, str) else "") or host)
-
-    return name
+    domain = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"] or host
+    return lambda ad: submitter_name(ad, domain)
 
 
 def _weigh(plan: ClaimPlan, settings: Settings) -> None:
@@ -219,6 +212,8 @@ def _charge(
         # Charged from the job's start on, as far as that is not in the records already.
         since = min(now, max(claim.start_time, last_update))
         accountant.add_match(claim.submitter, claim.slot_id, claim.slot_weight, since)
+    if accountant.last_update != last_update:
+        meta.set(state, "last_update", str(accountant.last_update))
     # The dump's own counts are those of slots that may not be here.
     accountant.recount()
     submitters.store(state, accountant.records.values())

@@ -323,15 +323,16 @@ def _charge(
     accountant = Accountant(
         submitters.load_all(state), accounting_policy(settings), last_update, charges_of(claims.load_all(state))
     )
-    is_due = not last_update or now - last_update >= _UPDATE_AFTER
-    if is_due:
+    if not last_update or now - last_update >= _UPDATE_AFTER:
         accountant.update(now)
-        meta.set(state, "last_update", str(now))
     touched: set[str] = set()
     for one, number, weight in zip(matches, numbers, weights, strict=True):
         submitter = one.job.submitter
         accountant.add_match(submitter, number, weight, now)
         accountant.priority_factor(submitter)
         touched.update((submitter, *group_and_ancestors(accountant.group_of(submitter))))
-    every = accountant.records if is_due else sorted(touched)
+    is_new = accountant.last_update != last_update
+    if is_new:
+        meta.set(state, "last_update", str(accountant.last_update))
+    every = accountant.records if is_new else sorted(touched)
     submitters.store(state, [accountant.record(name) for name in every])

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from fairq.engine.accounting.accountant import Accountant, charges_of
 from fairq.engine.accounting.factors import MINIMUM_FACTOR, AccountingPolicy, resolve_factor
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, is_group_name
 from fairq.engine.accounting.leases import (
@@ -22,7 +23,7 @@ from fairq.engine.accounting.removal import idle_since
 from fairq.errors.base import InvalidNameError, InvalidNumberError
 from fairq.errors.pool import SubmitterInUseError, UnknownSubmitterError
 from fairq.records import AccountingRecord, Actor, Ad, Change
-from fairq.state import claims, history, submitters
+from fairq.state import claims, history, meta, submitters
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
 from fairq.steps.cycle.accounting_policy import accounting_policy
@@ -54,6 +55,7 @@ class Editor:
         """Remember where and by whom; the state is opened by the edit itself."""
         self._path = path
         self._policy: AccountingPolicy = accounting_policy(settings)
+        self._accounts_first: bool = settings["accounting.edits_at_their_time"]
         self._actor = actor
         self._dry_run = dry_run
         self._was, self._gone = ("would be", "would be deleted") if dry_run else ("was", "deleted")
@@ -66,7 +68,7 @@ class Editor:
         def change(record: AccountingRecord) -> None:
             record.priority = value
 
-        return self._change(name, change, f"The priority of {name} {self._was} set to {value:f}")
+        return self._change(name, change, f"The priority of {name} {self._was} set to {value:f}", account=True)
 
     def set_bound(self, name: str, bound: Bound, value: float, seconds: int | None = None) -> Edited:
         """Set the priority factor, the floor or the ceiling, for good or for *seconds* (a lease).
@@ -108,7 +110,8 @@ class Editor:
         def change(record: AccountingRecord) -> None:
             record.weighted_accumulated_usage = seconds
 
-        return self._change(name, change, f"The Accumulated Usage of {name} {self._was} set to {seconds:f}")
+        message = f"The Accumulated Usage of {name} {self._was} set to {seconds:f}"
+        return self._change(name, change, message, account=True)
 
     def set_begin(self, name: str, time: int) -> Edited:
         """Set the time of the first use (seconds since 1970)."""
@@ -128,12 +131,14 @@ class Editor:
 
     def reset_usage(self, name: str) -> Edited:
         """Forget the accumulated usage; it counts from now on. Priority, last use and slots in use stay."""
-        return self._change(name, self._reset, f"The accumulated usage of {name} {self._was} reset", create=False)
+        message = f"The accumulated usage of {name} {self._was} reset"
+        return self._change(name, self._reset, message, create=False, account=True)
 
     def reset_all(self) -> Edited:
         """Forget the accumulated usage of every record."""
         with self._open() as state:
             changes = []
+            self._account(state)
             records = submitters.load_all(state)
             for record in records:
                 before = self._ad(record)
@@ -171,10 +176,18 @@ class Editor:
         return Edited(f"{count} idle for {age} {self._gone}", changes)
 
     def _change(
-        self, name: str, change: Callable[[AccountingRecord], None], message: str, *, create: bool = True
+        self,
+        name: str,
+        change: Callable[[AccountingRecord], None],
+        message: str,
+        *,
+        create: bool = True,
+        account: bool = False,
     ) -> Edited:
         self._check_name(name)
         with self._open(create=create) as state:
+            if account:
+                self._account(state)
             found = submitters.load(state, name)
             if found is None and not create:
                 raise self._unknown(state, name)
@@ -187,6 +200,17 @@ class Editor:
             difference = _difference(name, before if found else None, self._ad(record))
             self._store(state, [record], [difference])
         return Edited(message, [difference])
+
+    def _account(self, state: State) -> None:
+        """Charge everybody up to the time of the edit, so that what it sets counts from then on."""
+        last_update = int(meta.get(state, "last_update", "0") or 0)
+        if self._dry_run or not self._accounts_first or self._actor.time <= last_update:
+            return
+        held = charges_of(claims.load_all(state))
+        accountant = Accountant(submitters.load_all(state), self._policy, last_update, held)
+        accountant.update(self._actor.time)
+        submitters.store(state, accountant.records.values())
+        meta.set(state, "last_update", str(accountant.last_update))
 
     def _open(self, *, create: bool = False) -> AbstractContextManager[State]:
         """Open the state; what only makes sense for known records does not create the file."""

@@ -23,6 +23,7 @@ from fairq.steps.cycle.load import load_pool, load_round_robin_times, with_known
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.jobs.overlay import Overlay
 from fairq.steps.jobs.selection import Target, parse_targets
+from fairq.steps.why.compare import compared
 from fairq.steps.why.words import group_sentence, pair_sentence, status_sentence, submitter_sentence
 from fairq.steps.why.world import ImaginedPool
 
@@ -39,11 +40,13 @@ The first few changes are tried in a pool of any size: the slots' columns are re
 """
 
 
-def why(path: Path, settings: Settings, subject: str, now: int, slot: str | None = None) -> Document:
+def why(
+    path: Path, settings: Settings, subject: str, now: int, slot: str | None = None, *, compare: bool = False
+) -> Document:
     """Explain the job, cluster, submitter or group named *subject* as of *now*, in plain data.
 
     Of a cluster the first job is explained that the next cycle would leave idle. With *slot* the job and that
-    slot are explained as a pair.
+    slot are explained as a pair. With *compare* is told what the other set of rules decides.
 
     Raises:
         UnknownJobError, NothingToExplainError: there is no such job, or no such submitter or group.
@@ -55,11 +58,13 @@ def why(path: Path, settings: Settings, subject: str, now: int, slot: str | None
     with reading(path) as state:
         study = _Study(state, settings, now)
         if group is not None or subject == "<none>":
-            return study.group(settings.groups[group].name if group else subject)
-        assert target is not None
-        if target.cluster is None:
-            return study.submitter(subject)
-        return study.jobs(target, slot)
+            document = study.group(settings.groups[group].name if group else subject)
+        else:
+            assert target is not None
+            document = study.submitter(subject) if target.cluster is None else study.jobs(target, slot)
+        if compare:
+            document["compare"] = compared(document, settings, lambda other: _Study(state, other, now).outcome())
+        return document
 
 
 class _Study:
@@ -148,6 +153,10 @@ class _Study:
             "submitters": members,
         }
 
+    def outcome(self) -> Outcome:
+        """The cycle held."""
+        return self._outcome()[1]
+
     def _outcome(self) -> tuple[ImaginedPool, Outcome]:
         if self._held is None:
             pool = load_pool(self._state, self._settings, self._now)
@@ -194,7 +203,7 @@ class _Study:
         size = len(pool.ads) + sum(len(queue.idle) for queue in outcome.given.jobs.queues)
         search = Search(min(MOST_CYCLES, max(FEWEST_CYCLES, WORK // (size + 1))))
         found = search.run(world.about(job), diagnosis)
-        rejection, ahead = diagnosis.rejection, diagnosis.alike_ahead
+        rejection = diagnosis.rejection
         return {
             **base,
             "reason": str(diagnosis.reason),
@@ -210,7 +219,7 @@ class _Study:
             "queue": report.place_in_queue(diagnosis),
             "rejected": None if rejection is None else str(rejection.reason),
             "overruns": _overruns(outcome, diagnosis.asker),
-            "skipped_for": None if rejection is None or ahead is None else f"{ahead[0]}.{ahead[1]}",
+            "skipped_for": skipped_for(diagnosis),
         }
 
     def _pair(self, job: JobRange, slot: str) -> Document:
@@ -277,6 +286,14 @@ def _overruns(outcome: Outcome, asker: Asker) -> list[Document]:
     """Return the expressions that took too long for the kind of job that *asker* is."""
     found = (of for of in outcome.decision.overruns if of.payer.autocluster == asker.autocluster)
     return [overrun_document(of) for of in found]
+
+
+def skipped_for(of: Diagnosis) -> str | None:
+    """The job ahead for which this one was skipped."""
+    job = of.blocker if of.reason is Reason.SKIPPED else None
+    if job is None and of.rejection is not None:
+        job = of.alike_ahead
+    return None if job is None else f"{job[0]}.{job[1]}"
 
 
 def _gone(after: Any) -> bool:

@@ -58,7 +58,7 @@ def _value(value: Any) -> str:
 
 def submitter_sentence(of: dict[str, Any], pie: float) -> str:
     """Return what a submitter is entitled to, has, and why the next cycle would give it no more."""
-    share = f"{100 * of['share']:.1f}% of {'the pool' if of['group'] == '<none>' else of['group']}"
+    share = f"{100 * of['share']:.1f}% of {'the pie' if of['group'] == '<none>' else of['group']}"
     text = f"{of['submitter']} is entitled to {_weight(of['limit'], pie)} ({share}), has {of['used']:g} in use"
     if not of["idle"]:
         return f"{text}, and has no idle jobs."

@@ -1,0 +1,42 @@
+"""Those who take part in a pie: one entry for each submitter at each schedd."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from fairq.engine.negotiation.decision import StopReason, SubmitterDecision
+from fairq.engine.negotiation.requests import JobQueue
+
+
+@dataclass(slots=True, eq=False)
+class Contender:
+    """One submitter at one schedd in a cycle: its queue and the record of what it got.
+
+    With global job priorities there may be several, one for each range of priorities; *job_priority* is the
+    highest of the range.
+    """
+
+    name: str
+    schedd: str
+    queue: JobQueue
+    decision: SubmitterDecision
+    starvation: float = 0.0
+    job_priority: int | None = None
+
+    @property
+    def turn_order(self) -> tuple[float, float, float, str, str]:
+        """Less is earlier in a spin (reference 2.6)."""
+        priority = -math.inf if self.job_priority is None else self.job_priority
+        return self.effective_priority, -priority, self.starvation, self.name, self.schedd
+
+    @property
+    def effective_priority(self) -> float:
+        """As at the cycle's start; it decides shares and order for the whole cycle."""
+        return self.decision.effective_priority
+
+    def pass_over(self, quota_group: str | None) -> None:
+        """Note that it gets no turn, since a group's quota is used up."""
+        if self.decision.idle:
+            self.decision.stopped = StopReason.QUOTA
+            self.decision.quota_group = quota_group

@@ -1,0 +1,26 @@
+"""How much slot weight is free: candidates, or what is left of them, that nobody has."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class FreeWeight:
+    """The weight that is still free, over one cycle.
+
+    Args:
+        weights: what each slot adds to the size of the pool; 0 where it does not count.
+        free: the candidates that nobody has.
+    """
+
+    def __init__(self, weights: NDArray[np.float64], free: NDArray[np.bool_]) -> None:
+        self._left = np.where(free, weights, 0.0)
+        self.total = float(self._left.sum())
+
+    def take(self, slot: int, weight: float | None = None) -> None:
+        """Take *weight* of a slot, or all that is left of it; a negative one is given back to it."""
+        left = float(self._left[slot])
+        taken = left if weight is None else min(left, weight)
+        self._left[slot] = left - taken
+        self.total = max(0.0, self.total - taken)

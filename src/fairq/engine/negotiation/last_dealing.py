@@ -1,0 +1,87 @@
+"""The last dealing of a pie: what the slices left over is dealt one match at a time.
+
+HTCondor 8 manual, layperson's description of the pie spin: it goes on "until it runs out of machines or all the
+condor_schedd daemons say they have no more jobs". Slices smaller than a slot end the spins before that.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, Protocol, TypeVar
+
+_DECIMALS = 6
+"""Of a ratio that count: rounding errors decide no tie."""
+
+
+class Party(Protocol):
+    """Who takes part: a submitter at one schedd."""
+
+    name: str
+
+    @property
+    def effective_priority(self) -> float:
+        """Less is better; the share is in inverse ratio of it."""
+
+
+P = TypeVar("P", bound=Party)
+
+
+class Line(Generic[P]):
+    """Those who are dealt one match at a time: always whoever has least for its share. Nobody comes in later.
+
+    Ties go by effective priority, then by name.
+
+    Args:
+        parties: in the order of their turns.
+        held: how much slot weight a submitter has at this moment.
+        deal: gives one match and says whether there was one: who gets none takes no further part.
+    """
+
+    def __init__(self, parties: Sequence[P], held: Callable[[str], float], deal: Callable[[P], bool]) -> None:
+        self._parties = parties
+        self._held = held
+        self._deal = deal
+        self._line = [
+            (self._ratio(party), party.effective_priority, party.name, place) for place, party in enumerate(parties)
+        ]
+        heapq.heapify(self._line)
+
+    def deal_one(self) -> bool:
+        """Give one match to whoever comes first and takes one; False if nobody does."""
+        line = self._line
+        while line:
+            known, priority, name, place = line[0]
+            party = self._parties[place]
+            now = self._ratio(party)
+            # At another schedd the same submitter may have been dealt one since.
+            if now > known:
+                heapq.heapreplace(line, (now, priority, name, place))
+            elif self._deal(party):
+                heapq.heapreplace(line, (self._ratio(party), priority, name, place))
+                return True
+            else:
+                heapq.heappop(line)
+        return False
+
+    def _ratio(self, party: P) -> float:
+        return round(self._held(party.name) * party.effective_priority, _DECIMALS)
+
+
+class SingleMatches(Protocol):
+    """Whatever deals one match at a time, as a `Line` does."""
+
+    def deal_one(self) -> bool:
+        """Give one match; False if nobody takes one any more."""
+
+
+def deal_among_groups(lines: Mapping[str, SingleMatches], used_part: Callable[[str], float]) -> None:
+    """Deal one match at a time to the group that uses the least part of its quota, until none takes one.
+
+    *lines* are the groups' own, in the order of their turns; *used_part* tells which part of its quota a group uses.
+    """
+    left = dict(lines)
+    while left:
+        group = min(left, key=used_part)
+        if not left[group].deal_one():
+            del left[group]

@@ -1,0 +1,71 @@
+"""What binds a pie, besides the submitters' own limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fairq.engine.accounting.identity import ROOT_GROUP
+from fairq.engine.negotiation.policy import PieSlices
+
+
+@dataclass(frozen=True, slots=True)
+class PieQuota:
+    """How a group's quota bounds a pie; the default is the pie of everybody, where there are no groups.
+
+    Args:
+        limit: the most the pie may have, in slot weight; None: as much as there is.
+        group: the group that negotiates.
+        charged: whether what the group has in use counts against the limit.
+        caps_preemption: what is left of the limit also bounds matches that preempt, and is counted anew at
+            every turn (the flat scheme).
+        stopper: the group whose quota it is: the one that negotiates, or one above it.
+        leftovers: whether it is dealt again, since others left something over.
+    """
+
+    limit: float | None = None
+    group: str = ROOT_GROUP
+    charged: bool = False
+    caps_preemption: bool = False
+    stopper: str | None = None
+    leftovers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PieRules:
+    """What binds a pie, besides the submitters' own limits.
+
+    Args:
+        total: the weight of all slots of the pool, busy ones too.
+        min_slot_weight: the smallest weight of any slot.
+        consider_preemption, ignore_user_priorities: as in the policy.
+        quota: how a group's quota bounds it.
+        floor_round: deal out no more than the submitters' floors.
+        floor_counts_usage: whether what a submitter holds already counts towards its floor.
+        settled_preemption, pie_slices, last_dealing: as in the policy.
+    """
+
+    total: float
+    min_slot_weight: float
+    consider_preemption: bool
+    ignore_user_priorities: bool
+    quota: PieQuota = PieQuota()
+    floor_round: bool = False
+    floor_counts_usage: bool = True
+    settled_preemption: bool = False
+    pie_slices: PieSlices = "pool_share"
+    last_dealing: bool = False
+
+    @property
+    def size(self) -> float:
+        """The weight to be dealt out: that of the pool, or the quota if it is less."""
+        return self.total if self.quota.limit is None else min(self.total, self.quota.limit)
+
+    @property
+    def charged_limit(self) -> float | None:
+        """The quota that the group's use counts against, None if none."""
+        return self.quota.limit if self.quota.charged else None
+
+    @property
+    def quota_group(self) -> str | None:
+        """The group whose quota makes the pie smaller than the pool, None if none does."""
+        return self.quota.stopper if self.size < self.total else None
