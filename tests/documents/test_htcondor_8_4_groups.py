@@ -6,6 +6,8 @@ import pytest
 from tests.documents.condor_pool import CONDOR_7, DAY, HEP, HTCONDOR_8, LEP, NESTED, NOW, PHYSICS, make_pool, older
 from tests.documents.sentences import NotNormative, says
 
+from fairq.errors.base import SettingValueError
+
 TEXT = HTCONDOR_8
 
 ACCOUNTING = "Group Accounting"
@@ -210,7 +212,7 @@ class TestQuotas:
     def test_they_are_fractions(self, pool):
         """A dynamic quota is a fraction, not a number of machines."""
         pool.settings(self.DYNAMIC.format(1.5, 0.5))
-        refused = pool.fairq("negotiate", "--now", NOW, code=CONFIGURATION)
+        refused = pool.fairq("negotiate", "--now", NOW, code=SettingValueError.exit_code)
         assert "quota_dynamic = 1.5 is not valid; give a number, 0 to 1" in refused.err
 
     @says(f"{QUOTAS}, dynamic quotas, values, sentences 2 and 3")

@@ -111,7 +111,7 @@ class TestOrder:
         [
             'ifThenElse(AccountingGroup == "group_physics", 1, 2)',
             "ifThenElse(GroupQuota == 20, 1, 2)",
-            "ifThenElse(GroupQuotaInUse == 3, 1, 2)",
+            "ifThenElse(GroupQuotaInUse > 0, 1, 2)",
             "ifThenElse(GroupQuotaAllocated >= 15, 1, 2)",
         ],
     )
