@@ -1,6 +1,6 @@
 """One pie: slots dealt out among submitters by the ratio of their effective priorities, spin after spin.
 
-Reference 3.2; matchmaker.cpp, negotiateWithGroup, calculateSubmitterLimit, calculatePieLeft,
+docs/htcondor.md 3.2; matchmaker.cpp, negotiateWithGroup, calculateSubmitterLimit, calculatePieLeft,
 calculateNormalizationFactor.
 """
 
@@ -38,7 +38,7 @@ class Contender:
 
     @property
     def turn_order(self) -> tuple[float, float, float, str, str]:
-        """Less is earlier in a spin (reference 2.6)."""
+        """Less is earlier in a spin (docs/htcondor.md 2.6)."""
         priority = -math.inf if self.job_priority is None else self.job_priority
         return self.effective_priority, -priority, self.starvation, self.name, self.schedd
 
@@ -260,7 +260,7 @@ class Pie:
 
     @staticmethod
     def _headroom(ceiling: int, used: float) -> float:
-        """Slot weight left under a ceiling; usage counts in whole slots (reference 3.5)."""
+        """Slot weight left under a ceiling; usage counts in whole slots (docs/htcondor.md 3.5)."""
         return UNLIMITED if ceiling < 0 else max(0.0, float(ceiling - int(used)))
 
 
