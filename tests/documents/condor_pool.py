@@ -26,6 +26,20 @@ quota = 10
 """
 """The pool of the manuals: twenty slots are of the physicists, ten of the chemists."""
 
+NESTED = """
+[groups.group_physics]
+quota = 20
+[groups."group_physics.hep"]
+quota = 15
+[groups."group_physics.lep"]
+quota = 5
+[groups.group_chemistry]
+quota = 10
+"""
+"""The same with high and low energy physicists apart."""
+
+HEP, LEP = "group_physics.hep", "group_physics.lep"
+
 
 def older(place: str, in_6_8: str | None = None) -> dict[Text, str]:
     """Where Condor 7 and 6.8 say the same: mostly at the same place."""

@@ -239,7 +239,7 @@ class TestAttributes:
 
     @says(f"{HERE}, SubmitterNegotiatingGroup", f"{HERE}, SubmitterAutoregroup")
     def test_the_second_chance_is_known(self, pool):
-        """SubmitterNegotiatingGroup is the group a job negotiates under; SubmitterAutoregroup says if by autoregroup."""
+        """SubmitterNegotiatingGroup is the group a job negotiates under; SubmitterAutoregroup: if by autoregroup."""
         pool.settings("[groups.g]\nquota = 1\nautoregroup = true\n[groups.h]\nquota = 1\n")
         pool.slots(1, "a", Requirements='TARGET.SubmitterNegotiatingGroup == "g" && !TARGET.SubmitterAutoregroup')
         pool.slots(1, "b", Requirements='TARGET.SubmitterNegotiatingGroup == "<none>" && TARGET.SubmitterAutoregroup')

@@ -29,7 +29,8 @@ def accounts(**priorities):
 
 
 class TestList:
-    @says("Negotiation, list, item 1", points=["negotiator.count_slots_outside"], also=older("Negotiation, list, item 1"))
+    @says("Negotiation, list, item 1", points=["negotiator.count_slots_outside"],
+          also=older("Negotiation, list, item 1"))  # fmt: skip
     def test_all_resources_whatever_their_state(self, pool):
         """The list of resources has all of them, in any state: the pie is that of the whole pool."""
         states = ("Unclaimed", "Owner", "Claimed")

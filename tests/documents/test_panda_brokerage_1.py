@@ -35,7 +35,7 @@ NOT_NORMATIVE = [
     NotNormative("Analysis, step 3, gpu", "Queues flagged gpu must publish the architecture.", "marked OBSOLETE"),
     NotNormative("Release/cache check, example", "What the queue AGLT2 publishes.", "data of the examples below it"),
     NotNormative("Network Weight, figures", "Plots of the two partial weights.", "the text gives no numbers of them"),
-    NotNormative("Network Weight, sources", "Addresses of the network services.", "fairq imports the metrics"),
+    NotNormative("Network Weight, sources", "Addresses of the network services.", "the metrics are imported"),
 ]  # fmt: skip
 
 SAT: dict[str, dict[str, Any]] = {"SAT": {}}

@@ -1,7 +1,7 @@
 """To which test a kind of job loses each slot of the pool.
 
-The tests are those of the negotiator (reference 3.7) in the order in which people ask; a slot counts at the first
-one that it fails.
+The tests are those of the negotiator (docs/htcondor.md 3.7) in the order in which people ask; a slot counts at the
+first one that it fails.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How long a cycle and its turns may take.
 
-Reference 3.13; matchmaker.cpp, negotiateWithGroup: a budget that is used up before a turn takes the submitter
+docs/htcondor.md 3.13; matchmaker.cpp, negotiateWithGroup: a budget that is used up before a turn takes the submitter
 out of the pie, one that runs out within a turn ends that turn. The engine has no clock of its own.
 """
 

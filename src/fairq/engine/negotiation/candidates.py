@@ -1,4 +1,4 @@
-"""Which slots are candidates for a request, and in which order (reference 3.7; matchmakingAlgorithm).
+"""Which slots are candidates for a request, and in which order (docs/htcondor.md 3.7; matchmakingAlgorithm).
 
 What is alike is worked out once: the slots that a kind of job may use, their order, and the slots that the
 preemption policy gives away are shared by all submitters whose jobs agree in what the expressions read.

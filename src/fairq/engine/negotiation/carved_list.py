@@ -1,4 +1,4 @@
-"""A list of candidates with partitionable slots that are divided, and may come up again (reference 3.14)."""
+"""A list of candidates with partitionable slots that are divided, and may come up again (docs/htcondor.md 3.14)."""
 
 from __future__ import annotations
 

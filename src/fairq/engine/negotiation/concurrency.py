@@ -1,6 +1,6 @@
 """Concurrency limits: how many jobs may use some licence, database or other shared thing at once.
 
-Reference 3.10; ConcurrencyLimitUtils.cpp, ParseConcurrencyLimit; Accountant.cpp, LoadLimits, GetLimitMax;
+docs/htcondor.md 3.10; ConcurrencyLimitUtils.cpp, ParseConcurrencyLimit; Accountant.cpp, LoadLimits, GetLimitMax;
 matchmaker.cpp, rejectForConcurrencyLimits.
 """
 

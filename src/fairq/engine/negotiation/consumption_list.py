@@ -1,4 +1,4 @@
-"""A list of candidates as today's negotiator keeps it where slots have consumption policies (reference 3.14)."""
+"""A list of candidates as today's negotiator keeps it where slots have consumption policies (docs/htcondor.md 3.14)."""
 
 from __future__ import annotations
 

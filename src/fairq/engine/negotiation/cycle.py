@@ -1,6 +1,6 @@
 """One negotiation cycle: who gets which slot, and why not more.
 
-Reference 3.1; matchmaker.cpp, negotiationTime.
+docs/htcondor.md 3.1; matchmaker.cpp, negotiationTime.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Every submitter has one entry per priority of its idle jobs. After sorting, neighbouring entries of one submitter
 at one schedd become one entry with a range of priorities, whose turn offers only jobs in the range.
-Reference 2.6; matchmaker.cpp, submitterLessThan, consolidateGlobalJobPrioSubmitterAds.
+docs/htcondor.md 2.6; matchmaker.cpp, submitterLessThan, consolidateGlobalJobPrioSubmitterAds.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The accounting groups in a cycle: who is in which, what each asks for, and one pie for each of its turns.
 
-Reference 4; matchmaker.cpp, negotiationTime; GroupEntry.cpp, hgq_prepare_for_matchmaking.
+docs/htcondor.md 4; matchmaker.cpp, negotiationTime; GroupEntry.cpp, hgq_prepare_for_matchmaking.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class Groups:
             self._members[group.name] = [c for c in self._members[group.name] if c.queue.jobs_left]
 
     def attributes(self, submitter: str, negotiating: str) -> Ad:
-        """The attributes a submitter's job has while the group *negotiating* has its turn (reference 3.11)."""
+        """The attributes a submitter's job has while the group *negotiating* has its turn (docs/htcondor.md 3.11)."""
         group = self.group_of(submitter)
         return {
             "submittergroup": group.name,

@@ -1,7 +1,7 @@
 """The list of candidate slots for one request, best first, taken from one by one.
 
 The negotiator builds the list once per kind of request of a turn and then pops it; a slot that the limits
-refuse at its pop is gone for the life of the list (matchmaker.cpp, MatchListType; reference 3.8). Limits look
+refuse at its pop is gone for the life of the list (matchmaker.cpp, MatchListType; docs/htcondor.md 3.8). Limits look
 at nothing but a slot's weight and preempt state, and are only ever used up: where they refuse one slot, they
 refuse all alike. The first slot of a list was tested when the list was built, and is not tested again: so a machine
 that prefers a job may be taken once even where the limit is used up.

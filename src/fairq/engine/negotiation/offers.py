@@ -1,6 +1,6 @@
 """What the partitionable slots offer to one kind of job: which of them suit, in which order, at what price.
 
-Reference 3.14; consumption_policy.cpp (cp_override_requested, cp_sufficient_assets, cp_deduct_assets).
+docs/htcondor.md 3.14; consumption_policy.cpp (cp_override_requested, cp_sufficient_assets, cp_deduct_assets).
 """
 
 from __future__ import annotations

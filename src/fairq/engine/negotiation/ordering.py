@@ -1,4 +1,4 @@
-"""The order of candidate slots for one kind of job (reference 3.8; matchmaker.cpp, sort_compare).
+"""The order of candidate slots for one kind of job (docs/htcondor.md 3.8; matchmaker.cpp, sort_compare).
 
 Five keys, more is better: NEGOTIATOR_PRE_JOB_RANK, the job's Rank, NEGOTIATOR_POST_JOB_RANK, the reason for
 the claim (nobody preempted, then machine rank, then priority), PREEMPTION_RANK.

@@ -1,6 +1,6 @@
 """Who and what takes part in a cycle at all: the negotiator's constraints on slots, submitters and jobs.
 
-Reference 3.1 and 3.6; matchmaker.cpp, obtainAdsFromCollector, trimStartdAds_ShutdownLogic.
+docs/htcondor.md 3.1 and 3.6; matchmaker.cpp, obtainAdsFromCollector, trimStartdAds_ShutdownLogic.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def slots_taking_part(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np
 def slots_seen(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:
     """The slots on which use is counted: all, or those alone that take part.
 
-    Today's negotiator fetches no others, and so frees their users of them until it does (reference 3.1, step 3).
+    Today's negotiator fetches no others, and so frees their users of them until it does (docs/htcondor.md 3.1).
     """
     return np.ones(len(slots), np.bool_) if policy.count_slots_outside else slots_taking_part(slots, policy)
 

@@ -1,6 +1,6 @@
 """The partitionable slots of a cycle that may be matched more than once, and what is left of each.
 
-Reference 3.14. Under ``carve`` every partitionable slot is divided as jobs take what they request; under
+docs/htcondor.md 3.14. Under ``carve`` every partitionable slot is divided as jobs take what they request; under
 ``whole`` (today's negotiator) only those that advertise a consumption policy are, the others go as a whole
 (consumption_policy.cpp; matchmaker.cpp, negotiate).
 """

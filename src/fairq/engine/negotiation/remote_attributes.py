@@ -1,4 +1,4 @@
-"""What a slot's ad tells of its holder while a cycle lasts (reference 3.11; matchmaker.cpp, addRemoteUserPrios).
+"""What a slot's ad tells of its holder while a cycle lasts (docs/htcondor.md 3.11; matchmaker.cpp, addRemoteUserPrios).
 
 RemoteUserPrio, RemoteUserFloor, RemoteGroup and RemoteGroupQuota are as at the cycle's start;
 RemoteUserResourcesInUse and RemoteGroupResourcesInUse follow the matches made. CurrentRank is that of a claim that

@@ -1,6 +1,6 @@
 """Room on a partitionable slot, made by preempting what was carved out of it (ALLOW_PSLOT_PREEMPTION).
 
-Reference 3.14; matchmaker.cpp, pslotMultiMatch.
+docs/htcondor.md 3.14; matchmaker.cpp, pslotMultiMatch.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Asker:
         job: one ad of that kind, names in lower case.
         submitter: whose job it is.
         priority: the submitter's effective priority.
-        ephemeral: attributes that exist only during negotiation, names in lower case (reference 3.11).
+        ephemeral: attributes that exist only during negotiation, names in lower case (docs/htcondor.md 3.11).
     """
 
     autocluster: int

@@ -1,6 +1,6 @@
 """Which attributes tell kinds of jobs apart, where the settings have a say in it.
 
-Reference 3.1 and 3.6; matchmaker.cpp, compute_significant_attrs; schedd.cpp, SIGNIFICANT_ATTRIBUTES.
+docs/htcondor.md 3.1 and 3.6; matchmaker.cpp, compute_significant_attrs; schedd.cpp, SIGNIFICANT_ATTRIBUTES.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def running_on(slots: AdColumns, holders: list[str | None]) -> list[str | None]:
 def show_waiting_ranks(slots: AdColumns) -> None:
     """Let CurrentRank say how a machine ranks the claim that waits to preempt, where one does.
 
-    A new one would have to beat that (reference 3.9; matchmaker.cpp, addRemoteUserPrios).
+    A new one would have to beat that (docs/htcondor.md 3.9; matchmaker.cpp, addRemoteUserPrios).
     """
     if "preemptingrank" not in slots.names():
         return

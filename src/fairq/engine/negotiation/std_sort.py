@@ -1,7 +1,7 @@
 """The order in which libstdc++'s ``std::sort`` leaves equal entries, worked out only as far as it is read.
 
 The negotiator sorts its match list with ``std::sort``, which is not stable: among slots that rank equally the
-order follows from the algorithm alone (reference 3.8). Introsort settles the front of the range without
+order follows from the algorithm alone (docs/htcondor.md 3.8). Introsort settles the front of the range without
 knowing how the rest is ordered, so a caller who takes a few slots of a long list pays for the partitions
 on the way to them and no more.
 """

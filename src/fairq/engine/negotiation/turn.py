@@ -1,6 +1,6 @@
 """One submitter's turn in a spin: requests are offered until jobs, slots or limits give out.
 
-Reference 3.3; matchmaker.cpp, negotiate.
+docs/htcondor.md 3.3; matchmaker.cpp, negotiate.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ class Turn:
             only_rank = limits.used >= limits.limit
             if job_limits is not None and (name := job_limits.refusing()) is not None:
                 self._used_up = self._name_limits([name])
-                # The count of the search before stands (reference 3.10).
+                # The count of the search before stands (docs/htcondor.md 3.10).
                 self._limited |= self._list is not None and self._list.refused_by_limit
                 return RejectReason.CONCURRENCY_LIMIT, None
             self._told_limits.clear()
@@ -249,7 +249,7 @@ class Turn:
         return tuple(sorted(self._told_limits))
 
     def _why(self, only_rank: bool, matches: MatchList) -> RejectReason:
-        """The reason the negotiator gives, by its order of precedence (reference 3.12)."""
+        """The reason the negotiator gives, by its order of precedence (docs/htcondor.md 3.12)."""
         if isinstance(matches, LimitedList) and matches.used_up:
             self._used_up = self._name_limits(matches.used_up)
             return RejectReason.CONCURRENCY_LIMIT

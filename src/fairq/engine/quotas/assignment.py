@@ -1,6 +1,6 @@
 """How quotas follow from the configuration and the size of the pool, from the root down.
 
-Reference 4.3; GroupEntry.cpp, hgq_assign_quotas. The order of operations is kept, since results are
+docs/htcondor.md 4.3; GroupEntry.cpp, hgq_assign_quotas. The order of operations is kept, since results are
 compared and cut later.
 """
 

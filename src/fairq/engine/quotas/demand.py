@@ -1,4 +1,4 @@
-"""How much slot weight a group's submitters ask for (reference 4.2; schedd.cpp, count_a_job).
+"""How much slot weight a group's submitters ask for (docs/htcondor.md 4.2; schedd.cpp, count_a_job).
 
 The weight of an idle job is that of a slot which has just what the job requests.
 """

@@ -1,4 +1,4 @@
-"""The hard cap of groups that take no surplus (reference 4.6; GroupEntry.cpp, strict_enforce_quota)."""
+"""The hard cap of groups that take no surplus (docs/htcondor.md 4.6; GroupEntry.cpp, strict_enforce_quota)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """How unused quota moves through the tree: first to brothers, sisters and the parent, then further up.
 
-Reference 4.4; GroupEntry.cpp, hgq_fairshare, hgq_allocate_surplus, hgq_allocate_surplus_loop. The order of
+docs/htcondor.md 4.4; GroupEntry.cpp, hgq_fairshare, hgq_allocate_surplus, hgq_allocate_surplus_loop. The order of
 floating-point operations is HTCondor's, since limits are cut to whole numbers afterwards.
 """
 

@@ -1,6 +1,6 @@
 """The flat scheme of old: one level of groups, each with a maximum, and everybody else last.
 
-Reference 4.9; the manuals of HTCondor 6.8 and 7.x; matchmaker.cpp at 7.4, negotiationTime.
+docs/htcondor.md 4.9; the manuals of HTCondor 6.8 and 7.x; matchmaker.cpp at 7.4, negotiationTime.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The order in which groups negotiate (reference 4.7; GroupEntry.cpp, hgq_negotiate_with_all_groups)."""
+"""The order in which groups negotiate (docs/htcondor.md 4.7; GroupEntry.cpp, hgq_negotiate_with_all_groups)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Whole slots out of fractions, when every slot counts 1: what is cut off is dealt out in turn.
 
-Reference 4.5; GroupEntry.cpp, hgq_recover_remainders, hgq_round_robin.
+docs/htcondor.md 4.5; GroupEntry.cpp, hgq_recover_remainders, hgq_round_robin.
 """
 
 from __future__ import annotations

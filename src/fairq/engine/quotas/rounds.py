@@ -1,6 +1,6 @@
 """Rounds of allocation and negotiation, until what was allocated is in use or nothing more comes of it.
 
-Reference 4.7; GroupEntry.cpp, hgq_negotiate_with_all_groups.
+docs/htcondor.md 4.7; GroupEntry.cpp, hgq_negotiate_with_all_groups.
 """
 
 from __future__ import annotations

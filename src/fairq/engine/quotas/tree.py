@@ -1,4 +1,4 @@
-"""The tree of accounting groups (reference 4.1; GroupEntry.cpp, hgq_construct_tree)."""
+"""The tree of accounting groups (docs/htcondor.md 4.1; GroupEntry.cpp, hgq_construct_tree)."""
 
 from __future__ import annotations
 

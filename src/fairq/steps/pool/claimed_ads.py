@@ -10,7 +10,7 @@ def with_claim(ad: Ad, claim: Claim, now: int) -> Ad:
 
     Times in seconds since 1970. A claim without a job of fairq's queue is in the ad already. Machines suspend
     jobs, let them retire or vacate them by policies of their own, which fairq knows only from an import; that
-    has its effect through the slot's State and Activity (reference 2.4, 3.1), so a job has no status for it.
+    has its effect through the slot's State and Activity (docs/htcondor.md 2.4 and 3.1), so a job has no status for it.
     """
     if claim.cluster is None:
         return ad

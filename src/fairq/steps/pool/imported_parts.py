@@ -1,7 +1,7 @@
 """Dynamic slots that the machines of an imported pool carved themselves: what each has of which partitionable slot.
 
 A machine's own ads say what is left of a partitionable slot, and of each dynamic slot what it has. Nothing of that
-is recorded apart from the ads, until such a slot is preempted to make room (reference 3.14, ALLOW_PSLOT_PREEMPTION).
+is recorded apart from the ads, until such a slot is preempted to make room (docs/htcondor.md 3.14).
 """
 
 from __future__ import annotations

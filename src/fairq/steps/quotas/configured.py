@@ -161,7 +161,7 @@ def _above(configured: Configured, group: Group, statics: Sequence[Group], stati
 
 
 def _double_counting(configured: Configured) -> Iterator[Oddity]:
-    """Nested groups that offer the same quota twice as surplus (reference 4.4)."""
+    """Nested groups that offer the same quota twice as surplus (docs/htcondor.md 4.4)."""
     accepting = [group for group in configured.tree.groups[1:] if group.accept_surplus]
     if configured.is_flat or not configured.oversubscribed or not accepting:
         return
@@ -175,7 +175,7 @@ def _double_counting(configured: Configured) -> Iterator[Oddity]:
 
 
 def _regroup_and_surplus(configured: Configured) -> Iterator[Oddity]:
-    """Autoregroup beside surplus, where ``<none>`` then shares surplus by the whole pool (reference 4.7)."""
+    """Autoregroup beside surplus, where ``<none>`` then shares surplus by the whole pool (docs/htcondor.md 4.7)."""
     if configured.is_flat or configured.settings["negotiator.regroup_keeps_quota"]:
         return
     regrouping = [group for group in configured.tree.groups[1:] if group.autoregroup]
@@ -187,7 +187,7 @@ def _regroup_and_surplus(configured: Configured) -> Iterator[Oddity]:
 
 
 def _eaten(configured: Configured) -> Iterator[Oddity]:
-    """Quotas of which a part is lost when limits are cut to whole numbers (reference 4.5, 4.7)."""
+    """Quotas of which a part is lost when limits are cut to whole numbers (docs/htcondor.md 4.5 and 4.7)."""
     integer_limits = configured.settings["negotiator.integer_group_limits"] and not configured.is_flat
     unweighted = not configured.settings["negotiator.negotiator_use_slot_weights"] and not configured.is_flat
     if not (integer_limits or unweighted or configured.is_flat):
