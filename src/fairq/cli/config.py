@@ -105,7 +105,8 @@ def set_(
 
     file, kept = set_setting(invocation.place, key, value, dry_run=dry_run)
     if not kept:
-        invocation.note(f"{file} {'would be rewritten; its comments would be lost' if dry_run else 'was rewritten; its comments were lost'}")
+        lost = "would be rewritten; its comments would be lost" if dry_run else "was rewritten; its comments were lost"
+        invocation.note(f"{file} {lost}")
     if dry_run:
         invocation.note(f"{file} would be changed")
     else:
@@ -245,7 +246,7 @@ def _differences(settings: Settings, points: list[Entry]) -> View:
     ]
     schemes = dict.fromkeys(point.key.scheme for point in points)
     chosen = ", ".join(f"{scheme.rules} = {settings[scheme.rules]}" for scheme in schemes)
-    table = Table(columns=columns, records=[_difference(point) for point in points], empty="these settings are not rule points")
+    table = Table(columns=columns, records=[_difference(point) for point in points], empty="no rule points")
     fields = ("Program", "Name", "Documented", "ProgramValue", "Value", "Origin", "Meaning")
     return View(text=f"{chosen}; {len(points)} rule points" if points else None, tables=[table], fields=fields)
 

@@ -53,7 +53,7 @@ def export(
     The mode of a new FILE permits no more than that of the state file. A slot that runs a job has the attributes of a
     claimed slot (State, RemoteUser, JobId and so on).
 
-    In JSON, a byte that is not UTF-8, for example in a file name, is written as an escape: 0xff is \\udcff. fairq import
+    In JSON, a byte that is not UTF-8, for example in a file name, becomes an escape: 0xff is \\udcff. fairq import
     reads the byte back. The long format cannot hold such a byte.
     """
     chosen: list[Subject] = []

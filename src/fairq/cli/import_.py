@@ -63,7 +63,7 @@ def import_(
     All files are imported in one step: if one has an error, nothing is changed. Data that you do not give stays
     unchanged. A running job stays on its slot if both still exist. A slot whose ad names a running job of the queue is
     claimed for that job. If only another slot names the job, the job has moved there. If no slot is left for a job, it
-    becomes idle. Completed jobs and jobs of the grid (without WantMatching), scheduler and local universes are left out.
+    is idle again. Ended jobs and those of the grid (without WantMatching), scheduler or local universe are left out.
 
     A DOCUMENT replaces the whole state, its history included. Exporting it again gives the same document.
     """

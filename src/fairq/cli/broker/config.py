@@ -32,7 +32,7 @@ Setting = Annotated[str, typer.Argument(metavar="SETTING", help="Setting, such a
 def list_(
     invocation: Invocation,
     output: Output,
-    settings: Annotated[list[str] | None, typer.Argument(metavar="SETTING...", help="Show only these settings.")] = None,
+    settings: Annotated[list[str] | None, typer.Argument(metavar="SETTING...", help="Only these settings.")] = None,
 ) -> None:
     """Show the settings with their values in force, set values and defaults."""
     from fairq.steps.broker.config import look

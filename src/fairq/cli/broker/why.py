@@ -50,8 +50,8 @@ def why(
 ) -> None:
     """Explain why a task has its queues, or none.
 
-    The command brokers the task now and stores nothing. The stage table shows the number of queues before and after each
-    check. Each skipped queue has the deciding reason, the numbers compared, and the change that would let it pass that
+    The command brokers the task now and stores nothing. The stage table shows the number of queues before and after
+    each check. Each skipped queue has the deciding reason, the numbers compared, and the change that would let it pass that
     check. Each remaining queue has its weight, term by term. If no queue is left, the command leaves out each check in
     turn and lists the checks without which the task would find queues.
 
@@ -89,7 +89,7 @@ def _view(found: Why, *, one: bool) -> View:
         reasons = Table(_REASONS, found.reasons, title="Reasons", key="reasons", constrained=True)
         tables = [stages, reasons]
         if found.changes:
-            tables.append(Table(_CHANGES, found.changes, title="Changes that would find queues", key="changes", constrained=True))
+            tables.append(Table(_CHANGES, found.changes, title="Changes that help", key="changes", constrained=True))
         tables.append(queues)
     document = {name: value for name, value in asdict(found).items() if name not in {table.key for table in tables}}
     return View(tables=tables, document=document, text=_headline(found), main=tables.index(queues), fields=_FIELDS)

@@ -80,7 +80,8 @@ def _cause(  # noqa: PLR0911, PLR0912 - one per reason
             return f"{which} that matched went to {_people(of.taken_by)} in this cycle"
         case Reason.DRAINING:
             draining = of.lost[LostTo.DRAINING]
-            return "the only matching slot is draining" if draining == 1 else f"all {draining} matching slots are draining"
+            which = "the only matching slot is" if draining == 1 else f"all {draining} matching slots are"
+            return f"{which} draining"
         case _:
             return _in_use(of)
 

@@ -183,7 +183,7 @@ def _regroup_and_surplus(configured: Configured) -> Iterator[Oddity]:
     if regrouping and accepting:
         problem = f"with autoregroup of {_names(regrouping)}, and surplus going to {_names(accepting)}, "
         problem += "more than the pool is allocated from the second round on"
-        yield Oddity(ROOT_GROUP, "regroup and surplus", problem, "use only one of the two, or set regroup_keeps_quota = true")
+        yield Oddity(ROOT_GROUP, "regroup and surplus", problem, "use one of them, or set regroup_keeps_quota = true")
 
 
 def _eaten(configured: Configured) -> Iterator[Oddity]:
