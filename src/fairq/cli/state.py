@@ -217,7 +217,7 @@ def cycle(
     """Show a past negotiation cycle: requests, shares, matches and rejections.
 
     The tables and the JSON document are those of 'fairq negotiate'. A cycle run with --explain also shows how many
-    slots each rejected request lost to each test. If the decisions of the cycle have been pruned, only its matches remain.
+    slots each rejected request lost to each test. If the decisions have been pruned, only the matches remain.
     """
     from fairq.cli.cycle_view import cycle_view
     from fairq.steps.state import stored_cycle
