@@ -141,7 +141,7 @@ CASES: list[tuple[str, int, str]] = [
     ("import --slots deep_list.json", 48, "ad 1: Start is nested too deeply; 100 levels are the most"),
     ("import --slots deeper_list.json", 48, "ad 1: it is nested too deeply"),
     ("import --slots deep.ads", 48, "ad 1: line 2: the value of Start is nested too deeply"),
-    ("import --slots no_name.json", 48, "ad 1: an attribute inside Devices has no name; give it a quota, or remove the group"),
+    ("import --slots no_name.json", 48, "ad 1: an attribute inside Devices has no name; give it one, or take it out"),
     ("import --slots /dev/zero", 47, "/dev/zero, at its start or further on: not UTF-8 text"),
     ("import deep_document.json", 47, "deep_document.json, line 1: it is nested too deeply"),
     ("broker queues import deep_queue.json", 80, "nested too deeply; 100 levels are the most"),

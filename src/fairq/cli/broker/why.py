@@ -52,8 +52,8 @@ def why(
 
     The command brokers the task now and stores nothing. The stage table shows the number of queues before and after
     each check. Each skipped queue has the deciding reason, the numbers compared, and the change that would let it pass
-    that check. Each remaining queue has its weight, term by term. If no queue is left, the command leaves out each check in
-    turn and lists the checks without which the task would find queues.
+    that check. Each remaining queue has its weight, term by term. If no queue is left, the command leaves out each
+    check in turn and lists the checks without which the task would find queues.
 
     --cycle and --last show the stored decision of a run: reasons, weights and the stage table. The numbers compared are
     not stored.
