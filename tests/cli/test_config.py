@@ -66,7 +66,7 @@ def test_differences_as_json_say_what_text_and_program_do(run: Run, state: Path)
     (point,) = json.loads(run("config", "show", "shares.candidates", "--differences", "--json").out)
     assert (point["Value"], point["Documented"], point["ProgramValue"]) == (None, "all", "10")
     none = run("config", "show", "priority_halflife", "--differences")
-    assert (none.code, none.out, none.err) == (0, "", "these settings are not rule points\n")
+    assert (none.code, none.out, none.err) == (0, "", "no rule points\n")
 
 
 def test_show_is_what_plain_config_does(run: Run) -> None:

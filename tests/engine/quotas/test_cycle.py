@@ -62,7 +62,7 @@ class TestWhy:
         assert {of.quota_group for of in shared.submitters} == {None}
 
     def test_a_full_group_without_preemption(self) -> None:
-        """Submitters of the group have no turn at all, and are told why."""
+        """Its submitters have no turn at all, and are told why."""
         decision = hold(rules_of(PHYSICS), 30, {"c.u@d": 5}, {"c.old@d": 10}, consider_preemption=False)
 
         assert (decision.submitters[0].stopped, decision.submitters[0].quota_group) == (StopReason.QUOTA, "c")
