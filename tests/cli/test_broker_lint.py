@@ -84,4 +84,4 @@ def test_a_real_queue_has_a_flag_that_nothing_reads(run: Run, state: Path) -> No
 def test_an_empty_state_says_how_to_fill_it(run: Run, tmp_path: Path) -> None:
     ended = run("--state", tmp_path / "none.db", "broker", "lint")
     assert (ended.code, ended.out) == (0, "")
-    assert ended.err == "there are no queues; see fairq broker queues import --help\n"
+    assert ended.err == "there are no queues; import them with fairq broker queues import\n"

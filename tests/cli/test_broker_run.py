@@ -100,7 +100,7 @@ class TestWhoseTurn:
         decided(broker)
         before = state.read_bytes()
         ended = broker("run")
-        assert (ended.code, ended.out, ended.err) == (0, "", "no task is waiting for the brokerage\n")
+        assert (ended.code, ended.out, ended.err) == (0, "", "no task is waiting for brokerage\n")
         with reading(state) as opened:
             assert broker_cycles.next_number(opened) == 2
         assert len(state.read_bytes()) == len(before)

@@ -104,7 +104,7 @@ def test_people_see_a_table_and_nothing_is_changed(broker: Run, state: Path) -> 
     ]
     assert "job 3 is exempt from heartbeat: its queue is paused" in ended.err
     assert "job 5 is exempt from defined: its queue is marked disableReassign" in ended.err
-    assert "nothing was changed; --apply does it" in ended.err
+    assert "no changes; add --apply to make them" in ended.err
     assert state.read_bytes() == before
 
 
@@ -177,7 +177,7 @@ def test_fast_rebrokerage_takes_the_oldest_of_the_excess(broker: Run, tmp_path: 
 
 def test_an_empty_state_says_so_and_stays_away(run: Run, tmp_path: Path) -> None:
     ended = run("--state", tmp_path / "none.db", "broker", "timeouts")
-    assert (ended.code, ended.out, ended.err) == (0, "", "no job's time is over\n")
+    assert (ended.code, ended.out, ended.err) == (0, "", "no job is past its time limit\n")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -66,7 +66,7 @@ def test_differences_as_json_say_what_text_and_program_do(run: Run, state: Path)
     (point,) = json.loads(run("config", "show", "shares.candidates", "--differences", "--json").out)
     assert (point["value"], point["documented"], point["program_value"]) == (None, "all", "10")
     none = run("config", "show", "priority_halflife", "--differences")
-    assert (none.code, none.out, none.err) == (0, "", "none of these is a point\n")
+    assert (none.code, none.out, none.err) == (0, "", "no rule points\n")
 
 
 def test_show_is_what_plain_config_does(run: Run) -> None:
@@ -261,7 +261,7 @@ POOL = "GROUP_NAMES = a\nGROUP_QUOTA_a = 3\nUID_DOMAIN = x\nNEGOTIATOR_INTERVAL 
 
 
 def test_import_replaces_the_file_and_keeps_the_former(config: Run, file: Path, tmp_path: Path) -> None:
-    """The rules are HTCondor's from then on; what was not taken over is told on stderr."""
+    """The rules are HTCondor's from then on; what was not imported is told on stderr."""
     former = file.read_text()
     pool = tmp_path / "pool.conf"
     pool.write_text(POOL)
@@ -270,10 +270,10 @@ def test_import_replaces_the_file_and_keeps_the_former(config: Run, file: Path, 
 
     assert ended.code == 0
     assert ended.out == (
-        f"wrote {file} (the former one is {file}.bak): 2 settings, 1 groups, 1 limits from 4 lines; 1 not taken over\n"
+        f"wrote {file} (the former one is {file}.bak): 2 settings, 1 groups, 1 limits from 4 lines; 1 not imported\n"
     )
     assert ended.err == (
-        f"{pool}:4: NEGOTIATOR_INTERVAL is not taken over: no daemon: whoever calls fairq negotiate decides when "
+        f"{pool}:4: NEGOTIATOR_INTERVAL is not imported: no daemon: whoever calls fairq negotiate decides when "
         "a cycle runs\n"
     )
     assert Path(f"{file}.bak").read_text() == former
@@ -282,7 +282,7 @@ def test_import_replaces_the_file_and_keeps_the_former(config: Run, file: Path, 
 
 
 def test_import_says_as_json_what_it_did(config: Run, tmp_path: Path) -> None:
-    """Counts, the document, and every line not taken over with its reason."""
+    """Counts, the document, and every line not imported with its reason."""
     (tmp_path / "pool.conf").write_text(POOL)
     summary = json.loads(config("import", tmp_path / "pool.conf", "--json").out)
     assert (summary["settings"], summary["groups"], summary["limits"], summary["lines"]) == (2, 1, 1, 4)

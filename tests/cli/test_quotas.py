@@ -263,8 +263,8 @@ def test_another_configuration_beside_todays(quotas, tmp_path: Path):
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["--slots", "-1"], 25, "give the size of a pool, in slot weight"),
-        (["--slots", "nan"], 25, "give the size of a pool, in slot weight"),
+        (["--slots", "-1"], 25, "give the weight of a pool, 0 or more"),
+        (["--slots", "nan"], 25, "give the weight of a pool, 0 or more"),
         (["--with", "/nowhere/x.toml"], 13, "there is no such file"),
         (["--tree", "--plain"], 2, "exclude each other"),
         (["--slots", "3", "--tree"], 2, "leave --tree and --plain out"),

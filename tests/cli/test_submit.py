@@ -169,7 +169,7 @@ WRONG = [
     (["/tmp"], 33, "cannot be read"),
     ([], 2, "name a submit description"),
     (["--"], 2, "no program"),
-    (["x.sub", "--", "sh"], 2, "give one of them"),
+    (["x.sub", "--", "sh"], 2, "give only one"),
     (["--count", "2", "x.sub"], 2, "--count is for -- PROGRAM"),
     (["--rank", "Memory", "x.sub"], 2, "--rank is for -- PROGRAM"),
     (["--count", "0", *SLEEP], 2, "--count"),

@@ -70,7 +70,7 @@ def test_a_clause_that_no_slot_meets_is_named_with_the_nearest_value(why: Run) -
 def test_slots_that_refuse_the_job_are_told_by_clause(why: Run) -> None:
     ended = why("3")
     assert first_line(ended) == (
-        "Job 3.0 waits because the 12 slots that it accepts refuse it, 10 of them by TARGET.RequestMemory <= "
+        "Job 3.0 waits because the 12 slots that it accepts reject it, 10 of them by TARGET.RequestMemory <= "
         "MY.Memory; the nearest is 1024. It would run with request_memory = 1024 and with a job priority of 1."
     )
     assert 'TARGET.Owner == "alice"            start             2' in ended.out
@@ -167,9 +167,9 @@ def test_a_removed_job_is_told_by_whom(state: Path, why: Run, run: Run) -> None:
     ("requirements", "cause", "change"),
     [
         ({"Requirements": "/Expr(NoSuch > 3)/"}, "requirement NoSuch > 3; no slot has NoSuch", "without NoSuch > 3"),
-        ({"Requirements": "/Expr(undefined)/"}, "undefined; it is undefined with all of them", "without undefined"),
-        ({"Requirements": '/Expr(1 + "x")/'}, '1 + "x"; it is an error with all of them', 'without 1 + "x"'),
-        ({}, "it has no Requirements, and without them no slot is given", "with Requirements = true"),
+        ({"Requirements": "/Expr(undefined)/"}, "undefined; it is undefined for all of them", "without undefined"),
+        ({"Requirements": '/Expr(1 + "x")/'}, '1 + "x"; it is an error for all of them', 'without 1 + "x"'),
+        ({}, "it has no Requirements, and a job without them gets no slot", "with Requirements = true"),
     ],
 )
 def test_requirements_without_a_value_are_told_as_such(
@@ -200,7 +200,7 @@ def test_a_job_that_no_cycle_offers_is_told_so(state: Path, run: Run, tmp_path: 
     config.write_text("""[negotiator]\nnegotiator_submitter_constraint = 'Name != "bob@x"'\n""")
     ended = run("--state", state, "--config", config, "why", "1.0", "--now", NOW)
     assert first_line(ended) == (
-        "Job 1.0 waits because bob@x is kept out by negotiator_submitter_constraint. "
+        "Job 1.0 waits because bob@x is excluded by negotiator_submitter_constraint. "
         "It would run without negotiator_submitter_constraint."
     )
     assert "No cycle offers it as things stand" in ended.out

@@ -92,7 +92,7 @@ def test_the_table_of_a_cycle_names_the_expression(fairq: Fairq, state: Path) ->
 
     shown = fairq("--state", state, "negotiate", "--now", NOW).out
 
-    assert "Expressions that took too long and count as errors" in shown
+    assert "Expressions that exceeded their time limit (count as errors)" in shown
     assert requirements in shown
 
 

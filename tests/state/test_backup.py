@@ -53,7 +53,7 @@ def test_what_is_there_is_never_overwritten(state: Path, tmp_path: Path, kind: s
 def test_a_place_that_cannot_be_written_is_named(state: Path, tmp_path: Path) -> None:
     with writing(state) as opened:
         fill(opened)
-    with pytest.raises(BackupError, match=r"no/copy\.db: No such file or directory"):
+    with pytest.raises(BackupError, match=r"no/copy\.db was not written: No such file or directory"):
         backup(state, tmp_path / "no" / "copy.db")
 
 

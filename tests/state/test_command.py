@@ -63,7 +63,7 @@ class TestCheck:
         ended = run("state", "check", "--state", filled)
         assert (ended.code, len(ended.out.splitlines())) == (1, 3)
         assert ended.out.startswith("accounting: alice@x is recorded as using 9 slots")
-        assert ended.err == f"fairq: 3 faults found in {filled}; see them above, or put a backup in its place\n"
+        assert ended.err == f"fairq: 3 faults found in {filled}; read the list above, then restore a backup\n"
         findings = json.loads(run("state", "check", "--state", filled, "--json").out)
         assert [record["finding"] for record in findings] == ended.out.splitlines()
 

@@ -144,7 +144,8 @@ class TestTransactions:
             assert meta.get(reader, "cycle") == "1"
 
     def test_a_second_writer_waits_then_says_which_file_is_locked(self, state: Path) -> None:
-        with writing(state), pytest.raises(StateLockedError, match=f"lock on the state file {state} for over 1 sec"), writing(state, wait=1):
+        told = f"lock on the state file {state} for over 1 sec"
+        with writing(state), pytest.raises(StateLockedError, match=told), writing(state, wait=1):
             pass
 
     def test_a_second_writer_goes_on_when_the_first_one_is_done(self, state: Path) -> None:

@@ -47,7 +47,7 @@ def _version(context: Any, parameter: Any, value: bool) -> None:
 def global_options(taken: frozenset[str]) -> list[TyperOption]:
     """Return the options that every command accepts, without the spellings that are *taken* already."""
     declared: list[tuple[list[str], dict[str, Any]]] = [
-        (["--state"], {"metavar": "FILE", "help": "State file [default: $FAIRQ_STATE, then ~/.local/state/fairq/state.db]."}),
+        (["--state"], {"metavar": "FILE", "help": "State file [default: $FAIRQ_STATE, then the user's]."}),
         (["--config"], {"metavar": "FILE", "help": "Use only this settings file [default: $FAIRQ_CONFIG]."}),
         (["-q", "--quiet"], {"is_flag": True, "help": "Print no notes, progress or change reports."}),
         (["-v", "--verbose"], {"count": True, "type": int, "help": "Print more detail on stderr; repeatable."}),

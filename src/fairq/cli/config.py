@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from fairq.settings.collect import Entry
     from fairq.steps.config import ImportedConfig
 
-app = App(help="The settings: show, get, set, check, path, import.", default="show")
+app = App(help="Show, change, check and import settings.", default="show")
 
 
 @app.command(
     "show",
     examples="""
         fairq config show                               # every setting
-        fairq config show negotiator --origin           # one table of it, and where each value comes from
+        fairq config show negotiator --origin           # one table, with the origin of each value
         fairq config show preempt_prio_delta --json
         fairq config show --differences                 # where manuals and programs differ
         fairq config show shares --differences --json
@@ -34,17 +34,17 @@ def show(
     invocation: Invocation,
     output: Output,
     keys: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEY]...", help="A setting, a table, or a group.")
+        list[str] | None, typer.Argument(metavar="[KEY]...", help="Setting, table or group.")
     ] = None,
     origin: Annotated[bool, typer.Option("--origin", help="Show where each value comes from.")] = False,
     differences: Annotated[
-        bool, typer.Option("--differences", help="List the rule points, with the values of both sets of rules.")
+        bool, typer.Option("--differences", help="List where manuals and programs differ.")
     ] = False,
 ) -> None:
     """Show the settings in force.
 
-    A KEY is a setting's name, with its table or without (quota_model, PRIORITY_HALFLIFE), or a whole table
-    (negotiator, groups.physics). Without one, all settings are shown.
+    A KEY is the name of a setting, with or without its table (quota_model, PRIORITY_HALFLIFE), or a table (negotiator,
+    groups.physics). Without a KEY, all settings are shown.
 
     An origin is *default*, *rules* (the default of the chosen rules), the file and line, or the variable.
 
@@ -63,7 +63,7 @@ def show(
     if origin:
         columns.append(Column("Origin", "origin"))
     records = [_record(entry, origin) for entry in chosen]
-    tables = [Table(columns=columns, records=records, empty="nothing of that kind is set")]
+    tables = [Table(columns=columns, records=records, empty="no groups or limits are configured")]
     fields = ["name", "value", *(["origin"] if origin else [])]
     emit(View(tables=tables, fields=fields), output)
 
@@ -71,9 +71,9 @@ def show(
 @app.command("get", examples="fairq config get priority_halflife   # the bare value, for scripts")
 def get(
     invocation: Invocation,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="A setting's name, with its table or without.")],
+    key: Annotated[str, typer.Argument(metavar="KEY", help="Setting, with or without its table.")],
 ) -> None:
-    """Print the value of one setting and nothing else; an empty line if it is unset."""
+    """Print only the value of one setting, or an empty line if it is unset."""
     from fairq.settings.values import to_text
 
     (entry,) = _named(invocation, key, single=True)
@@ -91,21 +91,22 @@ def get(
 )
 def set_(
     invocation: Invocation,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="A setting's name, with its table or without.")],
-    value: Annotated[str, typer.Argument(metavar="VALUE", help="Its new value; '' unsets a text or expression.")],
+    key: Annotated[str, typer.Argument(metavar="KEY", help="Setting, with or without its table.")],
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="New value; '' unsets a text or expression.")],
     dry_run: DryRun = False,
 ) -> None:
     """Change one setting in its file.
 
-    The file is that of --config or FAIRQ_CONFIG, else the one beside the state chosen by --state or FAIRQ_STATE,
-    else your own (see fairq config path). The rest of the file stays as it is, comments included; nothing is
-    written unless the settings are right afterwards.
+    The file is the one named by --config or FAIRQ_CONFIG, otherwise the one beside the state file named by --state or
+    FAIRQ_STATE, otherwise the user's file (see fairq config path). The rest of the file, comments included, stays
+    unchanged. Nothing is written if the settings would be invalid.
     """
     from fairq.steps.config import set_setting
 
     file, kept = set_setting(invocation.place, key, value, dry_run=dry_run)
     if not kept:
-        invocation.note(f"{file} {'would be' if dry_run else 'was'} written anew: its comments could not be kept")
+        lost = "would be rewritten; its comments would be lost" if dry_run else "was rewritten; its comments were lost"
+        invocation.note(f"{file} {lost}")
     if dry_run:
         invocation.note(f"{file} would be changed")
     else:
@@ -116,13 +117,13 @@ def set_(
 def check(
     invocation: Invocation,
     file: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="Check this file alone, not the settings in force.")
+        str | None, typer.Argument(metavar="[FILE]", help="Check only this file.")
     ] = None,
 ) -> None:
-    """Tell everything that is wrong with the settings, a line for each, expressions included.
+    """List all errors in the settings, expressions included, one per line.
 
-    The exit code is that of the last problem told; 0 if there is none. Settings that are right but have no effect
-    in this version are told, too.
+    The exit code is that of the last error, or 0 if there is none. Valid settings that have no effect in this version
+    are listed as well.
     """
     from fairq.cli.output.messages import tell_error
     from fairq.steps.config import check as step
@@ -137,12 +138,12 @@ def check(
     for entry in without_effect(place, Path(file) if file is not None else None):
         invocation.note(f"{entry.origin}: {entry.name} has no effect in this version: {entry.key.without_effect}")
     files = [file] if file is not None else [str(layer.path) for layer in place.layers if layer.path.exists()]
-    invocation.note(f"all is well in {', '.join(files)}" if files else "all is well: there is no settings file")
+    invocation.note(f"no errors in {', '.join(files)}" if files else "no errors: there is no settings file")
 
 
 @app.command("path", examples="fairq config path   # which file do my changes go to?")
 def path(invocation: Invocation, output: Output) -> None:
-    """Show the files that are looked for, the later winning, and which one changes go to."""
+    """Show the settings files, where later ones override earlier ones, and which one config set changes."""
     place = invocation.place
     records = [
         {
@@ -174,27 +175,26 @@ def import_(
     invocation: Invocation,
     output: Report,
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="HTCondor or DIRAC configuration, in order; - is stdin.")
+        list[str], typer.Argument(metavar="FILE...", help="HTCondor or DIRAC configuration files; - is stdin.")
     ],
     dry_run: DryRun = False,
 ) -> None:
-    """Take the settings over from HTCondor's configuration, or from DIRAC's.
+    """Import settings from an HTCondor or DIRAC configuration.
 
-    The settings file is replaced (see fairq config set for which); the former one is kept with .bak behind its
-    name. The rules become htcondor: what today's negotiator does. Macros, continued lines, conditions and
-    $ENV are read as HTCondor reads them. Every line that has no place among the settings is told on stderr
-    with the reason; includes are not followed, give those files too.
+    The settings file (see fairq config set) is replaced; the former one is kept with the suffix .bak. The rules become
+    htcondor, those of the current negotiator. Macros, continued lines, conditions and $ENV work as in HTCondor. Lines
+    that cannot be imported are listed on stderr with the reason. Includes are not followed; give those files as well.
 
-    A file in DIRAC's syntax, with sections in braces, is told by its content. Read are JobScheduling and
-    JobDescription of /Operations (that of a virtual organisation before Defaults), the groups of /Registry, and a
-    section ShareCorrections that stands alone; the table shares is replaced by them, with the rules dirac, and
-    the other settings stay as they are.
+    A file in DIRAC's syntax, with sections in braces, is recognised by its content. The import reads JobScheduling and
+    JobDescription of /Operations (the section of a virtual organisation overrides Defaults), the groups of /Registry,
+    and a top-level section ShareCorrections. They replace the table shares, with the rules dirac. Other settings stay
+    unchanged.
     """
     from fairq.steps.config import import_config
 
     imported = import_config(invocation.place, files, dry_run=dry_run)
     for entry in imported.not_taken:
-        invocation.note(f"{entry.where}: {entry.name} is not taken over: {entry.why}")
+        invocation.note(f"{entry.where}: {entry.name} is not imported: {entry.why}")
     for entry in imported.without_effect:
         invocation.note(f"{entry.where}: {entry.name} has no effect in this version: {entry.why}")
     emit(View(document=_summary(imported), text=_sentence(imported, dry_run)), output)
@@ -246,7 +246,7 @@ def _differences(settings: Settings, points: list[Entry]) -> View:
     ]
     schemes = dict.fromkeys(point.key.scheme for point in points)
     chosen = ", ".join(f"{scheme.rules} = {settings[scheme.rules]}" for scheme in schemes)
-    table = Table(columns=columns, records=[_difference(point) for point in points], empty="none of these is a point")
+    table = Table(columns=columns, records=[_difference(point) for point in points], empty="no rule points")
     fields = ("program", "name", "documented", "program_value", "value", "origin", "meaning")
     return View(text=f"{chosen}; {len(points)} rule points" if points else None, tables=[table], fields=fields)
 
@@ -308,7 +308,7 @@ def _sentence(imported: ImportedConfig, dry_run: bool) -> str:
     summary = _summary(imported)
     counts = ", ".join(f"{summary[name]} {name.lower()}" for name in ("settings", "groups", "limits"))
     left = len(imported.not_taken)
-    sentence = f"{counts} from {imported.taken} lines; {left} not taken over"
+    sentence = f"{counts} from {imported.taken} lines; {left} not imported"
     if dry_run:
         return f"{imported.text}\n# would write this to {imported.file}: {sentence}"
     kept = f" (the former one is {imported.former})" if imported.former else ""

@@ -74,7 +74,7 @@ _LOST = {
     "Job Req": "job_requirements",
     "Slot Req": "slot_requirements",
     "Draining": "draining",
-    "Kept Out": "kept_out",
+    "Excluded": "kept_out",
     "Taken": "taken_in_cycle",
     "Own": "claimed_own",
     "In Use": "claimed_others",
@@ -116,7 +116,7 @@ def overruns(records: Sequence[Record]) -> Table:
             Column("Expression", "expression"),
         ],
         records=records,
-        title="Expressions that took too long and count as errors",
+        title="Expressions that exceeded their time limit (count as errors)",
         key="overruns",
     )
 
@@ -157,7 +157,7 @@ def _groups(document: Record, explained: bool) -> Table:
             *([Column("Refused", "refused")] if explained else []),
         ],
         records=[{**figures[name], "limit": limit, "refused": refused[name]} for name, limit in limits.items()],
-        title=f"Groups, rounds of allocation: {document['rounds']}",
+        title=f"Groups ({counted(document['rounds'], 'allocation round')})",
     )
 
 

@@ -33,28 +33,28 @@ app = App()
 )
 def export(
     invocation: Invocation,
-    slots: Annotated[bool, typer.Option("--slots", help="Write the slot ads, as condor_status.")] = False,
-    jobs: Annotated[bool, typer.Option("--jobs", help="Write the job ads, as condor_q.")] = False,
+    slots: Annotated[bool, typer.Option("--slots", help="Write slot ads, as condor_status does.")] = False,
+    jobs: Annotated[bool, typer.Option("--jobs", help="Write job ads, as condor_q does.")] = False,
     accounting: Annotated[
-        bool, typer.Option("--accounting", help="Write the accounting ads, with real priorities.")
+        bool, typer.Option("--accounting", help="Write accounting ads, with real priorities.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Write JSON (so it is without this, too).")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Write JSON (default).")] = False,
     long: Annotated[
-        bool, typer.Option("--long", help="Write ads as 'Name = value' lines, a blank line after each.")
+        bool, typer.Option("--long", help="Write ads as 'Name = value' lines.")
     ] = False,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to FILE; - is stdout.")
     ] = None,
     now: Now = None,
 ) -> None:
-    """Write the whole state as one JSON document, or a part of it as HTCondor's own dumps.
+    """Export the whole state as one JSON document, or slots, jobs or accounting records as HTCondor dumps.
 
-    What is written can be given to fairq import, which brings back what was there. A FILE that exists is
-    replaced when all is written, not before, and keeps its mode. A new one is no more open than the state. A slot
-    that runs a job is shown with the attributes that a claimed slot advertises (State, RemoteUser, JobId and so on).
+    fairq import reads the output back. An existing FILE is replaced only once all data is written, and keeps its mode.
+    The mode of a new FILE permits no more than that of the state file. A slot that runs a job has the attributes of a
+    claimed slot (State, RemoteUser, JobId and so on).
 
-    In JSON a byte that is not UTF-8, as a file's name may hold, is written as an escape: 0xff as \\udcff, and so
-    on. fairq import reads the byte again. The long form cannot hold such a byte.
+    In JSON, a byte that is not UTF-8, for example in a file name, becomes an escape: 0xff is \\udcff. fairq import
+    reads the byte back. The long format cannot hold such a byte.
     """
     chosen: list[Subject] = []
     if slots:
@@ -64,11 +64,11 @@ def export(
     if accounting:
         chosen.append("accounting")
     if len(chosen) > 1:
-        raise UsageError(message=f"--{chosen[0]} and --{chosen[1]} are dumps of their own; give one of them")
+        raise UsageError(message=f"--{chosen[0]} and --{chosen[1]} are separate dumps; give only one")
     if json and long:
-        raise UsageError(message="--json and --long exclude each other; give one of them")
+        raise UsageError(message="--json and --long exclude each other; give only one")
     if long and not chosen:
-        raise UsageError(message="--long goes with --slots, --jobs or --accounting; the whole state is JSON")
+        raise UsageError(message="--long needs --slots, --jobs or --accounting; the whole state is always JSON")
     state = invocation.state_path
     with _target(output, state) as stream:
         if chosen:

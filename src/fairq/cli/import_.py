@@ -22,7 +22,7 @@ app = App()
 
 @app.command(
     examples="""
-        condor_status -json | fairq import --slots -           # the machines of a live pool
+        condor_status -json | fairq import --slots -           # slots of a live pool
         fairq import --slots slots.json --jobs jobs.json --accounting accounting.json
         fairq import pool.json                                 # a whole state, as fairq export wrote it
     """
@@ -32,50 +32,48 @@ def import_(
     output: Report,
     document: Annotated[
         str | None,
-        typer.Argument(metavar="[DOCUMENT]", help="The whole state, as fairq export writes it; - is stdin."),
+        typer.Argument(metavar="[DOCUMENT]", help="State document from fairq export; - is stdin."),
     ] = None,
     slots: Annotated[
         str | None,
-        typer.Option("--slots", metavar="FILE", help="Slot ads, which replace the pool's slots; - is stdin."),
+        typer.Option("--slots", metavar="FILE", help="Slot ads; replace all slots; - is stdin."),
     ] = None,
     jobs: Annotated[
         str | None,
-        typer.Option("--jobs", metavar="FILE", help="Job ads, which replace the queue; - is stdin."),
+        typer.Option("--jobs", metavar="FILE", help="Job ads; replace the queue; - is stdin."),
     ] = None,
     accounting: Annotated[
         str | None,
         typer.Option(
             "--accounting",
             metavar="FILE",
-            help="Accounting ads, which replace the records that they name; - is stdin.",
+            help="Accounting ads; replace records of the same name.",
         ),
     ] = None,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Bring a pool in: HTCondor's dumps, or a whole state.
+    """Import slots, jobs and accounting records from HTCondor dumps, or a whole state.
 
-    Slots and jobs are what condor_status and condor_q print with -json or with -long; the form is told by the
-    content, and gzip is read as it is. Accounting ads, in the same forms, have Name, Priority (the real one)
-    and PriorityFactor, and may have Ceiling, Floor, AccumulatedUsage, WeightedAccumulatedUsage,
-    BeginUsageTime, LastUsageTime and LastUpdate; what an ad leaves out is that of a newcomer.
+    Slots and jobs are the output of condor_status and condor_q with -json or -long. The format is recognised by its
+    content; gzip is accepted. Accounting ads, in the same formats, have Name, Priority (the real priority) and
+    PriorityFactor, and optionally Ceiling, Floor, AccumulatedUsage, WeightedAccumulatedUsage, BeginUsageTime,
+    LastUsageTime and LastUpdate. Missing values are those of a new submitter.
 
-    All is imported in one step: if anything in any of the files is wrong, nothing is changed. What is not
-    given stays as it is. A running job stays on its slot if both are still there, and a slot whose ad names
-    a running job of the queue is taken as claimed for it. If only another slot names the job, the job goes on
-    running there: it has moved, or its host has a new name. If no slot is left for it, the job is idle again.
-    Jobs that have ended, and those of the grid (unless WantMatching), scheduler and local universe, are left
-    out.
+    All files are imported in one step: if one has an error, nothing is changed. Data that you do not give stays
+    unchanged. A running job stays on its slot if both still exist. A slot whose ad names a running job of the queue is
+    claimed for that job. If only another slot names the job, the job has moved there. If no slot is left for a job, it
+    is idle again. Ended jobs and those of the grid (without WantMatching), scheduler or local universe are left out.
 
-    A DOCUMENT replaces the whole state, its history included: an export of it is the same document again.
+    A DOCUMENT replaces the whole state, its history included. Exporting it again gives the same document.
     """
     given = [name for name in (document, slots, jobs, accounting) if name is not None]
     if not given:
         raise UsageError(message="nothing to import; name a state document, --slots, --jobs or --accounting")
     if given.count("-") > 1:
-        raise UsageError(message="the standard input can be read only once; give - for one of the files")
+        raise UsageError(message="stdin can be read only once; give - for one file only")
     if document is not None and len(given) > 1:
-        raise UsageError(message="a state document has it all; give it without --slots, --jobs, --accounting")
+        raise UsageError(message="a state document has all data; leave out --slots, --jobs and --accounting")
     if document is not None:
         from fairq.steps.pool.import_document import import_document
 

@@ -15,7 +15,7 @@ from fairq.cli.output import Output, emit
 app = App()
 
 Explain = Annotated[
-    bool, typer.Option("--explain", help="Count for every rejected request the slots lost to each test.")
+    bool, typer.Option("--explain", help="Count slots lost to each test per request.")
 ]
 
 
@@ -32,19 +32,17 @@ def negotiate(
 ) -> None:
     """Run one negotiation cycle: match idle jobs with slots.
 
-    Usage up to now is charged and priorities decay; then the pool's slots are dealt out among the submitters
-    in inverse ratio of their effective priorities, spin after spin, until nothing moves. Each submitter's
-    jobs are matched in their order with the best slots that suit. The cycle is stored in one transaction.
+    The cycle charges usage up to now and lets priorities decay. Then it divides the slots of the pool among the
+    submitters, in inverse proportion to their effective priorities, in spins until no more jobs match. Each
+    submitter's jobs get the best matching slots, in the order of the jobs. The cycle is stored in one transaction.
 
-    Where accounting groups are configured, each negotiates in its turn with its own submitters, over no more
-    than the quota and surplus allocated to it, in up to group_quota_max_allocation_rounds rounds. A first table
-    shows the groups in the order negotiated: what they ask for, their quota, what was allocated and how much of
-    that is surplus, how far they might go in their last turn, and their use before and after.
+    If accounting groups are configured, each group negotiates for its own submitters. It may use the quota and surplus
+    allocated to it, in up to group_quota_max_allocation_rounds rounds. The first table shows the groups in their order:
+    requests, quota, allocation, the surplus in it, the limit of their last turn, and their use before and after.
 
-    The next table shows what each submitter was entitled to (its limit, in slot weight), what it got, and
-    why it got no more; the last one the matches in the order made. Concurrency limits that are in use or were
-    asked for have a table between them. A cycle without anything to match prints nothing. When another cycle
-    works on the same state, this one does nothing and exits with 75.
+    The next table shows the limit of each submitter in slot weight, its matches, and why it got no more. Then follow
+    the concurrency limits in use or requested, and the matches in their order. An idle cycle prints nothing. If another
+    cycle is running on the same state, the command exits with 75.
 
     The JSON document has the members cycle, time, rules, pie (weight of all slots), slots, candidates,
     min_slot_weight, spins, rounds, submitters, groups, quotas, limits, time_budgets_used_up, overruns, rejections

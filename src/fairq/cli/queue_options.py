@@ -24,7 +24,7 @@ Jobs = Annotated[
 
 All = Annotated[bool, typer.Option("--all", help="Select all jobs.")]
 
-Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Reason, stored with the job and its history.")]
+Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Reason to store with the job.")]
 
 
 def selected(words: Sequence[str] | None, constraints: list[str] | None, everything: bool) -> Selection:

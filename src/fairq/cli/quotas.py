@@ -16,7 +16,7 @@ from fairq.errors.base import InvalidNumberError, UsageError
 if TYPE_CHECKING:
     from fairq.steps.quotas.tree import QuotaReport
 
-app = App(help="The accounting groups: their quotas, shares and use; check a configuration.", default="show")
+app = App(help="Show, preview and check the quotas of accounting groups.", default="show")
 
 
 def _size(text: str) -> float:
@@ -27,7 +27,7 @@ def _size(text: str) -> float:
     except BadValueError:
         size = -1.0
     if size < 0:
-        raise InvalidNumberError(what="--slots", value=text, expected="give the size of a pool, in slot weight")
+        raise InvalidNumberError(what="--slots", value=text, expected="give the weight of a pool, 0 or more")
     return size
 
 
@@ -35,39 +35,40 @@ def _size(text: str) -> float:
     "show",
     examples="""
         fairq quotas                                # the groups: quotas, surplus, requests, and use
-        fairq quotas --tree                         # every group below its parent, with bars, in a pipe too
-        fairq quotas --slots 15                     # half of the machines are down: who has what then?
-        fairq quotas --with next-year.toml          # what another configuration would make of the pool
+        fairq quotas --tree                         # the tree with bars, even in a pipe
+        fairq quotas --slots 15                     # preview a smaller pool
+        fairq quotas --with next-year.toml          # preview another configuration
         fairq quotas --af Name SubtreeQuota HierWeightedResourcesUsed
     """,
 )
 def show(
     invocation: Invocation,
     output: Output,
-    tree: Annotated[bool, typer.Option("--tree", help="Show the tree with bars in a pipe too.")] = False,
-    plain: Annotated[bool, typer.Option("--plain", help="Show condor_userprio's table on a terminal too.")] = False,
+    tree: Annotated[bool, typer.Option("--tree", help="Show the tree with bars, even in a pipe.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Show condor_userprio's table, even on a terminal.")] = False,
     slots: Annotated[
         float | None,
-        typer.Option("--slots", metavar="N", parser=_size, help="Show what the tree becomes on N slot weight."),
+        typer.Option("--slots", metavar="N", parser=_size, help="Preview quotas for a pool of weight N."),
     ] = None,
     other: Annotated[
         str | None,
-        typer.Option("--with", metavar="FILE", help="Show what FILE makes of it: settings or HTCondor configuration."),
+        typer.Option("--with", metavar="FILE", help="Preview quotas with FILE [settings or HTCondor configuration]."),
     ] = None,
     now: Now = None,
 ) -> None:
-    """Show the accounting groups with their quotas; nothing is changed.
+    """Show the accounting groups with their quotas; change nothing.
 
-    The figures are those of the last cycle. If the groups, or what else decides their quotas, were set up anew
-    since then, they are what the next cycle begins with. In a pipe this is the table of condor_userprio -quotas
-    -allusers. A terminal gets the tree: each group below its parent; its quota, that of all below it included;
-    what its users ask for; what they and those below have in use; a bar of its quota as a share of the pool,
-    and one of its use of the quota (+: beyond it). A wide terminal also gets what is configured, the quota of
-    the group's own users, and what they were allocated, surplus included.
+    The figures are those of the last cycle. If the groups or other settings of quotas have changed since then, the
+    figures are those at the start of the next cycle.
 
-    --slots and --with show the tree of now beside what it would be on a pool of another size, or by another
-    configuration, or both: the quotas, and what a first round would allocate for the jobs in the queue. FILE
-    counts alone: what it does not say is as by default, under the rules htcondor if it is HTCondor's.
+    In a pipe, the output is the table of condor_userprio -quotas -allusers. A terminal shows the tree of groups: the
+    quota with all subgroups, the requests of its users, the use with all subgroups, a bar for the quota as a share of
+    the pool, and a bar for the use of the quota (+: above it). A wide terminal also shows the configured quota, the
+    quota of the group's own users, and their allocation, surplus included.
+
+    --slots and --with compare the current tree with a preview for another size of the pool, another configuration, or
+    both. They show the quotas, and what a first round would allocate to the queued jobs. Only FILE is used; a setting
+    that is not in FILE has its default, under the rules htcondor if FILE is an HTCondor configuration.
 
     JSON, CSV and the like have one record per group with HTCondor's attributes: Name, ConfigQuota,
     EffectiveQuota (the group's own), SubtreeQuota, SurplusPolicy, GroupSortKey, Requested,
@@ -80,11 +81,11 @@ def show(
     from fairq.cli.quotas_bars import draws_blocks
 
     if tree and plain:
-        raise UsageError(message="--tree and --plain exclude each other; give one of them")
+        raise UsageError(message="--tree and --plain exclude each other; give only one")
     time = invocation.now(now)
     if slots is not None or other is not None:
         if tree or plain:
-            raise UsageError(message="--slots and --with show a table of their own; leave --tree and --plain out")
+            raise UsageError(message="--slots and --with have their own table; leave out --tree and --plain")
         _compare(invocation, output, slots, other, time)
         return
     from fairq.steps.quotas.tree import quota_report
@@ -93,7 +94,7 @@ def show(
     if not invocation.settings.groups:
         invocation.note("no groups are configured; see [groups] in fairq.toml(5)")
     elif report.last is None:
-        invocation.note("no cycle has run with these groups yet: the figures are what the next one begins with")
+        invocation.note("no cycle has run with these groups yet; the figures are those at the start of the next cycle")
     style = terminal.style(sys.stdout)
     if output.format != "table":
         emit(views.records_view(report, output.constraint), output)
@@ -109,7 +110,7 @@ def show(
     "check",
     examples="""
         fairq quotas check                          # the groups in force
-        fairq quotas check next-year.toml           # another configuration, before it is put in force
+        fairq quotas check next-year.toml           # a configuration, before you apply it
         fairq quotas check /etc/condor/condor_config.local
     """,
 )
@@ -119,21 +120,21 @@ def check(
     file: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FILE]", help="Settings or HTCondor configuration (- is stdin) to check instead."
+            metavar="[FILE]", help="Settings or HTCondor configuration to check; - is stdin."
         ),
     ] = None,
     now: Now = None,
 ) -> None:
-    """Tell everything odd about the groups of a configuration, a line for each, with its cure.
+    """List problems in the group configuration and how to fix them.
 
-    That is: quotas of children above the parent's, sums of static quotas above the pool and of dynamic ones
-    above 1, quotas of groups that are not named, groups without a parent, without a quota or with two, groups
-    that nobody uses or that are named like a user, groups that jobs ask for and that are not there, surplus
-    that oversubscription gives away twice, quotas that are cut to whole numbers, and what the flat model leaves
-    out. Nothing is changed. Sums are compared with the pool and groups with the users of the state at hand.
+    It reports quotas of children above the quota of their parent, static quotas above the pool, dynamic quotas above 1,
+    quotas of groups that are not named, and groups without a parent, without a quota or with two. It reports groups
+    that are unused or named like a user, and groups that jobs request but that do not exist. It reports surplus that
+    oversubscription gives away twice, quotas that are rounded down, and settings that the flat model ignores. Nothing
+    is changed. The pool and the users are those of the current state.
 
-    The exit code is 0 if nothing is odd and 1 if something is. What is wrong with the settings themselves is
-    told on stderr, as fairq config check does it; the exit code is then that of the last of these errors.
+    The exit code is 0 if there are no problems and 1 otherwise. Errors in the settings themselves go to stderr, as in
+    fairq config check; the exit code is then that of the last error.
     """
     from fairq.cli import quotas_views as views
     from fairq.cli.output.messages import tell_error
@@ -148,7 +149,7 @@ def check(
     if checked.oddities:
         raise typer.Exit(1)
     count = f"{checked.groups} group{'' if checked.groups == 1 else 's'}"
-    invocation.note(f"nothing is odd about {count}" if checked.groups else "no groups are configured")
+    invocation.note(f"no problems in {count}" if checked.groups else "no groups are configured")
 
 
 def _compare(invocation: Invocation, output: Output, slots: float | None, other: str | None, time: int) -> None:

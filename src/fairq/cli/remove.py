@@ -31,9 +31,9 @@ def remove(
 ) -> None:
     """Remove jobs from the queue.
 
-    A running job is stopped: its slot becomes free, and its usage is charged up to now. Name jobs by id, range, cluster,
-    owner or submitter. --constraint selects among these, or among all jobs if none are named. If a name has no job,
-    nothing is changed.
+    A running job is stopped: its slot becomes free, and its usage is charged up to now. Name jobs by id, range,
+    cluster, owner or submitter. --constraint selects among these, or among all jobs if none are named. If a name has no
+    job, nothing is changed.
     """
     from fairq.steps.jobs.change import JobEditor
 

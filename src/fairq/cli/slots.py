@@ -48,7 +48,7 @@ def add(
     ] = 1,
     cpus: Annotated[int, typer.Option("--cpus", metavar="N", min=1, max=1_000_000, help="Cores per slot.")] = 1,
     memory: Annotated[
-        str | None, typer.Option("--memory", metavar="SIZE", help="Memory per slot [MB or 32GB; default: 1 GB per core].")
+        str | None, typer.Option("--memory", metavar="SIZE", help="Memory per slot [MB or 32GB; default: 1 GB a core].")
     ] = None,
     disk: Annotated[
         str | None, typer.Option("--disk", metavar="SIZE", help="Disk per slot [KB or 100GB; default: 10 GB].")
@@ -174,7 +174,7 @@ def detect(
 def list_(
     invocation: Invocation,
     output: Output,
-    names: Annotated[list[str] | None, typer.Argument(metavar="SLOT...", help="Show only these slots or machines.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="SLOT...", help="Only these slots or machines.")] = None,
     now: Now = None,
 ) -> None:
     """Show the slots of the pool and who uses them.
@@ -241,7 +241,7 @@ def drain(
     for name in changed:
         _said(invocation, f"slot {name} {what}")
     if not changed:
-        invocation.note("no changes: " + ("none of these slots is being drained" if cancel else "these slots are already being drained"))
+        invocation.note("no changes: " + ("none of them is draining" if cancel else "all are draining already"))
 
 
 def _view(ads: Sequence[dict[str, Any]], output: Output) -> View:
@@ -268,7 +268,7 @@ def _view(ads: Sequence[dict[str, Any]], output: Output) -> View:
     ]
     names = [column.attribute for column in counted[1:]]
     rows = [{**dict.fromkeys(names, 0), **row} for row in totals(ads)]
-    tables = [Table(columns=columns, records=ads, constrained=True, empty="the pool has no slots; add some with fairq slots add")]
+    tables = [Table(columns=columns, records=ads, constrained=True, empty="no slots; add some with fairq slots add")]
     if rows:
         tables.append(Table(columns=counted, records=rows, constrained=True))
     return View(tables=tables)

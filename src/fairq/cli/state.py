@@ -15,21 +15,21 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.output import Column, Output, Record, Report, Table, View, emit
 from fairq.errors.base import FairqError
 
-app = App(help="The state file: where it is, whether it is sound, copies, and what was changed.")
+app = App(help="Manage the state file: path, check, backup, history, past cycles.")
 
 
 @app.command(
     "path",
     examples="""
-    fairq state path            # which file is used
+    fairq state path            # path of the state file
     fairq state path --json     # with its size
 """,
 )
 def path(invocation: Invocation, output: Report) -> None:
     """Print the path of the state file, symbolic links followed.
 
-    The file is chosen by --state, else FAIRQ_STATE, else it is your own (XDG) state directory's
-    fairq/state.db. It need not exist: the first command that changes something creates it.
+    The file is the one named by --state, otherwise by FAIRQ_STATE, otherwise fairq/state.db in your XDG state
+    directory. It need not exist: the first command that changes something creates it.
 
     The record has the members path, exists and size (in bytes).
     """
@@ -58,7 +58,7 @@ def check(invocation: Invocation, output: Output) -> None:
     compares them. It finds every change of a value by a single flipped bit; of larger random changes it misses
     about one in four billion.
 
-    Not found is what changes no record: damage in unused space of the file. A file of an older fairq has no
+    The check does not find damage in unused space of the file. A file of an older fairq has no
     checksums until the first command writes to it; damage from before that is found only where SQLite sees it.
     A whole file replaced by an older copy of itself is sound. The sqlite3 shell can read the file, but cannot
     change records that have a checksum.
@@ -75,24 +75,24 @@ def check(invocation: Invocation, output: Output) -> None:
     emit(View(tables=[table]), output)
     if found:
         faults = "1 fault" if len(found) == 1 else f"{len(found)} faults"
-        raise FairqError(message=f"{faults} found in {place.path}; see them above, or put a backup in its place")
-    invocation.note(f"{place.path} is sound")
+        raise FairqError(message=f"{faults} found in {place.path}; read the list above, then restore a backup")
+    invocation.note(f"{place.path} has no faults")
 
 
 @app.command(
     "backup",
     examples="""
-    fairq state backup /backups/fairq-$(date +%F).db   # others may go on working meanwhile
+    fairq state backup /backups/fairq-$(date +%F).db   # safe while other commands run
 """,
 )
 def backup(
     invocation: Invocation,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The copy; it must not exist yet.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Path of the copy; must not exist.")],
 ) -> None:
-    """Copy the state to a new file while others go on working with it.
+    """Copy the state to a new file, even while other commands run.
 
-    The copy is the state at one instant, is complete as soon as it is there under its name, and is itself a
-    state file: put it in the place of the state, or look at it with --state. It has the state's mode and owner.
+    The copy is a consistent state file with the mode and owner of the state. It appears under its name only once it is
+    complete. To restore it, replace the state file by it; to look at it, name it with --state.
     """
     from fairq.steps.state import back_up
 
@@ -104,26 +104,26 @@ def backup(
     "history",
     examples="""
     fairq state history --limit 10                 # the last ten changes
-    fairq state history --subject alice@cs.wisc.edu  # what happened to one submitter
-    fairq state history --json --limit 0           # everything
+    fairq state history --subject alice@cs.wisc.edu  # changes to one submitter
+    fairq state history --json --limit 0           # all changes
 """,
 )
 def history(
     invocation: Invocation,
     output: Output,
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", min=0, help="Show the last N changes; 0 shows all.")
+        int, typer.Option("--limit", metavar="N", min=0, help="Number of changes [0: all].")
     ] = 100,
     subject: Annotated[
-        str | None, typer.Option("--subject", metavar="NAME", help="Only what was changed of NAME.")
+        str | None, typer.Option("--subject", metavar="NAME", help="Show only changes to NAME.")
     ] = None,
     user: Annotated[
-        str | None, typer.Option("--user", metavar="USER", help="Only what this user of the system changed.")
+        str | None, typer.Option("--user", metavar="USER", help="Show only changes by this user.")
     ] = None,
 ) -> None:
-    """Show what was changed, when, by whom and by which command; the newest change comes last.
+    """Show each change with its time, user and command, newest last.
 
-    The history only grows: nothing in it can be changed or deleted.
+    Entries of the history cannot be changed or deleted.
 
     A record has the members number, time (seconds since 1970), user (of the operating system), command,
     subject, before and after.
@@ -158,23 +158,23 @@ def history(
     "cycles",
     examples="""
     fairq state cycles --limit 10   # the last ten negotiation cycles
-    fairq state cycles --csv        # when there were how many matches
+    fairq state cycles --csv        # number of matches over time
 """,
 )
 def cycles(
     invocation: Invocation,
     output: Output,
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", min=0, help="Show the last N cycles; 0 shows all.")
+        int, typer.Option("--limit", metavar="N", min=0, help="Number of cycles [0: all].")
     ] = 20,
 ) -> None:
-    """List the negotiation cycles, the newest last: when each was, and how many matches it made.
+    """List the negotiation cycles with time and number of matches, newest last.
 
-    'fairq state cycle N' shows one of them again, if what it decided is still kept: that of the last
-    decisions_kept cycles is, the matches are kept for ever.
+    'fairq state cycle N' shows one again. The decisions of the last decisions_kept cycles are kept; matches are kept
+    forever.
 
-    A record has the members cycle, time (seconds since 1970), rules, matches, preempted (how many of them took
-    a slot from somebody) and kept.
+    A record has the members cycle, time (seconds since 1970), rules, matches, preempted (number of matches
+    that preempted a job) and kept.
     """
     from fairq.steps.state import recent_cycles
 
@@ -203,7 +203,7 @@ def cycles(
 @app.command(
     "cycle",
     examples="""
-    fairq state cycle                    # what the last cycle decided, as negotiate showed it
+    fairq state cycle                    # decisions of the last cycle, as negotiate showed them
     fairq state cycle 17 --json | jq .rejections
 """,
 )
@@ -211,21 +211,20 @@ def cycle(
     invocation: Invocation,
     output: Output,
     number: Annotated[
-        int | None, typer.Argument(metavar="[CYCLE]", min=1, help="Its number; the last one if not given.")
+        int | None, typer.Argument(metavar="[CYCLE]", min=1, help="Number of the cycle [default: the last].")
     ] = None,
 ) -> None:
-    """Show a past negotiation cycle again: what was demanded, entitled, given and refused, and the matches.
+    """Show a past negotiation cycle: requests, shares, matches and rejections.
 
-    The tables and the JSON document are those of 'fairq negotiate', of a cycle held with --explain with the slots
-    that every rejected request lost to each test. Of a cycle whose decision is kept no more there are the matches
-    alone.
+    The tables and the JSON document are those of 'fairq negotiate'. A cycle run with --explain also shows how many
+    slots each rejected request lost to each test. If the decisions have been pruned, only the matches remain.
     """
     from fairq.cli.cycle_view import cycle_view
     from fairq.steps.state import stored_cycle
 
     document, matches = stored_cycle(invocation.state_path, number)
     if "submitters" not in document:
-        invocation.note(f"what cycle {document['cycle']} decided is kept no more, only its matches")
+        invocation.note(f"the decision of cycle {document['cycle']} has been pruned; only its matches remain")
     elif not matches and not any(of["idle"] for of in document["submitters"]):
         invocation.note(f"cycle {document['cycle']} of {_time(document['time'])} had nothing to match")
     emit(cycle_view(document, matches), output)

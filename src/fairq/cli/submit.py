@@ -68,7 +68,7 @@ def submit(
     request_memory: Annotated[Text, _option("--request-memory", "Memory to request [MB, or with unit: 2GB].")] = None,
     request_disk: Annotated[Text, _option("--request-disk", "Disk to request [KB, or with unit: 10GB].")] = None,
     request_gpus: Annotated[Text, _option("--request-gpus", "GPUs to request.")] = None,
-    requirements: Annotated[Text, _option("--requirements", "ClassAd expression that a slot must satisfy.", "EXPR")] = None,
+    requirements: Annotated[Text, _option("--requirements", "Expression that the slot must satisfy.", "EXPR")] = None,
     rank: Annotated[Text, _option("--rank", "Slot preference; higher is better.", "EXPR")] = None,
     priority: Annotated[
         Text, _option("--priority", "Job priority among your jobs; higher runs first.", "N")

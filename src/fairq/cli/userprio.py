@@ -32,12 +32,12 @@ def _edit(name: str, metavar: str, text: str) -> object:
     cls=UserprioCommand,
     context_settings={"help_option_names": ["--help"]},
     examples="""
-        fairq userprio                                  # who used something within the last day
-        fairq userprio -all -allusers                   # everything about everybody
+        fairq userprio                                  # users active in the last 24 hours
+        fairq userprio -all -allusers                   # all columns, all users
         fairq userprio alice@example.org bob            # two submitters
         fairq userprio -setfactor alice@example.org 10  # a tenth of the share of one with factor 1
         fairq userprio -setceiling alice@example.org 100 -duration 3600
-        fairq userprio --prune 90d                      # forget who used nothing for 90 days
+        fairq userprio --prune 90d                      # delete users inactive for 90 days
         fairq userprio --allusers --json
     """,
 )
@@ -46,61 +46,61 @@ def userprio(
     output: Output,
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME...", help="Show only these: user@domain, what stands before @, or a group."),
+        typer.Argument(metavar="NAME...", help="Submitters (user@domain or user) or groups."),
     ] = None,
     all_: Annotated[bool, _view("all", "Show all columns.")] = False,
-    most: Annotated[bool, _view("most", "Show the most useful columns (the default).")] = False,
+    most: Annotated[bool, _view("most", "Show the most useful columns [default].")] = False,
     priority: Annotated[bool, _view("priority", "Show priorities and factors.")] = False,
-    usage: Annotated[bool, _view("usage", "Show usage and its times.")] = False,
+    usage: Annotated[bool, _view("usage", "Show usage and when it began and ended.")] = False,
     quotas: Annotated[bool, _view("quotas", "Show the quotas of the groups.", "-q")] = False,
-    surplus: Annotated[bool, _view("surplus", "Show who may use surplus.")] = False,
+    surplus: Annotated[bool, _view("surplus", "Show which groups accept surplus.")] = False,
     sortkey: Annotated[bool, _view("sortkey", "Show the groups' sort keys.")] = False,
-    order: Annotated[bool, _view("order", "Show the groups' order in the table.")] = False,
-    groupid: Annotated[bool, _view("groupid", "Show the groups' numbers.")] = False,
+    order: Annotated[bool, _view("order", "Show the position of each group.")] = False,
+    groupid: Annotated[bool, _view("groupid", "Show the number of each group.")] = False,
     hierarchical: Annotated[bool, _view("hierarchical", "Show users below their groups.", "-h")] = False,
     flat: Annotated[bool, _view("flat", "Show users and groups in one list.")] = False,
     grouporder: Annotated[bool, _view("grouporder", "Show the groups first, then the users.")] = False,
-    grouprollup: Annotated[bool, _view("grouprollup", "Let a group's usage be that of all below it.")] = False,
-    allusers: Annotated[bool, _view("allusers", "Show everybody, not just who was active lately.")] = False,
+    grouprollup: Annotated[bool, _view("grouprollup", "Include subgroups in each group's usage.")] = False,
+    allusers: Annotated[bool, _view("allusers", "Show inactive users as well.")] = False,
     activefrom: Annotated[
-        _Date | None, _edit("activefrom", "MONTH DAY YEAR", "Show who used something since that day.")
+        _Date | None, _edit("activefrom", "MONTH DAY YEAR", "Show users active since that day.")
     ] = None,
-    getreslist: Annotated[str | None, _edit("getreslist", "NAME", "Show the slots NAME has in use.")] = None,
+    getreslist: Annotated[str | None, _edit("getreslist", "NAME", "Show the slots that NAME uses.")] = None,
     long: Annotated[bool, _view("long", "Show whole ads, attribute by attribute.")] = False,
-    classic: Annotated[bool, _view("classic", "Lay the table out as HTCondor 6.8 to 7.4 did.")] = False,
-    plain: Annotated[bool, _view("plain", "Show condor_userprio's own text on a terminal too.")] = False,
+    classic: Annotated[bool, _view("classic", "Use the table layout of HTCondor 6.8.")] = False,
+    plain: Annotated[bool, _view("plain", "Use condor_userprio's layout on a terminal.")] = False,
     setprio: Annotated[_NameAndValue | None, _edit("setprio", "NAME VALUE", "Set the real priority.")] = None,
     setfactor: Annotated[
-        _NameAndValue | None, _edit("setfactor", "NAME VALUE", "Set the priority factor, 1 or more.")
+        _NameAndValue | None, _edit("setfactor", "NAME VALUE", "Set the priority factor [at least 1].")
     ] = None,
     setfloor: Annotated[
-        _NameAndValue | None, _edit("setfloor", "NAME N", "Set the floor, in slot weight; 0: none.")
+        _NameAndValue | None, _edit("setfloor", "NAME N", "Set the floor in slot weight [0: none].")
     ] = None,
     setceiling: Annotated[
-        _NameAndValue | None, _edit("setceiling", "NAME N", "Set the ceiling, in slot weight; -1: none.")
+        _NameAndValue | None, _edit("setceiling", "NAME N", "Set the ceiling in slot weight [-1: none].")
     ] = None,
     duration: Annotated[
-        str | None, _edit("duration", "SECONDS", "Set factor, floor or ceiling for so long only (a lease).")
+        str | None, _edit("duration", "SECONDS", "Limit factor, floor or ceiling to this time.")
     ] = None,
     cancelceilinglease: Annotated[str | None, _edit("cancelceilinglease", "NAME", "End a ceiling's lease now.")] = None,
     cancelfloorlease: Annotated[str | None, _edit("cancelfloorlease", "NAME", "End a floor's lease now.")] = None,
     cancelfactorlease: Annotated[str | None, _edit("cancelfactorlease", "NAME", "End a factor's lease now.")] = None,
     setaccum: Annotated[
-        _NameAndValue | None, _edit("setaccum", "NAME SECONDS", "Set the accumulated usage, weighted.")
+        _NameAndValue | None, _edit("setaccum", "NAME SECONDS", "Set the weighted accumulated usage.")
     ] = None,
     setbegin: Annotated[_NameAndValue | None, _edit("setbegin", "NAME TIME", "Set the time of the first use.")] = None,
     setlast: Annotated[_NameAndValue | None, _edit("setlast", "NAME TIME", "Set the time of the last use.")] = None,
-    resetusage: Annotated[str | None, _edit("resetusage", "NAME", "Forget the accumulated usage of NAME.")] = None,
-    resetall: Annotated[bool, _view("resetall", "Forget everybody's accumulated usage.")] = False,
+    resetusage: Annotated[str | None, _edit("resetusage", "NAME", "Reset the accumulated usage of NAME.")] = None,
+    resetall: Annotated[bool, _view("resetall", "Reset the accumulated usage of all users.")] = False,
     delete: Annotated[str | None, _edit("delete", "NAME", "Delete the record of NAME.")] = None,
-    force: Annotated[bool, _view("force", "Delete it though its jobs hold slots.")] = False,
+    force: Annotated[bool, _view("force", "Delete even while its jobs hold slots.")] = False,
     prune: Annotated[
         int | None,
         typer.Option(
             "--prune",
             metavar="AGE",
             parser=duration_of("--prune"),
-            help="Delete the records of all who used nothing for AGE, as 90d.",
+            help="Delete users inactive for AGE (e.g. 90d).",
         ),
     ] = None,
     now: Now = None,
@@ -108,14 +108,14 @@ def userprio(
 ) -> None:
     """Show and change priorities and usage.
 
-    Without an edit option this shows the accountant's records as of the last update; nothing is written.
-    The default view shows who used something within the last day. Every option is also understood with one
-    dash and cut short, exactly as condor_userprio does it: -q is --quotas and -h is --hierarchical here.
+    Without an edit option, the command shows the accounting records as of the last update and writes nothing. By
+    default, it shows users active in the last 24 hours. As in condor_userprio, every option also works with one dash
+    and abbreviated: here -q is --quotas and -h is --hierarchical.
 
-    An edit changes one thing and is kept in the history with what stood there before. Of several edits in
-    one call only the first in this order is done: setprio, setfactor, setfloor, setceiling, the cancelling
-    of leases, setaccum, setbegin, setlast, resetusage, delete, resetall, prune. A name is user@domain or that
-    of a group; setting a value for somebody never seen makes the record.
+    Each edit changes one value; the history keeps the former value. If one call has several edits, only the first in
+    this order is made: setprio, setfactor, setfloor, setceiling, the cancelling of leases, setaccum, setbegin, setlast,
+    resetusage, delete, resetall, prune. A name is user@domain or the name of a group. Setting a value for an unknown
+    name creates a record.
     """
     from fairq.cli.userprio_edits import Edits, run_edit
 
@@ -162,7 +162,7 @@ def userprio(
     )
     ads = accounting_report(invocation.state_path, invocation.settings, roll_up=grouprollup)
     for name in views.missing(ads, names or ()):
-        invocation.note(f"fairq: nobody named {name} has an accounting record")
+        invocation.note(f"there is no accounting record of {name}")
     ads = views.selected(ads, names or (), output.constraint)
     if output.format != "table":
         emit(views.records_view(ads, cutoff), output)

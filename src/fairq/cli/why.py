@@ -90,7 +90,8 @@ def _details(document: dict[str, Any]) -> list[str]:
         lines.append(f"It was skipped: the identical job {document['skipped_for']} was rejected before it.")
     if "queue" in document:
         queue = document["queue"]
-        ahead = f"{counted(queue['ahead'], 'other job')} of its submitter {'is' if queue['ahead'] == 1 else 'are'} ahead"
+        verb = "is" if queue["ahead"] == 1 else "are"
+        ahead = f"{counted(queue['ahead'], 'other job')} of its submitter {verb} ahead"
         next_cycle = f"the next cycle starts {queue['matched']} of the {queue['idle']} idle jobs"
         lines.append(
             f"{ahead} of it; {next_cycle}."

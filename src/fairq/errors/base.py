@@ -65,8 +65,8 @@ class StateForeignError(FairqError):
 
 
 class StateNewerError(FairqError):
-    """the state file {state} has schema {found}, but this fairq knows schemas up to {known} only; nothing was changed; \
-    use the newer fairq"""
+    """the state file {state} has schema {found}, but this fairq knows schemas up to {known} only; nothing was \
+    changed; use the newer fairq"""
 
     exit_code = 6
     summary = "The state file was written by a newer fairq"
@@ -88,8 +88,8 @@ class StatePermissionError(FairqError):
 
 
 class StateReadOnlyError(FairqError):
-    """the state file {state} cannot be changed: {reason}; nothing was done; make it writable, or name another file with \
-    --state"""
+    """the state file {state} cannot be changed: {reason}; nothing was done; make it writable, or name another file \
+    with --state"""
 
     exit_code = 9
     summary = "The state file is read-only"

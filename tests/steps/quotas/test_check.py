@@ -206,13 +206,13 @@ def test_each_line_says_what_is_odd_and_how_to_mend_it(run, state: Path, tmp_pat
     file.write_text(table(physics="quota = 20", physics__hep="quota = 15", physics__lep="quota = 8",
                           a="quota_dynamic = 0.5", b=""))  # fmt: skip
     assert run("--state", state, "quotas", "check", file).out == (
-        "b: it has no quota, which makes that 0; give it one, or take it out\n"
+        "b: it has no quota, which makes that 0; give it a quota, or remove the group\n"
         "<none>: the static quotas of physics sum to 20, the pool has 15: they are scaled down to 0.75 of what they "
         "say; lower them by 5 in all, or make them dynamic\n"
         "<none>: the static quotas of physics take all 15 of it: the dynamic ones of a come to nothing; "
-        "lower the static ones or make them dynamic\n"
+        "lower the static quotas or make them dynamic\n"
         "physics: the static quotas of physics.hep and physics.lep sum to 23, it has 20: they are scaled down to "
-        "0.8696 of what they say; lower them by 3 in all, or raise quota\n"
+        "0.8696 of their values; lower them by 3 in all, or raise quota\n"
     )
 
 

@@ -15,14 +15,14 @@ from fairq.cli.tree import Branch, Entry
 _DATA = "fairq.cli.broker.data"
 
 COMMANDS: dict[str, Entry] = {
-    "run": Entry("fairq.cli.broker.run", "Assign the tasks that wait to queues."),
-    "why": Entry("fairq.cli.broker.why", "Explain why a task goes to its queues, or has none."),
-    "timeouts": Entry("fairq.cli.broker.timeouts", "Find the jobs whose time is over, and end or rebroker them."),
-    "lint": Entry("fairq.cli.broker.lint", "Tell what about the queues does not mean what it seems."),
-    "filters": Entry("fairq.cli.broker.filters", "The filters and weights that tasks go through."),
-    "pseudoqueues": Entry("fairq.cli.broker.pseudoqueues", "What the unified queues are brokered as."),
-    "nuclei": Entry("fairq.cli.broker.nuclei", "The nuclei, their queues and storage."),
-    "config": Entry("fairq.cli.broker.config", "PanDA's own settings (gdpconfig): list, set, unset, import."),
+    "run": Entry("fairq.cli.broker.run", "Assign waiting tasks to queues."),
+    "why": Entry("fairq.cli.broker.why", "Explain why a task has its queues, or none."),
+    "timeouts": Entry("fairq.cli.broker.timeouts", "Find jobs past their time limit; end or rebroker them."),
+    "lint": Entry("fairq.cli.broker.lint", "List likely queue misconfigurations."),
+    "filters": Entry("fairq.cli.broker.filters", "List the filters and weights of the brokerage."),
+    "pseudoqueues": Entry("fairq.cli.broker.pseudoqueues", "Show how unified queues are split."),
+    "nuclei": Entry("fairq.cli.broker.nuclei", "Show the nuclei, their queues and storage."),
+    "config": Entry("fairq.cli.broker.config", "Manage PanDA's settings (gdpconfig): list, set, unset, import."),
     **{name: Entry(_DATA, kind.summary) for name, kind in KINDS.items()},
 }
 """Every command in the order of the help."""
@@ -35,14 +35,14 @@ def _load(name: str) -> Any:
 
 
 _HELP = (
-    "PanDA's brokerage: assign tasks to queues, and say why.",
-    "The data of the pool are imported from JSON or CSV, a kind at a time; broker run decides about the tasks that "
-    "wait, broker why explains it.",
-    "In a file to be imported, a record takes the place of the one with the same keys, but columns that it does not "
-    "name stay as they are; with --replace, what is not in the file is removed. Texts for numbers are taken; null and "
-    "an empty cell stand for the default. A list is JSON, or texts between commas. A time is in seconds since 1970 or "
-    "ISO 8601, UTC without a zone. A record that cannot be used is refused by name, and the others are taken: then the "
-    "exit code is 80. If none can be used, nothing is changed.",
+    "PanDA's brokerage: assign tasks to queues and explain why.",
+    "Import the data of the pool from JSON or CSV, one kind at a time. broker run assigns waiting tasks to queues; "
+    "broker why explains the decisions.",
+    "An imported record updates the stored record with the same keys; columns that it lacks stay unchanged. With "
+    "--replace, stored records that are not in the file are removed. Numbers may be texts; null and an empty cell mean "
+    "the default. A list is JSON, or texts separated by commas. A time is in seconds since 1970 or ISO 8601, in UTC "
+    "unless it has a zone. Invalid records are reported by name; the others are imported: then the exit code is 80. "
+    "If no record is valid, nothing is changed.",
 )
 
 

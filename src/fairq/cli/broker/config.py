@@ -14,27 +14,27 @@ from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column, Output, Table, View, emit, write_text
 
 app = App(
-    help="PanDA's own settings (gdpconfig), with PanDA's defaults.\n\nThey belong to the state, as the pool that they "
-    "describe does. A family of settings goes on with an ending, as NQUEUELIMITSITE_Express for the share Express.",
+    help="PanDA's own settings (gdpconfig), with PanDA's defaults.\n\nThey are stored in the state file. Some "
+    "settings take a suffix, such as NQUEUELIMITSITE_Express for the share Express.",
     default="list",
 )
 
-Setting = Annotated[str, typer.Argument(metavar="SETTING", help="As jobbroker.NQUEUED_SAT_CAP, or NQUEUED_SAT_CAP.")]
+Setting = Annotated[str, typer.Argument(metavar="SETTING", help="Setting, such as jobbroker.NQUEUED_SAT_CAP.")]
 
 
 @app.command(
     "list",
     examples="""
-        fairq broker config                                # what holds
+        fairq broker config                                # all settings
         fairq broker config list --constraint 'set =!= undefined'
     """,
 )
 def list_(
     invocation: Invocation,
     output: Output,
-    settings: Annotated[list[str] | None, typer.Argument(metavar="SETTING...", help="Only these.")] = None,
+    settings: Annotated[list[str] | None, typer.Argument(metavar="SETTING...", help="Only these settings.")] = None,
 ) -> None:
-    """Show the settings: what holds, what was set, and the default."""
+    """Show the settings with their values in force, set values and defaults."""
     from fairq.steps.broker.config import look
 
     columns = [
@@ -52,11 +52,11 @@ def list_(
 def set_(
     invocation: Invocation,
     setting: Setting,
-    value: Annotated[str, typer.Argument(metavar="VALUE", help="A number, true or false.")],
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="Number, true or false.")],
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Set a setting."""
+    """Set the value of a setting."""
     from fairq.steps.broker.config import put
 
     actor = invocation.actor(invocation.now(now))
@@ -68,11 +68,11 @@ def set_(
 @app.command("unset", examples="fairq broker config unset jobbroker.NW_ACTIVE")
 def unset(
     invocation: Invocation,
-    settings: Annotated[list[str], typer.Argument(metavar="SETTING...", help="Which.")],
+    settings: Annotated[list[str], typer.Argument(metavar="SETTING...", help="Settings to unset.")],
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Go back to the default."""
+    """Restore the default of settings."""
     from fairq.steps.broker.config import unset as step
 
     actor = invocation.actor(invocation.now(now))
@@ -84,14 +84,14 @@ def unset(
 @app.command("import", examples="fairq broker config import gdpconfig.json --replace")
 def import_(
     invocation: Invocation,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="JSON or CSV, perhaps gzip; - is stdin.")],
-    replace: Annotated[bool, typer.Option("--replace", help="Unset what is not in the file.")] = False,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="JSON or CSV file, optionally gzip; - is stdin.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Unset settings that are not in the file.")] = False,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
     """Import settings from JSON or CSV with the columns of gdpconfig: component, key, value.
 
-    Settings that no brokerage reads are kept, and left alone.
+    Settings that the brokerage does not use are kept unchanged.
     """
     from fairq.steps.broker.config import check_setting
 

@@ -24,12 +24,12 @@ def app_of(kind: Kind) -> App:
     """Return the commands of *kind*."""
     app = App(help="\n\n".join(filter(None, [kind.summary, kind.help])), default="list")
     a_file = f"fairq broker {kind.name} import {kind.name}.json"
-    replacing = f"fairq broker {kind.name} import {kind.name}.csv --replace --dry-run    # what would change"
+    replacing = f"fairq broker {kind.name} import {kind.name}.csv --replace --dry-run    # preview"
 
     def import_(
         invocation: Invocation,
-        file: Annotated[str, typer.Argument(metavar="FILE", help="JSON or CSV, perhaps gzip; - is stdin.")],
-        replace: Annotated[bool, typer.Option("--replace", help="Remove what is not in the file.")] = False,
+        file: Annotated[str, typer.Argument(metavar="FILE", help="JSON or CSV file, optionally gzip; - is stdin.")],
+        replace: Annotated[bool, typer.Option("--replace", help="Remove records that are not in the file.")] = False,
         now: Now = None,
         dry_run: DryRun = False,
     ) -> None:
@@ -43,7 +43,7 @@ def app_of(kind: Kind) -> App:
         output: Output,
         keys: Annotated[
             list[str] | None,
-            typer.Argument(metavar="FIRST...", help="Only the records that have this in their first column."),
+            typer.Argument(metavar="FIRST...", help="Show only records with this first column."),
         ] = None,
     ) -> None:
         from fairq.steps.broker.listing import look
@@ -51,7 +51,7 @@ def app_of(kind: Kind) -> App:
         records = look(invocation.state_path, kind, keys or [])
         emit(_view(kind, records), output)
 
-    list_.__doc__ = f"Show the {kind.name}.\n\nJSON, CSV, TSV and --af have every column, see import."
+    list_.__doc__ = f"Show the {kind.name}.\n\nJSON, CSV, TSV and --af have every column; see import."
     app.command("list", examples=f"fairq broker {kind.name} list --json")(list_)
     return app
 
@@ -108,7 +108,7 @@ def _described(column: Column) -> list[str]:
     if not (column.key and column.default is None) and column.default not in (None, "", (), {}):
         value = column.default
         shown = str(value).lower() if isinstance(value, bool) else str(value)
-        facts.append(f"else {','.join(value) if isinstance(value, tuple) else shown}")
+        facts.append(f"default {','.join(value) if isinstance(value, tuple) else shown}")
     if column.aliases:
         facts.append("or " + ", ".join(column.aliases))
     text = f"{column.name}: {column.help} ({', '.join(facts)})"

@@ -13,11 +13,11 @@ app = App()
     "filters",
     examples="""
         fairq broker filters --constraint 'activity == "analysis"'
-        fairq broker filters --constraint 'origin != "fairq"'     # those of others
+        fairq broker filters --constraint 'origin != "fairq"'     # plugins only
     """,
 )
 def filters(invocation: Invocation, output: Output) -> None:
-    """Show the filters and weights that tasks go through, in their order.
+    """List the filters and weights of the brokerage in their order.
 
     All of them are plugins. An installed distribution adds its own by the entry points fairq.broker.filters and
     fairq.broker.weights, each of which names one object, or a sequence of them, of the shapes that the module

@@ -27,20 +27,20 @@ _FIELDS = ("queue", "field", "kind", "value", "meaning", "cure")
 def lint(
     invocation: Invocation,
     output: Output,
-    queues: Annotated[list[str] | None, typer.Argument(metavar="QUEUE...", help="Only these.")] = None,
+    queues: Annotated[list[str] | None, typer.Argument(metavar="QUEUE...", help="Check only these queues.")] = None,
     now: Now = None,
 ) -> None:
-    """Tell what about the queues does not mean what it seems, a line for each, with its cure.
+    """List likely queue misconfigurations and how to fix them.
 
-    That is: fairshare policies without an any:0 end, with blanks, unknown fields or types, parts that are never
-    reached, values that are not zero, priorities that hit merge jobs; limits that leave nothing over, as a minrss
+    It reports fairshare policies without an any:0 end, with blanks, unknown fields or types, parts that are never
+    reached, values that are not zero, priorities that hit merge jobs; contradictory limits such as a minrss
     above maxrss or a mintime above maxtime, cores that do not fit the capability, unified queues without pseudo queues
-    or without limits, scratch below what every job needs, HS06 of 0; words that are none; flags of catchall and params
+    or without limits, scratch below what every job needs, HS06 of 0; unknown words; flags of catchall and params
     that are misspelt, or set by another word; software lists that are empty or hold "", architectures without arch,
-    AUTO without published software; missing storage; and software, slots and relations of queues that are not there.
+    AUTO without published software; missing storage; and software, slots and relations of queues that do not exist.
 
-    Nothing is changed. The exit code is 0 if nothing is odd and 1 if something is. A record has queue, field, kind
-    (short, and the same for ever), value (what stands there), meaning (what it means now) and cure.
+    Nothing is changed. The exit code is 0 if there are no findings and 1 otherwise. A record has queue, field, kind
+    (a short name that never changes), value, meaning (its current effect) and cure.
     """
     from fairq.steps.broker.lint import find_oddities
 
@@ -50,8 +50,8 @@ def lint(
     if found:
         raise typer.Exit(1)
     there = f"{number} queue{'' if number == 1 else 's'}"
-    empty = "there are no queues; see fairq broker queues import --help"
-    invocation.note(f"nothing is odd about {there}" if number else empty)
+    empty = "there are no queues; import them with fairq broker queues import"
+    invocation.note(f"no findings in {there}" if number else empty)
 
 
 def _sentences(records: Sequence[Mapping[str, Any]]) -> str:

@@ -13,7 +13,7 @@ app = App()
 def nuclei(invocation: Invocation, output: Output) -> None:
     """Show the nuclei: sites with that role, their queues, and the endpoint where output is gathered.
 
-    Sharing are online queues of other sites whose default output lies on storage that the nucleus reads.
+    The column sharing lists online queues of other sites whose default output storage the nucleus can read.
     """
     from fairq.steps.broker.derived import nuclei as step
 
@@ -26,5 +26,5 @@ def nuclei(invocation: Invocation, output: Output) -> None:
         Column("sharing", "sharing", ",".join),
     ]
     every = invocation.settings["broker.every_queue"]
-    empty = "there is no nucleus: no queue and no site (fairq broker sites) has that role"
+    empty = "there is no nucleus; give a site that role with fairq broker sites import"
     emit(View(tables=[Table(columns, step(invocation.state_path, every=every), empty=empty)]), output)

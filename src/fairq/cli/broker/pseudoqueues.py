@@ -11,10 +11,10 @@ app = App()
 
 @app.command("pseudoqueues", examples="""fairq broker pseudoqueues --constraint 'unified == "CERN"'""")
 def pseudoqueues(invocation: Invocation, output: Output) -> None:
-    """Show what the unified queues are brokered as.
+    """Show how unified queues are split into pseudo queues.
 
-    A unified queue (capability ucore) is split by the resource types that its slots can hold, see broker types. Cores
-    and memory are those of a job's part of a slot.
+    A unified queue (capability ucore) is split by the resource types that fit into its slots (see broker types).
+    Cores and memory are those of a job's part of a slot.
     """
     from fairq.steps.broker.derived import pseudo_queues
 

@@ -22,7 +22,7 @@ RulesOption = Annotated[
         "--rules",
         metavar="RULES",
         parser=_rules,
-        help="What PanDA's page says (documented), or what its code does (panda); else broker.rules decides.",
+        help="Rules: documented or panda [default: broker.rules].",
     ),
 ]
 """``rules: RulesOption = None``."""

@@ -36,8 +36,8 @@ STAGE_COLUMNS = [
 @app.command(
     "run",
     examples="""
-        fairq broker run                           # the tasks whose turn it is, as cron runs it
-        fairq broker run 4711 --dry-run --summary  # one task, stage by stage, storing nothing
+        fairq broker run                           # new tasks and those due for a retry, as in cron
+        fairq broker run 4711 --dry-run --summary  # preview one task stage by stage
         fairq broker run --all --rules panda --json
     """,
 )
@@ -45,26 +45,25 @@ def run(
     invocation: Invocation,
     output: Output,
     tasks: Annotated[
-        list[int] | None, typer.Argument(metavar="TASK...", min=0, help="Only these tasks, whatever their state.")
+        list[int] | None, typer.Argument(metavar="TASK...", min=0, help="Broker only these tasks, in any state.")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="All tasks, whatever their state.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Broker all tasks, in any state.")] = False,
     rules: RulesOption = None,
     summary: Annotated[
-        bool, typer.Option("--summary", help="The stage table: queues before and after each stage, over all tasks.")
+        bool, typer.Option("--summary", help="Show the number of queues per stage.")
     ] = False,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
     """Assign tasks to queues.
 
-    It is the turn of tasks that are ready, that were throttled, and of pending ones whose time to be tried again has
-    come. A task gets the ten best queues by weight; equals go by name. One for which no queue is left is pending, and
-    tried again after an hour (analysis: 20 minutes; high priorities sooner); broker why TASK tells what stands in the
-    way.
+    By default, the run brokers new tasks, throttled tasks and pending tasks due for a retry. A task gets the ten best
+    queues by weight; ties are broken by name. A task without an eligible queue becomes pending and is retried after an
+    hour (analysis: 20 minutes; high priorities sooner). broker why TASK explains the decision.
 
     A record has task, status, activity, queues, weight (of the best), reason and retry_time. JSON has cycle, time,
     rules, plugins, counts and tasks (with --summary: stages); there, a task has candidates as well: queue, weight,
-    bootstrap (0 jobs of the share: it is tried out), jumbo, queued and cap (jobs there, and how many may be),
+    bootstrap (no jobs of the share yet), jumbo, queued and cap (queued jobs and their limit),
     running, maxwdir (MiB of scratch of a job), max_walltime (seconds of a job), platform, local_files and tape_files
     (input that is there).
     """
@@ -72,7 +71,7 @@ def run(
     from fairq.steps.broker.run import run as step
 
     if tasks and every:
-        raise UsageError(message="--all and single tasks exclude each other; give one of them")
+        raise UsageError(message="--all and single tasks exclude each other; give only one")
     time = invocation.now(now)
     done = step(
         invocation.state_path,
@@ -95,11 +94,11 @@ def _view(done: Run, dry_run: bool) -> View:
         Column("Best queues", "queues", _few),
         Column("Weight", "weight", lambda weight: f"{weight:.4g}", "right"),
         Column("Why", "reason"),
-        Column("Again", "retry_time", moment),
+        Column("Next retry", "retry_time", moment),
     ]
     fields = ["task", "status", "activity", "queues", "weight", "reason", "retry_time"]
     return View(
-        tables=[Table(columns, records, key="tasks", empty="no task is waiting for the brokerage")],
+        tables=[Table(columns, records, key="tasks", empty="no task is waiting for brokerage")],
         document=_document(done),
         text=_headline(done, dry_run) if records else None,
         fields=fields,
@@ -111,7 +110,7 @@ def _summary(done: Run, dry_run: bool) -> View:
         {"activity": activity, **line} for activity, table in done.stage_tables().items() for line in table
     ]
     columns = [Column("Activity", "activity"), Column("Tasks", "tasks"), *STAGE_COLUMNS]
-    table = Table(columns, records, key="stages", empty="no task is waiting for the brokerage")
+    table = Table(columns, records, key="stages", empty="no task is waiting for brokerage")
     return View(tables=[table], document=_document(done), text=_headline(done, dry_run) if records else None)
 
 

@@ -26,8 +26,8 @@ _FIELDS = (
 
 @app.command(
     examples="""
-        fairq broker timeouts                                      # what would happen, and why
-        fairq broker timeouts --apply                              # let it happen, as cron does
+        fairq broker timeouts                                      # preview, with reasons
+        fairq broker timeouts --apply                              # end the jobs, as in cron
         fairq broker timeouts --constraint 'row == "heartbeat"' --apply
         fairq broker timeouts --rules panda --json
     """,
@@ -36,13 +36,13 @@ def timeouts(
     invocation: Invocation,
     output: Output,
     apply: Annotated[
-        bool, typer.Option("--apply", help="Close, fail or rebroker the jobs, instead of only showing them.")
+        bool, typer.Option("--apply", help="Close, fail or rebroker the listed jobs.")
     ] = False,
     rules: RulesOption = None,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Find the jobs whose time is over; close them, fail them or send them back to brokerage.
+    """Find jobs past their time limit; close them, fail them or send them back to brokerage.
 
     Every row of PanDA's timeouts is looked at, the heartbeats of each workflow, fast rebrokerage by share and the
     rebrokerage of users' job sets, in the order of PanDA's own cleaner: the first row that a job is too old for
@@ -55,7 +55,7 @@ def timeouts(
     --apply too.
 
     Jobs at a paused queue, and at one with disableReassign, are exempt from all of this; by PanDA's code only from a
-    part of it. They are told by -v, and in JSON.
+    part of it. -v and JSON list them.
 
     JSON has the members time, rules, applied, jobs, exempt, rows (how many by row) and tasks (sent back). A job has
     panda_id, job_status, computing_site, gshare, prod_source_label, current_priority, jedi_task_id, prod_user_name, row
@@ -80,7 +80,7 @@ def timeouts(
     emit(_view(cleaned), output)
     if cleaned.found and not applying:
         would = "dry run: these jobs would end; nothing was changed"
-        invocation.note(would if apply else "nothing was changed; --apply does it")
+        invocation.note(would if apply else "no changes; add --apply to make them")
 
 
 def _why(record: dict[str, Any]) -> str:
@@ -116,7 +116,7 @@ def _view(cleaned: Cleaned) -> View:
         key="jobs",
         title=f"{count} job{'' if count == 1 else 's'} {'ended' if cleaned.applied else 'to end'}, "
         f"rules {cleaned.rules}",
-        empty="no job's time is over",
+        empty="no job is past its time limit",
         constrained=True,
     )
     by_row = Table(

@@ -28,35 +28,35 @@ _FIELDS = ("queue", "unit", "verdict", "stage", "reason", "meaning", "temporary"
 @app.command(
     "why",
     examples="""
-        fairq broker why 4711                                  # why the task has the queues that it has, or none
-        fairq broker why 4711 --queue CERN                     # every check that this queue does not pass
+        fairq broker why 4711                                  # why the task has its queues, or none
+        fairq broker why 4711 --queue CERN                     # every check that this queue fails
         fairq broker why 4711 --af queue change --constraint 'reason == "lowmemory"'
-        fairq broker why 4711 --last                           # as the last run left it, whatever changed since
+        fairq broker why 4711 --last                           # the decision of the last run
     """,
 )
 def why(
     invocation: Invocation,
     output: Output,
-    task: Annotated[int, typer.Argument(metavar="TASK", min=0, help="The task.")],
+    task: Annotated[int, typer.Argument(metavar="TASK", min=0, help="Number of the task.")],
     queue: Annotated[
-        str | None, typer.Option("--queue", metavar="QUEUE", help="Of this queue alone, with all that is in its way.")
+        str | None, typer.Option("--queue", metavar="QUEUE", help="Explain this queue, with all obstacles.")
     ] = None,
     cycle: Annotated[
-        int | None, typer.Option("--cycle", metavar="N", min=1, help="What run N decided, as it was kept.")
+        int | None, typer.Option("--cycle", metavar="N", min=1, help="Show the stored decision of run N.")
     ] = None,
-    last: Annotated[bool, typer.Option("--last", help="What the last run that brokered it decided.")] = False,
+    last: Annotated[bool, typer.Option("--last", help="Show the stored decision of the last run.")] = False,
     rules: RulesOption = None,
     now: Now = None,
 ) -> None:
-    """Explain why a task goes to its queues, or has none.
+    """Explain why a task has its queues, or none.
 
-    The task is brokered as if now, and nothing is stored. The stage table shows the queues before and after each
-    check. Of every queue there is the one reason that decided, with the numbers compared, and what would have to
-    change for it to pass that check; of those that were weighed, the weight term by term. Where no queue is left, each
-    single check was left out in turn, and those are told without which the task would find queues.
+    The command brokers the task now and stores nothing. The stage table shows the number of queues before and after
+    each check. Each skipped queue has the deciding reason, the numbers compared, and the change that would let it pass
+    that check. Each remaining queue has its weight, term by term. If no queue is left, the command leaves out each
+    check in turn and lists the checks without which the task would find queues.
 
-    With --cycle or --last, it is what that run decided: reasons, weights and the stage table are kept, the numbers
-    compared are not.
+    --cycle and --last show the stored decision of a run: reasons, weights and the stage table. The numbers compared are
+    not stored.
 
     CSV, TSV and --af have a record for each queue: queue, unit (as CRIC knows it), verdict, stage, reason (PanDA's
     tag), meaning, temporary, weight, compared, terms (factors of the weight), numbers (what these came from) and
@@ -68,10 +68,10 @@ def why(
     from fairq.steps.broker.rules import rules_in_force
 
     if cycle is not None and last:
-        raise UsageError(message="--cycle and --last exclude each other; give one of them")
+        raise UsageError(message="--cycle and --last exclude each other; give only one")
     if cycle is not None or last:
         if rules is not None:
-            raise UsageError(message="--rules is for a new decision; a past run had the rules that it had")
+            raise UsageError(message="--rules is for a new decision; leave it out for a past run")
         found = step.why_then(invocation.state_path, task, cycle, queue)
     else:
         chosen = rules_in_force(invocation.settings, rules)
@@ -83,13 +83,13 @@ def _view(found: Why, *, one: bool) -> View:
     queues = Table(_queue_columns(found, one), found.queues, title="Queues", key="queues")
     tables = [queues]
     if one:
-        tables.append(Table(_OBSTACLES, found.obstacles, title="All that stands in its way", key="obstacles"))
+        tables.append(Table(_OBSTACLES, found.obstacles, title="All obstacles", key="obstacles"))
     else:
         stages = Table(STAGE_COLUMNS, found.stages, title="Stages", key="stages", constrained=True)
         reasons = Table(_REASONS, found.reasons, title="Reasons", key="reasons", constrained=True)
         tables = [stages, reasons]
         if found.changes:
-            tables.append(Table(_CHANGES, found.changes, title="It would find", key="changes", constrained=True))
+            tables.append(Table(_CHANGES, found.changes, title="Changes that help", key="changes", constrained=True))
         tables.append(queues)
     document = {name: value for name, value in asdict(found).items() if name not in {table.key for table in tables}}
     return View(tables=tables, document=document, text=_headline(found), main=tables.index(queues), fields=_FIELDS)
@@ -103,10 +103,10 @@ def _headline(found: Why) -> str:
         names = [candidate["queue"] for candidate in found.candidates]
         outcome = f"goes to {len(names)} queue{'' if len(names) == 1 else 's'}: {some(names)}"
     else:
-        outcome = f"goes nowhere: {found.reason or found.status}"
+        outcome = f"has no eligible queue: {found.reason or found.status}"
     lines = [f"{when} task {found.task} {outcome} ({found.activity}, rules {found.rules})."]
     stored = found.stored
-    again = f", brokered again at {moment(stored['retry_time'])}" if stored["retry_time"] is not None else ""
+    again = f", next retry at {moment(stored['retry_time'])}" if stored["retry_time"] is not None else ""
     since = f", failing since {moment(stored['frozen_time'])}" if stored["frozen_time"] is not None else ""
     by = f" by cycle {stored['cycle']}" if stored["cycle"] is not None else ""
     if found.change:
@@ -122,7 +122,7 @@ def _queue_columns(found: Why, one: bool) -> list[Column]:
             Column("Compared", "compared", _compared),
             Column("Terms of the weight", "terms", _terms),
             *([Column("From", "numbers", _compared)] if one else []),
-            Column("It would pass if", "change"),
+            Column("Passes if", "change"),
         ]
     return columns
 
@@ -137,7 +137,7 @@ def _names(queues: list[str]) -> str:
     return some(queues)
 
 
-_CHANGES = [Column("Without the", "check"), Column("Queues", "queues", _names), Column("The best needs that", "change")]
+_CHANGES = [Column("Without check", "check"), Column("Queues", "queues", _names), Column("Best queue needs", "change")]
 
 
 def _compared(details: dict[str, Any]) -> str:
@@ -147,7 +147,7 @@ def _compared(details: dict[str, Any]) -> str:
 
 
 _OBSTACLES = [Column("Queue", "queue"), Column("Stage", "stage"), Column("Reason", "reason"),
-              Column("Compared", "compared", _compared), Column("It would pass if", "change")]  # fmt: skip
+              Column("Compared", "compared", _compared), Column("Passes if", "change")]  # fmt: skip
 
 
 def _terms(terms: dict[str, float]) -> str:

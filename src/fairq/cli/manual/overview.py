@@ -44,7 +44,7 @@ OUTPUT = (
      'the strings "Infinity", "-Infinity" and "NaN". Unknown values are null or left out. An expression is '
      'the string "/Expr(...)/", as in HTCondor\'s JSON. Control characters are escaped: \\u001b.'),
     ("--ndjson", "Only the records, one JSON object per line."),
-    ("--csv", "Comma-separated values, quoted as in RFC 4180. The headings are the names of the attributes; numbers are "
+    ("--csv", "Comma-separated values, quoted as in RFC 4180. The headings are the attribute names; numbers are "
      "not rounded. Newlines and tabs stay inside the quotes. Other control characters become \\x1b, \\r or \\u202e. "
      "Backslashes are not escaped; use JSON or TSV to get every value back exactly."),
     ("--tsv", "Tab-separated values with the same columns. In a value, tab, newline, carriage return and backslash are "

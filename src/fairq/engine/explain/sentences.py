@@ -23,11 +23,11 @@ def summary(of: Diagnosis, requirements: Sequence[dict[str, Any]], refusals: Seq
 def remedy(of: Diagnosis, found: Found) -> str:
     """Return what would let it run, as a sentence."""
     if of.reason is Reason.EMPTY_POOL:
-        return "It can run once there are some: see 'fairq slots add'."
+        return "Add slots with 'fairq slots add'."
     if not found.changes:
         return "No single change was found that would let it run."
     words = _joined(found)
-    return f"It would run {words}." if found.verified else f"What is in the way first: it may run {words}."
+    return f"It would run {words}." if found.verified else f"First obstacle: it may run {words}. More may follow."
 
 
 def _joined(found: Found) -> str:
@@ -35,7 +35,7 @@ def _joined(found: Found) -> str:
     words = [change.words() for change in found.changes if change.kind is not ChangeKind.FREE_SLOT]
     text = " and ".join(words)
     if freed:
-        text += f"{' and ' if text else ''}as soon as {' and '.join(freed)} {'is' if len(freed) == 1 else 'are'} free"
+        text += f"{' and ' if text else ''}once {' and '.join(freed)} {'is' if len(freed) == 1 else 'are'} free"
     return text
 
 
@@ -69,20 +69,21 @@ def _cause(  # noqa: PLR0911, PLR0912 - one per reason
         case Reason.TIME:
             return _out_of_time(of)
         case Reason.SUBMITTER_CONSTRAINT:
-            return f"{submitter.submitter} is kept out by negotiator_submitter_constraint"
+            return f"{submitter.submitter} is excluded by negotiator_submitter_constraint"
         case Reason.JOB_CONSTRAINT:
-            return "it is kept out by negotiator_job_constraint"
+            return "it is excluded by negotiator_job_constraint"
         case Reason.SLOT_CONSTRAINT:
-            return f"the {of.lost[LostTo.KEPT_OUT]} slots that suit are kept out by negotiator_slot_constraint"
+            return f"the {of.lost[LostTo.KEPT_OUT]} matching slots are excluded by negotiator_slot_constraint"
         case Reason.PIECES:
-            return "what is left of the partitionable slots is too little: other jobs have pieces of them"
+            return "the partitionable slots have too few free resources: other jobs use the rest"
         case Reason.TAKEN:
             taken = of.lost[LostTo.TAKEN]
             which = "the only free slot" if taken == 1 else f"the {taken} free slots"
-            return f"{which} that suited went to {_people(of.taken_by)} in this cycle"
+            return f"{which} that matched went to {_people(of.taken_by)} in this cycle"
         case Reason.DRAINING:
             draining = of.lost[LostTo.DRAINING]
-            return "the only slot that suits is draining" if draining == 1 else f"all {draining} slots that suit drain"
+            which = "the only matching slot is" if draining == 1 else f"all {draining} matching slots are"
+            return f"{which} draining"
         case _:
             return _in_use(of)
 
@@ -123,20 +124,20 @@ def _limited(of: Diagnosis) -> str:
 
 def _in_use(of: Diagnosis) -> str:
     rest = {
-        Reason.PREEMPTION_POLICY: ", and PREEMPTION_REQUIREMENTS gives none of them away",
-        Reason.PRIORITY: ", and the priority of their users is not worse enough to preempt them",
+        Reason.PREEMPTION_POLICY: ", and the policy (PREEMPTION_REQUIREMENTS) lets no running job be preempted for it",
+        Reason.PRIORITY: ", and the priorities of their users are not sufficiently worse to preempt them",
         Reason.OUTRANKED: ", and their machines prefer the jobs they run",
     }.get(of.reason, "")
     count = of.used_by.total()
     if not count:
-        return f"the {of.lost[LostTo.CLAIMED_OTHERS]} slots that suit are not given to jobs now, though nobody has them"
-    which = "the only slot that suits is" if count == 1 else f"all {count} slots that suit are"
+        return f"the {of.lost[LostTo.CLAIMED_OTHERS]} matching slots accept no jobs now, although nobody uses them"
+    which = "the only matching slot is" if count == 1 else f"all {count} matching slots are"
     return f"{which} in use by {_people(of.used_by)}{rest}"
 
 
 def _unmet(requirements: Sequence[dict[str, Any]], slots: int) -> str:
     if not requirements:
-        return "it has no Requirements, and without them no slot is given"
+        return "it has no Requirements, and a job without them gets no slot"
     hopeless = [row for row in requirements if not row["slots"]]
     row = next(iter(hopeless), None) or next(row for row in requirements if not row["left"])
     found = _no_value(row, slots) if "nearest" not in row else f"; {_nearest(row)}"
@@ -149,8 +150,8 @@ def _unmet(requirements: Sequence[dict[str, Any]], slots: int) -> str:
 def _no_value(row: dict[str, Any], slots: int) -> str:
     """Why a clause has no value to compare."""
     if row.get("undefined") == slots:
-        return f"; no slot has {row['compares']}" if "compares" in row else "; it is undefined with all of them"
-    return "; it is an error with all of them" if row.get("error") == slots else ""
+        return f"; no slot has {row['compares']}" if "compares" in row else "; it is undefined for all of them"
+    return "; it is an error for all of them" if row.get("error") == slots else ""
 
 
 def _nearest(row: dict[str, Any]) -> str:
@@ -168,9 +169,9 @@ def _on_the_left(row: dict[str, Any]) -> bool:
 
 def _refused(of: Diagnosis, refusals: Sequence[dict[str, Any]]) -> str:
     accepted = of.lost[LostTo.SLOT_REQUIREMENTS]
-    text = "the only slot that it accepts refuses it"
+    text = "the only slot that it accepts rejects it"
     if accepted != 1:
-        text = f"the {accepted} slots that it accepts refuse it"
+        text = f"the {accepted} slots that it accepts reject it"
     if not refusals:
         return text
     first = refusals[0]

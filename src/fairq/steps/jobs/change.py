@@ -83,7 +83,7 @@ class JobEditor:
         def new(job: JobRange) -> int:
             priority = job.priority + value if relative else value
             if abs(priority) > _LARGEST_PRIORITY:
-                raise InvalidNumberError(what="the priority", value=priority, expected="give one from -2147483648 to 2147483647")
+                raise InvalidNumberError(what="the priority", value=priority, expected="give a number of 32 bits")
             return priority
 
         def change(state: State, found: Sequence[JobRange]) -> None:

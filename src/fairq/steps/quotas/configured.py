@@ -91,9 +91,9 @@ def quota_oddities(configured: Configured) -> Iterator[Oddity]:
 
 
 _CURES = {
-    ProblemKind.NO_QUOTA: ("no quota", "give it one, or take it out"),
+    ProblemKind.NO_QUOTA: ("no quota", "give it a quota, or remove the group"),
     ProblemKind.LONG_NAME: ("long name", "shorten its name"),
-    ProblemKind.NESTED: ("nested", "take it out, or use the hierarchical model"),
+    ProblemKind.NESTED: ("nested", "remove it, or use the hierarchical model"),
 }
 
 
@@ -105,11 +105,11 @@ def _left_out(configured: Configured) -> Iterator[Oddity]:
         kind, cure = _CURES[problem.kind]
         text = str(problem).removeprefix(f"group {problem.group}: ")
         if problem.kind is ProblemKind.NO_QUOTA and configured.is_flat:
-            text = "it has no quota; the group is left out, its users negotiate with everybody else"
+            text = "it has no quota; the group is ignored, and its users negotiate outside of groups"
         elif problem.kind is ProblemKind.NO_QUOTA:
             group = configured.tree.find(problem.group)
-            below = ", and nothing is left for the groups below it" if group and group.children else ""
-            text = f"it has no quota, which makes that 0{below}"
+            below = ", and its subgroups get nothing" if group and group.children else ""
+            text = f"it has no quota, which counts as 0{below}"
         yield Oddity(problem.group, kind, text, cure)
 
 
@@ -118,12 +118,12 @@ def _both_kinds(configured: Configured) -> Iterator[Oddity]:
     for group in configured.settings.groups.values():
         if group.quota is not None and group.quota_dynamic is not None:
             static, dynamic = (configured.word_of(group.name, name) for name in ("quota", "quota_dynamic"))
-            problem = f"it has a static quota, {group.quota:g}, and a dynamic one: the static one counts"
-            yield Oddity(group.name, "two quotas", problem, f"take {dynamic} or {static} out")
+            problem = f"it has a static quota, {group.quota:g}, and a dynamic one; the static one is used"
+            yield Oddity(group.name, "two quotas", problem, f"remove {dynamic} or {static}")
         if configured.is_flat and group.accept_surplus:
             name = configured.word_of(group.name, "accept_surplus")
-            problem = "it accepts surplus, which the flat model does not know"
-            yield Oddity(group.name, "flat surplus", problem, f"take {name} out, or use the hierarchical model")
+            problem = "it accepts surplus, which the flat model does not support"
+            yield Oddity(group.name, "flat surplus", problem, f"remove {name}, or use the hierarchical model")
 
 
 def _sums(configured: Configured) -> Iterator[Oddity]:
@@ -138,21 +138,21 @@ def _sums(configured: Configured) -> Iterator[Oddity]:
             yield _above(configured, group, statics, static, available)
         if available and dynamic > 0 and static >= available * (1 - _SLACK) and not configured.is_flat:
             problem = f"the static quotas of {_names(statics)} take all {_number(available)} of it: "
-            problem += f"the dynamic ones of {_names(dynamics)} come to nothing"
-            yield Oddity(group.name, "nothing left", problem, "lower the static ones or make them dynamic")
+            problem += f"the dynamic quotas of {_names(dynamics)} become 0"
+            yield Oddity(group.name, "nothing left", problem, "lower the static quotas or make them dynamic")
         if dynamic > 1 + _SLACK:
             problem = f"the dynamic quotas of {_names(dynamics)} sum to {_number(dynamic)}, above 1"
-            effect = "" if configured.is_flat else ", and are scaled down to that"
-            yield Oddity(group.name, "fractions above 1", problem + effect, "lower them to 1 in all")
+            effect = "" if configured.is_flat else ", and are scaled down to 1"
+            yield Oddity(group.name, "fractions above 1", problem + effect, "lower them to a sum of 1")
 
 
 def _above(configured: Configured, group: Group, statics: Sequence[Group], static: float, available: float) -> Oddity:
     whose = "the pool has" if group.is_root else "it has"
     problem = f"the static quotas of {_names(statics)} sum to {_number(static)}, {whose} {_number(available)}"
     if configured.oversubscribed or configured.is_flat:
-        problem += ": who negotiates first takes what is there"
+        problem += ": the groups that negotiate first take all"
     else:
-        problem += f": they are scaled down to {available / static:.4g} of what they say"
+        problem += f": they are scaled down to {available / static:.4g} of their values"
     excess = _number(static - available)
     if group.is_root:
         return Oddity(group.name, "above the pool", problem, f"lower them by {excess} in all, or make them dynamic")
@@ -169,7 +169,7 @@ def _double_counting(configured: Configured) -> Iterator[Oddity]:
         nested = [child for child in group.children if child.config_quota > 0]
         if nested and group.config_quota > 0:
             problem = f"with oversubscription, and surplus going to {_names(accepting)}, "
-            problem += f"what {_names([group, *nested])} leave unused is given away twice"
+            problem += f"what {_names([group, *nested])} leave unused is offered twice"
             name = configured.word("negotiator_allow_quota_oversubscription")
             yield Oddity(group.name, "surplus counted twice", problem, f"set {name} = false, or accept no surplus")
 
@@ -183,7 +183,7 @@ def _regroup_and_surplus(configured: Configured) -> Iterator[Oddity]:
     if regrouping and accepting:
         problem = f"with autoregroup of {_names(regrouping)}, and surplus going to {_names(accepting)}, "
         problem += "more than the pool is allocated from the second round on"
-        yield Oddity(ROOT_GROUP, "regroup and surplus", problem, "use one of both, or set regroup_keeps_quota = true")
+        yield Oddity(ROOT_GROUP, "regroup and surplus", problem, "use one of them, or set regroup_keeps_quota = true")
 
 
 def _eaten(configured: Configured) -> Iterator[Oddity]:

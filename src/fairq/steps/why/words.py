@@ -18,7 +18,7 @@ def status_sentence(name: str, job: JobRange, ad: Ad) -> str:
             return f"job {name} does not wait: it runs{where}."
         case JobStatus.HELD:
             reason = f" ({job.reason})" if job.reason else ""
-            return f"job {name} is held{reason}: no cycle looks at it until 'fairq release {name}'."
+            return f"job {name} is held{reason}: release it with 'fairq release {name}'."
         case _:
             return f"job {name} does not wait: it is {JobStatus(job.status).name.lower()}."
 
@@ -33,22 +33,22 @@ def pair_sentence(name: str, pair: dict[str, Any]) -> str:
         whose = "its" if failing["side"] == "job" else "the slot's"
         return f"job {name} cannot run on {slot}: {whose} clause {failing['clause']} is {_value(failing['value'])}."
     if not pair["suitable"]:
-        return f"job {name} cannot run on {slot}: one of them has no Requirements."
+        return f"job {name} cannot run on {slot}: one of the two has no Requirements."
     reason = _APART[pair["lost_to"]].format(holder=pair["holder"] or "somebody")
-    return f"job {name} and {slot} suit each other, but the next cycle would not match them: {reason}."
+    return f"job {name} and {slot} match, but the next cycle would not assign them: {reason}."
 
 
 _APART = {
     LostTo.DRAINING: "the slot is draining",
-    LostTo.KEPT_OUT: "negotiator_slot_constraint keeps the slot out, or its machine is about to shut down",
-    LostTo.TAKEN: "it goes to another job, or there is too little left of it",
-    LostTo.CLAIMED_OWN: "a job of the same submitter has it",
-    LostTo.CLAIMED_OTHERS: "{holder} has it",
-    LostTo.OUTRANKED: "{holder} has it, and its machine prefers that job",
-    LostTo.PREEMPTION_POLICY: "{holder} has it, and PREEMPTION_REQUIREMENTS does not give it away",
-    LostTo.PRIORITY: "{holder} has it, whose priority is not worse enough",
+    LostTo.KEPT_OUT: "negotiator_slot_constraint excludes the slot, or its machine is about to shut down",
+    LostTo.TAKEN: "another job gets it, or it has too few free resources",
+    LostTo.CLAIMED_OWN: "a job of the same submitter uses it",
+    LostTo.CLAIMED_OTHERS: "{holder} uses it",
+    LostTo.OUTRANKED: "{holder} uses it, and its machine prefers that job",
+    LostTo.PREEMPTION_POLICY: "{holder} uses it, and PREEMPTION_REQUIREMENTS forbids to preempt that job",
+    LostTo.PRIORITY: "{holder} uses it, and that priority is not sufficiently worse",
     LostTo.CONCURRENCY_LIMIT: "a concurrency limit of the job is reached",
-    LostTo.LIMIT: "the job is not offered it, as other slots suit it better, or its turn ends before",
+    LostTo.LIMIT: "other slots suit the job better, or the turn of its submitter ends first",
 }
 
 
@@ -62,9 +62,10 @@ def submitter_sentence(of: dict[str, Any], pie: float) -> str:
     text = f"{of['submitter']} is entitled to {_weight(of['limit'], pie)} ({share}), has {of['used']:g} in use"
     if not of["idle"]:
         return f"{text}, and has no idle jobs."
-    text += f", and would get {of['matched_weight']:g} for {of['matched']} of its {of['idle']} idle jobs"
+    started = f"{of['matched']} (weight {of['matched_weight']:g})" if of["matched"] else "none"
+    text += f"; the next cycle starts {started} of its {of['idle']} idle jobs"
     if of["matched"] == of["idle"]:
-        return f"{text} in the next cycle."
+        return f"{text}."
     stopped = of["stopped"]
     if of["quota_group"] is not None:
         stopped += f" of {of['quota_group']}"
@@ -79,9 +80,9 @@ def group_sentence(
     """Return a group's quota, use and surplus, and what stops it."""
     idle = sum(member["idle"] for member in members)
     matched = sum(member["matched"] for member in members)
-    surplus = f" and obtains {of['surplus']:g} of surplus" if of["surplus"] else ""
-    text = f"group {of['group']} has a quota of {of['quota']:g}, asks for {of['requested']:g}{surplus}, has "
-    text += f"{of['used']:g} in use, and the next cycle would match {matched} of its {idle} idle jobs"
+    surplus = f" and gets {of['surplus']:g} of surplus" if of["surplus"] else ""
+    text = f"group {of['group']} has a quota of {of['quota']:g}, requests {of['requested']:g}{surplus}, has "
+    text += f"{of['used']:g} in use, and the next cycle starts {matched} of its {idle} idle jobs"
     if matched == idle:
         return f"{text}."
     stopper = next((turn["stopped_by"] for turn in reversed(turns) if turn["stopped_by"]), None)
