@@ -205,7 +205,7 @@ class TestWMSHistoryCorrector:
         grid.history({"": {WEEK: {USER: 1, PROD: 1}, HOUR: {USER: 1, PROD: 1}}}, **GROUPS)
         one_queue_each(grid)
         (step,) = next(one for one in grid.shares()["groups"] if one["owner_group"] == USER)["corrections"]
-        slices = [(part["slice"], part["TimeSpan"], part["Weight"]) for part in step["slices"]]
+        slices = [(part["slice"], part["time_span"], part["weight"]) for part in step["slices"]]
         assert slices == [("WeekSlice", 604800, 0.8), ("HourSlice", 3600, 0.2)]
 
     @says(

@@ -47,7 +47,7 @@ class TestProductionWeight:
                      {"queue": "SAT", "status": "submitted", "n": 1}],
             slots=[] if slots is None else [{"queue": "SAT", "numslots": slots}],
         )  # fmt: skip
-        assert found.queues["SAT"]["Numbers"]["nRun"] == expected
+        assert found.queues["SAT"]["numbers"]["nRun"] == expected
 
     @says("Production, step 3, assigned jobs")
     def test_assigned_jobs_with_local_input(self, state: Path) -> None:
@@ -66,7 +66,7 @@ class TestProductionWeight:
         """manyAssigned is assigned / activated, at least 1 and at most 2."""
         found = answer(state, SAT, inputs=[files(1)], replicas=at(NUC=None),
                        statistics=jobs(SAT={"assigned": assigned, "activated": activated, "running": 50}))  # fmt: skip
-        assert found.queues["SAT"]["Numbers"]["manyAss"] == pytest.approx(many)
+        assert found.queues["SAT"]["numbers"]["manyAss"] == pytest.approx(many)
 
     @says("Production, step 3, weight", "Production, step 3, initial weight")
     def test_the_weight_of_jobs(self, state: Path) -> None:
@@ -82,7 +82,7 @@ class TestProductionWeight:
         found = answer(state, SAT, {"ioIntensity": 900}, inputs=[files(7)], replicas=at(NUC=None, SAT=there),
                        config=setting(jobbroker__IO_INTENSITY_CUTOFF=1000))  # fmt: skip
         assert found.weight("SAT", "data") == pytest.approx((there + 7) / (7 * ((7 - there) / 100 + 1)))
-        assert set(found.queues["NUC_Q"]["Terms"]) == {"jobs", "data", "network"}
+        assert set(found.queues["NUC_Q"]["terms"]) == {"jobs", "data", "network"}
 
     @says("Production, step 3, network", points=["broker.network_weight_always"])
     def test_the_weight_of_the_network(self, state: Path) -> None:
@@ -253,11 +253,11 @@ class TestNetworkWeight:
         """The throughput of the last hour counts, else of the day, else of the week."""
         values = {"h": 201, "d": 101, "w": 51}
         found = answer(state, SAT, links=[link(f"dashb_mbps_1{key}", values[key]) for key in keys])
-        assert found.queues["SAT"]["Numbers"]["throughputMBps"] == expected
+        assert found.queues["SAT"]["numbers"]["throughputMBps"] == expected
 
     @says("Network Weight, closeness")
     @pytest.mark.parametrize("closeness", [0, 3, 11])
     def test_closeness(self, state: Path, closeness: int) -> None:
         """Without metrics the closeness counts: 1 + (11 - closeness) / 11."""
         found = answer(state, SAT, links=[link("AGIS_closeness", closeness)])
-        assert found.queues["SAT"]["Numbers"]["weightNwThroughput"] == pytest.approx(1 + (11 - closeness) / 11)
+        assert found.queues["SAT"]["numbers"]["weightNwThroughput"] == pytest.approx(1 + (11 - closeness) / 11)

@@ -1,0 +1,169 @@
+"""Every command with ``--json`` on sample states: what docs/json.md documents."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.cli.broker_sample import NOW, POOL, TASK, fill
+from tests.cli.test_taskqueues_history import DUMP, HOUR
+
+Run = Callable[..., Any]
+
+SLOT = {"Memory": 4000, "Disk": 9_000_000, "Arch": "X86_64", "OpSys": "LINUX", "Start": True, "Rank": 0,
+        "Requirements": "/Expr(Start)/"}  # fmt: skip
+SLOTS = [
+    {"Name": "a", "Cpus": 1, **SLOT},
+    {"Name": "b", "Cpus": 1, **SLOT},
+    {"Name": "big", "Cpus": 8, "SlotType": "Partitionable", "PartitionableSlot": True, **SLOT, "Start": False},
+]
+SETTINGS = """
+[negotiator]
+preemption_requirements = "true"
+[groups.physics]
+quota = 1
+accept_surplus = true
+[groups.biology]
+quota = 3
+[limits]
+LICENSE = 1
+"""
+MACROS = "GROUP_NAMES = a\nGROUP_QUOTA_a = 3\nNO_SUCH_MACRO = 1\nNEGOTIATOR_INTERVAL = 60\n"
+USER = {"prodSourceLabel": "user", "gshare": "User Analysis", "userName": "jane", "nucleus": None}
+
+
+class Sample:
+    """Runs commands and collects their JSON by the name of the command."""
+
+    def __init__(self, run: Run, folder: Path) -> None:
+        self.found: dict[str, list[Any]] = defaultdict(list)
+        self._run = run
+        self._folder = folder
+        self._state = folder / "none.db"
+
+    def begin(self, name: str, settings: str) -> None:
+        """Go on with a state of its own."""
+        self._state = self._folder / f"{name}.db"
+        Path(f"{self._state}.toml").write_text(settings)
+
+    def file(self, name: str, content: Any) -> Path:
+        path = self._folder / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    def do(self, *words: object) -> None:
+        """Run a command; an exit code of 1 is one that tells what it found."""
+        ended = self._run("--state", self._state, *words)
+        assert ended.code in (0, 1), (words, ended.err)
+
+    def show(self, heading: str, *words: object) -> None:
+        """Run a command with ``--json`` and keep what it prints."""
+        ended = self._run("--state", self._state, *_with_json(words or heading.split()))
+        assert ended.code in (0, 1), (words, ended.err)
+        self.found[heading].append(json.loads(ended.out))
+
+    def fill_broker(self, **changed: Any) -> None:
+        fill(self._run, self._state, self._folder, **changed)
+
+
+def _with_json(words: Sequence[object]) -> list[object]:
+    end = words.index("--") if "--" in words else len(words)
+    return [*words[:end], "--json", *words[end:]]
+
+
+def collect(run: Run, folder: Path) -> dict[str, list[Any]]:
+    """Return what every documented command prints, by its heading."""
+    os.environ["FAIRQ_ACCOUNTING_UID_DOMAIN"] = "example.org"
+    try:
+        sample = Sample(run, folder)
+        _pool(sample)
+        _task_queues(sample)
+        _brokerage(sample)
+    finally:
+        del os.environ["FAIRQ_ACCOUNTING_UID_DOMAIN"]
+    return dict(sample.found)
+
+
+def _submit(sample: Sample, owner: str, *words: object, now: int = NOW) -> None:
+    sample.show("submit", "submit", "--accounting-group-user", owner, *words, "--now", now, "--", "/bin/true")
+
+
+def _pool(sample: Sample) -> None:
+    sample.begin("pool", SETTINGS)
+    sample.show("config show", "config", "show", "--origin")
+    sample.show("config show --differences")
+    sample.show("config path")
+    macros = sample.file("macros.conf", MACROS)
+    sample.show("config import", "--config", sample.file("other.toml", ""), "config", "import", macros, "--dry-run")
+    sample.show("state path")
+    sample.show("import", "import", "--slots", sample.file("slots.json", SLOTS), "--now", NOW)
+    _submit(sample, "ann", "--count", 3, "--accounting-group", "physics", "--concurrency-limits", "LICENSE")
+    _submit(sample, "zoe", "--count", 2, "--request-disk", "1MB")
+    sample.show("negotiate", "negotiate", "--now", NOW)
+    _submit(sample, "ben", "--count", 2, "--request-disk", "1MB", now=NOW + 10)
+    _submit(sample, "cat", "--requirements", 'Arch == "ARM"', "--request-disk", "1MB", now=NOW + 10)
+    sample.do("userprio", "-setfactor", "zoe@example.org", 1e6, "--now", NOW + 10)
+    for job in ("1.2", "3.1", "4.0"):
+        sample.show("why (a job)", "why", job, "--now", NOW + 20)
+    sample.show("why --slot", "why", "3.1", "--slot", "a", "--now", NOW + 20)
+    sample.show("why (a submitter)", "why", "zoe", "--now", NOW + 20)
+    sample.show("why (a group)", "why", "physics", "--now", NOW + 20)
+    sample.show("negotiate", "negotiate", "--explain", "--now", NOW + 30)
+    for job in ("1.0", "3.0"):
+        sample.show("why (a job)", "why", job, "--now", NOW + 40)
+    sample.show("state cycles")
+    sample.show("state cycle")
+    sample.show("userprio", "userprio", "--all", "--allusers", "--now", NOW + 40)
+    sample.show("userprio -setfactor", "userprio", "-setfactor", "ben@example.org", 5, "--now", NOW + 40)
+    sample.show("userprio -getreslist", "userprio", "-getreslist", "ben@example.org", "--now", NOW + 40)
+    sample.show("quotas", "quotas", "--now", NOW + 40)
+    sample.show("quotas --slots", "quotas", "--slots", 9, "--now", NOW + 40)
+    sample.show("quotas check", "quotas", "check", "--now", NOW + 40)
+    sample.show("queue")
+    sample.show("slots list")
+    for command, words in (("hold", ["4"]), ("release", ["4"]), ("prio", ["+5", "4"]), ("remove", ["4"]),
+                           ("finish", ["--all"])):  # fmt: skip
+        sample.show("remove, hold, release, prio, finish", command, *words, "--now", NOW + 50)
+    sample.show("state history")
+    sample.show("state check")
+
+
+def _task_queues(sample: Sample) -> None:
+    sample.begin("shares", HOUR)
+    sample.show("taskqueues import", "taskqueues", "import", sample.file("dump.json", DUMP), "--now", NOW)
+    pilot = ("--site", "S", "--cputime", 100_000)
+    _submit(sample, "anna", "--accounting-group", "a", "--attribute", 'Sites="S, T"', "--attribute", "MinRAM=1")
+    _submit(sample, "bert", "--accounting-group", "b", "--attribute", 'BannedSites="S"')
+    sample.show("taskqueues match", "taskqueues", "match", *pilot, "--count", 2, "--now", NOW)
+    sample.show("taskqueues shares", "taskqueues", "shares", "--now", NOW + 60)
+    sample.show("taskqueues list", "taskqueues", "list", "--now", NOW + 60)
+    for queue in sample.found["taskqueues list"][-1]:
+        sample.show("taskqueues why", "taskqueues", "why", queue["task_queue"], *pilot, "--now", NOW + 60)
+    sample.show("taskqueues shares --check", "taskqueues", "shares", "--check", sample.file("dump.json", DUMP))
+
+
+def _brokerage(sample: Sample) -> None:
+    sample.begin("broker", "")
+    late = {"PandaID": 1, "jobStatus": "running", "computingSite": "U8", "jediTaskID": 1, "modified": NOW - 90_000}
+    exempt = {"computingSite": "PAUSED", "jobStatus": "defined", "stateChangeTime": NOW - 90_000}
+    sample.fill_broker(
+        jobs=[late, late | exempt | {"PandaID": 2}],
+        queues=[*POOL["queues"], {"name": "PAUSED", "status": "paused", "type": "unified", "cloud": "W"}],
+        tasks=[*POOL["tasks"], TASK | USER | {"jediTaskID": 3}],
+    )
+    sample.show("broker run", "broker", "run", "--now", NOW)
+    sample.show("broker run --summary", "broker", "run", "--all", "--summary", "--now", NOW)
+    sample.show("broker why", "broker", "why", 1, "--now", NOW)
+    sample.show("broker why", "broker", "why", 2, "--now", NOW)
+    sample.show("broker why", "broker", "why", 1, "--last", "--now", NOW)
+    sample.show("broker why", "broker", "why", 2, "--queue", "SMALL", "--now", NOW)
+    sample.show("broker timeouts", "broker", "timeouts", "--now", NOW)
+    sample.show("broker lint", "broker", "lint", "--now", NOW)
+    sample.show("broker filters")
+    sample.show("broker config", "broker", "config", "list")
+    sample.show("broker nuclei")
+    sample.show("broker pseudoqueues")
