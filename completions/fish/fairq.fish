@@ -233,6 +233,7 @@ complete -c fairq -n '__fairq_at negotiate' -l af -x -d 'Print only these attrib
 complete -c fairq -n '__fairq_at negotiate' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at negotiate' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at why' -l slot -x -a '(__fairq_names submitter)' -d 'Compare the job with this slot [NAME or \'NAME<ADDRESS>\'].'
+complete -c fairq -n '__fairq_at why' -l compare -d 'Tell at which step the other set of rules decides otherwise, if it does.'
 complete -c fairq -n '__fairq_at why' -l now -x -d 'Use TIME instead of the clock [seconds since 1970 or ISO 8601].'
 complete -c fairq -n '__fairq_at why' -l json -d 'Print one JSON document.'
 complete -c fairq -n '__fairq_at why' -l ndjson -d 'Print one JSON object per line.'
