@@ -49,7 +49,7 @@ def test_differences_lists_the_points_of_all_schemes_and_what_is_in_force(run: R
     out = run("--state", state, "config", "show", "--differences").out.splitlines()
     assert out[0].startswith("negotiator.rules = documented, shares.rules = dirac, broker.rules = documented; ")
     lines = [line.split() for line in out[2:]]
-    assert ["htcondor", "negotiator.preempt_prio_delta", "0.5", "off", "0.5", "rules", "documented"] in lines
+    assert ["htcondor", "negotiator.preempt_prio_delta", "0.0", "off", "0.0", "rules", "documented"] in lines
     assert ["dirac", "shares.consolidation", "sum", "average", "average", "rules", "dirac"] in lines
     assert ["dirac", "shares.site_families", "false", "true", "false", f"{state}.toml:3"] in lines
     assert any(line[:2] == ["panda", "broker.throughput"] for line in lines)

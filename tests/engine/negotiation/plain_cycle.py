@@ -260,7 +260,7 @@ class PlainDocumentedCycle(PlainCycle):
             return min(self._floor(name) - used, missing) if floors else missing
 
         if may_preempt:
-            self._deal_one_by_one(names, floors, misses)
+            self._deal_one_by_one(names, floors, misses, by_priority=True)
         self._deal_one_by_one(names, floors, lambda name: 1e300)
         if not may_preempt:
             return
@@ -348,11 +348,17 @@ class PlainDocumentedCycle(PlainCycle):
         request[1] -= 1
         self.matches.append((name, request[0], self.pool[slot]["Name"], victim))
 
-    def _deal_one_by_one(self, names: list[str], floors: bool, bound: Callable[[str], float]) -> None:
+    def _place(self, name: str, by_priority: bool) -> tuple[float, float, str]:
+        priority = self.priority(name)
+        ratio = round(self.used.get(name, 0.0) * priority, 6)
+        return (priority, ratio, name) if by_priority else (ratio, priority, name)
+
+    def _deal_one_by_one(
+        self, names: list[str], floors: bool, bound: Callable[[str], float], by_priority: bool = False
+    ) -> None:
         parties = list(names)
         while parties:
-            held = self.used
-            name = min(parties, key=lambda n: (round(held.get(n, 0.0) * self.priority(n), 6), self.priority(n), n))
+            name = min(parties, key=lambda n: self._place(n, by_priority))
             below = not floors or self.used.get(name, 0.0) < self._floor(name)
             if not below or not self._deal_one(name, bound(name)):
                 parties.remove(name)

@@ -52,7 +52,7 @@ def pool_of(shapes: list[dict[str, Any]]) -> list[Ad]:
     return pool
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=150)
 @given(
     st.lists(slot_shapes, min_size=1, max_size=12),
     st.dictionaries(

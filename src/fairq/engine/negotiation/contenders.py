@@ -26,7 +26,7 @@ class Contender:
 
     @property
     def turn_order(self) -> tuple[float, float, float, str, str]:
-        """Less is earlier in a spin (reference 2.6)."""
+        """Less is earlier in a spin (docs/htcondor.md 2.6)."""
         priority = -math.inf if self.job_priority is None else self.job_priority
         return self.effective_priority, -priority, self.starvation, self.name, self.schedd
 

@@ -36,36 +36,46 @@ class Line(Generic[P]):
         parties: in the order of their turns.
         held: how much slot weight a submitter has at this moment.
         deal: gives one match and says whether there was one: who gets none takes no further part.
+        by_priority: the better effective priority comes before who has less.
     """
 
-    def __init__(self, parties: Sequence[P], held: Callable[[str], float], deal: Callable[[P], bool]) -> None:
+    def __init__(
+        self,
+        parties: Sequence[P],
+        held: Callable[[str], float],
+        deal: Callable[[P], bool],
+        *,
+        by_priority: bool = False,
+    ) -> None:
         self._parties = parties
         self._held = held
         self._deal = deal
-        self._line = [
-            (self._ratio(party), party.effective_priority, party.name, place) for place, party in enumerate(parties)
-        ]
+        self._by_priority = by_priority
+        self._line = [self._entry(place) for place in range(len(parties))]
         heapq.heapify(self._line)
 
     def deal_one(self) -> bool:
         """Give one match to whoever comes first and takes one; False if nobody does."""
         line = self._line
         while line:
-            known, priority, name, place = line[0]
-            party = self._parties[place]
-            now = self._ratio(party)
+            place = line[0][-1]
+            now = self._entry(place)
             # At another schedd the same submitter may have been dealt one since.
-            if now > known:
-                heapq.heapreplace(line, (now, priority, name, place))
-            elif self._deal(party):
-                heapq.heapreplace(line, (self._ratio(party), priority, name, place))
+            if now > line[0]:
+                heapq.heapreplace(line, now)
+            elif self._deal(self._parties[place]):
+                heapq.heapreplace(line, self._entry(place))
                 return True
             else:
                 heapq.heappop(line)
         return False
 
-    def _ratio(self, party: P) -> float:
-        return round(self._held(party.name) * party.effective_priority, _DECIMALS)
+    def _entry(self, place: int) -> tuple[float, float, str, int]:
+        party = self._parties[place]
+        priority = party.effective_priority
+        ratio = round(self._held(party.name) * priority, _DECIMALS)
+        first, second = (priority, ratio) if self._by_priority else (ratio, priority)
+        return first, second, party.name, place
 
 
 class SingleMatches(Protocol):

@@ -86,8 +86,8 @@ class Pie:
         """Spin until a whole spin neither hands out slots nor satisfies anybody (one spin for floors).
 
         With the last dealing, what the slices left over is dealt then. Where somebody may be preempted, those come
-        first in it who are within their share of the whole pool: otherwise they would preempt in the next cycle
-        whoever got it. After it those may preempt who were kept from it since something was free.
+        first in it, by priority, who are within their share of the whole pool: otherwise they would preempt in the
+        next cycle whoever got it. After it those may preempt who were kept from it since something was free.
         """
         while self._spin() and not self._rules.floor_round:
             pass
@@ -238,7 +238,7 @@ class Pie:
     def _deal_leftovers(self, *, within_share: bool = False) -> None:
         """Deal what is free one match at a time, each to whoever has least for its share.
 
-        *within_share*: to those alone who are, and stay, within their share of the whole pool.
+        *within_share*: to those alone who are, and stay, within their share of the whole pool, by priority.
         """
         if self.contenders and self._cycle.free_weight() > 0:
             line = self.line(lambda: self._room(self._group_used()), within_share=within_share)
@@ -258,7 +258,7 @@ class Pie:
                 self._stop(contender.decision, end)
             return end is None
 
-        return Line(self.contenders, self._cycle.weighted_used, deal)
+        return Line(self.contenders, self._cycle.weighted_used, deal, by_priority=within_share)
 
     def _deal_one(self, contender: Contender, room: float, bound: float) -> StopReason | None:
         """Make one match for a contender, of no more weight than *bound*, within its ceiling; else why there is none.
@@ -350,7 +350,7 @@ class Pie:
 
     @staticmethod
     def _headroom(ceiling: int, used: float) -> float:
-        """Slot weight left under a ceiling; usage counts in whole slots (reference 3.5)."""
+        """Slot weight left under a ceiling; usage counts in whole slots (docs/htcondor.md 3.5)."""
         return UNLIMITED if ceiling < 0 else max(0.0, float(ceiling - int(used)))
 
 
