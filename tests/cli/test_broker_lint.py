@@ -52,7 +52,7 @@ def test_it_tells_what_stands_there_what_that_means_and_what_to_write(lint: Run)
 
 def test_a_sound_queue_exits_with_0(lint: Run) -> None:
     ended = lint("SOUND")
-    assert (ended.code, ended.out, ended.err) == (0, "", "nothing is odd about 1 queue\n")
+    assert (ended.code, ended.out, ended.err) == (0, "", "no findings in 1 queue\n")
 
 
 def test_records_have_a_kind_that_scripts_can_use(lint: Run) -> None:
@@ -70,7 +70,7 @@ def test_a_queue_that_is_not_there_is_refused(lint: Run) -> None:
     ended = lint("C")
     assert (ended.code, ended.err) == (
         81,
-        "fairq: no record of the queues has the name 'C'; 'fairq broker queues' lists them\n",
+        "fairq: no record of the queues has the name 'C'; list them with 'fairq broker queues'\n",
     )
 
 

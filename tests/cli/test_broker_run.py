@@ -172,7 +172,7 @@ def test_a_second_run_meanwhile_is_refused(broker: Run, state: Path) -> None:
 
     with cycle_lock(state), cycle_lock(state, BROKERAGE):
         ended = broker("run")
-    assert (ended.code, "another brokerage run is under way" in ended.err) == (75, True)
+    assert (ended.code, "another brokerage run is running on" in ended.err) == (75, True)
 
 
 class TestAnalysis:

@@ -69,9 +69,9 @@ class TestATaskWithoutQueues:
     def test_the_text_says_where_it_ends_and_when_it_is_tried_again(self, broker: Run) -> None:
         broker("run")
         out = broker("why", 2).out
-        assert out.startswith("Now task 2 goes nowhere: none left after the memory check: lowmemory 5, ")
-        assert "It is pending by cycle 1, brokered again at " in out
-        assert "Without the" in out
+        assert out.startswith("Now task 2 has no eligible queue: none left after the memory check: lowmemory 5, ")
+        assert "It is pending by cycle 1, next retry at " in out
+        assert "Without check" in out
 
 
 class TestATaskWithQueues:

@@ -227,7 +227,7 @@ def test_check_can_look_at_one_file(run: Run, file: Path) -> None:
 def test_check_of_sound_settings_is_content(config: Run, file: Path) -> None:
     """It names what it looked at, as a note."""
     ended = config("check")
-    assert (ended.code, ended.out, ended.err) == (0, "", f"all is well in {file}\n")
+    assert (ended.code, ended.out, ended.err) == (0, "", f"no errors in {file}\n")
     assert config("check", "-q").err == ""
 
 

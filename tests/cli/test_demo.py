@@ -30,5 +30,5 @@ def test_a_kept_demo_can_be_looked_at_afterwards(fairq: Callable[..., Any], tmp_
     again = fairq("demo", "--keep", kept)
 
     assert (again.code, again.out) == (60, "")
-    assert "cannot be made" in again.err
+    assert "cannot be created" in again.err
     assert "Traceback" not in again.err

@@ -43,7 +43,7 @@ def test_the_groups_are_shown_in_the_order_negotiated(pool):
     """Quota, allocation, surplus, limit and use, and whose quota stopped a submitter."""
     lines = pool("negotiate", "--now", T).out.splitlines()
 
-    assert lines[0] == "Groups, rounds of allocation: 1"
+    assert lines[0] == "Groups (1 allocation round)"
     assert lines[1].split() == ["Group", "Requested", "Quota", "Allocated", "Surplus", "Limit", "In", "Use", "After"]
     rows = [line.split() for line in lines[2:6]]
     assert [row[0] for row in rows] == ["chemistry", "physics", "physics.hep", "<none>"]

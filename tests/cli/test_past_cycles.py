@@ -63,7 +63,7 @@ def test_old_decisions_are_forgotten_and_matches_are_not(pool: Path, run: Run) -
     ]  # fmt: skip
     assert len(json.loads(run("--state", pool, "state", "cycles", "--limit", 2, "--json").out)) == 2
     first = run("--state", pool, "state", "cycle", 1)
-    assert first.err == "what cycle 1 decided is kept no more, only its matches\n"
+    assert first.err == "the decision of cycle 1 has been pruned; only its matches remain\n"
     assert first.out.count("no-preemption") == 2 and first.out.startswith("Matches\n")
     document = json.loads(run("--state", pool, "state", "cycle", 1, "--json").out)
     assert document.keys() == {"cycle", "time", "rules", "matches"}

@@ -214,7 +214,7 @@ def test_json_tells_what_was_done(pool):
 
 
 WRONG = [
-    (["remove"], 2, "which jobs?"),
+    (["remove"], 2, "no jobs are selected"),
     (["remove", "--all", "1"], 2, "exclude each other"),
     (["remove", "99"], 30, "no job 99"),
     (["remove", "1.99"], 30, "no job 1.99"),
@@ -233,12 +233,12 @@ WRONG = [
     (["release", "1.3"], 34, "job 1.3 is idle, not held"),
     (["release", "1"], 35, "of 1 is held"),
     (["release", "--all"], 35, "is held"),
-    (["prio", "1"], 2, "which jobs?"),
-    (["prio", "--all"], 2, "which priority?"),
+    (["prio", "1"], 2, "no jobs are selected"),
+    (["prio", "--all"], 2, "no priority, or more than one"),
     (["prio", "high", "1"], 25, "'high'"),
     (["prio", "1.5", "1"], 25, "'1.5'"),
     (["prio", "9999999999", "1"], 25, "32 bits"),
-    (["prio", "-p", "1", "--by", "2", "1"], 2, "once"),
+    (["prio", "-p", "1", "--by", "2", "1"], 2, "no priority, or more than one"),
     (["prio", "1", "99"], 30, "no job 99"),
     (["finish", "1.5"], 34, "job 1.5 is idle, not running"),
     (["finish", "99.0"], 30, "no job 99.0"),

@@ -267,7 +267,7 @@ def test_another_configuration_beside_todays(quotas, tmp_path: Path):
         (["--slots", "nan"], 25, "give the weight of a pool, 0 or more"),
         (["--with", "/nowhere/x.toml"], 13, "there is no such file"),
         (["--tree", "--plain"], 2, "exclude each other"),
-        (["--slots", "3", "--tree"], 2, "leave --tree and --plain out"),
+        (["--slots", "3", "--tree"], 2, "leave out --tree and --plain"),
         (["--constraint", "SubtreeQuota >"], 21, "expression"),
     ],
 )

@@ -291,7 +291,8 @@ def test_a_job_that_asks_for_nonsense_is_in_no_queue_and_why_says_so(run: Run, p
     submit(run, "bert", "u")
     listed = pool("taskqueues")
     assert "1 idle job is in no task queue" in listed.err and "CPUTime" in listed.err
-    assert "CPUTime of the job is 'long'" in pool("taskqueues", "why", "1.0", *PILOT).out
+    told = pool("taskqueues", "why", "1.0", *PILOT).out
+    assert "the CPUTime of the job, 'long', is not a whole number of 0 or more" in told
     assert len(pool("taskqueues", "match", *PILOT, "--count", 5, "--json")["matches"]) == 1
 
 
@@ -321,7 +322,7 @@ def test_a_group_that_nobody_knows_is_refused_once_groups_are_configured(
     assert pool("taskqueues", "match", *PILOT, "--group", "lhcb", "--json")["matches"] == []
     settings(state, "[shares.groups.lhcb_user]\njob_share = 1\n")
     refused = pool("taskqueues", "match", *PILOT, "--group", "lhcb_usr", code=68)
-    assert refused.err == "fairq: --group: no group is called 'lhcb_usr'; did you mean 'lhcb_user'?\n"
+    assert refused.err == "fairq: --group: there is no group 'lhcb_usr'; did you mean 'lhcb_user'?\n"
     assert pool("taskqueues", "shares", "--group", "nobody", code=68).err.endswith("known are lhcb_user, u\n")
 
 

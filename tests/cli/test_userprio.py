@@ -97,7 +97,7 @@ def test_which_records_are_shown(userprio, words, names):
 def test_a_name_without_a_record_is_told(userprio):
     ended = userprio("bob", "nobody@pool")
     assert "bob@pool" in ended.out
-    assert (ended.code, ended.err) == (0, "fairq: nobody named nobody@pool has an accounting record\n")
+    assert (ended.code, ended.err) == (0, "there is no accounting record of nobody@pool\n")
 
 
 def test_json_has_htcondors_attributes_at_full_precision(userprio):
@@ -240,7 +240,7 @@ def test_a_lease_is_not_granted_twice_and_can_be_cancelled(userprio, pool: Path)
     userprio("-setceiling", "bob@pool", "5", "-duration", "100")
     refused = userprio("-setceiling", "bob@pool", "6", "-duration", "100")
     assert (refused.code, refused.out) == (53, "")
-    assert "already in effect" in refused.err
+    assert "already has a ceiling lease until " in refused.err
     assert userprio("-cancelceilinglease", "bob@pool").out == "Cancelled ceiling lease for bob@pool\n"
     assert record(pool, "bob@pool").ceiling == -1
     assert userprio("-cancelceilinglease", "bob@pool").code == 54

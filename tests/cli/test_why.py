@@ -80,7 +80,7 @@ def test_a_job_that_finds_its_slots_taken_is_told_by_whom(why: Run) -> None:
     """Of a cluster the first job is explained that stays idle."""
     ended = why("4")
     assert first_line(ended) == (
-        "Job 4.1 waits because the 4 free slots that suited went to bob@x (3), dave@x (1) in this cycle. "
+        "Job 4.1 waits because the 4 free slots that matched went to bob@x (3), dave@x (1) in this cycle. "
         "It would run with a job priority of 1."
     )
     assert "The cluster has 5 idle, 1 would match in the next cycle." in ended.out
@@ -119,7 +119,7 @@ def test_a_later_job_is_told_for_which_one_it_is_skipped(why: Run) -> None:
 
 
 def test_held_jobs_have_their_own_answer(why: Run) -> None:
-    assert first_line(why("6")) == "Job 6.0 is held (too big): no cycle looks at it until 'fairq release 6.0'."
+    assert first_line(why("6")) == "Job 6.0 is held (too big): release it with 'fairq release 6.0'."
 
 
 def test_running_and_ended_jobs_have_their_own_answer(state: Path, why: Run, run: Run) -> None:
@@ -143,8 +143,8 @@ def test_a_job_and_a_slot_are_compared_clause_by_clause(why: Run) -> None:
 
 def test_a_submitter_is_told_what_it_is_entitled_to(why: Run) -> None:
     assert first_line(why("dave")) == (
-        "dave@x is entitled to 3.00 (50.0% of the pie), has 0 in use, and would get 1 for 1 of its 5 idle jobs: "
-        "suitable slots are in use."
+        "dave@x is entitled to 3.00 (50.0% of the pie), has 0 in use; the next cycle starts 1 (weight 1) of its 5 idle "
+        "jobs: suitable slots are in use."
     )
 
 
@@ -152,7 +152,7 @@ def test_a_group_is_told_its_quota_use_and_surplus(state: Path, why: Run, run: R
     run("--state", state, "--config", state.with_suffix(".toml"), "config", "set", "groups.physics.quota", 1)
     run("--state", state, "submit", "--now", NOW, "--", "/bin/true")
     ended = run("--state", state, "--config", state.with_suffix(".toml"), "why", "physics", "--now", NOW)
-    assert first_line(ended).startswith("Group physics has a quota of 1, asks for 0, has 0 in use")
+    assert first_line(ended).startswith("Group physics has a quota of 1, requests 0, has 0 in use")
 
 
 def test_a_removed_job_is_told_by_whom(state: Path, why: Run, run: Run) -> None:
@@ -203,16 +203,16 @@ def test_a_job_that_no_cycle_offers_is_told_so(state: Path, run: Run, tmp_path: 
         "Job 1.0 waits because bob@x is excluded by negotiator_submitter_constraint. "
         "It would run without negotiator_submitter_constraint."
     )
-    assert "No cycle offers it as things stand" in ended.out
+    assert "No cycle considers it in the current state" in ended.out
 
 
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
         (("99",), 30, "there is no job 99 in the queue"),
-        (("nobody",), 61, "'nobody' is no group, and no submitter with jobs in the queue"),
+        (("nobody",), 61, "'nobody' is neither a group nor a submitter with queued jobs"),
         (("1.0", "--slot", "nowhere"), 40, "there is no slot 'nowhere'"),
-        (("bob", "--slot", "big0@m"), 2, "--slot explains a job"),
+        (("bob", "--slot", "big0@m"), 2, "--slot needs a job"),
         (("7..", ), 36, "'7..' is not a job"),
     ],
 )
@@ -244,8 +244,8 @@ def test_quota_and_ceiling_are_named_with_what_would_do(state: Path, run: Run, t
         f"It would run with a ceiling of 4 for {name}."
     )
     assert first_line(run(*shared, "why", "chem", "--now", NOW)) == (
-        "Group chem has a quota of 2, asks for 9 and obtains 1 of surplus, has 3 in use, and the next cycle would "
-        "match 0 of its 6 idle jobs: ceiling reached."
+        "Group chem has a quota of 2, requests 9 and gets 1 of surplus, has 3 in use, and the next cycle starts "
+        "0 of its 6 idle jobs: ceiling reached."
     )
 
 
@@ -260,8 +260,8 @@ def test_pieces_of_a_partitionable_slot_come_back(state: Path, run: Run, tmp_pat
 
     ended = run("--state", state, "why", "3.0", "--now", NOW)
     assert first_line(ended) == (
-        "Job 3.0 waits because what is left of the partitionable slots is too little: other jobs have pieces of "
-        "them. It would run as soon as slot1_1@node1 and slot1_2@node1 are free."
+        "Job 3.0 waits because the partitionable slots have too few free resources: other jobs use the rest. "
+        "It would run once slot1_1@node1 and slot1_2@node1 are free."
     )
     run("--state", state, "finish", "1.0", "2.0", "--now", NOW)
     assert first_line(run("--state", state, "why", "3.0", "--now", NOW)).endswith("which would give it slot1@node1.")
@@ -327,9 +327,9 @@ def test_slots_of_one_name_are_told_apart_by_their_address(state: Path, run: Run
         "Job 1.0 cannot run on slot1@n<10.0.0.1:9618>: its clause TARGET.Memory >= 1024 is false."
     )
     assert first_line(why("1.0", "--slot", "slot1@n<10.0.0.2:9618>")).endswith(
-        "carol@x has it, and PREEMPTION_REQUIREMENTS does not give it away."
+        "carol@x uses it, and PREEMPTION_REQUIREMENTS forbids preempting that job."
     )
-    assert first_line(why("1.0")).endswith("It would run as soon as slot1@n<10.0.0.2:9618> is free.")
+    assert first_line(why("1.0")).endswith("It would run once slot1@n<10.0.0.2:9618> is free.")
 
 
 @pytest.mark.parametrize("name", ["slot1_1@n", "other@n"])

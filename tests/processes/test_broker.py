@@ -73,7 +73,7 @@ def test_of_two_runs_at_once_one_works_and_one_says_to_try_later(run: Run, pool:
     first.send_signal(signal.SIGSTOP)
     second = start(pool, "broker", "run", "--now", NOW)
     _, said = second.communicate(timeout=60)
-    assert (second.returncode, "another brokerage run is under way" in said) == (75, True)
+    assert (second.returncode, "another brokerage run is running on" in said) == (75, True)
     first.send_signal(signal.SIGCONT)
     first.communicate(timeout=60)
     assert first.returncode == 0

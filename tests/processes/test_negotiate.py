@@ -85,7 +85,7 @@ def test_of_two_cycles_at_once_one_works_and_one_says_to_try_later(busy: Path, f
                 _, error = second.communicate(timeout=60)
             assert second.returncode == 75
             assert error == (
-                f"fairq: another negotiation cycle is under way on {busy}; nothing was done, try again later\n"
+                f"fairq: another negotiation cycle is running on {busy}; nothing was done; try again later\n"
             )
             assert busy.read_bytes() == before
             with start(busy, "queue", "--json") as reader:

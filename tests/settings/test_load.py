@@ -22,7 +22,7 @@ from fairq.settings import GroupSettings, Settings, load
 from fairq.settings.key import HTCONDOR
 from fairq.settings.keys import KEYS, SINGLE
 from fairq.settings.model import UPLOADS
-from fairq.steps.taskqueues.priorities import policy as share_policy
+from fairq.steps.taskqueues import policy as share_policy
 
 EXAMPLE = """\
 [accounting]

@@ -127,7 +127,7 @@ def test_odd_names_go_all_the_way(owner, run, state, tmp_path, pool, cycle):
     assert [entry["Name"] for entry in json.loads(ended.out)] == [name]
     assert run("--state", state, "userprio", "--setfactor", name, "5").code == 0
     assert run("--state", state, "userprio", "--getreslist", name).out.count("a  ") == 1
-    assert run("--state", state, "state", "history", "--subject", name, "--json").out.count('"User"') == 1
+    assert run("--state", state, "state", "history", "--subject", name, "--json").out.count('"user": ') == 1
     assert comes_back(run, state, tmp_path)
     assert run("--state", state, "remove", "1.0", "--now", NOW + 3600).code == 0
     assert run("--state", state, "userprio", "--delete", name).code == 0

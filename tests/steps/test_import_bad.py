@@ -129,7 +129,7 @@ def test_wrong_dump(
         (["--jobs", "a\0b"], UNREADABLE, "cannot be read: embedded null byte"),
         ([], 2, "nothing to import"),
         (["--slots", "-", "--jobs", "-"], 2, "can be read only once"),
-        (["pool.json", "--slots", "-"], 2, "a state document has it all"),
+        (["pool.json", "--slots", "-"], 2, "a state document has all data"),
         (["missing.json"], UNREADABLE, "missing.json cannot be read"),
     ],
 )

@@ -141,9 +141,9 @@ def test_output_that_is_no_file(pool: Path, run: Run) -> None:
         (["--output", "."], 50, ". cannot be written: is a directory"),
         (["--output", "/dev/full"], 50, "/dev/full cannot be written: no space left on device"),
         (["--output", ""], 2, "--output is empty"),
-        (["--slots", "--jobs"], 2, "--slots and --jobs are dumps of their own"),
+        (["--slots", "--jobs"], 2, "--slots and --jobs are separate dumps"),
         (["--slots", "--long", "--json"], 2, "--json and --long exclude each other"),
-        (["--long"], 2, "--long goes with --slots, --jobs or --accounting"),
+        (["--long"], 2, "--long needs --slots, --jobs or --accounting"),
     ],
 )
 def test_wrong_use(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.engine.negotiation.pools import NOW, SLOT
-from tests.steps.test_negotiate import fill
+from tests.steps.cycle.test_negotiate import fill
 
 from fairq.records import AccountingRecord, Actor, Ad, SlotRecord
 from fairq.settings import Settings, load

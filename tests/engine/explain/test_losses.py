@@ -16,6 +16,9 @@ from fairq.engine.negotiation.decision import CycleDecision, StopReason
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
 from fairq.records import AccountingRecord, Ad, JobRange
 
+POOL_SHARE: dict[str, Any] = {"pie_slices": "pool_share", "last_dealing": False, "settled_preemption": False}
+"""Slices of the whole pool: a turn ends at a request that finds nothing, not when all that is free is dealt."""
+
 
 def lost(
     pool: list[Ad], job: Ad, count: int = 1, draining: frozenset[int] = frozenset(), **rules: Any
@@ -45,7 +48,7 @@ def test_slots_in_use_are_lost_to_their_users() -> None:
     """One's own slots, the slots of others, and those taken earlier in the cycle."""
     own = [claimed(slot, "a@x") for slot in slots(2)]
     others = [claimed(slot, "busy@x") for slot in slots(3)]
-    found, decision = lost(own + others + slots(1), jobs(1)[1], 2, consider_preemption=False)
+    found, decision = lost(own + others + slots(1), jobs(1)[1], 2, consider_preemption=False, **POOL_SHARE)
 
     assert found == {LostTo.TAKEN: 1, LostTo.CLAIMED_OWN: 2, LostTo.CLAIMED_OTHERS: 3}
     assert decision.submitters[0].stopped == StopReason.NO_SLOTS
@@ -58,7 +61,7 @@ def test_preemption_is_refused_by_rank_then_policy_then_priority() -> None:
         *(claimed(slot, "busy@x", Old=False) for slot in slots(2)),
         *(claimed(slot, "busy@x", Old=True) for slot in slots(3)),
     ]
-    found, decision = lost(pool, jobs(1)[1], preemption_requirements="MY.Old")
+    found, decision = lost(pool, jobs(1)[1], preemption_requirements="MY.Old", **POOL_SHARE)
 
     assert found == {LostTo.OUTRANKED: 1, LostTo.PREEMPTION_POLICY: 2, LostTo.PRIORITY: 3}
     assert decision.submitters[0].stopped == StopReason.IN_USE
@@ -66,7 +69,7 @@ def test_preemption_is_refused_by_rank_then_policy_then_priority() -> None:
 
 def test_a_limit_is_named_where_nothing_else_stands_in_the_way() -> None:
     """Half of a pie of 4 leaves no room for a slot of weight 3 once another is taken."""
-    found, _ = lost(slots(1) + slots(1, Cpus=3), jobs(1)[1], 2)
+    found, _ = lost(slots(1) + slots(1, Cpus=3), jobs(1)[1], 2, **POOL_SHARE)
 
     assert found == {LostTo.TAKEN: 1, LostTo.LIMIT: 1}
 

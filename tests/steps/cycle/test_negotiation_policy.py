@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.steps.test_negotiate import settings
+from tests.steps.cycle.test_negotiate import settings
 
 from fairq.errors.base import SettingValueError
 from fairq.steps.cycle.negotiation_policy import negotiation_policy

@@ -15,7 +15,7 @@ from fairq.records import JobRange
 from fairq.state import history, jobs, meta, slots, submitters
 from fairq.state.connection import reading
 
-REAL = Path(__file__).parents[1] / "data" / "condor_status-long-8.9.ads.gz"
+REAL = Path(__file__).parents[2] / "data" / "condor_status-long-8.9.ads.gz"
 
 Run = Callable[..., Any]
 
@@ -59,7 +59,7 @@ def test_json_summary(bring: Run, tmp_path: Path) -> None:
     """--json gives the counts by name."""
     ended = bring("--slots", dump(tmp_path, "slots", slot()), "--json")
 
-    assert json.loads(ended.out) == {"Slots": 1}
+    assert json.loads(ended.out) == {"slots": 1}
 
 
 def test_real_pool(bring: Run, state: Path) -> None:
@@ -153,14 +153,15 @@ def test_submitter_of_a_job(ad: dict[str, Any], submitter: str, bring: Run, stat
     assert queue(state)[0].submitter == submitter
 
 
-def test_configured_domain_wins(
-    bring: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("user", "submitter"), [("alice", "alice@uid.org"), ("alice@far.org", "alice@far.org")])
+def test_configured_domain_completes_names(
+    user: str, submitter: str, bring: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Submitters are of the accounting domain that is configured."""
+    """Submitters whose User has no domain are of the configured one; the others keep theirs."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "uid.org")
-    bring("--jobs", dump(tmp_path, "jobs", job()))
+    bring("--jobs", dump(tmp_path, "jobs", job(User=user)))
 
-    assert queue(state)[0].submitter == "alice@uid.org"
+    assert queue(state)[0].submitter == submitter
 
 
 def test_status_and_columns(bring: Run, state: Path, tmp_path: Path) -> None:

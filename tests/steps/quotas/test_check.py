@@ -195,7 +195,7 @@ def test_htcondors_configuration_is_checked_in_its_own_words(run, state: Path, t
         f"biology: GROUP_QUOTA_DYNAMIC_biology is set ({file}:6), and GROUP_NAMES does not name the group; "
         "add it there, or take the line out",
         "physics: with oversubscription, and surplus going to physics.hep, what physics and physics.hep leave "
-        "unused is given away twice; set NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION = false, or accept no surplus",
+        "unused is offered twice; set NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION = false, or accept no surplus",
     ]
     assert not state.exists()
 
@@ -206,10 +206,10 @@ def test_each_line_says_what_is_odd_and_how_to_mend_it(run, state: Path, tmp_pat
     file.write_text(table(physics="quota = 20", physics__hep="quota = 15", physics__lep="quota = 8",
                           a="quota_dynamic = 0.5", b=""))  # fmt: skip
     assert run("--state", state, "quotas", "check", file).out == (
-        "b: it has no quota, which makes that 0; give it a quota, or remove the group\n"
-        "<none>: the static quotas of physics sum to 20, the pool has 15: they are scaled down to 0.75 of what they "
-        "say; lower them by 5 in all, or make them dynamic\n"
-        "<none>: the static quotas of physics take all 15 of it: the dynamic ones of a come to nothing; "
+        "b: it has no quota, which counts as 0; give it a quota, or remove the group\n"
+        "<none>: the static quotas of physics sum to 20, the pool has 15: they are scaled down to 0.75 of their "
+        "values; lower them by 5 in all, or make them dynamic\n"
+        "<none>: the static quotas of physics take all 15 of it: the dynamic quotas of a become 0; "
         "lower the static quotas or make them dynamic\n"
         "physics: the static quotas of physics.hep and physics.lep sum to 23, it has 20: they are scaled down to "
         "0.8696 of their values; lower them by 3 in all, or raise quota\n"
@@ -223,7 +223,7 @@ def test_the_settings_in_force_are_checked_without_a_file(run, state: Path):
     assert run("--state", state, "quotas", "check", "--af", "group", "oddity").out == "a children above parent\n"
     Path(f"{state}.toml").write_text(table(a="quota = 2"))
     sound = run("--state", state, "quotas", "check")
-    assert (sound.code, sound.out, sound.err) == (0, "", "nothing is odd about 1 group\n")
+    assert (sound.code, sound.out, sound.err) == (0, "", "no problems in 1 group\n")
     assert run("--state", state, "-q", "quotas", "check").err == ""
 
 

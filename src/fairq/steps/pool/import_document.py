@@ -29,9 +29,9 @@ def import_document(path: Path, name: str, *, dry_run: bool = False) -> dict[str
     with in_memory() if dry_run else writing(path) as state:
         document.restore(state, whole)
         return {
-            "Slots": slots.count(state),
-            "Jobs": sum(map(sum, jobs.counts_by_submitter(state).values())),
-            "AccountingRecords": len(submitters.load_all(state)),
+            "slots": slots.count(state),
+            "jobs": sum(map(sum, jobs.counts_by_submitter(state).values())),
+            "accounting_records": len(submitters.load_all(state)),
         }
 
 

@@ -45,7 +45,7 @@ _APART = {
     LostTo.CLAIMED_OWN: "a job of the same submitter uses it",
     LostTo.CLAIMED_OTHERS: "{holder} uses it",
     LostTo.OUTRANKED: "{holder} uses it, and its machine prefers that job",
-    LostTo.PREEMPTION_POLICY: "{holder} uses it, and PREEMPTION_REQUIREMENTS forbids to preempt that job",
+    LostTo.PREEMPTION_POLICY: "{holder} uses it, and PREEMPTION_REQUIREMENTS forbids preempting that job",
     LostTo.PRIORITY: "{holder} uses it, and that priority is not sufficiently worse",
     LostTo.CONCURRENCY_LIMIT: "a concurrency limit of the job is reached",
     LostTo.LIMIT: "other slots suit the job better, or the turn of its submitter ends first",

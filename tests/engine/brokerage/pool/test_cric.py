@@ -14,7 +14,7 @@ from fairq.engine.brokerage.pool.cric import read_queue
 from fairq.engine.brokerage.pool.model import ATLAS_RESOURCE_TYPES
 from fairq.engine.brokerage.pool.pseudo_queues import split_queue
 
-CERN = json.loads(lzma.decompress((Path(__file__).parent / "data" / "cric-queue-cern.json.xz").read_bytes()))
+CERN = json.loads(lzma.decompress((Path(__file__).parent.parent / "data" / "cric-queue-cern.json.xz").read_bytes()))
 
 
 def test_a_real_queue_is_read_whole() -> None:
