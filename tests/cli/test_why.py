@@ -106,6 +106,7 @@ def test_the_document_has_reason_and_changes_as_data(why: Run) -> None:
             "attribute": "requirements",
             "clause": "TARGET.HasDocker",
         },
+        {"change": "job priority", "of": "5.0", "to": 1, "now": 0},
     ]
     assert [(row["clause"], row["slots"]) for row in document["requirements"]] == [
         ('TARGET.Arch == "ARM64"', 0),
