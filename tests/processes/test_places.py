@@ -104,7 +104,10 @@ def test_a_read_only_file_system_can_be_looked_at_and_says_so_to_all_else(run, s
         *(f"--state {pool} {words}" for words in (*looking, *changing)),
     )
     assert [code for code, _ in ended] == [0] * len(looking) + [9] * len(changing)
-    refusal = f"fairq: the state file {pool} cannot be changed: the file system is read-only; nothing was done\n"
+    refusal = (
+        f"fairq: the state file {pool} cannot be changed: the file system is read-only; nothing was done; "
+        "make it writable, or name another file with --state\n"
+    )
     assert {error for _, error in ended[len(looking) :]} == {refusal}
 
 

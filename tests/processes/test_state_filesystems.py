@@ -175,7 +175,7 @@ class TestReadOnlyFileSystem:
         message = python(WRITE, filled, 1, before=self.frozen(filled))
         assert message == (
             f"StateReadOnlyError the state file {filled} cannot be changed: the file system is read-only; "
-            "nothing was done"
+            "nothing was done; make it writable, or name another file with --state"
         )
 
     def test_a_state_cannot_be_created(self, tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ class TestFullFileSystem:
         disk = tmp_path / "disk"
         disk.mkdir()
         kept = tmp_path / "kept.db"
-        small = f"mount -t tmpfs -o size=400k tmpfs {disk} && cp {filled} {disk}/s.db"
+        small = f"mount -t tmpfs -o size=800k tmpfs {disk} && cp {filled} {disk}/s.db"
         script = f"import shutil\n{WRITE}\nshutil.copy(sys.argv[1], {str(kept)!r})"
         message = python(script, disk / "s.db", 20_000, before=small)
         assert message.removeprefix("written\n") == (
