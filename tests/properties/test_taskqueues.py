@@ -61,7 +61,7 @@ def test_every_job_is_in_one_queue_and_is_handed_out_once(
         total = sum(job["procs"] for job in wanted)
         # DIRAC refuses a negative UserPriority.
         refused = sum(job["procs"] for job in wanted if job["UserPriority"] < 0 and "dirac" in rules)
-        assert sum(queue["Jobs"] for queue in list_queues(state, chosen, NOW).queues) == total - refused
+        assert sum(queue["jobs"] for queue in list_queues(state, chosen, NOW).queues) == total - refused
         recalculate_shares(state, chosen, NOW)
         handed = []
         for site, cpu_time, count in pilots:

@@ -46,7 +46,7 @@ class TestPath:
 class TestCheck:
     def test_a_sound_state_passes_in_silence(self, run: Run, filled: Path) -> None:
         ended = run("state", "check", "--state", filled)
-        assert (ended.code, ended.out, ended.err) == (0, "", f"{filled} is sound\n")
+        assert (ended.code, ended.out, ended.err) == (0, "", f"{filled} has no faults\n")
         assert run("-q", "state", "check", "--state", filled).err == ""
 
     def test_a_state_that_does_not_exist_is_an_error_and_not_created(self, run: Run, state: Path) -> None:
