@@ -18,8 +18,8 @@ settings.register_profile("fairq", deadline=None, suppress_health_check=[HealthC
 settings.register_profile("ci", settings.get_profile("fairq"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "fairq")
 
+# A shell starts what runs in the background with SIGINT ignored. What the tests start must not inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A shell that starts the tests in the background ignores SIGINT for them; the processes of the tests inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

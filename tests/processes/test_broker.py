@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -68,14 +69,20 @@ def test_a_killed_run_decided_about_all_tasks_or_about_none(run: Run, pool: Path
 
 
 def test_of_two_runs_at_once_one_works_and_one_says_to_try_later(run: Run, pool: Path) -> None:
+    """The first one has the lock of brokerage runs, and says that it waits for somebody who writes the state."""
+    writer = sqlite3.connect(pool, isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
     first = start(pool, "broker", "run", "--now", NOW)
-    assert wait_for(sidecar(pool), first)
-    first.send_signal(signal.SIGSTOP)
+    assert first.stderr is not None
+    assert first.stderr.readline().startswith(f"waiting for {pool}")
+
     second = start(pool, "broker", "run", "--now", NOW)
     _, said = second.communicate(timeout=60)
-    assert (second.returncode, "another brokerage run is running on" in said) == (75, True)
-    first.send_signal(signal.SIGCONT)
+    writer.execute("ROLLBACK")
+    writer.close()
     first.communicate(timeout=60)
+
+    assert (second.returncode, "another brokerage run is running on" in said) == (75, True)
     assert first.returncode == 0
     assert stored(run, pool) == ({"assigned"}, TASKS, 2)
     assert not sidecar(pool).exists()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +12,7 @@ from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
 from fairq.cli.output import Output, emit
+from fairq.cli.overruns import overrun_sentence
 from fairq.errors.base import InvalidNumberError, UsageError
 
 if TYPE_CHECKING:
@@ -95,6 +97,7 @@ def show(
         invocation.note("no groups are configured; see [groups] in fairq.toml(5)")
     elif report.last is None:
         invocation.note("no cycle has run with these groups yet; the figures are those at the start of the next cycle")
+    _note_overruns(invocation, report.overruns)
     style = terminal.style(sys.stdout)
     if output.format != "table":
         emit(views.records_view(report, output.constraint), output)
@@ -162,9 +165,16 @@ def _compare(invocation: Invocation, output: Output, slots: float | None, other:
     comparison = compare(invocation.state_path, settings, then, time, slots)
     if not comparison.size_then and slots is None:
         invocation.note("the pool has no slots; --slots N gives it a size")
+    _note_overruns(invocation, comparison.overruns)
     now_words = f"a pool of {comparison.size_now:g}"
     then_words = f"a pool of {comparison.size_then:g}" + (f", {other}" if other else "")
     emit(views.comparison_view(comparison, output.constraint, now_words, then_words), output)
+
+
+def _note_overruns(invocation: Invocation, overruns: Sequence[Mapping[str, Any]]) -> None:
+    for of in overruns:
+        is_order = of["name"] == "GROUP_SORT_EXPR"
+        invocation.note(overrun_sentence(of, "group" if is_order else "ad"))
 
 
 def _title(report: QuotaReport) -> str:

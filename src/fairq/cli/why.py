@@ -11,6 +11,7 @@ from fairq.cli.figures import counted, percent, two_places
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
 from fairq.cli.output import Column, Report, Table, View, emit
+from fairq.cli.overruns import overrun_sentence
 from fairq.errors.base import UsageError
 
 app = App()
@@ -96,12 +97,7 @@ def _details(document: dict[str, Any]) -> list[str]:
             if queue["offered"]
             else f"No cycle considers it in the current state; {ahead} of it."
         )
-    lines += [
-        f"{of['name'] or 'An expression'} took too long to evaluate ({of['limit']}, {of['seconds']:.2f} s of CPU) and"
-        f" counts as an error for {counted(of['errors'], 'slot')}; simplify it, or raise"
-        f" negotiator.evaluation_budget: {of['expression']}"
-        for of in document.get("overruns", ())
-    ]
+    lines += map(overrun_sentence, document.get("overruns", ()))
     if "compare" in document:
         lines.append(_comparison(document["compare"]))
     if document["kind"] == "pair" and document["place"] is not None:

@@ -102,6 +102,17 @@ def test_ordinary_expressions_do_not_hang_on_what_others_used_up():
     assert not budget.overruns
 
 
+def test_what_took_longer_than_was_left_leaves_the_free_part_of_the_others():
+    """An evaluation is ended a little late; the expressions that follow are evaluated all the same."""
+    now = [0.0]
+    budget = EvaluationBudget(0.5, lambda: now[0], lambda work, seconds: Guarded([], Ending.TIME, seconds + 0.2))
+    slots = pool(20, budget)
+
+    assert kinds(slots) == [ERROR] * 20
+    assert kinds(slots, {"Requirements": "/Expr(TARGET.Memory > 9)/"}).count(True) == 10
+    assert [of.culprit.text for of in budget.overruns] == [RISKY[6:-2]]
+
+
 def test_a_slot_s_own_expression_does_no_harm_to_the_others(budget):
     ads = [{"Name": f"slot{n}", "Memory": n, "Requirements": "/Expr(Memory > 1)/"} for n in range(8)]
     ads[0]["Requirements"] = "/Expr(START)/"

@@ -144,17 +144,21 @@ class EvaluationBudget:
     _cycle: float = 0.0
 
     def left(self, expression: Hashable) -> tuple[float, Limit]:
-        """Return the CPU seconds that the payer has left for *expression*, and what would be used up then."""
+        """Return the CPU seconds that the payer has left for *expression*, and what would be used up then.
+
+        It is never below 0: what took longer than was left does not use up the free part of other expressions.
+        """
         payer, seconds = self.payer, self.seconds
         condemned = self._condemned.get((payer.autocluster, expression))
         if condemned is not None:
             return 0.0, condemned
-        return min(
+        least, limit = min(
             (seconds - self._kinds.get(payer.autocluster, 0.0), Limit.KIND),
             (SUBMITTER_SHARE * seconds - self._submitters.get(payer.submitter, 0.0), Limit.SUBMITTER),
             (EXPRESSION_SHARE * seconds - self._expressions.get(expression, 0.0), Limit.EXPRESSION),
             (CYCLE_SHARE * seconds - self._cycle, Limit.CYCLE),
         )
+        return max(0.0, least), limit
 
     def charge(self, expression: Hashable, seconds: float) -> None:
         """Charge the payer what evaluating *expression* took beyond its free part, in CPU *seconds*."""

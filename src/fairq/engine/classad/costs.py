@@ -86,7 +86,7 @@ class Costs:
         None is a tree that only the library can read.
         """
         if node is None or len(self._path) > _DEEPEST:
-            return math.inf
+            return self._boundless()
         profile = _profile(node)
         total = profile.nodes
         for reference, calls in profile.references:
@@ -94,14 +94,17 @@ class Costs:
             if calls:
                 total += calls * self._reference(reference, side, self._attribute_size)
         for call, calls in profile.calls:
-            cost = self._call_nodes(call, side)
-            if cost == math.inf and not self._is_found:
-                self._is_found = True
-                self.culprit = self._path[-1] if self._path else None
-            total += cost
+            total += self._call_nodes(call, side)
             if calls:
                 total += calls * self._call_size(call, side)
-        return total
+        return total if total < math.inf else self._boundless()
+
+    def _boundless(self) -> float:
+        """Note where the first thing without a bound is."""
+        if not self._is_found:
+            self._is_found = True
+            self.culprit = self._path[-1] if self._path else None
+        return math.inf
 
     def size(self, node: Node | None, side: Side) -> float:
         """Return the largest size of the value of *node*."""

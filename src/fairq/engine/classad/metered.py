@@ -191,8 +191,8 @@ class _Metered:
         if attribute is not None and (text := parties.text(*attribute, row)) is not None:
             return Culprit(attribute[1], text, of_slot=attribute[0] is Side.COLUMNS)
         text = self._expression.text
-        name = parties.name_of(text) if self._side is Side.AD else self._budget.names.get(text)
-        return Culprit(name, text, of_slot=False)
+        name = parties.name_of(text) if self._side is Side.AD else None
+        return Culprit(name or self._budget.names.get(text), text, of_slot=False)
 
 
 def _codes(column: Column) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from fairq.engine.classad import Expression, expression_of, parse
@@ -64,9 +65,9 @@ def clauses_of(ad: Mapping[str, Any], attribute: str = "requirements", level: in
     return list(dict.fromkeys(result))
 
 
-def without(text: str, clause: str, instead: str | None) -> str:
-    """Return the expression *text* with the part *clause* left out, or *instead* in its place."""
-    parts = [instead if part == clause else part for part in split(text)]
+def without(text: str, clauses: Mapping[str, str | None]) -> str:
+    """Return the expression *text* with its parts *clauses* left out, or what they stand for in their place."""
+    parts = [clauses.get(part, part) for part in split(text)]
     kept = [f"({part})" for part in parts if part is not None]
     return " && ".join(kept) if kept else "true"
 
@@ -84,7 +85,7 @@ def _own_name(text: str, ad: Mapping[str, Any]) -> str | None:
 def _parts(found: list[Token], start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield each part of the tokens from *start* to before *end* as its first and the one behind its last."""
     start, end = _unwrapped(found, start, end)
-    outside = [at for at in range(start, end) if _depth(found, start, at) == 0]
+    outside = [at for at, depth in enumerate(_depths(found, start, end), start) if depth == 0]
     cuts = [at for at in outside if found[at].type == "&&"]
     if not cuts or any(found[at].type in _LOOSER for at in outside):
         yield start, end
@@ -93,15 +94,15 @@ def _parts(found: list[Token], start: int, end: int) -> Iterator[tuple[int, int]
         yield from _parts(found, first, last)
 
 
-def _depth(found: list[Token], start: int, at: int) -> int:
-    """How many brackets are open at the token *at*, closing ones counted as closed."""
-    return sum((token.type in _OPEN) - (token.type in _CLOSE) for token in found[start : at + 1])
+def _depths(found: list[Token], start: int, end: int) -> Iterator[int]:
+    """How many brackets are open at each token from *start* to before *end*, closing ones counted as closed."""
+    return accumulate((token.type in _OPEN) - (token.type in _CLOSE) for token in found[start:end])
 
 
 def _unwrapped(found: list[Token], start: int, end: int) -> tuple[int, int]:
     """The same tokens without brackets that enclose them all."""
     while end - start > 2 and found[start].type == "(" and found[end - 1].type == ")":
-        if any(_depth(found, start, at) == 0 for at in range(start, end - 1)):
+        if 0 in _depths(found, start, end - 1):
             break
         start, end = start + 1, end - 1
     return start, end

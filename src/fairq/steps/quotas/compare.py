@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.quotas.record import GroupFigures
@@ -25,11 +25,13 @@ class Comparison:
         groups: an ad for each group of either, parents before their children, ``<none>`` first. Its attributes
             end in ``Now`` and ``Then``; those of a tree that the group is not in are missing.
         size_now, size_then: the size of the pool, in slot weight.
+        overruns: the expressions that took too long for either tree, as `overrun_document` makes them.
     """
 
     groups: Sequence[Ad]
     size_now: float
     size_then: float
+    overruns: Sequence[dict[str, Any]] = ()
 
 
 def compare(path: Path, settings: Settings, other: Settings, now: int, size: float | None = None) -> Comparison:
@@ -52,7 +54,7 @@ def compare(path: Path, settings: Settings, other: Settings, now: int, size: flo
             ad = ads.setdefault(of.group.lower(), {"Name": of.group})
             ad.update({f"{name}{suffix}": value for name, value in _attributes(of).items()})
     groups = sorted(ads.values(), key=_tree_order)
-    return Comparison(groups, size_now, size_then)
+    return Comparison(groups, size_now, size_then, forecaster.overruns)
 
 
 def _attributes(of: GroupFigures) -> Ad:

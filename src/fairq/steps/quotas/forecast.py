@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairq.engine.accounting.accountant import Accountant, SlotUse
-from fairq.engine.classad.budget import EvaluationBudget, Payer, evaluate_for
+from fairq.engine.classad.budget import NOBODY, EvaluationBudget, Payer, evaluate_for
 from fairq.engine.negotiation.groups import pool_size, quota_tree
 from fairq.engine.negotiation.slots import slot_weights, users_of
 from fairq.engine.negotiation.snapshot import Jobs
@@ -23,6 +23,7 @@ from fairq.engine.quotas.rounds import AllocationRounds, Terms
 from fairq.engine.quotas.tree import Group, Tree
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.document import overrun_document
 from fairq.steps.cycle.load import LoadedPool, load_pool, load_round_robin_times
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 
@@ -37,6 +38,12 @@ class Forecaster:
         self._now = now
         self._pool: LoadedPool = load_pool(state, settings, now)
         self._times: Mapping[str, int] = load_round_robin_times(state)
+
+    @property
+    def overruns(self) -> tuple[dict[str, Any], ...]:
+        """The expressions that took too long so far."""
+        budget = self._pool.slots.ads.budget
+        return () if budget is None else tuple(map(overrun_document, budget.overruns))
 
     def size(self, settings: Settings) -> float:
         """Return the size of the pool under *settings*, in slot weight; raises SettingValueError."""
@@ -144,4 +151,5 @@ def _enrol(
         evaluate_for(budget, Payer(queue.name, queue.name))
         running = queue.running_weight if policy.demand.weighted else queue.running_jobs
         group.demand += demand.of(queue.idle) + running
+    evaluate_for(budget, NOBODY)
     return members

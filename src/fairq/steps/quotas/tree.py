@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.quotas.assignment import assign_quotas
@@ -32,12 +32,14 @@ class QuotaReport:
         submitters: the accounting ads of all submitters.
         last: the cycle that the figures are of; None if they are those with which the next one would begin.
         total: the size of the pool, in slot weight.
+        overruns: the expressions that took too long for these figures, as `overrun_document` makes them.
     """
 
     groups: Sequence[Ad]
     submitters: Sequence[Ad]
     last: LastFigures | None
     total: float
+    overruns: Sequence[dict[str, Any]] = ()
 
 
 def quota_report(path: Path, settings: Settings, now: int) -> QuotaReport:
@@ -51,15 +53,16 @@ def quota_report(path: Path, settings: Settings, now: int) -> QuotaReport:
     with reading(path) as state:
         last: LastFigures | None = last_figures(state) if settings.groups else LastFigures()
         assert last is not None
-        figures = last.groups
+        figures, overruns = last.groups, last.overruns
         if settings.groups and not _are_of(figures, settings):
             from fairq.steps.quotas.forecast import Forecaster
 
-            last, figures = None, Forecaster(state, settings, now).groups(settings)
+            forecaster = Forecaster(state, settings, now)
+            last, figures, overruns = None, forecaster.groups(settings), forecaster.overruns
         ads = _ads(state, settings, figures, counted=last is None)
     groups = [ad for ad in ads if ad["IsAccountingGroup"]]
     members = [ad for ad in ads if not ad["IsAccountingGroup"]]
-    return QuotaReport(groups, members, last, figures[0].subtree_quota if figures else 0.0)
+    return QuotaReport(groups, members, last, figures[0].subtree_quota if figures else 0.0, overruns)
 
 
 def _ads(state: State, settings: Settings, figures: Sequence[GroupFigures], *, counted: bool) -> list[Ad]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, Self
 
 import numpy as np
@@ -63,19 +64,23 @@ class ImaginedPool:
     def changed(self, changes: Sequence[Change]) -> Self:
         """The pool after *changes*."""
         world = self
-        for change in changes:
-            world = world._after(change)
+        for clause_of, alike in groupby(changes, _clause_of):
+            if clause_of is not None:
+                world = world._with_clauses(clause_of, list(alike))
+            else:
+                for change in alike:
+                    world = world._after(change)
         return world
 
     def _after(self, change: Change) -> Self:  # noqa: PLR0911 - one per kind
         match change.kind:
-            case ChangeKind.JOB_ATTRIBUTE | ChangeKind.REQUIREMENTS_CLAUSE | ChangeKind.JOB_PRIORITY:
+            case ChangeKind.JOB_ATTRIBUTE | ChangeKind.JOB_PRIORITY:
                 return self._with_job(change)
             case ChangeKind.FREE_SLOT:
                 return self._with_free_slot(change.of)
             case ChangeKind.SLOT_CLAUSE:
                 row = self._row(change.of)
-                return self._with_slot(row, with_clause(self.ads[row], change))
+                return self._with_slot(row, with_clauses(self.ads[row], [change]))
             case ChangeKind.UNDRAIN:
                 left = self.slots.draining - {self._row(change.of)}
                 return replace(self, slots=replace(self.slots, draining=left))
@@ -98,18 +103,30 @@ class ImaginedPool:
                 return self._with_record(change)
 
     def _with_job(self, change: Change) -> Self:
-        job = self.job()
         if change.kind is ChangeKind.JOB_PRIORITY:
-            new = replace(job, priority=change.to)
-        else:
-            whole = job.ad_of(self.jobs.ads[job.ad_id], job.first_proc)
-            attribute = next((n for n in whole if n.lower() == str(change.attribute).lower()), change.attribute)
-            assert attribute is not None
-            value = change.to
-            if change.kind is ChangeKind.REQUIREMENTS_CLAUSE:
-                value = with_clause(whole, change)[attribute]
-            template = {name: text for name, text in (job.template or {}).items() if name != attribute}
-            new = replace(job, own={**(job.own or {}), attribute: value}, template=template or None)
+            return self._with_target(replace(self.job(), priority=change.to))
+        whole = self._whole()
+        attribute = next((n for n in whole if n.lower() == str(change.attribute).lower()), change.attribute)
+        assert attribute is not None
+        return self._with_attribute(attribute, change.to)
+
+    def _with_clauses(self, attribute: str, changes: Sequence[Change]) -> Self:
+        """All at once: a description may have very many clauses."""
+        whole = self._whole()
+        name = next(n for n in whole if n.lower() == attribute)
+        return self._with_attribute(name, with_clauses(whole, changes)[name])
+
+    def _whole(self) -> Ad:
+        job = self.job()
+        return job.ad_of(self.jobs.ads[job.ad_id], job.first_proc)
+
+    def _with_attribute(self, attribute: str, value: Any) -> Self:
+        job = self.job()
+        template = {name: text for name, text in (job.template or {}).items() if name != attribute}
+        return self._with_target(replace(job, own={**(job.own or {}), attribute: value}, template=template or None))
+
+    def _with_target(self, new: JobRange) -> Self:
+        job = self.job()
         queues = [
             replace(queue, idle=[part for jobs in queue.idle for part in _with_part(jobs, new)])
             if (queue.name, queue.schedd) == (job.submitter, job.schedd)
@@ -201,11 +218,16 @@ class ImaginedPool:
         return copy
 
 
-def with_clause(ad: Ad, change: Change) -> Ad:
-    """Return *ad* with the clause of a change left out or replaced."""
-    attribute = next(name for name in ad if name.lower() == str(change.attribute).lower())
+def _clause_of(change: Change) -> str | None:
+    """The attribute of the job, in lower case, of which *change* changes a clause."""
+    return str(change.attribute).lower() if change.kind is ChangeKind.REQUIREMENTS_CLAUSE else None
+
+
+def with_clauses(ad: Ad, changes: Sequence[Change]) -> Ad:
+    """Return *ad* with clauses of one attribute left out or replaced, as *changes* say."""
+    attribute = next(name for name in ad if name.lower() == str(changes[0].attribute).lower())
     text = expression_text(ad[attribute])
-    new = "true" if text is None else without(text, str(change.clause), change.to)
+    new = "true" if text is None else without(text, {str(change.clause): change.to for change in changes})
     return {**ad, attribute: f"/Expr({new})/"}
 
 
