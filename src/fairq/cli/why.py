@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from fairq.cli.command import App
+from fairq.cli.comparison import Compare, comparison_sentence, comparison_table
 from fairq.cli.figures import counted, percent, two_places
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
@@ -23,7 +24,7 @@ app = App()
     fairq why 7.0 --slot slot1@node12     # one job and one slot, both sides clause by clause
     fairq why alice                       # what a submitter is entitled to and gets
     fairq why physics.simulation          # the quota, use and surplus of a group
-    fairq why 7.0 --compare               # does the other set of rules decide otherwise, and where
+    fairq why 7.0 --compare               # whether the other set of rules decides otherwise
     fairq why 7.0 --json | jq .changes
 """
 )
@@ -39,9 +40,7 @@ def why(
             "--slot", metavar="NAME", help="Compare the job with this slot [NAME or 'NAME<ADDRESS>']."
         ),
     ] = None,
-    compare: Annotated[
-        bool, typer.Option("--compare", help="Tell at which step the other set of rules decides otherwise, if it does.")
-    ] = False,
+    compare: Compare = False,
     now: Now = None,
 ) -> None:
     """Explain why a job waits, or what a submitter or a group is entitled to and gets.
@@ -62,9 +61,10 @@ def why(
     of the submitter ahead of this one, and whether a cycle offers it), overruns (expressions that took too long, as
     negotiate --json lists them), rejected (in the negotiator's words) and skipped_for (the other job, identical or of
     the same cluster, that was rejected in its place); schedd, if several have a job of this number. A change has the
-    members change (what kind it is), of, to, and where they apply attribute, clause and now. With --compare the member
-    compare has differs, differs_at (the first step at which the two sets of rules part), steps (what each set makes of
-    it), and points, the rule points that alone change the decision (null in a large pool).
+    members change (what kind it is), of, to, and where they apply attribute, clause and now. A running job has slot.
+    With --compare the member compare has differs, differs_at (the first step at which the two sets of rules part),
+    steps (what each set makes of it), and points, the rule points that alone change the decision (null in a large
+    pool).
     """
     from fairq.steps.why.answer import why as step
 
@@ -73,7 +73,7 @@ def why(
     document = step(invocation.state_path, invocation.settings, subject, invocation.now(now), slot, compare=compare)
     tables = {"job": _job, "pair": _pair, "submitter": _submitter, "group": _group}[document["kind"]](document)
     if compare:
-        tables.append(_table(document["compare"], "steps", "Steps of the decision", _STEPS))
+        tables.append(comparison_table(document["compare"]))
     text = document["summary"]
     if document["kind"] != "submitter":
         text = text[:1].upper() + text[1:]
@@ -105,22 +105,10 @@ def _details(document: dict[str, Any]) -> list[str]:
         for of in document.get("overruns", ())
     ]
     if "compare" in document:
-        lines.append(_comparison(document["compare"]))
+        lines.append(comparison_sentence(document["compare"]))
     if document["kind"] == "pair" and document["place"] is not None:
         lines.append(f"Among the slots that match the job, this one ranks at place {document['place']}.")
     return lines
-
-
-def _comparison(compare: dict[str, Any]) -> str:
-    """What the other rules make of it."""
-    if not compare["differs"]:
-        return f"Under the rules {compare['other_rules']} it is decided alike."
-    points = compare["points"]
-    names = ", ".join(name.rpartition(".")[2] for name in points or ())
-    alone = f" Alone decide it otherwise: {names}." if points else ""
-    if points == []:
-        alone = " No rule point alone decides it otherwise."
-    return f"The rules {compare['other_rules']} decide otherwise, first at the {compare['differs_at']}.{alone}"
 
 
 def _job(document: dict[str, Any]) -> list[Table]:
@@ -168,12 +156,6 @@ def _short(value: Any) -> str:
     return f"{value:.6g}" if value < 1e12 else "unlimited"
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(_shown(each) for each in value)
-    return "" if value is None else _short(value)
-
-
 def _bound(value: int) -> str:
     return "" if value < 0 else str(value)
 
@@ -215,11 +197,6 @@ _QUOTAS = [
     Column("In Use", "used", _short),
     Column("After", "used_after", _short),
     Column("Subtree Use", "subtree_used", _short),
-]
-_STEPS = [
-    Column("Step", "step"),
-    Column("Here", "here", _shown, "left"),
-    Column("Other Rules", "there", _shown, "left"),
 ]
 _CLAUSES = [
     Column("Side", "side"),
