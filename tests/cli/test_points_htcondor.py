@@ -206,16 +206,16 @@ def _(pool: Pool) -> dict[str, int]:
     return dict(pool.got())
 
 
-@point("negotiator.settled_preemption", documented=[0, 0], program=[1, 1])
+@point("negotiator.settled_preemption", documented=[6, 0, 0, 0, 0], program=[6, 2, 0, 0, 2])
 def _(pool: Pool) -> list[int]:
-    """Matches of the later cycles where two newcomers want their part of a pool in which nothing changes."""
+    """Matches of five cycles where two newcomers want their part of a pool in which nothing changes."""
     pool.settings(YES)
     pool.slots(9)
     pool.submit("ben", 30)
     pool.cycle()
     for user in ("ann", "cyd"):
         pool.submit(user, 30)
-    return [pool.got(NOW + 60 * minute).total() for minute in range(1, 5)][2:]
+    return [pool.got(NOW + 60 * minute).total() for minute in range(1, 6)]
 
 
 @point(
@@ -320,24 +320,35 @@ def _(pool: Pool) -> dict[str, int]:
     return dict(pool.groups_got())
 
 
-@point("negotiator.live_group_caps", documented={}, program={})
+@point("negotiator.live_group_caps", documented={"a": 4, "a.b": 2}, program={"a": 3, "a.b": 3})
 def _(pool: Pool) -> dict[str, int]:
-    """A group that takes no surplus, and its child that does."""
-    pool.settings("[groups.a]\nquota = 4\n[groups.'a.b']\nquota = 1\naccept_surplus = true\n")
+    """A group that takes no surplus, a child that does, and a round that hands out slots one by one."""
+    pool.settings(
+        "[negotiator]\ngroup_quota_round_robin_rate = 1\ngroup_quota_max_allocation_rounds = 1\n"
+        "[groups.a]\nquota = 6\naccept_surplus = false\n[groups.'a.b']\nquota = 2\naccept_surplus = true\n"
+    )
     pool.slots(10)
-    pool.submit("ann", 9, group="a")
-    pool.submit("ann", 9, group="a.b")
+    for group in ("a", "a.b"):
+        pool.submit("ann", 9, group=group)
     return dict(pool.groups_got())
 
 
-@point("negotiator.regroup_keeps_quota", documented={}, program={})
-def _(pool: Pool) -> dict[str, int]:
-    """Two groups, one of which regroups, and somebody without a group."""
-    pool.settings("[groups.a]\nquota = 2\naccept_surplus = true\n[groups.b]\nquota = 2\nautoregroup = true\n")
-    pool.slots(12)
-    for group in ("a", "b", ""):
-        pool.submit("ann", 12, group=group)
-    return dict(pool.groups_got())
+@point("negotiator.regroup_keeps_quota", documented=2, program=5)
+def _(pool: Pool) -> float:
+    """What a group of four slots is allocated where the quotas of two others go unused."""
+    pool.settings(
+        "[groups.a]\nquota = 4\naccept_surplus = true\nautoregroup = true\n"
+        "[groups.b]\nquota = 4\naccept_surplus = true\n"
+        "[groups.c]\nquota = 1\naccept_surplus = true\nautoregroup = true\n"
+    )
+    pool.slots(2, "n", Near="true")
+    pool.slots(2, "f", Near="false")
+    pool.submit("bob", 7, "--requirements", "Near", group="a")
+    pool.submit("bob", 6, "--requirements", "false", group="b")
+    pool.submit("bob", 5, group="c")
+    pool.submit("ann", 9, "--requirements", "Near")
+    allocated = {group["group"]: group["allocated"] for group in pool.cycle()["quotas"]}
+    return round(allocated["c"], 6)
 
 
 @point("schedd.job_order", documented=["7.0", "5.0"], program=["5.0", "7.0"])
