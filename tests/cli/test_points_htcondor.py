@@ -251,7 +251,8 @@ def _(pool: Pool) -> dict[str, int]:
 def _(pool: Pool) -> dict[str, int]:
     """The policy asks for the group of the running job in the first cycle that there is a group."""
     pool.settings(
-        "[negotiator]\npreemption_requirements = 'RemoteGroup =?= \"g\"'\n[groups.g]\nquota = 1\naccept_surplus = true\n"
+        "[negotiator]\npreemption_requirements = 'RemoteGroup =?= \"g\"'\n"
+        "[groups.g]\nquota = 1\naccept_surplus = true\n"
     )
     pool.import_(
         slots=[busy_ad(f"slot1@{name}", "g.ben", AccountingGroup="g.ben@example.org") for name in "ab"],
