@@ -109,9 +109,13 @@ def _pool(sample: Sample) -> None:
     sample.do("userprio", "-setfactor", "zoe@example.org", 1e6, "--now", NOW + 10)
     for job in ("1.2", "3.1", "4.0"):
         sample.show("why (a job)", "why", job, "--now", NOW + 20)
+    sample.show("why (a job)", "why", "3.1", "--compare", "--now", NOW + 20)
     sample.show("why --slot", "why", "3.1", "--slot", "a", "--now", NOW + 20)
+    sample.show("why --slot", "why", "3.1", "--slot", "a", "--compare", "--now", NOW + 20)
     sample.show("why (a submitter)", "why", "zoe", "--now", NOW + 20)
+    sample.show("why (a submitter)", "why", "zoe", "--compare", "--now", NOW + 20)
     sample.show("why (a group)", "why", "physics", "--now", NOW + 20)
+    sample.show("why (a group)", "why", "physics", "--compare", "--now", NOW + 20)
     sample.show("negotiate", "negotiate", "--explain", "--now", NOW + 30)
     for job in ("1.0", "3.0"):
         sample.show("why (a job)", "why", job, "--now", NOW + 40)
@@ -143,22 +147,26 @@ def _task_queues(sample: Sample) -> None:
     sample.show("taskqueues list", "taskqueues", "list", "--now", NOW + 60)
     for queue in sample.found["taskqueues list"][-1]:
         sample.show("taskqueues why", "taskqueues", "why", queue["task_queue"], *pilot, "--now", NOW + 60)
+        sample.show("taskqueues why", "taskqueues", "why", queue["task_queue"], *pilot, "--compare", "--now", NOW + 60)
     sample.show("taskqueues shares --check", "taskqueues", "shares", "--check", sample.file("dump.json", DUMP))
 
 
 def _brokerage(sample: Sample) -> None:
     sample.begin("broker", "")
     late = {"PandaID": 1, "jobStatus": "running", "computingSite": "U8", "jediTaskID": 1, "modified": NOW - 90_000}
+    standby = {"name": "STANDBY", "status": "standby", "atlas_site": "NUC", "corecount": 1}
+    paused = {"name": "PAUSED", "status": "paused", "type": "unified", "cloud": "W"}
     exempt = {"computingSite": "PAUSED", "jobStatus": "defined", "stateChangeTime": NOW - 90_000}
     sample.fill_broker(
         jobs=[late, late | exempt | {"PandaID": 2}],
-        queues=[*POOL["queues"], {"name": "PAUSED", "status": "paused", "type": "unified", "cloud": "W"}],
+        queues=[*POOL["queues"], POOL["queues"][0] | standby, paused],
         tasks=[*POOL["tasks"], TASK | USER | {"jediTaskID": 3}],
     )
     sample.show("broker run", "broker", "run", "--now", NOW)
     sample.show("broker run --summary", "broker", "run", "--all", "--summary", "--now", NOW)
     sample.show("broker why", "broker", "why", 1, "--now", NOW)
     sample.show("broker why", "broker", "why", 2, "--now", NOW)
+    sample.show("broker why", "broker", "why", 1, "--compare", "--now", NOW)
     sample.show("broker why", "broker", "why", 1, "--last", "--now", NOW)
     sample.show("broker why", "broker", "why", 2, "--queue", "SMALL", "--now", NOW)
     sample.show("broker timeouts", "broker", "timeouts", "--now", NOW)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from fairq.cli.command import App
+from fairq.cli.comparison import Compare
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Output, Report, emit
@@ -247,6 +248,7 @@ def match(
     examples="""
         fairq taskqueues why 17 --site LCG.CERN.cern --cputime 50000      # a task queue
         fairq taskqueues why 7.0 --site LCG.CERN.cern --cputime 50000     # a job
+        fairq taskqueues why 17 --site LCG.CERN.cern --cputime 50000 --compare
     """,
 )
 def why(
@@ -267,6 +269,7 @@ def why(
     processors: Processors = None,
     whole_node: WholeNode = False,
     max_ram: MaxRAM = None,
+    compare: Compare = False,
     now: Now = None,
 ) -> None:
     """Explain why a task queue or a job is not offered to a pilot.
@@ -274,15 +277,21 @@ def why(
     For every condition that fails, the table shows what the queue requires, what the pilot offers, and the smallest
     change on either side. If none fails, the queue is offered: the output then shows its priority and its chance to
     be drawn first.
+
+    With --compare the member compare of the JSON document has differs, differs_at (the first step at which the two
+    sets of rules part), steps (what each set makes of it), and points, the rule points that alone change the decision.
     """
     from fairq.cli import taskqueues_views as views
+    from fairq.steps.taskqueues.compare import compared
     from fairq.steps.taskqueues.why import why_not
 
     target = _target(what)
     asked = pilot_of(**{name: value for name, value in locals().items() if name in PILOT})
-    found = why_not(invocation.state_path, invocation.settings, asked, target, invocation.now(now))
+    time = invocation.now(now)
+    found = why_not(invocation.state_path, invocation.settings, asked, target, time)
     _tell(invocation, found)
-    emit(views.why_view(found), output)
+    comparison = compared(invocation.state_path, invocation.settings, asked, target, time) if compare else None
+    emit(views.why_view(found, comparison), output)
 
 
 @app.command(

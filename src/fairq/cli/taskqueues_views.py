@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fairq.cli.comparison import comparison_sentence, comparison_table
 from fairq.cli.figures import counted, short
 from fairq.cli.output import Column, Table, View
 
@@ -214,8 +215,8 @@ def shortage(matched: Matched) -> str:
     return f"{who}: the matching task queues are empty"
 
 
-def why_view(found: WhyNot) -> View:
-    """Return why a queue or job is not offered to a pilot."""
+def why_view(found: WhyNot, comparison: dict[str, Any] | None) -> View:
+    """Return why a queue or job is not offered to a pilot; *comparison*: what the other set of rules decides."""
     failures = [
         {
             "condition": failure.condition,
@@ -237,7 +238,7 @@ def why_view(found: WhyNot) -> View:
         records=failures,
         key="failures",
     )
-    document = {
+    document: dict[str, Any] = {
         "rules": found.rules,
         "site": found.pilot.site,
         "job": found.job,
@@ -250,7 +251,12 @@ def why_view(found: WhyNot) -> View:
         "matching": found.matching,
         "queues": found.queues,
     }
-    return View(text=_sentence(found), tables=[table], document=document)
+    tables, text = [table], _sentence(found)
+    if comparison is not None:
+        document["compare"] = comparison
+        tables.append(comparison_table(comparison))
+        text += f"\n{comparison_sentence(comparison)}"
+    return View(text=text, tables=tables, document=document)
 
 
 def _sentence(found: WhyNot) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from fairq.cli.command import App
+from fairq.cli.comparison import Compare, comparison_sentence, comparison_table
 from fairq.cli.figures import counted, percent, two_places
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
@@ -40,9 +41,7 @@ def why(
             "--slot", metavar="NAME", help="Compare the job with this slot [NAME or 'NAME<ADDRESS>']."
         ),
     ] = None,
-    compare: Annotated[
-        bool, typer.Option("--compare", help="Compare with the decision under the other rules.")
-    ] = False,
+    compare: Compare = False,
     now: Now = None,
 ) -> None:
     """Explain why a job waits, or what a submitter or a group is entitled to and gets.
@@ -72,7 +71,7 @@ def why(
     document = step(invocation.state_path, invocation.settings, subject, invocation.now(now), slot, compare=compare)
     tables = {"job": _job, "pair": _pair, "submitter": _submitter, "group": _group}[document["kind"]](document)
     if compare:
-        tables.append(_table(document["compare"], "steps", "Steps of the decision", _STEPS))
+        tables.append(comparison_table(document["compare"]))
     text = document["summary"]
     if document["kind"] != "submitter":
         text = text[:1].upper() + text[1:]
@@ -99,22 +98,10 @@ def _details(document: dict[str, Any]) -> list[str]:
         )
     lines += map(overrun_sentence, document.get("overruns", ()))
     if "compare" in document:
-        lines.append(_comparison(document["compare"]))
+        lines.append(comparison_sentence(document["compare"]))
     if document["kind"] == "pair" and document["place"] is not None:
         lines.append(f"Among the slots that match the job, this one ranks at place {document['place']}.")
     return lines
-
-
-def _comparison(compare: dict[str, Any]) -> str:
-    """What the other rules make of it."""
-    if not compare["differs"]:
-        return f"Under the rules {compare['other_rules']} it is decided alike."
-    points = compare["points"]
-    names = ", ".join(name.rpartition(".")[2] for name in points or ())
-    alone = f" Alone decide it otherwise: {names}." if points else ""
-    if points == []:
-        alone = " No rule point alone decides it otherwise."
-    return f"The rules {compare['other_rules']} decide otherwise, first at the {compare['differs_at']}.{alone}"
 
 
 def _job(document: dict[str, Any]) -> list[Table]:
@@ -162,12 +149,6 @@ def _short(value: Any) -> str:
     return f"{value:.6g}" if value < 1e12 else "unlimited"
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(_shown(each) for each in value)
-    return "" if value is None else _short(value)
-
-
 def _bound(value: int) -> str:
     return "" if value < 0 else str(value)
 
@@ -209,11 +190,6 @@ _QUOTAS = [
     Column("In Use", "used", _short),
     Column("After", "used_after", _short),
     Column("Subtree Use", "subtree_used", _short),
-]
-_STEPS = [
-    Column("Step", "step"),
-    Column("Here", "here", _shown, "left"),
-    Column("Other Rules", "there", _shown, "left"),
 ]
 _CLAUSES = [
     Column("Side", "side"),

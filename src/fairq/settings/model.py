@@ -10,7 +10,7 @@ from typing import Any
 from fairq.errors.base import FairqError, SettingValueError
 from fairq.settings.collect import Collection, Entry, Report, bad_value
 from fairq.settings.groups import GroupSettings
-from fairq.settings.key import DOCUMENTED, HTCONDOR, Key
+from fairq.settings.key import DOCUMENTED, HTCONDOR, Key, Scheme
 from fairq.settings.keys import CONCURRENCY_LIMIT_DEFAULT, LIMIT_KEY, SINGLE
 from fairq.settings.layers import Layer, layers
 from fairq.settings.origin import DEFAULT, Origin
@@ -38,20 +38,19 @@ class Settings:
         """Return where the value of *name* came from."""
         return self._entries[name].origin
 
-    def under(self, rules: str, *, only: Iterable[str] | None = None) -> Settings:
-        """Return these settings as they would be under other *rules* of HTCondor's scheme; what is set stays.
+    def under(self, rules: str, *, scheme: Scheme = HTCONDOR, only: Iterable[str] | None = None) -> Settings:
+        """Return these settings as they would be under other *rules* of a *scheme*; what is set stays.
 
         With *only* just these rule points (full names) are as under those rules.
         """
         entries = dict(self._entries)
-        points = [entry for entry in self if entry.key.point and entry.key.scheme is HTCONDOR and not _is_own(entry)]
+        points = [entry for entry in self if entry.key.point and entry.key.scheme is scheme and not _is_own(entry)]
         for entry in points:
             if only is None or entry.name in only:
                 value, origin = entry.key.default_under(rules), Origin(f"rules {rules}")
                 entries[entry.name] = replace(entry, value=value, origin=origin)
         if only is None:
-            chosen = entries[HTCONDOR.rules]
-            entries[HTCONDOR.rules] = replace(chosen, value=rules)
+            entries[scheme.rules] = replace(entries[scheme.rules], value=rules)
         return Settings(entries, self.groups)
 
     def is_set(self, name: str) -> bool:

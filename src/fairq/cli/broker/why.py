@@ -10,11 +10,13 @@ import typer
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.run import STAGE_COLUMNS
 from fairq.cli.command import App
+from fairq.cli.comparison import Compare, comparison_columns, comparison_sentence, comparison_table
 from fairq.cli.figures import moment
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
 from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.errors.base import UsageError
+from fairq.settings.key import PANDA
 
 if TYPE_CHECKING:
     from fairq.steps.broker.why import Why
@@ -32,6 +34,7 @@ _FIELDS = ("queue", "unit", "verdict", "stage", "reason", "meaning", "temporary"
         fairq broker why 4711 --queue CERN                     # every check that this queue fails
         fairq broker why 4711 --af queue change --constraint 'reason == "lowmemory"'
         fairq broker why 4711 --last                           # the decision of the last run
+        fairq broker why 4711 --compare                        # whether the other set of rules decides otherwise
     """,
 )
 def why(
@@ -45,6 +48,7 @@ def why(
         int | None, typer.Option("--cycle", metavar="N", min=1, help="Show the stored decision of run N.")
     ] = None,
     last: Annotated[bool, typer.Option("--last", help="Show the stored decision of the last run.")] = False,
+    compare: Compare = False,
     rules: RulesOption = None,
     now: Now = None,
 ) -> None:
@@ -62,24 +66,32 @@ def why(
     tag), meaning, temporary, weight, compared, terms (factors of the weight), numbers (what these came from) and
     change. JSON has task, time, cycle, rules, activity, status, reason, stored (what the task's record says), change
     (what would have to change where no queue was looked at), stages, reasons, candidates, changes, queues and, with
-    --queue, obstacles.
+    --queue, obstacles. With --compare the member compare has differs, differs_at (the first stage at which the two sets
+    of rules part), steps (how many queues each set refuses at each stage, and the queues left), points (the rule points
+    that alone change the decision) and queues (those that the two sets judge differently).
     """
     from fairq.steps.broker import why as step
+    from fairq.steps.broker.compare import compared
     from fairq.steps.broker.rules import rules_in_force
 
     if cycle is not None and last:
         raise UsageError(message="--cycle and --last exclude each other; give only one")
     if cycle is not None or last:
-        if rules is not None:
-            raise UsageError(message="--rules is for a new decision; leave it out for a past run")
+        for option, given in (("--rules", rules is not None), ("--compare", compare)):
+            if given:
+                raise UsageError(message=f"{option} is for a new decision; leave it out for a past run")
         found = step.why_then(invocation.state_path, task, cycle, queue)
     else:
         chosen = rules_in_force(invocation.settings, rules)
         found = step.why(invocation.state_path, chosen, task, invocation.now(now), queue)
-    emit(_view(found, one=queue is not None), output)
+    comparison = None
+    if compare:
+        settings = invocation.settings if rules is None else invocation.settings.under(rules, scheme=PANDA)
+        comparison = compared(invocation.state_path, settings, task, found.time, queue)
+    emit(_view(found, comparison, one=queue is not None), output)
 
 
-def _view(found: Why, *, one: bool) -> View:
+def _view(found: Why, comparison: dict[str, Any] | None, *, one: bool) -> View:
     queues = Table(_queue_columns(found, one), found.queues, title="Queues", key="queues")
     tables = [queues]
     if one:
@@ -92,7 +104,14 @@ def _view(found: Why, *, one: bool) -> View:
             tables.append(Table(_CHANGES, found.changes, title="Changes that help", key="changes", constrained=True))
         tables.append(queues)
     document = {name: value for name, value in asdict(found).items() if name not in {table.key for table in tables}}
-    return View(tables=tables, document=document, text=_headline(found), main=tables.index(queues), fields=_FIELDS)
+    text = _headline(found)
+    if comparison is not None:
+        document["compare"] = comparison
+        text += f"\n{comparison_sentence(comparison)}"
+        tables.append(comparison_table(comparison))
+        judged = [Column("Queue", "queue"), *comparison_columns(comparison)]
+        tables.append(Table(judged, comparison["queues"], title="Queues judged differently"))
+    return View(tables=tables, document=document, text=text, main=tables.index(queues), fields=_FIELDS)
 
 
 def _headline(found: Why) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -73,19 +73,48 @@ class Why:
     obstacles: list[Record] = field(default_factory=list)
 
 
-def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None) -> Why:
-    """Broker the task as if now, storing nothing, and explain the outcome; of one *queue* alone if given.
+class Asked(NamedTuple):
+    """What one task is brokered on.
 
-    Raises UnknownTaskError, UnknownQueueError, BrokerPluginError.
+    Args:
+        stored: what the task's record says.
+        brokered: the task with its chunk.
+        columns: the queues.
+        flow: what the task goes through.
+    """
+
+    stored: Record
+    brokered: Brokered
+    columns: Columns
+    flow: Flow
+
+    def broker(self, rules: Rules) -> Outcome:
+        """Broker the task; nothing is stored."""
+        return self.flow.broker(self.brokered.task, self.brokered.chunk, self.columns, rules)
+
+
+def load_asked(path: Path, task: int, now: int) -> Asked:
+    """Return what the task is brokered on now.
+
+    Raises UnknownTaskError, BrokerPluginError.
     """
     by_activity = flows(load_plugins())
     with reading(path) as state:
         stored = _stored(state, task)
         (brokered,) = load_brokered(state, load_types(state), [task])
         world = load_world(state, now, (dataset.name for dataset in brokered.chunk.datasets))
-    columns, flow = columns_of(world), by_activity[brokered.task.activity]
-    outcome = flow.broker(brokered.task, brokered.chunk, columns, rules)
-    rows = _rows(columns, queue)
+    return Asked(stored, brokered, columns_of(world), by_activity[brokered.task.activity])
+
+
+def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None) -> Why:
+    """Broker the task as if now, storing nothing, and explain the outcome; of one *queue* alone if given.
+
+    Raises UnknownTaskError, UnknownQueueError, BrokerPluginError.
+    """
+    asked = load_asked(path, task, now)
+    stored, brokered, columns, flow = asked
+    outcome = asked.broker(rules)
+    rows = rows_of(columns, queue)
     found = Why(
         task=task,
         time=now,
@@ -168,7 +197,8 @@ def _stored(state: State, task: int) -> Record:
     }
 
 
-def _rows(columns: Columns, queue: str | None) -> list[int]:
+def rows_of(columns: Columns, queue: str | None) -> list[int]:
+    """Return the rows of a queue, all its pseudo queues if it is a unified one; all rows if *queue* is None."""
     return list(range(len(columns))) if queue is None else _named(columns.names, queue)
 
 

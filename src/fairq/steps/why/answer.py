@@ -46,7 +46,7 @@ def why(
     """Explain the job, cluster, submitter or group named *subject* as of *now*, in plain data.
 
     Of a cluster the first job is explained that the next cycle would leave idle. With *slot* the job and that
-    slot are explained as a pair. With *compare* is told what the other set of rules decides.
+    slot are explained as a pair. With *compare* the answer also says what the other set of rules decides.
 
     Raises:
         UnknownJobError, NothingToExplainError: there is no such job, or no such submitter or group.
@@ -243,7 +243,7 @@ class _Study:
         ad = {**job.ad_of(shared, job.first_proc), **overlay.of(job, job.first_proc)}
         name = f"{job.cluster}.{job.first_proc}"
         status = JobStatus(job.status).name.lower()
-        return {
+        document = {
             "kind": "job",
             "subject": name,
             "status": status,
@@ -251,6 +251,9 @@ class _Study:
             "reason": status,
             "summary": status_sentence(name, job, ad),
         }
+        if job.status == JobStatus.RUNNING and "RemoteHost" in ad:
+            document["slot"] = ad["RemoteHost"]
+        return document
 
     def _ended(self, target: Target) -> Document:
         assert target.cluster is not None

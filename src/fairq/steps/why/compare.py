@@ -1,4 +1,4 @@
-"""Whether the other set of rules decides otherwise about a job, a submitter or a group, and at which step."""
+"""What the other set of HTCondor's rules decides about a job, a submitter or a group, step by step."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome
 from fairq.records import JobRange
-from fairq.settings.key import DOCUMENTED, HTCONDOR
+from fairq.settings.key import HTCONDOR
+from fairq.steps.rule_comparison import Steps, compare_rules
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -21,70 +22,45 @@ MOST_SLOTS_AND_JOBS = 20_000
 
 
 def compared(document: Document, settings: Settings, hold: Hold) -> Document:
-    """Return what the other set of rules decides about the subject of *document*, which `why` made.
+    """Return what the two sets of rules decide about the subject of *document*, which `why` made."""
+    kind = document["kind"]
 
-    ``steps`` has one entry for each step of the decision, with what either set of rules makes of it; ``differs_at``
-    names the first at which they part, None if they decide alike. ``points`` are the rule points each of which
-    alone would change the decision; None in a pool too large to try them.
-    """
-    here_rules = settings[HTCONDOR.rules]
-    there_rules = next(rules for rules in HTCONDOR.choices if rules != here_rules)
-    here, there = hold(settings), hold(settings.under(there_rules))
-    steps = _steps(document, here, there)
-    found: Document = {
-        "rules": here_rules,
-        "other_rules": there_rules,
-        "differs": steps[-1]["here"] != steps[-1]["there"],
-        "differs_at": None,
-        "steps": steps,
-        "points": None,
-    }
-    if not found["differs"]:
-        return found
-    found["differs_at"] = next(step["step"] for step in steps if step["here"] != step["there"])
-    given = here.given
-    if len(given.pool.ads) + sum(of.idle for of in here.decision.submitters) <= MOST_SLOTS_AND_JOBS:
-        decided = steps[-1]["here"]
-        points = [name for name in _points(settings, there_rules) if _alone(document, settings, name, hold) != decided]
-        found["points"] = points
-    return found
+    def decide(under: Settings) -> Steps:
+        outcome = hold(under)
+        if kind == "group":
+            return _of_group(document["subject"], outcome)
+        if kind == "submitter":
+            return _of_submitters(document, outcome)
+        return _of_job(document, outcome)
 
-
-def _points(settings: Settings, rules: str) -> list[str]:
-    """The rule points that the other rules would have another value of."""
-    other = settings.under(rules)
-    return [entry.name for entry in settings if entry.key.point and other[entry.name] != entry.value]
-
-
-def _alone(document: Document, settings: Settings, name: str, hold: Hold) -> Any:
-    """What is decided in the end with one rule point as under the other rules."""
-    rules = settings[HTCONDOR.rules]
-    other = HTCONDOR.real if rules == DOCUMENTED else DOCUMENTED
-    outcome = hold(settings.under(other, only=[name]))
-    return _steps(document, outcome, outcome)[-1]["here"]
-
-
-def _steps(document: Document, here: Outcome, there: Outcome) -> list[Document]:
-    """The steps of the decision in their order, with what either cycle made of them."""
-    makers = {"job": _of_job, "pair": _of_job, "submitter": _of_submitters, "group": _of_group}
-    make = makers[document["kind"]]
-    mine, theirs = make(document, here), make(document, there)
-    return [{"step": step, "here": value, "there": theirs[step]} for step, value in mine.items()]
+    outcome = hold(settings)
+    size = len(outcome.given.pool.ads) + sum(of.idle for of in outcome.decision.submitters)
+    return compare_rules(settings, HTCONDOR, decide, try_points=size <= MOST_SLOTS_AND_JOBS)
 
 
 def _of_job(document: Document, outcome: Outcome) -> Document:
-    job = _queued(document, outcome) if "." in document["subject"] else None
+    job = _queued(document, outcome)
     if job is None:
-        return {"decision": document.get("reason")}
+        return {"decision": _not_considered(document, outcome)}
     of = outcome.submitter(job.submitter, job.schedd)
     match = outcome.match_of(job)
     reason = str(Diagnosis(outcome, job).reason) if match is None else f"gets {outcome.labels[match.slot]}"
     return {
         "allocation of its group": _allocated(outcome, of.group),
         "submitter limit": round(of.limit, 3),
-        "jobs of the submitter matched": of.matched,
+        "matches of its submitter": of.matched,
         "decision": reason,
     }
+
+
+def _not_considered(document: Document, outcome: Outcome) -> str:
+    """What becomes of a job that the cycle does not consider; a running one may lose its slot."""
+    status, host, labels = document.get("status"), document.get("slot"), outcome.labels
+    if status != "running" or host is None:
+        return str(status or document.get("reason"))
+    takers = (match.submitter for match in outcome.decision.matches if match.preempted and labels[match.slot] == host)
+    taker = next(takers, None)
+    return f"keeps {host}" if taker is None else f"loses {host} to {taker}"
 
 
 def _of_submitters(document: Document, outcome: Outcome) -> Document:
@@ -97,12 +73,10 @@ def _of_submitters(document: Document, outcome: Outcome) -> Document:
     }
 
 
-def _of_group(document: Document, outcome: Outcome) -> Document:
-    name = document["subject"]
-    order = list(dict.fromkeys(turn.group for turn in outcome.decision.groups))
+def _of_group(name: str, outcome: Outcome) -> Document:
     figures = next((of for of in outcome.decision.quotas if of.group.lower() == name.lower()), None)
     return {
-        "order of the groups": order,
+        "order of the groups": list(dict.fromkeys(turn.group for turn in outcome.decision.groups)),
         "quota": None if figures is None else round(figures.quota, 3),
         "allocation": _allocated(outcome, name),
         "decision": None if figures is None else round(figures.used_after, 3),
@@ -116,7 +90,9 @@ def _allocated(outcome: Outcome, group: str) -> float | None:
 
 
 def _queued(document: Document, outcome: Outcome) -> JobRange | None:
-    """The job that was explained, if it is idle."""
+    """The job that was explained, if it is idle and takes part."""
+    if document.get("status", "idle") != "idle":
+        return None
     cluster, proc = map(int, document["subject"].split("."))
     idle = (jobs for queue in outcome.given.jobs.queues for jobs in queue.idle)
     for jobs in idle:

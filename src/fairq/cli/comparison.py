@@ -1,0 +1,51 @@
+"""The option ``--compare`` of the commands that explain a decision, and how its answer is shown."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from fairq.cli.output import Column, Table
+
+Compare = Annotated[
+    bool, typer.Option("--compare", help="Show whether, and at which step, the other set of rules decides otherwise.")
+]
+"""``compare: Compare = False``."""
+
+
+def comparison_sentence(compare: dict[str, Any]) -> str:
+    """Return whether the other set of rules decides otherwise, where, and which rule points alone are enough."""
+    rules, points = compare["other_rules"], compare["points"]
+    if not compare["differs"]:
+        return f"The rules {rules} decide the same."
+    first = f"The rules {rules} decide otherwise. The first step that differs: {compare['differs_at']}."
+    if points is None:
+        return f"{first} The rule points were not tried one by one: the pool is too large."
+    if not points:
+        return f"{first} No rule point alone changes the decision."
+    return f"{first} Rule points that alone change the decision: {', '.join(points)}."
+
+
+def comparison_table(compare: dict[str, Any]) -> Table:
+    """Return the steps of the decision under both sets of rules; those that come to nothing are left out."""
+    columns = [Column("Step", "step"), *comparison_columns(compare)]
+    *steps, decision = compare["steps"]
+    told = [step for step in steps if {_shown(step["here"]), _shown(step["there"])} - {"", "0"}]
+    return Table(columns, [*told, decision], title="Steps of the decision")
+
+
+def comparison_columns(compare: dict[str, Any]) -> list[Column]:
+    """Return the columns with what either set of rules makes of something."""
+    return [
+        Column(f"Rules {compare['rules']}", "here", _shown, "left"),
+        Column(f"Rules {compare['other_rules']}", "there", _shown, "left"),
+    ]
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(filter(None, map(_shown, value)))
+    if value is None or isinstance(value, str):
+        return value or ""
+    return f"{value:.6g}" if value < 1e12 else "unlimited"
