@@ -187,7 +187,7 @@ def _told(outcome: Outcome) -> dict[str, list[Verdict]]:
         if one.weight is not None:
             told[one.unit if one.reason == "cap_rt" else one.queue] = [one]
         elif one.stage != CANDIDATES_STAGE:
-            when = not one.hard, stages.index(one.stage)
+            when = not one.permanent, stages.index(one.stage)
             before, known = lost.get(one.unit, (when, []))
             if when >= before:
                 lost[one.unit] = when, [*known, one] if when == before else [one]

@@ -110,7 +110,7 @@ def test_a_queue_is_a_candidate_or_has_one_reason(world: World, asked: Task, dat
     chosen = {one.queue for one in outcome.candidates}
     for one in outcome.verdicts():
         assert (one.reason == "") == (one.queue in chosen)
-        assert one.meaning or not one.reason
+        assert bool(one.stage) == bool(one.reason)
     assert (outcome.status == "assigned") == bool(chosen)
     assert (outcome.retry_after is None) == bool(chosen)
 
