@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+from importlib.util import find_spec
+from pathlib import Path
+
 import pytest
 
-from fairq.cli.broker.sentences import software
+from fairq.cli.broker.sentences import findings, software
 from fairq.cli.broker.sentences.reasons import WORDS, change_of, tell
 from fairq.engine.brokerage.analysis.flow import analysis_plan
 from fairq.engine.brokerage.production.flow import production_plan
@@ -28,3 +32,16 @@ def test_a_record_is_told_in_words() -> None:
     tell(record)
     assert record["meaning"] == "the queue lacks the release, the container or the hardware"
     assert record["change"] == "the queue publishes what the task needs (it has no GPU)"
+
+
+def test_every_finding_of_the_lint_has_words() -> None:
+    """Each problem that the engine's code names has words; a kind with one problem is its own problem."""
+    folder = Path(find_spec("fairq.engine.brokerage.lint").submodule_search_locations[0])
+    texts = {
+        node.value
+        for file in folder.glob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    composed = {f"no {what} to {role}" for what in ("storage", "datadisk") for role in ("read_lan", "write_lan")}
+    assert set(findings.WORDS) - composed <= texts
