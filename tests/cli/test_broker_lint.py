@@ -43,10 +43,10 @@ def test_it_tells_what_stands_there_what_that_means_and_what_to_write(lint: Run)
     ended = lint()
     assert (ended.code, ended.err) == (1, "")
     assert ended.out.splitlines() == [
-        "A fairsharepolicy 'type=evgen:100%': PanDA accepts whoever no part is about, so 'type=evgen:100%' excludes "
-        "nobody there; end it with an any:0, as type=evgen:100%,type=any:0%",
-        "B minrss '4000 to 2000': no job needs at least minrss and at most maxrss; swap minrss and maxrss, or mend one "
-        "of them",
+        "A fairsharepolicy 'type=evgen:100%': PanDA accepts every task that no part names, so 'type=evgen:100%' "
+        "excludes nobody; end it with an any:0, for example type=evgen:100%,type=any:0%",
+        "B minrss '4000 to 2000': no job needs at least minrss and at most maxrss; swap minrss and maxrss, or correct "
+        "one",
     ]
 
 
@@ -62,7 +62,7 @@ def test_records_have_a_kind_that_scripts_can_use(lint: Run) -> None:
         ("A", "fairsharepolicy", "no end"), ("B", "minrss", "memory"),
     ]  # fmt: skip
     assert lint("--af", "Queue", "Cure", "--constraint", 'Kind == "memory"').out == (
-        "B swap minrss and maxrss, or mend one of them\n"
+        "B swap minrss and maxrss, or correct one\n"
     )
 
 

@@ -15,20 +15,23 @@ from tests.golden.dirac_comparison import DIRAC, refused, unequal
 from tests.golden.dirac_corrector import run_corrector
 from tests.golden.dirac_queues import run_calculate_priority, run_match, run_task_queues
 
-from fairq.engine.shares.cpu_time import bucket, read_segments
+from fairq.engine.shares.cpu_time import SEGMENTS, bucket, read_segments
 from fairq.engine.shares.groups import read_group
-from fairq.engine.shares.identity import whole_number
-from fairq.engine.shares.limits import running_limits
+from fairq.engine.shares.job_needs import JobDefaults, read_needs
 from fairq.engine.shares.model import Credentials
 from fairq.engine.shares.resource import apply_credentials, match_conditions
 from fairq.engine.shares.user_priority import read_priority, real_priority
 from fairq.errors.base import FairqError
+from fairq.errors.shares import DiracStopsError, JobRequirementError, PilotDescriptionError
+from fairq.records import JobStatus
 from fairq.settings.keys import SINGLE
+from fairq.steps.taskqueues.pilots import LIMITED_STATUSES, SiteLoad
+from fairq.steps.taskqueues.policy import SharePolicy
 
 DATA = Path(__file__).parent / "data" / "dirac.json.xz"
 
-RUNNING = ["Matched", "Running", "Stalled"]
-"""The statuses of DIRAC's jobs that are those of a running job for fairq."""
+FAIRQ_STATUS = {"Matched": JobStatus.RUNNING, "Running": JobStatus.RUNNING, "Stalled": JobStatus.RUNNING}
+"""What a job of DIRAC's status is for fairq, of those statuses that limits may count."""
 
 Record = Mapping[str, Any]
 
@@ -39,16 +42,43 @@ def run_dirac(case: Case) -> list[str]:
     if runner is None:
         return [f"no cases of kind {case.record['kind']} are known"]
     given, expected = case.record["input"], case.record["output"]
+    if refused(expected):
+        return _refusal(runner, given, expected)
     try:
-        differences = runner(given, expected)
+        return runner(given, expected)
     except FairqError as failure:
-        return [] if refused(expected) else [f"refused: {failure}"]
+        return [f"refused: {failure}"]
     except (KeyError, TypeError, ValueError) as failure:
-        # Where DIRAC failed there is nothing to compare with; otherwise the entry is not of the known shape.
-        if not refused(expected):
-            return [f"the entry cannot be read: {failure!r}"]
-        differences = []
-    return [f"nothing is refused, but DIRAC failed: {expected}"] if refused(expected) else differences
+        return [f"the entry cannot be read: {failure!r}"]
+
+
+REFUSALS = (
+    ("MySQL Error", JobRequirementError, "blank"),
+    ("ZeroDivisionError", DiracStopsError, "0"),
+    ("Wrong conditions", PilotDescriptionError, "required, but not offered"),
+    ("Priority must be a number", JobRequirementError, "UserPriority"),
+    ("CPUTime must be a number", JobRequirementError, "CPUTime"),
+)
+"""What DIRAC's error says, the error with which fairq refuses the same, and what its message says."""
+
+
+def _refusal(runner: Callable[[Record, Record], list[str]], given: Record, expected: Record) -> list[str]:
+    """Return what differs where DIRAC ended with an error: fairq must refuse, and for the same reason."""
+    try:
+        runner(given, expected)
+    except FairqError as failure:
+        return _compared_refusal(failure, expected)
+    except KeyError:
+        pass  # nothing was recorded that could be compared
+    return [f"nothing is refused, but DIRAC failed: {expected}"]
+
+
+def _compared_refusal(failure: FairqError, expected: Record) -> list[str]:
+    error = str(expected.get("exception") or expected.get("error"))
+    for words, kind, reason in REFUSALS:
+        if words in error:
+            return [] if type(failure) is kind and reason in str(failure) else [f"refused: {failure}, DIRAC: {error}"]
+    return [f"refused: {failure}; of DIRAC's error it is not known what fairq says: {error}"]
 
 
 def _cpu_bucket(given: Record, expected: Record) -> list[str]:
@@ -63,21 +93,34 @@ def _user_priority(given: Record, expected: Record) -> list[str]:
 
 def _job_manifest(given: Record, expected: Record) -> list[str]:
     options = given["job_description"]
-    default_priority = int(options.get("DefaultPriority", SINGLE["shares.default_priority"].default))
-    default_cpu_time = int(options.get("DefaultCPUTime", SINGLE["shares.default_cpu_time"].default))
+    defaults = JobDefaults(
+        DIRAC,
+        SEGMENTS,
+        int(options.get("DefaultCPUTime", SINGLE["shares.default_cpu_time"].default)),
+        int(options.get("DefaultPriority", SINGLE["shares.default_priority"].default)),
+    )
     differences = []
     for values, result in zip(given["given"], expected["result"], strict=True):
+        job = {"userpriority": values.get("Priority"), "cputime": values.get("CPUTime")}
         try:
-            found = {
-                "Priority": read_priority(values.get("Priority"), default_priority, DIRAC),
-                "CPUTime": whole_number("CPUTime", values.get("CPUTime"), default_cpu_time),
-            }
+            # A negative priority passes here, and is refused when the job is put into a queue.
+            priority = read_priority(job["userpriority"], defaults.user_priority, DIRAC)
+            needs = read_needs(job | {"userpriority": max(priority, 0)}, 0, defaults)
         except FairqError as failure:
-            differences += [] if refused(result) else [f"{values} is refused: {failure}"]
+            if refused(result):
+                differences += _compared_refusal(failure, result)
+            else:
+                differences.append(f"{values} is refused: {failure}")
             continue
-        # DIRAC keeps the text; what it stands for is compared.
+        if refused(result):
+            differences.append(f"{values} is not refused, but DIRAC says {result['error']}")
+            continue
+        # DIRAC keeps the text; what it stands for is compared, CPU time as its queue has it.
+        found = {"Priority": priority, "CPUTime": needs.requirements.cpu_time}
         wanted = {name: int(text) for name, text in result.items() if name != "given"}
-        differences += unequal(f"of {values}", found, wanted)
+        if "CPUTime" in wanted:
+            wanted["CPUTime"] = bucket(wanted["CPUTime"], SEGMENTS)
+        differences += unequal(f"of {values}", {name: found[name] for name in wanted}, wanted)
     return differences
 
 
@@ -100,19 +143,28 @@ def _conditions(found: Record, expected: Record) -> list[str]:
     return unequal("match_dict", plain(found), plain(expected["match_dict"]))
 
 
+class _WatchedLoad(SiteLoad):
+    """What runs at a site; remembers whether anybody counted it."""
+
+    has_counted = False
+
+    def count(self, attribute: str, grid_ce: str | None) -> Mapping[str, int]:
+        self.has_counted = True
+        return super().count(attribute, grid_ce)
+
+
 def _limits(given: Record, expected: Record) -> list[str]:
-    counted = []
-
-    def count(attribute: str, ce: str | None) -> Mapping[str, int]:
-        counted.append(attribute)
-        counts: Mapping[str, int] = given["running"].get(attribute, {})
-        return counts
-
-    found = running_limits(given["job_scheduling"], given["site"], given["ce"], count, DIRAC)
-    statuses = RUNNING if counted else []
+    scheduling = {"RunningLimit": {}, "MatchingDelay": {}, **given["job_scheduling"]}
+    defaults = JobDefaults(DIRAC, SEGMENTS, 0, 1)
+    load = _WatchedLoad(SharePolicy(DIRAC, {}, defaults, 1, job_scheduling=scheduling), given["site"])
+    for attribute, counts in given["running"].items():
+        for value, count in counts.items():
+            load.running += [(None, {attribute: value})] * count
+    negative = load.negative(given["ce"], 0)
+    statuses = set(LIMITED_STATUSES) if load.has_counted else set()
     return [
-        *unequal("negative_condition", found.negative, expected["negative_condition"]),
-        *unequal("counted_statuses", statuses, sorted(expected["counted_statuses"])),
+        *unequal("negative_condition", negative, expected["negative_condition"]),
+        *unequal("counted_statuses", statuses, {FAIRQ_STATUS.get(one, one) for one in expected["counted_statuses"]}),
     ]
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import isclose
 from typing import Any
 
 import numpy as np
 from tests.golden.dirac_comparison import DIRAC, unequal
 from tests.golden.dirac_history import History, corrections_of
-from tests.golden.dirac_table import QueueTable
+from tests.golden.dirac_table import QueueTable, TableQueue
 
 from fairq.engine.shares.cpu_time import read_segments
 from fairq.engine.shares.division import divide
 from fairq.engine.shares.groups import read_group
-from fairq.engine.shares.identity import requirements
+from fairq.engine.shares.job_needs import JobDefaults, read_needs
 from fairq.engine.shares.matching import Matcher
 from fairq.engine.shares.model import Group, Requirements, TaskQueue
 from fairq.engine.shares.options import is_yes
@@ -35,6 +35,26 @@ LISTS = {
     "BannedSites": "banned_sites",
 }
 RAM = {"MinRAM": "min_ram", "MaxRAM": "max_ram"}
+
+
+SHOWN: dict[str, Callable[[int, TableQueue], Any]] = {
+    "tq": lambda number, queue: number,
+    "Owner": lambda number, queue: queue.formed.requirements.owner,
+    "OwnerGroup": lambda number, queue: queue.formed.requirements.group,
+    "CPUTime": lambda number, queue: queue.formed.requirements.cpu_time,
+    "jobs": lambda number, queue: sorted(queue.jobs),
+    "real_priorities": lambda number, queue: [
+        real_priority(queue.jobs[job].user_priority, DIRAC) for job in sorted(queue.jobs)
+    ],
+    "last_written": lambda number, queue: queue.written,
+    "Priority": lambda number, queue: as_selected(as_written(queue.priority)),
+    **{
+        key: lambda number, queue, name=name: list(getattr(queue.formed.requirements, name))
+        for key, name in LISTS.items()
+    },
+    **{key: lambda number, queue, name=name: getattr(queue.formed.requirements, name) for key, name in RAM.items()},
+}
+"""What a recording may show of a task queue; each recording says which of it is compared."""
 
 
 def run_calculate_priority(given: Record, expected: Record) -> list[str]:
@@ -82,7 +102,8 @@ class Population:
         }
         self.settings = scheduling.get("ShareCorrections") or {}
         self.reports = History(given.get("history"))
-        self._segments = read_segments(scheduling.get("taskQueueCPUTimeIntervals"), DIRAC)
+        segments = read_segments(scheduling.get("taskQueueCPUTimeIntervals"), DIRAC)
+        self._defaults = JobDefaults(DIRAC, segments, SINGLE["shares.default_cpu_time"].default, 1)
         self._jobs = {job["id"]: job for job in given["jobs"]}
         corrected = is_yes(scheduling.get("EnableSharesCorrection", False))
         capacity = given.get("max_jobs_in_tq", SINGLE["shares.max_jobs_in_task_queue"].default)
@@ -91,15 +112,10 @@ class Population:
     def insert(self, number: int) -> None:
         """Insert the job of that number."""
         job = self._jobs[number]
-        wanted = requirements(
-            job["owner"],
-            job["group"],
-            job["cpu"],
-            DIRAC,
-            segments=self._segments,
-            **{name: job[key] for key, name in {**LISTS, **RAM}.items() if key in job},
-        )
-        self.table.insert(number, wanted, job.get("priority", 1))
+        ad = {key.lower(): job[key] for key in (*LISTS, *RAM) if key in job}
+        needs = read_needs({**ad, "cputime": job["cpu"], "userpriority": job.get("priority")}, 0, self._defaults)
+        identity = {"owner": job["owner"], "group": job["group"]}
+        self.table.insert(number, needs._replace(requirements=needs.requirements._replace(**identity)))
 
     def insert_all(self) -> None:
         """Insert all jobs but those that come later."""
@@ -131,8 +147,8 @@ def run_task_queues(given: Record, expected: Record) -> list[str]:
     steps = iter(expected.get("steps", ()))
     differences = []
     for step in given["steps"]:
-        for row in population.table.rows.values():
-            row.written = None
+        for queue in population.table.queues.values():
+            queue.written = None
         population.step(step)
         differences += _compared(step, population, next(steps, {}))
     if "accounting_requests" in expected:
@@ -155,24 +171,13 @@ def _compared(step: str, population: Population, expected: Record) -> list[str]:
         return unequal(f"after {step}: group_shares", population.table.group_shares, expected["group_shares"])
     if "task_queues" not in expected:
         return []
+    queues = population.table.queues
     wanted = {queue["tq"]: queue for queue in expected["task_queues"]}
-    found = {}
-    for number, row in population.table.rows.items():
-        if row.jobs or number in wanted:
-            asks = row.requirements
-            lists = {key: list(getattr(asks, name)) for key, name in LISTS.items() if getattr(asks, name)}
-            found[number] = {
-                "tq": number,
-                "Owner": asks.owner,
-                "OwnerGroup": asks.group,
-                "CPUTime": asks.cpu_time,
-                **{key: values for key, values in lists.items() if key in wanted.get(number, {})},
-                "jobs": sorted(row.jobs),
-                "real_priorities": [real_priority(row.jobs[job], DIRAC) for job in sorted(row.jobs)],
-                "last_written": row.written,
-                "Priority": as_selected(as_written(row.priority)),
-            }
-            found[number] = {key: value for key, value in found[number].items() if key in wanted.get(number, found)}
+    found = {
+        number: {key: SHOWN[key](number, queue) for key in wanted.get(number, ("tq", "jobs"))}
+        for number, queue in queues.items()
+        if queue.jobs or number in wanted
+    }
     return unequal(f"after {step}: task_queues", found, wanted)
 
 
@@ -180,7 +185,7 @@ def run_match(given: Record, expected: Record) -> list[str]:
     """Run one case of kind ``match``: a pilot's match dictionary against a population of jobs."""
     population = Population(given)
     population.insert_all()
-    rows = list(population.table.rows.values())
+    queues = list(population.table.queues.values())
     matcher = Matcher(given["resource"], population.groups, DIRAC, given.get("negative_condition"))
-    places = matcher.matching([row.requirements for row in rows])
-    return unequal("matching_jobs", sorted(min(rows[place].jobs) for place in places), expected["matching_jobs"])
+    places = matcher.matching([queue.formed.requirements for queue in queues])
+    return unequal("matching_jobs", sorted(min(queues[place].jobs) for place in places), expected["matching_jobs"])

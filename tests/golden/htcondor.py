@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tests.golden.cases import Case
 from tests.golden.command_line import CommandFailedError, scratch
 
 TOLERANCE = 1e-6
-
-COUNTS_ONLY = ("rank_ties_", "group_none_users", "pie_default_prio")
-"""Real ties, and users whose order is not in the inputs: only what each got can be compared."""
-
-ACCOUNTED = (
-    "Priority",
-    "PriorityFactor",
-    "ResourcesUsed",
-    "WeightedResourcesUsed",
-    "SubmitterShare",
-    "SubmitterLimit",
-)
 
 GROUP_FIGURES = {
     "ConfigQuota": "config_quota",
@@ -52,44 +40,77 @@ def run_htcondor(case: Case) -> list[str]:
                 *("--now", now),
             )
             cycle = fairq.json("negotiate", "--now", now)
-            users = fairq.json("userprio", "--all", "--allusers")
+            ads = fairq.json("userprio", "--all", "--allusers")
     except CommandFailedError as failure:
         return [str(failure)]
-    differences = _matches(cycle, expected, counts_only=case.name.startswith(COUNTS_ONLY))
-    differences += _groups(cycle, expected)
-    differences += _users(users, expected)
-    return differences
+    return [
+        *_decisions(cycle, expected),
+        *_counts(cycle, expected),
+        *_groups(cycle, expected),
+        *_ads(ads, expected),
+    ]
 
 
-def _matches(cycle: dict[str, Any], expected: dict[str, Any], *, counts_only: bool) -> list[str]:
-    if counts_only:
-        counts = Counter(match["submitter"] for match in cycle["matches"])
-        return _unequal("matches per submitter", dict(counts), expected["matched_per_submitter"])
-    differences = _first_difference(
-        "match",
-        [(_cluster(match), match["submitter"], match["slot"]) for match in cycle["matches"]],
-        [(_cluster(match), match["submitter"], match["slot"]) for match in expected["matches"]],
-    )
-    differences += _first_difference(
-        "preempted",
-        [_holder(match) for match in cycle["matches"]],
-        [name.partition(" ")[0] for name in expected["preempting"] or []],
-    )
-    differences += _first_difference(
-        "rejection",
-        [(one["submitter"], _cluster(one), one["reason"]) for one in cycle["rejections"]],
-        [(one["submitter"], _cluster(one), one["reason"]) for one in expected["rejections"]],
-    )
-    return differences
+def _decisions(cycle: dict[str, Any], expected: dict[str, Any]) -> list[str]:
+    """Compare matches, preempted jobs and rejections, in order and one by one.
+
+    The inputs do not decide which of two submitters of equal priority goes first. Where a case has such submitters,
+    each of them is called by the names of all: everything else must still be the same.
+    """
+    differences = _first_differences(cycle, expected, {})
+    tied = _tied(expected)
+    return _first_differences(cycle, expected, tied) if differences and tied else differences
 
 
-def _cluster(entry: dict[str, Any]) -> str:
+def _tied(expected: dict[str, Any]) -> dict[str, str]:
+    """Return the submitters that another one of the same group ties with, and the names of all that do."""
+    equals = defaultdict(list)
+    asking = {one["submitter"] for one in (*expected["matches"], *expected["rejections"])}
+    for name, ad in sorted(expected["submitters_after"].items()):
+        if name in asking:
+            equals[ad["AccountingGroup"], ad["Priority"]].append(name)
+    return {name: " or ".join(names) for names in equals.values() if len(names) > 1 for name in names}
+
+
+def _first_differences(cycle: dict[str, Any], expected: dict[str, Any], tied: Mapping[str, str]) -> list[str]:
+    return [
+        *_first_difference(
+            "match",
+            [(*_request(match, tied), match["slot"]) for match in cycle["matches"]],
+            [(*_request(match, tied), match["slot"]) for match in expected["matches"]],
+        ),
+        *_first_difference(
+            "preempted", list(map(_preempted, cycle["matches"])), list(map(_charged, expected["preempting"] or []))
+        ),
+        *_first_difference(
+            "rejection",
+            [(*_request(one, tied), one["reason"]) for one in cycle["rejections"]],
+            [(*_request(one, tied), one["reason"]) for one in expected["rejections"]],
+        ),
+    ]
+
+
+def _counts(cycle: dict[str, Any], expected: dict[str, Any]) -> list[str]:
+    """Compare the matches that fairq counts for each submitter, over all of the submitter's turns."""
+    counts: Counter[str] = Counter()
+    for turn in cycle["submitters"]:
+        counts[turn["submitter"]] += turn["matched"]
+    return _unequal("matches per submitter", dict(+counts), expected["matched_per_submitter"])
+
+
+def _request(entry: dict[str, Any], tied: Mapping[str, str]) -> tuple[str, str]:
     # The real negotiator names the first proc of the request, so that procs do not compare.
-    return str(entry["job"]).partition(".")[0]
+    submitter = entry["submitter"]
+    return ("", tied[submitter]) if submitter in tied else (str(entry["job"]).partition(".")[0], submitter)
 
 
-def _holder(match: dict[str, Any]) -> str:
+def _preempted(match: dict[str, Any]) -> str:
     return match["preempted"]["submitter"] if match["preempted"] else "none"
+
+
+def _charged(logged: str) -> str:
+    """Return who is charged for the preempted job; the log has ``user (AccountingGroup=charged)`` or ``none``."""
+    return logged.partition("(AccountingGroup=")[2].rstrip(")") or logged
 
 
 def _groups(cycle: dict[str, Any], expected: dict[str, Any]) -> list[str]:
@@ -119,14 +140,14 @@ def _logged(limit: float | None) -> float | None:
     return None if limit is None else float(f"{limit:g}")
 
 
-def _users(users: list[dict[str, Any]], expected: dict[str, Any]) -> list[str]:
-    found = {user["Name"]: user for user in users}
-    differences = []
-    for name, ad in sorted(expected["submitters_after"].items()):
-        for attribute in ACCOUNTED:
-            if attribute in ad:
-                value = found.get(name, {}).get(attribute)
-                differences += _unequal(f"{attribute} of {name}", value, ad[attribute])
+def _ads(found: list[dict[str, Any]], expected: dict[str, Any]) -> list[str]:
+    """Compare the accounting ads of groups and submitters: none more, none fewer, every attribute recorded."""
+    ads = {ad["Name"]: ad for ad in found}
+    wanted = {**expected["groups_after"], **expected["submitters_after"]}
+    differences = _unequal("accounting ads", sorted(ads), sorted(wanted))
+    for name, ad in sorted(wanted.items()):
+        for attribute, value in ad.items():
+            differences += _unequal(f"{attribute} of {name}", ads.get(name, {}).get(attribute), value)
     return differences
 
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from tests.broker_rules import PANDA
 from tests.golden.compare import differences
+from tests.golden.panda_production import compared_candidates, is_of_weighed, tied_at_cut
 from tests.golden.panda_scenario import chunk_of, task_of, world_of
 
 from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS, analysis_plan, broker_analysis
 from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
 from fairq.engine.brokerage.flow.run import columns_of
-from fairq.engine.brokerage.flow.weighing import FINAL_STAGE as FINAL
 
 PLAN = analysis_plan()
 STATUS = {"assigned": "SC_SUCCEEDED", "failed": "SC_FAILED", "waiting": "SC_WAITING", "fatal": "SC_FATAL"}
 NOT_NUMBERS = {"verdict", "criteria", "text_hint"}
+AFTER_WEIGHT = {f"-{reason.tag}" for one in PLAN.after for reason in one.reasons}
 
 UNTAGGED = {"VP": "avoid_vp", "GPU": "gpu_architecture"}
 """Reasons that PanDA prints no tag for, by the hint that was recorded."""
@@ -33,14 +34,13 @@ def run_analysis(name: str, given: Mapping[str, Any], wanted: Mapping[str, Any])
     task = task_of(given, analysis=True)
     outcome = broker_analysis(task, chunk_of(given), columns_of(world_of(given, task)), PLAN, PANDA)
     found = differences(STATUS[outcome.status], wanted["status"], "status")
-    tie = wanted.get("tie_at_cut", False)
-    found += _candidates(outcome, wanted["candidates"], tie)
-    if not tie:
-        found += _verdicts(outcome, wanted["verdicts"])
+    tied = tied_at_cut(wanted)
+    found += _candidates(outcome, wanted["candidates"], tied)
+    found += _verdicts(outcome, wanted["verdicts"], tied)
     return found + differences(_stages(outcome), [list(stage) for stage in wanted["stages"]], "stages")
 
 
-def _candidates(outcome: Outcome, wanted: list[Mapping[str, Any]], tie: bool) -> list[str]:
+def _candidates(outcome: Outcome, wanted: list[Mapping[str, Any]], tied: Collection[str]) -> list[str]:
     found = [
         {
             "queue": one.queue,
@@ -56,22 +56,20 @@ def _candidates(outcome: Outcome, wanted: list[Mapping[str, Any]], tie: bool) ->
         }
         for one in outcome.candidates
     ]
-    if tie:
-        weights = [sorted(one["weight"] for one in side) for side in (found, wanted)]
-        return differences(weights[0], weights[1], "candidates' weights")
-    by_name = [{one["queue"]: dict(one) for one in side} for side in (found, wanted)]
-    return differences(by_name[0], by_name[1], "candidates")
+    return compared_candidates(found, wanted, tied)
 
 
-def _verdicts(outcome: Outcome, wanted: Mapping[str, list[Mapping[str, Any]]]) -> list[str]:
+def _verdicts(outcome: Outcome, wanted: Mapping[str, list[Mapping[str, Any]]], tied: Collection[str]) -> list[str]:
     found = _told(outcome)
     expected: dict[str, Mapping[str, Any]] = {}
     for name, entries in wanted.items():
-        # The last word holds; what goes before it has a weight stands under the unified name or a pseudo queue's.
-        expected[name if name in found else name.partition("/")[0]] = entries[-1]
+        # The last word holds.
+        expected[name if is_of_weighed(entries[-1], AFTER_WEIGHT) else name.partition("/")[0]] = entries[-1]
     lines = []
     for name, entry in expected.items():
-        if name in found:
+        if name in tied and name in found:
+            lines += _numbers(name, found[name][-1], entry)
+        elif name in found:
             lines += _verdict(name, found[name], entry)
         else:
             lines.append(f"{name} has no verdict, expected {entry['criteria']}")
@@ -128,8 +126,6 @@ def _stages(outcome: Outcome) -> list[list[Any]]:
     lines: list[list[Any]] = []
     for stage in outcome.stages:
         count = None if stage.stage in {FIRST_PASS, SECOND_PASS} else stage.units_after
-        if stage.stage == FINAL:
-            count = len({one.unit for one in outcome.candidates})
         lines.append([stage.stage, count])
     return lines
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Container, Mapping
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,14 @@ PLAN = production_plan()
 STATUS = {"assigned": "SC_SUCCEEDED", "failed": "SC_FAILED", "waiting": "SC_WAITING", "fatal": "SC_FATAL"}
 NOT_NUMBERS = {"verdict", "criteria", "text_hint"}
 
+AFTER_WEIGHT = {f"-{reason.tag}" for one in PLAN.after for reason in one.reasons}
+"""What PanDA prints of weighed queues."""
+
+
+def is_of_weighed(entry: Mapping[str, Any], after_weight: Container[str]) -> bool:
+    """Return whether PanDA tells an entry of a weighed queue, by its own name; others go by their unified name."""
+    return entry["verdict"] == "use" or "weight" in entry or entry["criteria"] in after_weight
+
 
 def outcome_of(given: Mapping[str, Any]) -> Outcome:
     """Return what fairq's engine makes of a scenario under PanDA's rules."""
@@ -36,13 +45,35 @@ def run_production(name: str, given: Mapping[str, Any], wanted: Mapping[str, Any
     if wanted["status"] == "EXCEPTION":
         return _instead(given, wanted, outcome)
     found = differences(STATUS[outcome.status], wanted["status"], "status")
-    tie = wanted.get("tie_at_cut", False)
-    found += _candidates(outcome, wanted["candidates"], tie)
-    if not tie:
-        found += _verdicts(outcome, wanted["verdicts"])
+    tied = tied_at_cut(wanted)
+    found += _candidates(outcome, wanted["candidates"], tied)
+    found += _verdicts(outcome, wanted["verdicts"], tied)
     found += _network(outcome, wanted.get("network", {}))
     found += differences(_stages(outcome), [list(stage) for stage in wanted["stages"]], "stages")
     return found
+
+
+def tied_at_cut(wanted: Mapping[str, Any]) -> frozenset[str]:
+    """Return the queues of which PanDA took some at random: those that weigh what the last candidate does."""
+    if not wanted.get("tie_at_cut", False):
+        return frozenset()
+    least = min(one["weight"] for one in wanted["candidates"])
+    weights = {name: told[-1]["weight"] for name, told in wanted["verdicts"].items() if "weight" in told[-1]}
+    return frozenset(name for name, weight in weights.items() if math.isclose(weight, least, rel_tol=1e-9))
+
+
+def compared_candidates(
+    found: list[dict[str, Any]], wanted: list[Mapping[str, Any]], tied: Collection[str]
+) -> list[str]:
+    """Return how the candidates differ; of those in *tied* only how many there are is compared."""
+    sides = [
+        {
+            "tied": sum(one["queue"] in tied for one in side),
+            "of their own": {one["queue"]: dict(one) for one in side if one["queue"] not in tied},
+        }
+        for side in (found, wanted)
+    ]
+    return differences(sides[0], sides[1], "candidates")
 
 
 def _without_base_walltime(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,15 +93,29 @@ INSTEAD = {"TypeError": _without_base_walltime, "ZeroDivisionError": _with_one_c
 
 
 def _instead(given: Mapping[str, Any], wanted: Mapping[str, Any], outcome: Outcome) -> list[str]:
-    """Return what differs from fairq's outcome of the same scenario with a base walltime of 0, or cores of 1."""
-    other = outcome_of(INSTEAD[wanted["exception"].partition(":")[0]](given))
-    told = [[(one.queue, one.reason, one.weight, one.numbers) for one in each.verdicts()] for each in (outcome, other)]
-    return differences(*told, "verdicts") + differences(
-        [one.queue for one in outcome.candidates], [one.queue for one in other.candidates], "candidates"
-    )
+    """Compare the stages that PanDA went through before it raised an error, and fairq's own answer.
+
+    fairq's answer is that for the same scenario with a base walltime of 0, or with slots of one core.
+    """
+    error = wanted["exception"].partition(":")[0]
+    if error not in INSTEAD:
+        return [f"nothing is known of what fairq does instead of {wanted['exception']}"]
+    stages = [list(stage) for stage in wanted["stages"]]
+    found = differences(_stages(outcome)[: len(stages)], stages, "stages before the error")
+    other = outcome_of(INSTEAD[error](given))
+    answers = [
+        {
+            "status": each.status,
+            "stages": _stages(each),
+            "verdicts": [[one.queue, one.reason, one.weight, one.numbers] for one in each.verdicts()],
+            "candidates": [one.queue for one in each.candidates],
+        }
+        for each in (outcome, other)
+    ]
+    return found + differences(answers[0], answers[1], "instead")
 
 
-def _candidates(outcome: Outcome, wanted: list[Mapping[str, Any]], tie: bool) -> list[str]:
+def _candidates(outcome: Outcome, wanted: list[Mapping[str, Any]], tied: Collection[str]) -> list[str]:
     found = [
         {
             "queue": one.queue,
@@ -87,29 +132,25 @@ def _candidates(outcome: Outcome, wanted: list[Mapping[str, Any]], tie: bool) ->
         for one in outcome.candidates
         if not one.jumbo
     ]
-    if tie:
-        weights = [sorted(one["weight"] for one in side) for side in (found, wanted)]
-        return differences(weights[0], weights[1], "candidates' weights")
-    by_name = [{one["queue"]: dict(one) for one in side} for side in (found, wanted)]
-    return differences(by_name[0], by_name[1], "candidates")
+    return compared_candidates(found, wanted, tied)
 
 
-def _verdicts(outcome: Outcome, wanted: Mapping[str, list[Mapping[str, Any]]]) -> list[str]:
+def _verdicts(outcome: Outcome, wanted: Mapping[str, list[Mapping[str, Any]]], tied: Collection[str]) -> list[str]:
     found = _told(outcome)
     expected: dict[str, Mapping[str, Any]] = {}
     for name, entries in wanted.items():
         for entry in entries:
-            weighed = entry["criteria"] == "-cap_rt" or "weight" in entry or entry["verdict"] == "use"
-            weighed = weighed or any(found_name == name and told[1] for found_name, told in found.items())
-            expected[name if weighed else name.partition("/")[0]] = entry
+            expected[name if is_of_weighed(entry, AFTER_WEIGHT) else name.partition("/")[0]] = entry
     lines = []
     for name in {**expected, **found}:
         if name not in found:
             lines.append(f"{name} has no verdict, expected {expected[name]['criteria']}")
         elif name not in expected:
-            lines.append(f"{name} is {_criteria(found[name][0][-1])}, expected no verdict")
+            lines.append(f"{name} is {_criteria(found[name][-1])}, expected no verdict")
+        elif name in tied:
+            lines += _numbers(name, found[name][-1], expected[name])
         else:
-            lines += _verdict(name, found[name][0], expected[name])
+            lines += _verdict(name, found[name], expected[name])
     return lines
 
 
@@ -135,23 +176,23 @@ def _criteria(one: Verdict) -> str:
     return f"-{one.reason}" if one.reason else "+use"
 
 
-def _told(outcome: Outcome) -> dict[str, tuple[list[Verdict], bool]]:
+def _told(outcome: Outcome) -> dict[str, list[Verdict]]:
     # As PanDA tells it: a weighed queue by its own name, another once per unified queue, when the last one goes.
-    told: dict[str, tuple[list[Verdict], bool]] = {}
+    told: dict[str, list[Verdict]] = {}
     lost: dict[str, tuple[tuple[bool, int], list[Verdict]]] = {}
     if outcome.stopped_by:
         return told
     stages = [stage.stage for stage in outcome.stages]
     for one in outcome.verdicts():
         if one.weight is not None:
-            told[one.unit if one.reason == "cap_rt" else one.queue] = [one], True
+            told[one.unit if one.reason == "cap_rt" else one.queue] = [one]
         elif one.stage != CANDIDATES_STAGE:
-            when = not one.hard, stages.index(one.stage)
+            when = not one.permanent, stages.index(one.stage)
             before, known = lost.get(one.unit, (when, []))
             if when >= before:
                 lost[one.unit] = when, [*known, one] if when == before else [one]
-    weighed = {one.unit for (one,), _ in told.values()}
-    return told | {unit: (verdicts, False) for unit, (_, verdicts) in lost.items() if unit not in weighed}
+    weighed = {one.unit for (one,) in told.values()}
+    return told | {unit: verdicts for unit, (_, verdicts) in lost.items() if unit not in weighed}
 
 
 def _network(outcome: Outcome, wanted: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -174,10 +215,9 @@ def _stages(outcome: Outcome) -> list[list[Any]]:
         if stage.stage == "jumbo job check":
             # A unified queue that the task is given stands beside its pseudo queues in PanDA's list.
             lines.append([stage.stage, stage.rows_after + (_given_unified(outcome) if stage.rows_after else 0)])
-        lines.append([stage.stage, stage.units_after])
-    for line in lines:
-        if line[0] == FINAL:
-            line[1] = len({one.unit for one in outcome.candidates if not one.jumbo})
+        # PanDA keeps queues for jumbo jobs in a list of their own.
+        jumbo = {one.unit for one in outcome.candidates if one.jumbo} if stage.stage == FINAL else ()
+        lines.append([stage.stage, stage.units_after - len(jumbo)])
     return lines
 
 

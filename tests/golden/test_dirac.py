@@ -44,3 +44,13 @@ def _spoil(value: Any) -> bool:
             value[place] = inner + "x"
             return True
     return False
+
+
+@pytest.mark.parametrize("name", ["tq_blank_values", "corr_zero_weights", "match_required_not_offered"])
+def test_a_refusal_must_be_the_right_one(name: str) -> None:
+    """Where DIRAC ends with an error, fairq must refuse for the same reason; another reason fails the case."""
+    case = next(case for case in CASES if case.name == name)
+    assert run_dirac(case) == []
+    for error in ("ZeroDivisionError", "MySQL Error", "Wrong conditions", "SomeError"):
+        if error not in str(case.record["output"]):
+            assert run_dirac(replace(case, record={**case.record, "output": {"exception": error}}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -48,3 +49,40 @@ def test_a_wrong_expectation_is_told_and_fails_the_run(golden: Path, tmp_path: P
     line, total = ended.stdout.splitlines()
     assert line == "FAILED pie_1_2: match 1 is 1 alice@test slot1@m030, expected 1 alice@test slot1@elsewhere"
     assert total == "0 passed, 1 failed"
+
+
+SPOILT = {
+    "a match too many": lambda found: found["matches"].append(found["matches"][-1]),
+    "a count": lambda found: found["matched_per_submitter"].update({"alice@test": 1}),
+    "a preempted job": lambda found: found["preempting"].__setitem__(0, "none"),
+    "an ad too many": lambda found: found["submitters_after"].pop("bob@test"),
+    "an attribute of a group's ad": lambda found: found["groups_after"]["<none>"].update(Requested=77),
+    "an attribute of a submitter's ad": lambda found: found["submitters_after"]["bob@test"].update(Floor=77),
+}
+
+
+@pytest.mark.parametrize("spoilt", SPOILT)
+def test_each_part_of_an_expectation_counts(golden: Path, tmp_path: Path, spoilt: str) -> None:
+    """One wrong value anywhere in what the negotiator left behind fails the case."""
+    shutil.copytree(golden / "preempt_prio", tmp_path / "case")
+    expected = json.loads((tmp_path / "case" / "expected.json").read_text())
+    SPOILT[spoilt](expected)
+    (tmp_path / "case" / "expected.json").write_text(json.dumps(expected))
+
+    assert run_case(Case("case", HTCONDOR, tmp_path / "case")) != []
+
+
+def test_only_the_names_of_tied_submitters_may_be_swapped(golden: Path, tmp_path: Path) -> None:
+    """Two submitters of equal priority may change places; a match of theirs on another slot is still told."""
+    shutil.copytree(golden / "group_none_users", tmp_path / "case")
+    file = tmp_path / "case" / "expected.json"
+    names = {"yan@test": "zoe@test", "zoe@test": "yan@test"}
+    expected = json.loads(file.read_text())
+    for match in expected["matches"]:
+        match["submitter"] = names.get(match["submitter"], match["submitter"])
+    file.write_text(json.dumps(expected))
+    assert run_case(Case("case", HTCONDOR, tmp_path / "case")) == []
+
+    expected["matches"][-1]["slot"] = "slot1@elsewhere"
+    file.write_text(json.dumps(expected))
+    assert run_case(Case("case", HTCONDOR, tmp_path / "case")) != []

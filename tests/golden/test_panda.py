@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
+
 import pytest
 from tests.golden.cases import PANDA, Case, cases_in
 from tests.golden.panda import DATA, FAMILIES, family_of, run_panda
@@ -13,3 +16,22 @@ CASES = [case for case in cases_in(DATA) if family_of(case.name) in FAMILIES]
 def test_fairq_does_what_panda_did(case: Case) -> None:
     assert case.kind == PANDA
     assert run_panda(case) == []
+
+
+def test_an_error_of_panda_s_is_no_free_pass() -> None:
+    """Where PanDA raised an error, the stages before it and fairq's own answer are compared."""
+    case = next(case for case in CASES if case.name == "prod/P06_basewalltime_null")
+    output = copy.deepcopy(dict(case.record["output"]))
+    output["stages"][-1][1] += 1
+    assert run_panda(replace(case, record={**case.record, "output": output}))
+    output = {**case.record["output"], "exception": "KeyError: 'x'"}
+    assert run_panda(replace(case, record={**case.record, "output": output}))
+
+
+def test_at_a_tie_only_the_tied_queues_may_differ() -> None:
+    """PanDA takes some of several queues of equal weight at random; all others are compared one by one."""
+    case = next(case for case in CASES if case.name == "prod/P17_connectivity_none")
+    output = copy.deepcopy(dict(case.record["output"]))
+    heaviest = output["candidates"][0]["queue"]
+    output["verdicts"][heaviest][-1]["criteria"] = "-cap"
+    assert run_panda(replace(case, record={**case.record, "output": output}))

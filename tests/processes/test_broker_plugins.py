@@ -46,7 +46,7 @@ def brokered(ended: Any) -> Any:
 NIGHT = """
 def rule(task, queue, world):
     return {"site": queue.site} if queue.site == "T2A" else None
-night = per_queue("night", Reason("asleep", "the site sleeps", change="{site} wakes up"), rule, stage="night check")
+night = per_queue("night", Reason("asleep", "the site sleeps", remedy="{site} wakes up"), rule, stage="night check")
 """
 
 TRIPLE = 'triple = per_queue_weight("triple", lambda task, queue, world: 30.0 if queue.unit == "U8" else 1.0)\n'

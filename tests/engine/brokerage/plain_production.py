@@ -55,6 +55,7 @@ class Plain:
         self.jumbo, self.es = "NJ" in task.rules, bool(task.event_service)
         self.several = (task.core_count or 0) > 1
         files = chunk.datasets[0].files if chunk.datasets else ()
+        self.sizes = {file.lfn: file.fsize for dataset in chunk.datasets for file in dataset.files}
         self.size = max((file.fsize for file in files), default=0.0)
         self.events = max((file.events or 1 for file in files), default=0)
         self.given: set[str] | None = None
@@ -279,19 +280,20 @@ class Plain:
             if storage is None or storage.rse not in places:
                 continue
             there = places[storage.rse]
-            found = dataset.lfns if there is None else there & dataset.lfns
-            held |= dataset.lfns if found and self.merging else found
-        return sum(self.chunk.sizes[name] for name in held), len(held)
+            files = {file.lfn for file in dataset.files}
+            found = files if there is None else there & files
+            held |= files if found and self.merging else found
+        return sum(self.sizes[name] for name in held), len(held)
 
     def weight(self, queue: Queue) -> float:
-        total, (have, files) = self.chunk.total_size, self.data(queue)
+        total, (have, files) = sum(self.sizes.values()), self.data(queue)
         act, ass = self.jobs(queue, "activated"), self.jobs(queue, "assigned")
         waiting = act + self.jobs(queue, "starting") + self.jobs(queue, "defined") + 10
         if have >= total:
             weight = (self.running(queue) + 1) / waiting
         else:
             weight = (self.running(queue) + 1) / (waiting + ass) / self.many(ass, act)
-        missing = len(self.chunk.sizes) - files
+        missing = len(self.sizes) - files
         picky = not self.page and "use_only_local_data" in queue.catchall
         picky = picky and (int((total - have) / MIB) > 0 or missing > 0)
         if total > 0 and not picky:

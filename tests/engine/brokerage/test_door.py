@@ -7,7 +7,6 @@ from tests.broker_rules import PANDA
 from tests.engine.brokerage.pools import ask, names, pool, queue, task, verdict
 
 from fairq.engine.brokerage.flow.plugin import Filter, Reason, Weight, per_queue, per_queue_weight
-from fairq.engine.brokerage.flow.remedies import remedy
 from fairq.engine.brokerage.jobs.tasks import ANALYSIS, Task
 from fairq.engine.brokerage.pool.model import Queue
 from fairq.engine.brokerage.pool.world import World
@@ -22,11 +21,6 @@ def is_brown(task: Task, queue: Queue, world: World) -> dict[str, object] | None
     return {"power": power} if power == "coal" else None
 
 
-@pytest.mark.parametrize("change", ["{nothing} known", "{0}", "{", "{site:d}"])
-def test_a_change_that_cannot_be_filled_in_is_told_by_the_meaning(change: str) -> None:
-    assert remedy(Reason("asleep", "it sleeps", change=change), {"site": "A"}) == "this no longer held: it sleeps"
-
-
 def test_a_rule_about_one_queue_becomes_a_filter() -> None:
     plan = production_plan([*FILTERS, per_queue("green", GREEN, is_brown)])
     outcome = ask(pool(queue("WIND"), queue("COAL", params={"power": "coal"})), plan=plan)
@@ -39,18 +33,18 @@ def test_a_rule_about_one_queue_becomes_a_filter() -> None:
 
 def test_a_temporary_reason_is_sorted_out_with_the_others() -> None:
     """Until then the queue is counted, and a final reason of a later filter is told instead."""
-    soon = per_queue("green", GREEN._replace(hard=False), is_brown, place=150)
+    soon = per_queue("green", GREEN._replace(permanent=False), is_brown, place=450)
     outcome = ask(pool(queue("COAL", params={"power": "coal"})), plan=production_plan([*FILTERS, soon]))
     counts = {line.stage: line.units_after for line in outcome.stages}
     assert (counts["green"], counts["pilot check"], counts["temporary problem check"]) == (2, 2, 1)
-    late = per_queue("late", Reason("late", "last"), lambda *_: True, place=2300)
+    late = per_queue("late", Reason("late", "last"), lambda *_: True)
     outcome = ask(pool(queue("COAL", params={"power": "coal"})), plan=production_plan([*FILTERS, soon, late]))
     assert verdict(outcome, "COAL").reason == "late"
 
 
 def test_a_filter_may_look_at_weighed_queues() -> None:
     odd = per_queue("odd", Reason("odd", "of that name"), lambda task, queue, world: queue.name == "Q",
-                    stage="final check", place=3550, phase="after")  # fmt: skip
+                    stage="final check", place=3050, phase="after")  # fmt: skip
     told = verdict(ask(pool(queue("Q")), plan=production_plan([*FILTERS, odd])), "Q")
     assert told.reason == "odd"
     assert told.weight is not None

@@ -38,7 +38,7 @@ def test_status(status: str, passes: bool) -> None:
 def test_links_to_a_nucleus_that_cannot_be_written_to() -> None:
     world = pool(queue("Q"), storages={"NUC": Storage("NUC", "NUC", space_free=1000, activities=DOWN)})
     told = verdict(ask(world, task()), "Q")
-    assert (told.reason, told.hard) == ("dest_blacklisted", False)
+    assert (told.reason, told.permanent) == ("dest_blacklisted", False)
     assert told.details["endpoint"] == "NUC"
 
 
@@ -60,8 +60,8 @@ def test_a_blocked_link_is_final_and_a_full_one_is_not() -> None:
     )
     outcome = ask(pool(queue("BLOCKED"), queue("FULL"), queue("FREE"), links=links))
     blocked, full = verdict(outcome, "BLOCKED"), verdict(outcome, "FULL")
-    assert (blocked.reason, blocked.hard) == ("link_unusable", True)
-    assert (full.reason, full.hard) == ("link_unusable", False)
+    assert (blocked.reason, blocked.permanent) == ("link_unusable", True)
+    assert (full.reason, full.permanent) == ("link_unusable", False)
     assert full.details["queued"] == full.details["NQUEUED_SAT_CAP"] == 150
     assert reason(outcome, "FREE") == ""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fairq.cli.broker.sentences.findings import told
 from fairq.engine.brokerage.lint.finding import Finding
 from fairq.engine.brokerage.lint.pool import lint
 from fairq.engine.brokerage.pool.model import Queue, Relation, ResourceType, Slots, Storage
@@ -43,6 +44,10 @@ def world(further: dict[str, Any] | None = None, software: Any = None, **fields:
 
 def kinds(findings: list[Finding]) -> list[str]:
     return [f"{one.field}: {one.kind}" for one in findings]
+
+
+def cure_of(finding: Finding) -> str:
+    return told(finding.problem, finding.facts)[1]
 
 
 def policy(text: str) -> list[Finding]:
@@ -104,19 +109,20 @@ ODD_POLICIES = {
 @pytest.mark.parametrize("text", ODD_POLICIES)
 def test_a_policy_that_means_something_else_is_told(text):
     assert [one.kind for one in policy(text)] == ODD_POLICIES[text]
-    assert all(one.field == "fairsharepolicy" and one.meaning and one.cure for one in policy(text))
+    assert all(one.field == "fairsharepolicy" and all(told(one.problem, one.facts)) for one in policy(text))
 
 
 def test_a_finding_names_the_queue_what_it_means_and_what_to_write():
     (one,) = policy("TYPE=evgen:0%")
     assert one.queue == "Q"
     assert one.value == "TYPE=evgen:0%"
-    assert one.meaning == "'TYPE=evgen' is no field: it puts no condition and applies to everybody"
-    assert one.cure == "write type=evgen"
+    meaning, cure = told(one.problem, one.facts)
+    assert meaning == "'TYPE=evgen' is not a field: it sets no condition and applies to everybody"
+    assert cure == "write type=evgen"
     (one,) = policy("type=evgen:100%")
-    assert one.cure == "end it with an any:0, as type=evgen:100%,type=any:0%"
+    assert cure_of(one) == "end it with an any:0, for example type=evgen:100%,type=any:0%"
     (one,) = policy("gshare=Express*:100%,gshare=any:100%")
-    assert one.cure == "write gshare=any:0%, or leave the policy empty"
+    assert cure_of(one) == "write gshare=any:0%, or leave the policy empty"
 
 
 def test_a_sound_queue_is_not_told():
@@ -165,7 +171,9 @@ ODD_FIELDS: list[tuple[dict[str, Any], list[str]]] = [
 
 @pytest.mark.parametrize(("fields", "wanted"), ODD_FIELDS, ids=[str(fields) for fields, _ in ODD_FIELDS])
 def test_an_odd_field_is_told(fields, wanted):
-    assert kinds(lint(world(**fields))) == wanted
+    found = lint(world(**fields))
+    assert kinds(found) == wanted
+    assert all(all(told(one.problem, one.facts)) for one in found)
 
 
 def test_a_unified_queue_without_pseudo_queues_is_told():
@@ -181,15 +189,15 @@ def test_values_that_are_not_understood_are_told():
     assert [(one.field, one.kind, one.value) for one in found] == [
         ("corecount", "value", "many"), ("direct_access_lan", "value", "true"),
     ]  # fmt: skip
-    assert found[1].meaning == "it is not understood: taken as False"
+    assert told(found[1].problem, found[1].facts)[0] == "it is invalid and is read as False"
 
 
 def test_fields_that_nothing_reads_are_told_if_they_are_nearly_those_that_are_read():
     further = {"Q": {"max_rss": 1, "fairsharePolicy": "", "maxdiskio_data": {}, "localqueue": "x", "status": "online"}}
     found = lint(world(), further)
-    assert [(one.field, one.kind, one.cure) for one in found] == [
-        ("max_rss", "misspelt", "call it maxrss"),
-        ("fairsharePolicy", "misspelt", "call it fairsharepolicy"),
+    assert [(one.field, one.kind, cure_of(one)) for one in found] == [
+        ("max_rss", "misspelt", "rename it to maxrss"),
+        ("fairsharePolicy", "misspelt", "rename it to fairsharepolicy"),
     ]
 
 
@@ -212,7 +220,9 @@ ODD_SOFTWARE: list[tuple[dict[str, Any], list[str]]] = [
 
 @pytest.mark.parametrize(("fields", "wanted"), ODD_SOFTWARE, ids=[str(fields) for fields, _ in ODD_SOFTWARE])
 def test_odd_software_is_told(fields, wanted):
-    assert kinds(lint(world(software={**SOFTWARE, **fields}))) == wanted
+    found = lint(world(software={**SOFTWARE, **fields}))
+    assert kinds(found) == wanted
+    assert all(all(told(one.problem, one.facts)) for one in found)
 
 
 def test_a_queue_that_is_not_in_the_software_map_is_told():
@@ -235,7 +245,7 @@ def test_what_is_told_of_queues_that_are_not_there_is_told():
     slots = {"slots": (Slots("QQ", None, None, 5), Slots("Q", None, "MCOR", 5))}
     found = lint(world(slots))
     assert kinds(found) == ["slots: unknown queue", "slots: unknown type"]
-    assert found[1].cure == "write MCORE"
+    assert cure_of(found[1]) == "write MCORE"
 
 
 def test_findings_come_by_queue():

@@ -6,7 +6,7 @@ import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, preset
 
 from fairq.engine.shares.cpu_time import SEGMENTS, bucket, read_segments
-from fairq.engine.shares.forming import queue_with_room
+from fairq.engine.shares.forming import QueueFormer, queue_with_room
 from fairq.engine.shares.groups import read_group
 from fairq.engine.shares.identity import derived_tags, requirements, whole_number
 from fairq.engine.shares.model import Group
@@ -139,3 +139,15 @@ def test_a_job_joins_the_smallest_queue_that_holds_jobs_and_has_room():
     assert queue_with_room({1: 2, 2: 2}, capacity=3) == 1
     assert queue_with_room({1: 3, 2: 3, 7: 0}, capacity=3) is None
     assert queue_with_room({}, capacity=3) is None
+
+
+def test_equal_jobs_fill_one_queue_after_the_other():
+    """A queue that is formed again keeps its number; a new one gets the next number."""
+    asks = requirements("ann", "u", 400, DOCUMENTED)
+    former = QueueFormer(3, {(asks, 0): 7, (asks, 2): 4}, next_number=9)
+    placed = [(queue.number, taken) for jobs in (2, 5) for queue, taken in former.place(asks, jobs, 1.5)]
+    assert placed == [(7, 2), (7, 1), (9, 3), (4, 1)]
+    assert [(queue.number, queue.part, queue.jobs, queue.real_priorities) for queue in former.queues] == [
+        (7, 0, 3, 4.5), (9, 1, 3, 4.5), (4, 2, 1, 1.5)
+    ]  # fmt: skip
+    assert former.next_number == 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairq.cli.broker.sentences.reasons import meaning_of
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.output import Column, Output, Table, View, emit
@@ -38,4 +39,8 @@ def filters(invocation: Invocation, output: Output) -> None:
         Column("Reasons", "reasons", lambda reasons: ", ".join(dict.fromkeys(reasons))),
         Column("Origin", "origin"),
     ]
-    emit(View(tables=[Table(columns, look())]), output)
+    records = look()
+    for record in records:
+        for one in record["meanings"]:
+            one["meaning"] = meaning_of(one["reason"], record["stage"], one["meaning"])
+    emit(View(tables=[Table(columns, records)]), output)

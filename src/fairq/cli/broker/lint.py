@@ -1,4 +1,4 @@
-"""``fairq broker lint``: what about the queues does not mean what it seems."""
+"""``fairq broker lint``: likely misconfigurations of queues."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fairq.cli.broker.sentences.findings import told
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
@@ -42,10 +43,10 @@ def lint(
     Nothing is changed. The exit code is 0 if there are no findings and 1 otherwise. A record has queue, field, kind
     (a short name that never changes), value, meaning (its current effect) and cure.
     """
-    from fairq.steps.broker.lint import find_oddities
+    from fairq.steps.broker.lint import find_misconfigurations
 
-    found, number = find_oddities(invocation.state_path, queues or [], invocation.now(now))
-    records = [dict(zip(_FIELDS, one, strict=True)) for one in found]
+    found, number = find_misconfigurations(invocation.state_path, queues or [], invocation.now(now))
+    records = [dict(zip(_FIELDS, (*one[:4], *told(one.problem, one.facts)), strict=True)) for one in found]
     emit(View(tables=[Table(columns=(), records=records, plain=_sentences)], fields=_FIELDS), output)
     if found:
         raise typer.Exit(1)

@@ -9,6 +9,8 @@ import typer
 
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.run import STAGE_COLUMNS
+from fairq.cli.broker.sentences.figures import compared, some
+from fairq.cli.broker.sentences.reasons import meaning_of, tell
 from fairq.cli.command import App
 from fairq.cli.comparison import Compare, comparison_columns, comparison_sentence, comparison_table
 from fairq.cli.figures import moment
@@ -71,7 +73,7 @@ def why(
     that alone change the decision) and queues (those that the two sets judge differently).
     """
     from fairq.steps.broker import why as step
-    from fairq.steps.broker.compare import compared
+    from fairq.steps.broker.compare import compared as compare_both
     from fairq.steps.broker.rules import rules_in_force
 
     if cycle is not None and last:
@@ -87,49 +89,73 @@ def why(
     comparison = None
     if compare:
         settings = invocation.settings if rules is None else invocation.settings.under(rules, scheme=PANDA)
-        comparison = compared(invocation.state_path, settings, task, found.time, queue)
+        comparison = compare_both(invocation.state_path, settings, task, found.time, queue)
     emit(_view(found, comparison, one=queue is not None), output)
 
 
 def _view(found: Why, comparison: dict[str, Any] | None, *, one: bool) -> View:
-    queues = Table(_queue_columns(found, one), found.queues, title="Queues", key="queues")
+    document = _document(found)
+    queues = Table(_queue_columns(found, one), document["queues"], title="Queues", key="queues")
     tables = [queues]
     if one:
-        tables.append(Table(_OBSTACLES, found.obstacles, title="All obstacles", key="obstacles"))
+        tables.append(Table(_OBSTACLES, document["obstacles"], title="All obstacles", key="obstacles"))
     else:
-        stages = Table(STAGE_COLUMNS, found.stages, title="Stages", key="stages", constrained=True)
-        reasons = Table(_REASONS, found.reasons, title="Reasons", key="reasons", constrained=True)
+        stages = Table(STAGE_COLUMNS, document["stages"], title="Stages", key="stages", constrained=True)
+        reasons = Table(_REASONS, document["reasons"], title="Reasons", key="reasons", constrained=True)
         tables = [stages, reasons]
         if found.changes:
-            tables.append(Table(_CHANGES, found.changes, title="Changes that help", key="changes", constrained=True))
+            tables.append(
+                Table(_CHANGES, document["changes"], title="Changes that help", key="changes", constrained=True)
+            )
         tables.append(queues)
-    document = {name: value for name, value in asdict(found).items() if name not in {table.key for table in tables}}
-    text = _headline(found)
+    rest = {name: value for name, value in document.items() if name not in {table.key for table in tables}}
+    text = _headline(document)
     if comparison is not None:
-        document["compare"] = comparison
+        rest["compare"] = comparison
         text += f"\n{comparison_sentence(comparison)}"
         tables.append(comparison_table(comparison))
         judged = [Column("Queue", "queue"), *comparison_columns(comparison)]
         tables.append(Table(judged, comparison["queues"], title="Queues judged differently"))
-    return View(tables=tables, document=document, text=text, main=tables.index(queues), fields=_FIELDS)
+    return View(tables=tables, document=rest, text=text, main=tables.index(queues), fields=_FIELDS)
 
 
-def _headline(found: Why) -> str:
-    when = f"In cycle {found.cycle}" if found.cycle is not None else "Now"
-    if found.status == "assigned":
-        from fairq.steps.broker.why import some
+def _document(found: Why) -> dict[str, Any]:
+    """Return the explanation with its words, as JSON has it."""
+    told = asdict(found)
+    stopped, stop_details = told.pop("stopped"), told.pop("compared")
+    for record in told["reasons"]:
+        record["meaning"] = meaning_of(record["reason"], record["stage"], record["meaning"])
+    for record in told["queues"]:
+        if found.cycle is None:
+            tell(record)
+        else:
+            record["meaning"] = meaning_of(record["reason"], record["stage"], record["meaning"])
+    for record in told["obstacles"]:
+        tell(record)
+        del record["meaning"]
+    for record in told["changes"]:
+        tell(record)
+        del record["meaning"], record["compared"]
+    told["change"] = told["queues"][0]["change"] if stopped and told["queues"] else ""
+    if stop_details:
+        told["reason"] = f"{told['reason']} ({compared(stop_details)})"
+    return told
 
-        names = [candidate["queue"] for candidate in found.candidates]
+
+def _headline(told: dict[str, Any]) -> str:
+    when = f"In cycle {told['cycle']}" if told["cycle"] is not None else "Now"
+    if told["status"] == "assigned":
+        names = [candidate["queue"] for candidate in told["candidates"]]
         outcome = f"goes to {len(names)} queue{'' if len(names) == 1 else 's'}: {some(names)}"
     else:
-        outcome = f"has no eligible queue: {found.reason or found.status}"
-    lines = [f"{when} task {found.task} {outcome} ({found.activity}, rules {found.rules})."]
-    stored = found.stored
+        outcome = f"has no eligible queue: {told['reason'] or told['status']}"
+    lines = [f"{when} task {told['task']} {outcome} ({told['activity']}, rules {told['rules']})."]
+    stored = told["stored"]
     again = f", next retry at {moment(stored['retry_time'])}" if stored["retry_time"] is not None else ""
     since = f", failing since {moment(stored['frozen_time'])}" if stored["frozen_time"] is not None else ""
     by = f" by cycle {stored['cycle']}" if stored["cycle"] is not None else ""
-    if found.change:
-        lines.append(f"It would get further if {found.change}.")
+    if told["change"]:
+        lines.append(f"It would get further if {told['change']}.")
     return "\n".join([*lines, f"It is {stored['status']}{by}{again}{since}."])
 
 
@@ -138,9 +164,9 @@ def _queue_columns(found: Why, one: bool) -> list[Column]:
                Column("Weight", "weight", _figure, "right")]  # fmt: skip
     if found.cycle is None:
         columns += [
-            Column("Compared", "compared", _compared),
+            Column("Compared", "compared", compared),
             Column("Terms of the weight", "terms", _terms),
-            *([Column("From", "numbers", _compared)] if one else []),
+            *([Column("From", "numbers", compared)] if one else []),
             Column("Passes if", "change"),
         ]
     return columns
@@ -150,23 +176,11 @@ _REASONS = [Column("Reason", "reason"), Column("Stage", "stage"), Column("Queues
             Column("Pseudo queues", "pseudo"), Column("Meaning", "meaning")]  # fmt: skip
 
 
-def _names(queues: list[str]) -> str:
-    from fairq.steps.broker.why import some
-
-    return some(queues)
-
-
-_CHANGES = [Column("Without check", "check"), Column("Queues", "queues", _names), Column("Best queue needs", "change")]
-
-
-def _compared(details: dict[str, Any]) -> str:
-    from fairq.steps.broker.why import compared
-
-    return compared(details)
+_CHANGES = [Column("Without check", "check"), Column("Queues", "queues", some), Column("Best queue needs", "change")]
 
 
 _OBSTACLES = [Column("Queue", "queue"), Column("Stage", "stage"), Column("Reason", "reason"),
-              Column("Compared", "compared", _compared), Column("Passes if", "change")]  # fmt: skip
+              Column("Compared", "compared", compared), Column("Passes if", "change")]  # fmt: skip
 
 
 def _terms(terms: dict[str, float]) -> str:

@@ -1,8 +1,83 @@
-"""Which task queue a job joins (docs/dirac.md 1.3; DIRAC TaskQueueDB.insertJob)."""
+"""Task queues are formed from jobs (docs/dirac.md 1.3; DIRAC TaskQueueDB.insertJob)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from fairq.engine.shares.model import Requirements, TaskQueue
+
+
+@dataclass(slots=True)
+class FormedQueue:
+    """A task queue that takes jobs.
+
+    Attributes:
+        number: the queue's number.
+        requirements: what all of its jobs have in common.
+        part: how many queues with the same requirements were formed before it.
+        jobs: how many jobs are in it.
+        real_priorities: the sum of their real priorities (`user_priority.in_sum`).
+    """
+
+    number: int
+    requirements: Requirements
+    part: int
+    jobs: int = 0
+    real_priorities: float = 0.0
+
+    def record(self) -> TaskQueue:
+        """Return the queue as the recalculation reads it."""
+        return TaskQueue(self.number, self.requirements, self.jobs, self.real_priorities)
+
+
+class QueueFormer:
+    """Puts jobs into task queues, in the order in which they are given.
+
+    Args:
+        capacity: how many jobs a queue takes.
+        known: numbers of earlier queues, by their requirements and part; a queue that is formed again keeps its number.
+        next_number: the number of the next queue that is not known.
+
+    Attributes:
+        queues: all queues, in the order in which they were formed.
+        with_room: by requirements, the queues that are not full, by number.
+        next_number: the number of the next queue that is not known.
+    """
+
+    def __init__(self, capacity: int, known: Mapping[tuple[Requirements, int], int], next_number: int) -> None:
+        self.capacity = capacity
+        self.queues: list[FormedQueue] = []
+        self.with_room: dict[Requirements, dict[int, FormedQueue]] = {}
+        self.next_number = next_number
+        self._known = known
+        self._parts: dict[Requirements, int] = {}
+
+    def place(self, requirements: Requirements, jobs: int, real_priority: float) -> Iterator[tuple[FormedQueue, int]]:
+        """Put equal *jobs* into queues; yield each queue with the number of jobs that it takes."""
+        room = self.with_room.setdefault(requirements, {})
+        while jobs:
+            number = queue_with_room({one.number: one.jobs for one in room.values()}, self.capacity)
+            queue = self._new_queue(requirements) if number is None else room[number]
+            taken = min(jobs, self.capacity - queue.jobs)
+            queue.jobs += taken
+            queue.real_priorities += real_priority * taken
+            jobs -= taken
+            if queue.jobs >= self.capacity:
+                del room[queue.number]
+            yield queue, taken
+
+    def _new_queue(self, requirements: Requirements) -> FormedQueue:
+        part = self._parts.get(requirements, 0)
+        self._parts[requirements] = part + 1
+        number = self._known.get((requirements, part))
+        if number is None:
+            number = self.next_number
+            self.next_number += 1
+        queue = FormedQueue(number, requirements, part)
+        self.queues.append(queue)
+        self.with_room[requirements][number] = queue
+        return queue
 
 
 def queue_with_room(queues: Mapping[int, int], capacity: int) -> int | None:

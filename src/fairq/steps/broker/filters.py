@@ -21,7 +21,7 @@ def _of(activity: str, plan: Plan) -> list[Record]:
         return {
             "activity": activity,
             "kind": kind,
-            "place": one.place,
+            "place": plan.places[one.name],
             "stage": stage,
             "name": one.name,
             "reasons": [reason["reason"] for reason in reasons],
@@ -31,7 +31,8 @@ def _of(activity: str, plan: Plan) -> list[Record]:
 
     def told(one: Any) -> list[Record]:
         return [
-            {"reason": reason.tag, "meaning": reason.meaning, "temporary": not reason.hard} for reason in one.reasons
+            {"reason": reason.tag, "meaning": reason.meaning, "temporary": not reason.permanent}
+            for reason in one.reasons
         ]
 
     before = [record("filter", one, one.stage, told(one)) for one in plan.before]

@@ -1,4 +1,4 @@
-"""Look for what does not mean what it seems in what is known of the queues; nothing here writes."""
+"""Look for likely misconfigurations of the queues; nothing here writes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from fairq.state.connection import reading
 from fairq.steps.broker.world import load_world
 
 
-def find_oddities(path: Path, names: Sequence[str], now: int) -> tuple[list[Finding], int]:
-    """Return what is odd about the queues (all, or those named), by queue, and how many queues were looked at.
+def find_misconfigurations(path: Path, names: Sequence[str], now: int) -> tuple[list[Finding], int]:
+    """Return the findings about the queues (all, or those named), by queue, and how many queues were checked.
 
     Raises NoSuchRecordError for a queue that is not there.
     """

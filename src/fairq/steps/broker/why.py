@@ -14,8 +14,7 @@ import numpy as np
 from fairq.brokerdata.work import TASKS
 from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
 from fairq.engine.brokerage.flow.pipeline import UNDECIDED
-from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF
-from fairq.engine.brokerage.flow.remedies import remedy, said
+from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Reason
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.flow.run import columns_of
 from fairq.engine.brokerage.pool.columns import Columns
@@ -31,13 +30,12 @@ from fairq.steps.broker.world import load_types, load_world
 
 Record = dict[str, Any]
 
-_SHOWN = 5
-"""Queues that a sentence names."""
-
 
 @dataclass
 class Why:
-    """The explanation.
+    """The explanation, as data: the command writes what reasons mean and what would have to change.
+
+    ``meaning`` and ``change`` of records hold the words that a plugin's reason brings along, and are empty otherwise.
 
     Args:
         task: its number.
@@ -50,7 +48,8 @@ class Why:
         stages: the stage table.
         reasons: how many queues each reason decided about.
         candidates: the queues that the task goes to, best first.
-        change: where no queue was looked at, what would have to change for the task to get further.
+        stopped: the task was stopped before any queue was looked at.
+        compared: the values compared then.
         changes: single checks without which the task would find queues, and how many.
         queues: the verdict on every queue.
         obstacles: of the queues asked for, every check that they do not pass, not only the first.
@@ -64,7 +63,8 @@ class Why:
     status: str
     reason: str
     stored: Record
-    change: str = ""
+    stopped: bool = False
+    compared: Record = field(default_factory=dict)
     stages: list[Record] = field(default_factory=list)
     reasons: list[Record] = field(default_factory=list)
     candidates: list[Record] = field(default_factory=list)
@@ -122,14 +122,14 @@ def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None)
         rules=rules.name,
         activity=brokered.task.activity,
         status=outcome.status,
-        reason="" if outcome.status == "assigned" else _reason_now(outcome),
+        reason="" if outcome.status == "assigned" else reason_of(outcome),
         stored=stored,
+        stopped=bool(outcome.stopped_by),
+        compared=outcome.stop_details,
         stages=[stage_record(count) for count in outcome.stages],
         candidates=[described(candidate) for candidate in outcome.candidates],
         queues=[_queue(outcome, row) for row in rows],
     )
-    if outcome.stopped_by and found.queues:
-        found.change = found.queues[0]["change"]
     found.reasons = _reasons(found.queues if queue is None else [_queue(outcome, row) for row in range(len(columns))])
     if queue is not None:
         found.obstacles = [] if outcome.stopped_by else [one for row in rows for one in _obstacles(outcome, row)]
@@ -153,9 +153,11 @@ def why_then(path: Path, task: int, cycle: int | None, queue: str | None = None)
     reasons = run.document["reasons"][kept.activity]
     queues = []
     for name, number, weight in zip(names, kept.decided.tolist(), kept.weights.tolist(), strict=True):
-        stage, tag, meaning, hard = reasons[number] if number != UNDECIDED else ("", "", "", True)
-        told = Verdict(name, name.partition("/")[0], stage, tag, meaning, hard, {}, None, {}, {})
-        queues.append(_record(told, None if np.isnan(weight) else weight, ""))
+        stage, tag, meaning, permanent = reasons[number] if number != UNDECIDED else ("", "", "", True)
+        shown = None if np.isnan(weight) else weight
+        reason = Reason(tag, meaning) if tag else None
+        told = Verdict(name, name.partition("/")[0], stage, tag, permanent, {}, shown, {}, {}, reason)
+        queues.append(_record(told))
     chosen = queues if queue is None else [queues[row] for row in _named(names, queue)]
     return Why(
         task=task,
@@ -171,11 +173,6 @@ def why_then(path: Path, task: int, cycle: int | None, queue: str | None = None)
         candidates=[{"queue": name, "weight": weight} for name, weight in kept.candidates],
         queues=chosen,
     )
-
-
-def _reason_now(outcome: Outcome) -> str:
-    details = f" ({compared(outcome.stop_details)})" if outcome.stopped_by and outcome.stop_details else ""
-    return reason_of(outcome) + details
 
 
 def _reason_then(kept: Kept, tags: list[str]) -> str:
@@ -214,28 +211,24 @@ def _named(names: Iterable[str], queue: str) -> list[int]:
 
 
 def _queue(outcome: Outcome, row: int) -> Record:
-    verdict = outcome.verdict(row)
-    number = int(outcome.decided[row])
-    change = ""
-    if number != UNDECIDED:
-        change = remedy(outcome.plan.reasons[number].reason, verdict.details)
-    return _record(verdict, verdict.weight, change)
+    return _record(outcome.verdict(row))
 
 
-def _record(verdict: Verdict, weight: float | None, change: str) -> Record:
+def _record(verdict: Verdict) -> Record:
+    own = verdict.of or Reason("")
     return {
         "queue": verdict.queue,
         "unit": verdict.unit,
         "verdict": "candidate" if not verdict.reason else "skipped",
         "stage": verdict.stage,
         "reason": verdict.reason,
-        "meaning": verdict.meaning,
-        "temporary": not verdict.hard,
-        "weight": weight,
+        "meaning": own.meaning,
+        "temporary": not verdict.permanent,
+        "weight": verdict.weight,
         "compared": verdict.details,
         "terms": verdict.terms,
         "numbers": verdict.numbers,
-        "change": change,
+        "change": own.remedy,
     }
 
 
@@ -267,10 +260,17 @@ def _changes(
             continue
         best = freed.candidates[0].queue
         row = columns.rows[best]
-        reason = outcome.plan.reasons[int(outcome.decided[row])].reason if outcome.decided[row] >= 0 else entry.reason
-        change = remedy(reason, outcome.verdict(row).details)
-        queues = [candidate.queue for candidate in freed.candidates]
-        yield {"check": entry.stage, "reason": reason.tag, "queues": queues, "best": best, "change": change}
+        verdict = outcome.verdict(row)
+        reason = verdict.of or entry.reason
+        yield {
+            "check": entry.stage,
+            "reason": reason.tag,
+            "queues": [candidate.queue for candidate in freed.candidates],
+            "best": best,
+            "meaning": reason.meaning,
+            "compared": verdict.details,
+            "change": reason.remedy,
+        }
 
 
 def _obstacles(outcome: Outcome, row: int) -> Iterable[Record]:
@@ -286,17 +286,7 @@ def _obstacles(outcome: Outcome, row: int) -> Iterable[Record]:
                 "queue": question.columns.names[row],
                 "stage": one.stage,
                 "reason": reason.tag,
+                "meaning": reason.meaning,
                 "compared": details,
-                "change": remedy(reason, details),
+                "change": reason.remedy,
             }
-
-
-def compared(details: Record) -> str:
-    """Return the numbers that were compared in one line."""
-    return ", ".join(f"{name} {said(value)}" for name, value in details.items())
-
-
-def some(queues: list[str]) -> str:
-    """Return the first of some names."""
-    rest = len(queues) - _SHOWN
-    return ", ".join(queues[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

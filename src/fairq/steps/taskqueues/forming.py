@@ -6,18 +6,20 @@ kept of them is their number.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from fairq.engine.shares.forming import queue_with_room
+from fairq.engine.shares.forming import FormedQueue as EngineQueue
+from fairq.engine.shares.forming import QueueFormer
+from fairq.engine.shares.job_needs import JobNeeds, read_needs
 from fairq.engine.shares.model import Requirements, TaskQueue
-from fairq.engine.shares.user_priority import in_sum
 from fairq.errors.shares import JobRequirementError
 from fairq.records import Ad, JobRange, JobStatus, QueueNumber
 from fairq.state import jobs, meta, task_queues
 from fairq.state.connection import State
-from fairq.steps.taskqueues.job_requirements import ATTRIBUTES, IDENTITY, Needs, identity_of, needs_of, relevant
+from fairq.steps.taskqueues.job_requirements import ATTRIBUTES, IDENTITY, identity_of, plain_value, relevant
 from fairq.steps.taskqueues.policy import SharePolicy
 
 NEXT = "next_task_queue"
@@ -47,19 +49,26 @@ class Member:
 
 @dataclass(slots=True)
 class FormedQueue:
-    """A task queue with its jobs, oldest first; *part* counts the queues of one identity that are full."""
+    """A task queue with its jobs, oldest first, and what the state has stored of it."""
 
-    number: int
-    requirements: Requirements
-    part: int
-    members: list[Member] = field(default_factory=list)
-    jobs: int = 0
-    real_priorities: float = 0.0
+    formed: EngineQueue
+    members: list[Member]
     stored: QueueNumber | None = None
 
-    def record(self) -> TaskQueue:
-        """Return the queue as the engine reads it."""
-        return TaskQueue(self.number, self.requirements, self.jobs, self.real_priorities)
+    @property
+    def number(self) -> int:
+        """The queue's number."""
+        return self.formed.number
+
+    @property
+    def requirements(self) -> Requirements:
+        """What all of its jobs have in common."""
+        return self.formed.requirements
+
+    @property
+    def jobs(self) -> int:
+        """How many jobs wait in it."""
+        return self.formed.jobs
 
 
 @dataclass(slots=True)
@@ -73,7 +82,7 @@ class FormedQueues:
 
     def records(self) -> list[TaskQueue]:
         """Return the queues as the engine reads them."""
-        return [queue.record() for queue in self.queues]
+        return [queue.formed.record() for queue in self.queues]
 
 
 def fields_of(requirements: Requirements) -> dict[str, Any]:
@@ -115,47 +124,35 @@ def form_queues(state: State, policy: SharePolicy) -> FormedQueues:
     """Form the task queues of all idle jobs of *state*."""
     stored = {(requirements_of(one.identity), one.part): one for one in task_queues.load_all(state)}
     highest = max((one.number for one in stored.values()), default=0)
-    number = max(highest + 1, int(meta.get(state, NEXT) or 1))
+    former = QueueFormer(
+        policy.capacity,
+        {key: one.number for key, one in stored.items()},
+        max(highest + 1, int(meta.get(state, NEXT) or 1)),
+    )
     left_out: list[tuple[JobRange, str]] = []
-    last: dict[Requirements, FormedQueue] = {}
-    formed: list[FormedQueue] = []
-    for range_, needs in _needs(state, policy, left_out):
-        rest = range_
-        while True:
-            queue = last.get(needs.requirements)
-            # Earlier queues with the same requirements are full.
-            if queue is None or queue_with_room({queue.number: queue.jobs}, policy.capacity) is None:
-                part = 0 if queue is None else queue.part + 1
-                known = stored.pop((needs.requirements, part), None)
-                queue = FormedQueue(number if known is None else known.number, needs.requirements, part, stored=known)
-                number += known is None
-                last[needs.requirements] = queue
-                formed.append(queue)
-            taken = min(len(rest), policy.capacity - queue.jobs)
-            if taken == len(rest):
-                _add(queue, rest, needs, policy)
-                break
-            _add(queue, replace(rest, last_proc=rest.first_proc + taken - 1), needs, policy)
-            rest = replace(rest, first_proc=rest.first_proc + taken)
-    formed.sort(key=lambda queue: queue.number)
-    return FormedQueues(formed, left_out, number, [one.number for one in stored.values()])
-
-
-def _add(queue: FormedQueue, job: JobRange, needs: Needs, policy: SharePolicy) -> None:
-    weight = in_sum(needs.user_priority, policy.rules) if needs.real_priority is None else needs.real_priority
-    queue.members.append(Member(job, needs.user_priority, needs.real_priority))
-    queue.jobs += len(job)
-    queue.real_priorities += weight * len(job)
+    members: defaultdict[int, list[Member]] = defaultdict(list)
+    for job, needs in _needs(state, policy, left_out):
+        own = needs.real_priority if needs.is_own_real_priority else None
+        first = job.first_proc
+        for queue, taken in former.place(needs.requirements, len(job), needs.real_priority):
+            part = job if taken == len(job) else replace(job, first_proc=first, last_proc=first + taken - 1)
+            members[queue.number].append(Member(part, needs.user_priority, own))
+            first += taken
+    formed = [
+        FormedQueue(queue, members[queue.number], stored.pop((queue.requirements, queue.part), None))
+        for queue in sorted(former.queues, key=lambda queue: queue.number)
+    ]
+    return FormedQueues(formed, left_out, former.next_number, [one.number for one in stored.values()])
 
 
 def _needs(
     state: State, policy: SharePolicy, left_out: list[tuple[JobRange, str]]
-) -> Iterator[tuple[JobRange, Needs]]:
+) -> Iterator[tuple[JobRange, JobNeeds]]:
     """Yield idle jobs, oldest first, in ranges that need the same."""
     idle = jobs.select(state, statuses=[JobStatus.IDLE])
     shared = {number: relevant(ad) for number, ad in jobs.ads(state, {job.ad_id for job in idle}).items()}
-    known: dict[Any, Needs] = {}
-    alike: dict[Any, Needs | str] = {}
+    known: dict[Any, JobNeeds] = {}
+    alike: dict[Any, JobNeeds | str] = {}
     for job in idle:
         for part in _alike(job):
             own = relevant(part.peculiar(part.first_proc)) if part.own or part.template else {}
@@ -168,18 +165,19 @@ def _needs(
                     left_out.append((part, asked))
                     continue
                 owner, group = identity_of(ad, part.owner)
-                asks = Requirements._make((owner, group, *asked.requirements[2:]))
-                needs = known[key] = Needs(asks, asked.user_priority, asked.real_priority)
+                asks = asked.requirements._replace(owner=owner, group=group)
+                needs = known[key] = asked._replace(requirements=asks)
             yield part, needs
 
 
-def _asked(ad: Ad, priority: int, policy: SharePolicy, alike: dict[Any, Needs | str]) -> Needs | str:
+def _asked(ad: Ad, priority: int, policy: SharePolicy, alike: dict[Any, JobNeeds | str]) -> JobNeeds | str:
     """Return what a job asks for, or why it is in no queue; many users' jobs ask for the same, found in *alike*."""
     key = (priority, repr([item for item in ad.items() if item[0] not in IDENTITY]))
     found = alike.get(key)
     if found is None:
         try:
-            found = needs_of(ad, priority, policy)
+            plain = {name: plain_value(value) for name, value in ad.items()}
+            found = read_needs(plain, priority, policy.job_defaults)
         except JobRequirementError as error:
             found = str(error)
         alike[key] = found
@@ -212,7 +210,7 @@ def remember(
             QueueNumber(
                 queue.number,
                 fields_of(queue.requirements),
-                queue.part,
+                queue.formed.part,
                 None if priorities is None else priorities[queue.number],
                 None if priorities is None else now,
             )

@@ -140,6 +140,10 @@ class SiteLoad:
         return [DelayState(self.site, *kind, *self.buckets[kind]) for kind in sorted(self.touched)]
 
 
+LIMITED_STATUSES = (JobStatus.RUNNING,)
+"""Jobs of these statuses count towards a site's limits. DIRAC's Matched, Running and Stalled jobs all run for fairq."""
+
+
 def load_site(state: State, policy: SharePolicy, site: str) -> SiteLoad:
     """Load what pilots run at *site*, as far as anything is limited there."""
     load = SiteLoad(policy, site)
@@ -147,7 +151,7 @@ def load_site(state: State, policy: SharePolicy, site: str) -> SiteLoad:
         return load
     delays = pilot_slots.load_delays(state, site)
     load.buckets = {(one.attribute, one.value): Bucket(one.tokens, one.time) for one in delays}
-    running = jobs.select(state, statuses=[JobStatus.RUNNING])
+    running = jobs.select(state, statuses=LIMITED_STATUSES)
     shared = jobs.ads(state, {job.ad_id for job in running})
     by_cluster: dict[tuple[str, int], list[JobRange]] = {}
     for job in running:

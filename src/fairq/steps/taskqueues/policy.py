@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairq.engine.shares.cpu_time import read_segments
 from fairq.engine.shares.groups import JOB_SHARING, SCHEMA_JOB_SHARING, read_group
+from fairq.engine.shares.job_needs import JobDefaults
 from fairq.engine.shares.model import Group
 from fairq.engine.shares.options import names
 from fairq.engine.shares.rules import Rules
@@ -29,9 +30,8 @@ class SharePolicy:
     Args:
         rules: what is computed.
         groups: the configured and imported groups, by name.
-        segments: bounds of the CPU times that share a queue, in HS06 seconds.
+        job_defaults: how jobs are read.
         capacity: how many jobs a queue takes.
-        default_cpu_time, default_priority: of a job that says nothing of them.
         corrections: the block ShareCorrections; empty if nothing is to be corrected.
         job_scheduling: DIRAC's options of limits and delays.
         usable_sites: pilots of all other sites get test jobs alone; None: every site is in use.
@@ -39,10 +39,8 @@ class SharePolicy:
 
     rules: Rules
     groups: Mapping[str, Group]
-    segments: tuple[int, ...]
+    job_defaults: JobDefaults
     capacity: int
-    default_cpu_time: int
-    default_priority: float
     corrections: Mapping[str, Any] = field(default_factory=dict)
     job_scheduling: Mapping[str, Any] = field(default_factory=dict)
     usable_sites: tuple[str, ...] | None = None
@@ -65,10 +63,13 @@ def share_policy(settings: Settings, state: State, rules_name: str | None = None
     return SharePolicy(
         rules=rules,
         groups=read_groups(settings, {one.name: one.properties for one in share_groups.load_all(state)}, rules),
-        segments=segments,
+        job_defaults=JobDefaults(
+            rules,
+            segments,
+            settings["shares.default_cpu_time"],
+            _whole_if_it_is(settings["shares.default_priority"]),
+        ),
         capacity=settings["shares.max_jobs_in_task_queue"],
-        default_cpu_time=settings["shares.default_cpu_time"],
-        default_priority=_whole_if_it_is(settings["shares.default_priority"]),
         corrections=settings.block("ShareCorrections") if settings["shares.enable_shares_correction"] else {},
         job_scheduling={
             "CheckJobLimits": settings["shares.check_job_limits"],

@@ -92,7 +92,7 @@ def _queue_ad(queue: FormedQueue, priority: float) -> Ad:
         "task_queue": queue.number,
         **members_of(queue.requirements),
         "jobs": queue.jobs,
-        "average_priority": queue.real_priorities / queue.jobs,
+        "average_priority": queue.formed.real_priorities / queue.jobs,
         "priority": priority,
         "stored_priority": None if stored is None else stored.priority,
         "last_update_time": None if stored is None else stored.updated,

@@ -189,7 +189,7 @@ class _Changes:
 
     def _shorter(self) -> str:
         """The longest CPU time that still counts as no more than the pilot has, by the bounds that times go up to."""
-        fitting = [segment for segment in self._load.policy.segments if segment <= self._pilot.cpu_time]
+        fitting = [segment for segment in self._load.policy.job_defaults.segments if segment <= self._pilot.cpu_time]
         return f"CPUTime = {fitting[-1]} or less" if fitting else ""
 
     def _owner(self, queue: Requirements) -> tuple[str, str]:

@@ -24,11 +24,10 @@ class Problems(PlainFilter):
     name = "problems"
     stage = FINAL_STAGE
     phase: Phase = "after"
-    place = 3100
     activities = _ANALYSIS
     reasons = (
-        Reason("badsite", "for the moment too many jobs of the user wait or of the task failed there", passing=True),
-        Reason("cap", "for the moment far more jobs of the share wait there than run", passing=True),
+        Reason("badsite", passing=True),
+        Reason("cap", passing=True),
     )
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
@@ -69,9 +68,8 @@ class TenBest(PlainFilter):
     name = "analysis ten best"
     stage = FINAL_STAGE
     phase: Phase = "after"
-    place = 3200
     activities = _ANALYSIS
-    reasons = (Reason("low_weight", "ten others weigh more, or the task uses them already"),)
+    reasons = (Reason("low_weight"),)
 
     def applies(self, question: Question) -> bool:
         """Cut off; by PanDA's code not where input is distributed."""
@@ -109,9 +107,8 @@ class LeastWeight(PlainFilter):
     name = "analysis minimum weight"
     stage = FINAL_STAGE
     phase: Phase = "after"
-    place = 3300
     activities = _ANALYSIS
-    reasons = (Reason("below_min_weight", "the weight is below the minimum"),)
+    reasons = (Reason("below_min_weight"),)
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse below the minimum."""
@@ -129,9 +126,8 @@ class LocalDataOnly(PlainFilter):
     name = "local data only"
     stage = FINAL_STAGE
     phase: Phase = "after"
-    place = 3400
     activities = _ANALYSIS
-    reasons = (Reason("fileunavailable", "the queue takes local input only, and some is missing"),)
+    reasons = (Reason("fileunavailable"),)
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse them."""

@@ -77,7 +77,7 @@ FILTERS: tuple[Filter, ...] = (
     LeastWeight(),
     LocalDataOnly(),
 )
-"""fairq's own filters of analysis."""
+"""fairq's own filters of analysis, in PanDA's order."""
 
 FIRST_PASS = "LOOP with data locality"
 SECOND_PASS = "LOOP without data locality"
@@ -89,7 +89,7 @@ _OF_ONE_PASS = frozenset({"fatal", "locality", "local data"})
 
 def analysis_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weight] = WEIGHTS) -> Plan:
     """Return the analysis flow of *filters* and *weights*; those of production are left out."""
-    return Plan(ANALYSIS, filters, weights, STOPS)
+    return Plan.of(ANALYSIS, filters, weights, STOPS)
 
 
 def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules) -> Outcome:

@@ -21,7 +21,6 @@ class TypeCap(PlainFilter):
 
     name = "analysis cap_rt"
     stage = "cap with gshare+resource_type check"
-    place = 2000
     activities = _ANALYSIS
     reasons = ()
 
@@ -42,11 +41,10 @@ class Overload(PlainFilter):
 
     name = "overload"
     stage = "overload check"
-    place = 2100
     activities = _ANALYSIS
     reasons = (
-        Reason("overloaded", "far more jobs wait for each running one than elsewhere", passing=True),
-        Reason("overloaded_vp", "the same where input is placed virtually"),
+        Reason("overloaded", passing=True),
+        Reason("overloaded_vp"),
     )
 
     def applies(self, question: Question) -> bool:

@@ -133,9 +133,8 @@ class DataNearby(PlainFilter):
 
     name = "data"
     stage = "input data check"
-    place = 100
     activities = _ANALYSIS
-    reasons = (Reason("no_data", "the input is not nearby"),)
+    reasons = (Reason("no_data"),)
 
     def applies(self, question: Question) -> bool:
         """Look in the pass that wants input nearby, unless the task needs none nearby."""
@@ -155,9 +154,8 @@ class AvoidVp(PlainFilter):
 
     name = "virtual placement"
     stage = "avoid VP queue check"
-    place = 600
     activities = _ANALYSIS
-    reasons = (Reason("avoid_vp", "input is placed virtually at this queue, and the task cannot use that"),)
+    reasons = (Reason("avoid_vp"),)
 
     def applies(self, question: Question) -> bool:
         """Look where the task says so; by PanDA's code also where input would be moved to them."""

@@ -71,10 +71,9 @@ class UserProblem(PlainFilter):
 
     name = "user problem"
     stage = "temp user problem check"
-    place = 2200
     activities = frozenset({ANALYSIS})
     reasons = (
-        Reason("tmp_user_problem", "every queue with the input has a temporary problem for the user", passing=True),
+        Reason("tmp_user_problem", passing=True),
     )
 
     def applies(self, question: Question) -> bool:

@@ -38,9 +38,8 @@ class Status(PlainFilter):
 
     name = "analysis status"
     stage = "status check"
-    place = 200
     activities = _ANALYSIS
-    reasons = (Reason("status", "the queue's status does not allow the task"),)
+    reasons = (Reason("status"),)
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse by status."""
@@ -66,7 +65,6 @@ class ZeroShare(ZeroShareCheck):
     """The queue's fair share policy must leave the task a share."""
 
     name = "analysis zeroshare"
-    place = 300
     activities = _ANALYSIS
 
     def applies(self, question: Question) -> bool:
@@ -78,16 +76,14 @@ class DiskIO(DiskIOCheck):
     """A queue with too much disk traffic takes no tasks that make much themselves."""
 
     name = "analysis diskIO"
-    place = 400
     activities = _ANALYSIS
-    reasons = (Reason("diskIO", "disk traffic of the queue and of the task are over the limit"),)
+    reasons = (Reason("diskIO"),)
 
 
 class MaxIoIntensity(MaxIoIntensityCheck):
     """A queue may limit the I/O intensity of tasks."""
 
     name = "analysis max_io_intensity"
-    place = 500
     activities = _ANALYSIS
 
 
@@ -96,7 +92,6 @@ class Cores(CoresCheck):
 
     name = "analysis cores"
     stage = "CPU core check"
-    place = 700
     activities = _ANALYSIS
 
 
@@ -105,9 +100,8 @@ class GpuArchitecture(PlainFilter):
 
     name = "gpu"
     stage = "architecture check"
-    place = 800
     activities = _ANALYSIS
-    reasons = (Reason("gpu_architecture", "the queue has GPUs and does not publish the task's architecture"),)
+    reasons = (Reason("gpu_architecture"),)
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse flagged queues that do not publish software, and all of them to tasks without a platform."""
@@ -143,9 +137,8 @@ class Closed(PlainFilter):
 
     name = "closed"
     stage = "too many closed check"
-    place = 900
     activities = _ANALYSIS
-    reasons = (Reason("closed", "jobs of the task were closed there in the last hours", passing=True),)
+    reasons = (Reason("closed", passing=True),)
 
     def applies(self, question: Question) -> bool:
         """Look unless one queue is given or the chunk merges; the page counts failed and closed jobs together."""
@@ -179,9 +172,8 @@ class NoPilot(PlainFilter):
 
     name = "analysis pilots"
     stage = "pilot activity check"
-    place = 1600
     activities = _ANALYSIS
-    reasons = (Reason("nopilot", "no pilot showed up in the last 3 hours"),)
+    reasons = (Reason("nopilot"),)
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse them; PanDA's code spares tests."""

@@ -115,9 +115,8 @@ class AnalysisQueues(PlainFilter):
 
     name = "analysis type"
     stage = CANDIDATES_STAGE
-    place = 10
     activities = _ANALYSIS
-    reasons = (Reason("wrong_type", "analysis does not run at this queue"),)
+    reasons = (Reason("wrong_type"),)
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse them."""
@@ -133,12 +132,11 @@ class Included(PlainFilter):
 
     name = "included"
     stage = "include/exclude check"
-    place = 1700
     activities = _ANALYSIS
     reasons = (
-        Reason("excluded", "the user excludes the queue"),
-        Reason("notincluded", "the user names other queues"),
-        Reason("cloudmismatch", "the task goes to another cloud"),
+        Reason("excluded"),
+        Reason("notincluded"),
+        Reason("cloudmismatch"),
     )
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
@@ -178,9 +176,8 @@ class Preassigned(PlainFilter):
 
     name = "preassigned"
     stage = "preassign check"
-    place = 1800
     activities = _ANALYSIS
-    reasons = (Reason("nonpreassigned", "the task is given other queues"),)
+    reasons = (Reason("nonpreassigned"),)
 
     def applies(self, question: Question) -> bool:
         """Look where queues are given."""
@@ -203,9 +200,8 @@ class Hospital(PlainFilter):
 
     name = "hospital"
     stage = "hospital check"
-    place = 1900
     activities = _ANALYSIS
-    reasons = (Reason("hospital", "another queue is left, which is not a hospital"),)
+    reasons = (Reason("hospital"),)
 
     def applies(self, question: Question) -> bool:
         """Look under PanDA's rules."""

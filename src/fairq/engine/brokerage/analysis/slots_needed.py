@@ -30,7 +30,6 @@ class Memory(MemoryCheck):
     """A job's memory must lie between the least and the most of the queue's slots; limits themselves pass."""
 
     name = "analysis memory"
-    place = 1100
     activities = _ANALYSIS
 
 
@@ -39,7 +38,6 @@ class ScratchDisk(ScratchCheck):
 
     name = "analysis scratch"
     stage = "scratch disk check"
-    place = 1200
     activities = _ANALYSIS
 
     def estimate(self, question: Question) -> Scratch:
@@ -55,11 +53,10 @@ class Walltime(PlainFilter):
 
     name = "analysis walltime"
     stage = "walltime check"
-    place = 1400
     activities = _ANALYSIS
     reasons = (
-        Reason("shortwalltime", "jobs need more time than the queue gives"),
-        Reason("longwalltime", "jobs need less time than the queue is for"),
+        Reason("shortwalltime"),
+        Reason("longwalltime"),
     )
 
     def applies(self, question: Question) -> bool:
@@ -119,11 +116,10 @@ class MinimumWalltime(PlainFilter):
 
     name = "analysis minimum walltime"
     stage = "minimum walltime capacity check"
-    place = 1500
     activities = _ANALYSIS
     reasons = (
-        Reason("scout_walltime", "scouts need a queue that gives them a day"),
-        Reason("min_walltime", "jobs of unknown time need a queue that gives them a day"),
+        Reason("scout_walltime"),
+        Reason("min_walltime"),
     )
 
     def applies(self, question: Question) -> bool:

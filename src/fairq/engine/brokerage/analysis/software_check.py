@@ -17,7 +17,6 @@ class Software(SoftwareCheck):
     """The queue must have the release, container and hardware."""
 
     name = "analysis software"
-    place = 1000
     activities = frozenset({ANALYSIS})
 
     def applies(self, question: Question) -> bool:

@@ -24,16 +24,16 @@ CLASS_LIMITS = {CLASS_C: 90.0, CLASS_B: 95.0, CLASS_A: 100.0}
 _CLASS_TAGS = {CLASS_C: "share_class_C", CLASS_B: "share_class_B", CLASS_A: "share_class_A"}
 
 STOPS = (
-    Reason("cap_running_jobs", "too many jobs of the user or working group run", hard=False),
-    Reason("cap_queued_jobs", "too many jobs of the user or working group wait", hard=False),
-    Reason("cap_running_cores", "jobs of the user or working group run on too many cores", hard=False),
-    Reason("cap_queued_cores", "jobs of the user or working group wait for too many cores", hard=False),
-    Reason("share_class_C", "the share is nearly used up, and the task is of class C", hard=False),
-    Reason("share_class_B", "the share is nearly used up, and the task is of class B", hard=False),
-    Reason("share_class_A", "the share is used up, and the task is of class A", hard=False),
-    Reason("global_quota", "the user or working group is over the global disk quota", hard=False),
-    Reason("global_quota_near", "the user or working group is near the global disk quota", hard=False),
-    Reason("incomplete_input", "an input dataset is nowhere complete enough and readable", hard=False),
+    Reason("cap_running_jobs", permanent=False),
+    Reason("cap_queued_jobs", permanent=False),
+    Reason("cap_running_cores", permanent=False),
+    Reason("cap_queued_cores", permanent=False),
+    Reason("share_class_C", permanent=False),
+    Reason("share_class_B", permanent=False),
+    Reason("share_class_A", permanent=False),
+    Reason("global_quota", permanent=False),
+    Reason("global_quota_near", permanent=False),
+    Reason("incomplete_input", permanent=False),
 )
 
 

@@ -27,12 +27,11 @@ class Storage(PlainFilter):
 
     name = "analysis storage"
     stage = "storage space check"
-    place = 1300
     activities = frozenset({ANALYSIS})
     reasons = (
-        Reason("disk", "the queue's storage is full, or it has none for output"),
-        Reason("blacklist", "storage of the queue is out of service"),
-        Reason("local_quota", "the user is over the quota of the queue's storage"),
+        Reason("disk"),
+        Reason("blacklist"),
+        Reason("local_quota"),
     )
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:

@@ -34,7 +34,6 @@ class Balance(PlainWeight):
     """Running against queued jobs of the share (the page)."""
 
     name = "analysis jobs"
-    place = 100
     activities = _ANALYSIS
 
     def applies(self, question: Question) -> bool:
@@ -60,7 +59,6 @@ class Classes(PlainWeight):
     """
 
     name = "analysis classes"
-    place = 100
     activities = _ANALYSIS
 
     def applies(self, question: Question) -> bool:
@@ -171,7 +169,6 @@ class Data(PlainWeight):
     """Input that is there: in the first pass the datasets that a queue has, otherwise GiB on its disks (the code)."""
 
     name = "analysis data"
-    place = 200
     activities = _ANALYSIS
 
     def applies(self, question: Question) -> bool:

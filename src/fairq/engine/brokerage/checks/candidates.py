@@ -14,8 +14,7 @@ class NoPseudoQueue(PlainFilter):
     """A unified queue whose slots no resource type fits has no pseudo queue that a task could go to."""
 
     stage = CANDIDATES_STAGE
-    place = 5
-    reasons = (Reason("no_resource_type", "no resource type fits the slots of the unified queue"),)
+    reasons = (Reason("no_resource_type"),)
 
     def __init__(self, activity: Activity) -> None:
         self.name = f"pseudo queues of {activity}"

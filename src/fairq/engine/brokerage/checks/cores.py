@@ -17,8 +17,8 @@ class CoresCheck(PlainFilter):
     """The queue's slots must have as many cores as the task's jobs use."""
 
     reasons = (
-        Reason("cpucore", "single core jobs and slots of several cores, or the other way round"),
-        Reason("max_cpucore", "the slot has more cores than the task's jobs may use"),
+        Reason("cpucore"),
+        Reason("max_cpucore"),
     )
 
     def cores(self, question: Question) -> int | None:

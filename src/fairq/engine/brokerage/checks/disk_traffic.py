@@ -53,7 +53,7 @@ class MaxIoIntensityCheck(PlainFilter):
     """A queue may limit the I/O intensity of tasks."""
 
     stage = "max IO intensity check"
-    reasons = (Reason("max_io_intensity", "the task's I/O intensity is above what the queue takes"),)
+    reasons = (Reason("max_io_intensity"),)
 
     def applies(self, question: Question) -> bool:
         """Look at tasks that state it, merges left out."""

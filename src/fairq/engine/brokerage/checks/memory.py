@@ -17,8 +17,8 @@ class MemoryCheck(PlainFilter):
 
     stage = "memory check"
     reasons = (
-        Reason("lowmemory", "jobs need more memory than the slot has"),
-        Reason("highmemory", "jobs need less memory than the slot is for"),
+        Reason("lowmemory"),
+        Reason("highmemory"),
     )
 
     def applies(self, question: Question) -> bool:

@@ -34,8 +34,8 @@ class ScratchCheck(PlainFilter):
     """A job's files must fit into its part of the scratch disk; a task may insist on reading input directly."""
 
     reasons = (
-        Reason("remoteio", "the task reads input directly from storage nearby only, and the queue does not"),
-        Reason("disk", "jobs need more scratch disk than the queue has for them"),
+        Reason("remoteio"),
+        Reason("disk"),
     )
 
     def estimate(self, question: Question) -> Scratch:

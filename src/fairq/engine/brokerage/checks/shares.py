@@ -15,7 +15,7 @@ class ZeroShareCheck(PlainFilter):
     """The queue's fair share policy must leave the task a share."""
 
     stage = "zero share check"
-    reasons = (Reason("zeroshare", "the queue's fairsharepolicy leaves the task no share"),)
+    reasons = (Reason("zeroshare"),)
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Ask each distinct policy once."""

@@ -17,10 +17,11 @@ from fairq.engine.brokerage.software.check import (
     judge,
     lacks_hardware,
 )
+from fairq.engine.brokerage.software.hardware import Lack
 from fairq.engine.brokerage.software.kinds import by_software
 from fairq.engine.brokerage.software.platforms import is_pattern, resolve_platform
 
-NOTHING = Judgement("unjudged", "the task names no release that could be looked for")
+NOTHING = Judgement("unjudged", Lack.NO_RELEASE_NAMED)
 
 
 def architecture_of(question: Question) -> Architecture:
@@ -33,8 +34,8 @@ class SoftwareCheck(PlainFilter):
 
     stage = "SW/HW check"
     reasons = (
-        Reason("cache", "the queue lacks the release, the container or the hardware"),
-        Reason("regexpcmtconfig", "no platform of the queue fits the pattern that the task gives"),
+        Reason("cache"),
+        Reason("regexpcmtconfig"),
     )
 
     def needs(self, question: Question, asked: Architecture) -> Sequence[Needs]:
@@ -80,9 +81,10 @@ class SoftwareCheck(PlainFilter):
             published = question.world.software.get(question.columns.unit_names[unit], {})
             return told | {"cmtconfigs": list(published.get("cmtconfigs") or ())}
         any_release = question.rules.any_releases and ANY_RELEASE in question.columns.units[unit].releases
-        lacked = _lacked_at_any(question, unit, asked) if any_release else ""
-        why = lacked or _judgement(question, unit, self.needs(question, asked)).why
-        return told | {"transHome": task.trans_home, "container_name": task.container_name, "why": why}
+        lacked = _lacked_at_any(question, unit, asked) if any_release else None
+        why = lacked or _judgement(question, unit, self.needs(question, asked)).lacks
+        named = {"transHome": task.trans_home, "container_name": task.container_name}
+        return told | named | {"why": None if why is None else why.value}
 
 
 def asks_for_nothing(needs: Needs) -> bool:
@@ -90,12 +92,12 @@ def asks_for_nothing(needs: Needs) -> bool:
     return needs.hardware_only and not needs.container and needs.cpus is None and needs.gpu is None
 
 
-def _lacked_at_any(question: Question, unit: int, asked: Architecture) -> str:
+def _lacked_at_any(question: Question, unit: int, asked: Architecture) -> Lack | None:
     # Where ANY release will do, only hardware is compared, if it is asked for and published.
     world, name = question.world, question.columns.unit_names[unit]
     entry = world.software.get(name) or {}
     if (asked.cpus is None and asked.gpu is None) or not entry.get("architectures"):
-        return ""
+        return None
     needs = Needs(cpus=asked.cpus, gpu=asked.gpu)
     return lacks_hardware(needs, entry, world.gpus.get(name, ()), Reading.of(question.rules))
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.pipeline import UNDECIDED, StageCount
 from fairq.engine.brokerage.flow.plan import Plan
-from fairq.engine.brokerage.flow.plugin import Details
+from fairq.engine.brokerage.flow.plugin import Details, Reason
 from fairq.engine.brokerage.flow.request import Question
 
 Status = Literal["assigned", "failed", "waiting", "fatal"]
@@ -55,20 +55,27 @@ class Candidate:
 class Verdict(NamedTuple):
     """What became of one queue.
 
-    *reason* is PanDA's tag, empty for a candidate; *hard*: the issue is persistent, not temporary; *details* are the
-    numbers compared; *weight* and *terms* are those of a queue that was weighed, *numbers* what these came from.
+    Attributes:
+        queue, unit: its name, and the name that CRIC knows.
+        stage: the stage that decided; empty for a candidate.
+        reason: PanDA's tag; empty for a candidate.
+        permanent: the issue is persistent, not temporary.
+        details: the numbers compared.
+        weight, terms: the weight and its factors; None and empty where the queue was not weighed.
+        numbers: what the factors came from.
+        of: the reason itself; None for a candidate.
     """
 
     queue: str
     unit: str
     stage: str
     reason: str
-    meaning: str
-    hard: bool
+    permanent: bool
     details: Details
     weight: float | None
     terms: dict[str, float]
     numbers: Details
+    of: Reason | None = None
 
 
 @dataclass
@@ -109,11 +116,20 @@ class Outcome:
                 numbers |= factor.details(question, row)
         number = int(self.decided[row])
         if number == UNDECIDED:
-            return Verdict(queue.name, queue.unit, "", "", "", True, {}, weight, terms, numbers)
+            return Verdict(queue.name, queue.unit, "", "", True, {}, weight, terms, numbers)
         reason, stage, one = self.plan.reasons[number]
-        details = self.stop_details if one is None else one.details(question, row, reason)
-        meaning, hard = reason.meaning, not reason.is_temporary
-        return Verdict(queue.name, queue.unit, stage, reason.tag, meaning, hard, details, weight, terms, numbers)
+        return Verdict(
+            queue.name,
+            queue.unit,
+            stage,
+            reason.tag,
+            not reason.is_temporary,
+            self.stop_details if one is None else one.details(question, row, reason),
+            weight,
+            terms,
+            numbers,
+            reason,
+        )
 
     def verdicts(self) -> Iterator[Verdict]:
         """Yield what became of each queue, in order of name."""

@@ -104,16 +104,16 @@ class Sieve:
             return True
         numbers = codes[hit].astype(np.int16) + np.int16(self.plan.first_reason(one) - 1)
         rows = self.left[hit]
-        if self.plan.only_hard[one.name]:
+        if self.plan.only_permanent[one.name]:
             self.decided[rows] = numbers
             self.left = self.left[~refused]
             return True
-        hard = self.plan.hard[numbers]
-        self.temporary[rows[~hard]] = numbers[~hard]
-        self._marked += int(np.count_nonzero(~hard))
-        if hard.any():
-            self.decided[rows[hard]] = numbers[hard]
-            self.left = np.delete(self.left, hit[hard])
+        permanent = self.plan.permanent[numbers]
+        self.temporary[rows[~permanent]] = numbers[~permanent]
+        self._marked += int(np.count_nonzero(~permanent))
+        if permanent.any():
+            self.decided[rows[permanent]] = numbers[permanent]
+            self.left = np.delete(self.left, hit[permanent])
         return True
 
     def _count_units(self) -> int:

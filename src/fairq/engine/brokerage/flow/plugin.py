@@ -40,24 +40,28 @@ BOTH: frozenset[Activity] = frozenset({PRODUCTION, ANALYSIS})
 
 
 class Reason(NamedTuple):
-    """Why a queue is refused: PanDA's *tag*, what it means, and whether it is final at once (*hard*) or holds for the
-    moment, in which case the queue is still counted until the temporary problems are sorted out. An issue that is
-    *passing* holds for the moment as well, though the queue is out at once.
+    """Why a queue is refused.
 
-    *change* says what would have to change, after *it would pass if*, with names of the `Details` in braces; fairq's
-    own reasons have it in `remedies`.
+    Attributes:
+        tag: PanDA's name for it.
+        meaning: what it means, in words.
+        permanent: the queue is out at once. Otherwise it is still counted until the temporary problems are sorted out.
+        remedy: what would have to change, after *it would pass if*, with names of the `Details` in braces.
+        passing: the issue is temporary, although the queue is out at once.
+
+    The engine's own reasons have no words: the command line writes them by the tag. Words that a reason has are shown.
     """
 
     tag: str
-    meaning: str
-    hard: bool = True
-    change: str = ""
+    meaning: str = ""
+    permanent: bool = True
+    remedy: str = ""
     passing: bool = False
 
     @property
     def is_temporary(self) -> bool:
         """Whether it holds for the moment only."""
-        return self.passing or not self.hard
+        return self.passing or not self.permanent
 
 
 @runtime_checkable
@@ -73,8 +77,8 @@ class Filter(Protocol):
         """The line of the stage table that it belongs to; filters of a stage stand next to each other."""
 
     @property
-    def place(self) -> float:
-        """Its place in the flow; fairq's own are 100, 200, ... in PanDA's order."""
+    def place(self) -> float | None:
+        """Its place in the flow; None: behind the one before it in the list. fairq's own are 100, 200, ..."""
 
     @property
     def phase(self) -> Phase:
@@ -107,8 +111,8 @@ class Weight(Protocol):
         """Unique among all weights."""
 
     @property
-    def place(self) -> float:
-        """Its place among the factors; fairq's own are 100, 200, ..."""
+    def place(self) -> float | None:
+        """Its place among the factors; None: behind the one before it in the list. fairq's own are 100, 200, ..."""
 
     @property
     def activities(self) -> frozenset[Activity]:
@@ -129,7 +133,7 @@ class PlainFilter:
 
     name: str
     stage: str
-    place: float
+    place: float | None = None
     phase: Phase = "before"
     activities: frozenset[Activity] = BOTH
     reasons: tuple[Reason, ...]
@@ -151,7 +155,7 @@ class PlainWeight:
     """What most weights have in common; subclasses give the rest."""
 
     name: str
-    place: float
+    place: float | None = None
     activities: frozenset[Activity] = BOTH
 
     def applies(self, question: Question) -> bool:
@@ -175,7 +179,7 @@ class per_queue(PlainFilter):  # noqa: N801 - reads as the function that it is u
         reason: why it refuses.
         rule: (task, queue, world) to None or False if the queue passes, and otherwise to True or the numbers compared.
         stage: line of the stage table; the name if empty.
-        place: in the flow; behind fairq's own by default.
+        place: in the flow; behind fairq's own if None.
         phase: before the weight or after it.
         activities: production, analysis or both.
     """
@@ -187,7 +191,7 @@ class per_queue(PlainFilter):  # noqa: N801 - reads as the function that it is u
         rule: Callable[[Task, Queue, World], Mapping[str, Any] | bool | None],
         *,
         stage: str = "",
-        place: float = 2250,
+        place: float | None = None,
         phase: Phase = "before",
         activities: frozenset[Activity] = BOTH,
     ) -> None:
@@ -219,7 +223,7 @@ class per_queue_weight(PlainWeight):  # noqa: N801
         name: str,
         rule: Callable[[Task, Queue, World], float],
         *,
-        place: float = 900,
+        place: float | None = None,
         activities: frozenset[Activity] = BOTH,
     ) -> None:
         self.name = name

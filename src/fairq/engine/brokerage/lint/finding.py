@@ -1,46 +1,44 @@
-"""One thing that hardly anybody wants."""
+"""One likely misconfiguration, as data: the command line has the words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Finding(NamedTuple):
-    """What is odd about a queue, and how to mend it.
+    """What is probably wrong with a queue.
 
-    Args:
+    Attributes:
         queue: the queue; empty if it is about none.
-        field: the field of the queue, or of what is told of it.
+        field: the field of the queue, or of what is known of it.
         kind: a short name that stays the same, for scripts.
-        value: what stands there.
-        meaning: what it means now, to the brokerage.
-        cure: what to write instead, or to look at.
+        value: the value of the field.
+        problem: what exactly is wrong; the words go by it.
+        facts: the values that the words mention.
     """
 
     queue: str
     field: str
     kind: str
     value: str
-    meaning: str
-    cure: str
+    problem: str
+    facts: Mapping[str, Any]
+
+
+def finding(queue: str, field: str, kind: str, value: str, problem: str = "", /, **facts: Any) -> Finding:
+    """Return a finding; the problem is the kind where a kind has only one."""
+    return Finding(queue, field, kind, value, problem or kind, facts)
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the word of *known* that *word* was probably meant to be, whatever its case and signs."""
+    """Return the word of *known* that *word* was probably meant to be, whatever its case and punctuation."""
     plain = {_plain(one): one for one in sorted(known)}
     if _plain(word) in plain:
         return plain[_plain(word)]
     close = get_close_matches(_plain(word), plain, 1, 0.75)
     return plain[close[0]] if close else None
-
-
-def perhaps(word: str, known: Iterable[str]) -> str:
-    """Return the advice to write the nearest of *known*, or any of them."""
-    known = list(known)
-    close = nearest(word, known)
-    return f"write {close}" if close else f"write {', '.join(known[:-1])} or {known[-1]}"
 
 
 def number(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Everything odd about the description of a pool."""
+"""All likely misconfigurations of a pool."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairq.engine.brokerage.pool.world import World
 
 
 def lint(world: World, further: Mapping[str, Mapping[str, Any]] | None = None) -> list[Finding]:
-    """Return what is odd about the queues of *world*, by queue; *further*: what else CRIC says of each."""
+    """Return the findings about the queues of *world*, by queue; *further*: what else CRIC says of each."""
     return [*_of_queues(world, further or {}), *_of_software(world), *stray_findings(world)]
 
 

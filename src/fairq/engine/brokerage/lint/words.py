@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from fairq.engine.brokerage.lint.finding import Finding, nearest, perhaps
+from fairq.engine.brokerage.lint.finding import Finding, finding, nearest
 from fairq.engine.brokerage.pool.cric import SEEDS, STATES, TYPES, read_queue
 from fairq.engine.brokerage.pool.model import UCORE, Queue
 
@@ -41,80 +41,49 @@ OTHERS = frozenset(
 
 
 def word_findings(queue: Queue, further: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield the words of *queue* that are none; *further*: what else CRIC says of it."""
-    found = partial(Finding, queue.name)
+    """Yield the words of *queue* that nothing knows; *further*: what else CRIC says of it."""
+    found = partial(finding, queue.name)
     if queue.status not in STATES:
-        what = "production takes only online and standby; analysis refuses only offline, brokeroff and test"
-        yield found("status", "status", queue.status, what, perhaps(queue.status, sorted(STATES)))
+        known = sorted(STATES)
+        yield found("status", "status", queue.status, meant=nearest(queue.status, known), known=known)
     if queue.type not in TYPES:
-        yield found(
-            "type",
-            "type",
-            queue.type,
-            "neither production nor analysis looks at it",
-            perhaps(queue.type, sorted(TYPES)),
-        )
+        known = sorted(TYPES)
+        yield found("type", "type", queue.type, meant=nearest(queue.type, known), known=known)
     if queue.type == "production" and not queue.cloud:
-        yield found("cloud", "no cloud", "", "PanDA drops a production queue that has no cloud", "give its cloud")
+        yield found("cloud", "no cloud", "")
     if queue.capability != UCORE and nearest(queue.capability, (UCORE, "score", "mcore", "himem")) == UCORE:
-        yield found(
-            "capability",
-            "capability",
-            queue.capability,
-            "it is not taken as unified: one queue for single-core or several-core jobs, not for both",
-            "write ucore",
-        )
+        yield found("capability", "capability", queue.capability)
     if queue.jobseed and queue.jobseed not in SEEDS:
-        yield found(
-            "jobseed",
-            "jobseed",
-            queue.jobseed,
-            "it counts as all: every kind of job",
-            perhaps(queue.jobseed, sorted(SEEDS)),
-        )
+        known = sorted(SEEDS)
+        yield found("jobseed", "jobseed", queue.jobseed, meant=nearest(queue.jobseed, known), known=known)
     yield from _connectivity(queue)
     yield from _not_understood(queue, further)
     yield from _misspelt(queue, further)
 
 
 def _connectivity(queue: Queue) -> Iterator[Finding]:
-    found = partial(Finding, queue.name)
+    found = partial(finding, queue.name, "wnconnectivity", "connectivity", queue.wnconnectivity)
     network, *stacks = queue.wnconnectivity.split("#")
     if network and network not in NETWORKS:
-        yield found(
-            "wnconnectivity",
-            "connectivity",
-            queue.wnconnectivity,
-            "tasks that need a network never match",
-            perhaps(network, NETWORKS),
-        )
+        yield found("unknown network", meant=nearest(network, NETWORKS), known=NETWORKS)
     if len(stacks) > 1 or (stacks and stacks[0] and stacks[0] not in STACKS):
-        yield found(
-            "wnconnectivity",
-            "connectivity",
-            queue.wnconnectivity,
-            "tasks that need IPv4 or IPv6 never match",
-            f"write {network or 'full'}#IPv4 or {network or 'full'}#IPv6",
-        )
+        yield found("unknown ip stack", network=network or "full")
 
 
 def _not_understood(queue: Queue, further: Mapping[str, Any]) -> Iterator[Finding]:
-    found = partial(Finding, queue.name)
     for field, value, taken in read_queue(queue.name, further).complaints if further else ():
-        if value == taken:
-            continue  # a word that is none: told above
-        meaning = f"it is not understood: taken as {'not given' if taken in (None, '') else taken}"
-        yield found(field, "value", _short(value), meaning, "write what CRIC's field takes")
+        if value != taken:  # equal ones are unknown words, which have findings of their own
+            read_as = None if taken in (None, "") else str(taken)
+            yield finding(queue.name, field, "value", _short(value), "value not understood", taken=read_as)
 
 
 def _misspelt(queue: Queue, further: Mapping[str, Any]) -> Iterator[Finding]:
-    found = partial(Finding, queue.name)
     for name, value in further.items():
         if name in OTHERS or name in READ:
             continue
         meant = nearest(name, READ)
         if meant is not None:
-            yield found(name, "misspelt", _short(value), f"nothing reads {name}", f"call it {meant}")
+            yield finding(queue.name, name, "misspelt", _short(value), "misspelt field", name=name, meant=meant)
 
 
 def _short(value: Any) -> str:

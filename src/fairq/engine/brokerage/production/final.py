@@ -48,8 +48,7 @@ class Locked(FinalFilter):
     """Queues that another brokerage has locked."""
 
     name = "lock"
-    place = 3100
-    reasons = (Reason("lock", "another brokerage has locked the queue"),)
+    reasons = (Reason("lock"),)
 
     def refused(self, question: Question) -> Booleans | None:
         """Refuse the locked ones, by PanDA's code; a unified name locks all its pseudo queues."""
@@ -63,8 +62,7 @@ class LocalDataOnly(FinalFilter):
     """Queues that take local input only and miss some."""
 
     name = "non_local"
-    place = 3200
-    reasons = (Reason("non_local", "the queue takes local input only, and some is missing"),)
+    reasons = (Reason("non_local"),)
 
     def refused(self, question: Question) -> Booleans | None:
         """Refuse them."""
@@ -84,8 +82,7 @@ class QueuedCap(FinalFilter):
     """
 
     name = "cap"
-    place = 3300
-    reasons = (Reason("cap", "too many jobs of the share wait there already"),)
+    reasons = (Reason("cap"),)
 
     def applies(self, question: Question) -> bool:
         """Leave express tasks alone under PanDA's rules."""
@@ -114,8 +111,7 @@ class SlowNetwork(FinalFilter):
     """Express tasks need a good link to the nucleus."""
 
     name = "network weight"
-    place = 3400
-    reasons = (Reason("lowNetworkWeight", "the link to the nucleus is too slow for an express task"),)
+    reasons = (Reason("lowNetworkWeight"),)
 
     def applies(self, question: Question) -> bool:
         """Look at express tasks with a nucleus."""
@@ -139,8 +135,7 @@ class TypeCap(FinalFilter):
     """Too many jobs of the share and the task's resource types wait already."""
 
     name = "cap_rt"
-    place = 3500
-    reasons = (Reason("cap_rt", "too many jobs of the share and resource type wait there already"),)
+    reasons = (Reason("cap_rt"),)
 
     def applies(self, question: Question) -> bool:
         """Leave express tasks alone, and all tasks by the page."""
@@ -179,8 +174,7 @@ class LeastWeight(FinalFilter):
     """Candidates need a minimum weight where one is configured for the label and share, or the label."""
 
     name = "minimum weight"
-    place = 3700
-    reasons = (Reason("below_min_weight", "the weight is below the minimum"),)
+    reasons = (Reason("below_min_weight"),)
 
     def refused(self, question: Question) -> Booleans | None:
         """Refuse below the minimum; queues to be tried out have no weight."""
@@ -201,9 +195,8 @@ class OneAtNucleus(PlainFilter):
     name = "t1_weight"
     stage = FINAL_STAGE
     phase: Phase = "after"
-    place = 3800
     activities = frozenset({PRODUCTION})
-    reasons = (Reason("t1_weight", "the task goes to one queue only, and more is running at another"),)
+    reasons = (Reason("t1_weight"),)
 
     def applies(self, question: Question) -> bool:
         """Look, under PanDA's rules, at tasks with a negative weight that do not merge."""
@@ -231,11 +224,10 @@ class TenBest(PlainFilter):
     name = "ten best"
     stage = FINAL_STAGE
     phase: Phase = "after"
-    place = 3900
     activities = frozenset({PRODUCTION})
     reasons = (
-        Reason("low_weight", "ten others weigh more"),
-        Reason("others_bootstrap", "ten others are tried out first"),
+        Reason("low_weight"),
+        Reason("others_bootstrap"),
     )
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:

@@ -87,21 +87,21 @@ FILTERS: tuple[Filter, ...] = (
     OneAtNucleus(),
     TenBest(),
 )
-"""fairq's own filters of production."""
+"""fairq's own filters of production, in PanDA's order."""
 
 WEIGHTS: tuple[Weight, ...] = (*FACTORS, PreferredLevel())
 """fairq's own weights of production."""
 
 STOPS = (
-    Reason("unknown_nucleus", "no queue for production has a role where the task's output is to go", hard=False),
-    Reason("incomplete_input", "an input dataset is not complete enough anywhere", hard=False),
-    Reason("source_unreadable", "no storage that holds an input dataset can be read", hard=False),
+    Reason("unknown_nucleus", permanent=False),
+    Reason("incomplete_input", permanent=False),
+    Reason("source_unreadable", permanent=False),
 )
 
 
 def production_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weight] = WEIGHTS) -> Plan:
     """Return the production flow of *filters* and *weights*; those of analysis are left out."""
-    return Plan(PRODUCTION, filters, weights, STOPS)
+    return Plan.of(PRODUCTION, filters, weights, STOPS)
 
 
 def broker_production(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules) -> Outcome:

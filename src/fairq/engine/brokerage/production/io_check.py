@@ -20,11 +20,10 @@ class InputNearby(PlainFilter):
 
     name = "io"
     stage = "IO check"
-    place = 2200
     activities = frozenset({PRODUCTION})
     reasons = (
-        Reason("io", "too much of the input would have to be moved"),
-        Reason("io", "too much of the input would have to be moved from tape, and others have it on disk"),
+        Reason("io"),
+        Reason("io"),
     )
 
     def applies(self, question: Question) -> bool:

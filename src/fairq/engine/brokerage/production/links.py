@@ -49,13 +49,12 @@ class Link(PlainFilter):
 
     name = "link"
     stage = "link check"
-    place = 200
     activities = _PRODUCTION
     reasons = (
-        Reason("dest_blacklisted", "the storage of the nucleus cannot be written to from afar", hard=False),
-        Reason("links_full", "too many files are queued for the nucleus", hard=False),
-        Reason("link_unusable", "the link to the nucleus is blocked"),
-        Reason("link_unusable", "too many files are queued on the link to the nucleus", hard=False),
+        Reason("dest_blacklisted", permanent=False),
+        Reason("links_full", permanent=False),
+        Reason("link_unusable"),
+        Reason("link_unusable", permanent=False),
     )
 
     def applies(self, question: Question) -> bool:
@@ -96,7 +95,7 @@ class Link(PlainFilter):
             cap = config.amount("jobbroker.NQUEUED_NUC_CAP_FOR_JOBS")
             told |= {"queued": place.totals.get(key, 0), "NQUEUED_NUC_CAP_FOR_JOBS": cap}
             return told | _at_most(question, cap)
-        if reason.hard:
+        if reason.permanent:
             return told | {"closeness": BLOCKED}
         queued = float(link_numbers(question.columns, place, key)[row])
         cap = config.amount("jobbroker.NQUEUED_SAT_CAP")
@@ -113,9 +112,8 @@ class Transferring(PlainFilter):
 
     name = "transferring"
     stage = "transferring check"
-    place = 1600
     activities = _PRODUCTION
-    reasons = (Reason("transferring", "too many jobs wait for their output to be transferred", hard=False),)
+    reasons = (Reason("transferring", permanent=False),)
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse queues with more than the limit, and more than twice what runs."""
@@ -158,9 +156,8 @@ class T1Weight(PlainFilter):
 
     name = "t1weight"
     stage = "T1 weight check"
-    place = 1800
     activities = _PRODUCTION
-    reasons = (Reason("t1weight", "the task stays at its nucleus (t1Weight is negative)"),)
+    reasons = (Reason("t1weight"),)
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse queues elsewhere."""
@@ -176,11 +173,10 @@ class FullChain(PlainFilter):
 
     name = "full_chain"
     stage = "full chain check"
-    place = 2000
     activities = _PRODUCTION
     reasons = (
-        Reason("full_chain", "the task runs as a full chain in its nucleus, and the queue is not in it"),
-        Reason("not_full_chain", "the queue is for full chains only"),
+        Reason("full_chain"),
+        Reason("not_full_chain"),
     )
 
     def applies(self, question: Question) -> bool:

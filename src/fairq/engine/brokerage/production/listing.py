@@ -91,9 +91,8 @@ class GivenQueues(PlainFilter):
 
     name = "given"
     stage = CANDIDATES_STAGE
-    place = 10
     activities = frozenset({PRODUCTION})
-    reasons = (Reason("nonpreassigned", "the task or its merge goes to given queues only, and this is none of them"),)
+    reasons = (Reason("nonpreassigned"),)
 
     def applies(self, question: Question) -> bool:
         """Look only where queues are given."""
@@ -116,11 +115,10 @@ class ProductionQueues(PlainFilter):
 
     name = "type"
     stage = CANDIDATES_STAGE
-    place = 20
     activities = frozenset({PRODUCTION})
     reasons = (
-        Reason("wrong_type", "production does not run at this queue, or it has no cloud"),
-        Reason("test_queue", "the queue is for tests by its name"),
+        Reason("wrong_type"),
+        Reason("test_queue"),
     )
 
     def applies(self, question: Question) -> bool:

@@ -37,9 +37,8 @@ class Status(PlainFilter):
 
     name = "status"
     stage = "status check"
-    place = 100
     activities = _PRODUCTION
-    reasons = (Reason("status", "the queue is not in a state that takes jobs"),)
+    reasons = (Reason("status"),)
 
     def applies(self, question: Question) -> bool:
         """Leave given queues alone."""
@@ -63,11 +62,10 @@ class Urgent(PlainFilter):
 
     name = "opportunistic"
     stage = "opportunistic check"
-    place = 300
     activities = _PRODUCTION
     reasons = (
-        Reason("opportunistic", "urgent jobs do not go to opportunistic queues"),
-        Reason("not_in_nucleus", "urgent jobs go to queues of the nucleus only"),
+        Reason("opportunistic"),
+        Reason("not_in_nucleus"),
     )
 
     def applies(self, question: Question) -> bool:
@@ -99,9 +97,8 @@ class Inactive(PlainFilter):
 
     name = "inactive"
     stage = "slowness/inactive check"
-    place = 400
     activities = _PRODUCTION
-    reasons = (Reason("inactive", "no job has started for 2 hours although some wait to", hard=False),)
+    reasons = (Reason("inactive", permanent=False),)
 
     def applies(self, question: Question) -> bool:
         """Look at urgent tasks, scouts, merges and tasks whose output will be merged."""
@@ -136,11 +133,10 @@ class Pledge(PlainFilter):
 
     name = "pledge"
     stage = "pledge check"
-    place = 1700
     activities = _PRODUCTION
     reasons = (
-        Reason("non_pledged", "work is short and the queue has no pledge"),
-        Reason("over_pledged", "work is short and the queue uses all cores that it has pledged"),
+        Reason("non_pledged"),
+        Reason("over_pledged"),
     )
 
     def applies(self, question: Question) -> bool:
@@ -180,9 +176,8 @@ class NoPilot(PlainFilter):
 
     name = "pilots"
     stage = "pilot check"
-    place = 2100
     activities = _PRODUCTION
-    reasons = (Reason("nopilot", "the queue has had no pilot for 3 hours", hard=False),)
+    reasons = (Reason("nopilot", permanent=False),)
 
     def applies(self, question: Question) -> bool:
         """Leave given queues alone under PanDA's rules."""

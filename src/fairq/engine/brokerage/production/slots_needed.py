@@ -22,7 +22,6 @@ class Cores(CoresCheck):
 
     name = "cores"
     stage = "core count check"
-    place = 800
     activities = _PRODUCTION
 
     def applies(self, question: Question) -> bool:
@@ -45,7 +44,6 @@ class Memory(MemoryCheck):
     """A job's memory must lie between the least and the most of the queue's slots; limits themselves pass."""
 
     name = "memory"
-    place = 1000
     activities = _PRODUCTION
 
 
@@ -54,7 +52,6 @@ class ScratchDisk(ScratchCheck):
 
     name = "scratch"
     stage = "disk check"
-    place = 1100
     activities = _PRODUCTION
 
     def estimate(self, question: Question) -> Scratch:
@@ -67,9 +64,8 @@ class Network(PlainFilter):
 
     name = "network"
     stage = "network check"
-    place = 1400
     activities = _PRODUCTION
-    reasons = (Reason("network", "worker nodes do not reach what the task needs of the network"),)
+    reasons = (Reason("network"),)
 
     def applies(self, question: Question) -> bool:
         """Look where the task asks for something."""

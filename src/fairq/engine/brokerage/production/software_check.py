@@ -24,7 +24,6 @@ class Software(SoftwareCheck):
     """The queue must have the release and the hardware."""
 
     name = "software"
-    place = 900
     activities = _PRODUCTION
 
     def applies(self, question: Question) -> bool:
@@ -56,7 +55,6 @@ class PreferredLevel(PlainWeight):
     """Queues count more by how much of them has the CPU level that the task prefers."""
 
     name = "cpu level"
-    place = 500
     activities = _PRODUCTION
 
     def applies(self, question: Question) -> bool:

@@ -24,15 +24,14 @@ class StorageCheck(PlainFilter):
 
     name = "storage"
     stage = "Storage check"
-    place = 1200
     activities = frozenset({PRODUCTION})
     reasons = (
-        Reason("disk", "the storage for output is short of space", hard=False),
-        Reason(READ_LAN, "no storage of the queue can be read by its jobs", hard=False),
-        Reason(WRITE_LAN, "no storage of the queue can be written to by its jobs", hard=False),
-        Reason(WRITE_WAN, "no storage of the queue can receive input", hard=False),
-        Reason(READ_WAN, "no storage of the queue can send output", hard=False),
-        Reason(SOURCE, "the input cannot be moved to the queue: its sources cannot be read from afar", hard=False),
+        Reason("disk", permanent=False),
+        Reason(READ_LAN, permanent=False),
+        Reason(WRITE_LAN, permanent=False),
+        Reason(WRITE_WAN, permanent=False),
+        Reason(READ_WAN, permanent=False),
+        Reason(SOURCE, permanent=False),
     )
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:

@@ -22,7 +22,6 @@ class ZeroShare(ZeroShareCheck):
     """The queue's fair share policy must leave the task a share."""
 
     name = "zeroshare"
-    place = 500
     activities = _PRODUCTION
 
     def applies(self, question: Question) -> bool:
@@ -39,9 +38,8 @@ class Jumbo(PlainFilter):
 
     name = "jumbo"
     stage = "jumbo job check"
-    place = 600
     activities = _PRODUCTION
-    reasons = (Reason("jumbo", "the queue is for jumbo jobs only"),)
+    reasons = (Reason("jumbo"),)
 
     def applies(self, question: Question) -> bool:
         """Look at tasks without jumbo jobs; leave a single given queue alone."""
@@ -58,9 +56,8 @@ class JumboEvents(PlainFilter):
 
     name = "jumbo events"
     stage = "jumbo events check"
-    place = 610
     activities = _PRODUCTION
-    reasons = (Reason("fewevents", "too few events are ready for a jumbo job"),)
+    reasons = (Reason("fewevents"),)
 
     def applies(self, question: Question) -> bool:
         """Look at tasks with jumbo jobs whose events are known; leave a single given queue alone."""
@@ -84,9 +81,8 @@ class DiskIO(DiskIOCheck):
     """A queue with too much disk traffic takes no tasks that make much themselves."""
 
     name = "diskIO"
-    place = 700
     activities = _PRODUCTION
-    reasons = (Reason("diskIO", "disk traffic of the queue and of the task are over the limit", hard=False),)
+    reasons = (Reason("diskIO", permanent=False),)
 
     def own_traffic(self, question: Question) -> Floats:
         """Return the traffic per core; PanDA's code rounds it down."""
@@ -101,7 +97,6 @@ class MaxIoIntensity(MaxIoIntensityCheck):
     """A queue may limit the I/O intensity of tasks."""
 
     name = "max_io_intensity"
-    place = 1900
     activities = _PRODUCTION
 
 
@@ -110,13 +105,12 @@ class EventService(PlainFilter):
 
     name = "event service"
     stage = "EventService check"
-    place = 1500
     activities = _PRODUCTION
     reasons = (
-        Reason("es", "the queue takes no event service"),
-        Reason("eshigh", "the queue takes event service of high priority only"),
-        Reason("es_ucore", "event service does not go to single cores of a unified queue"),
-        Reason("nones", "the queue takes event service only"),
+        Reason("es"),
+        Reason("eshigh"),
+        Reason("es_ucore"),
+        Reason("nones"),
     )
 
     def applies(self, question: Question) -> bool:

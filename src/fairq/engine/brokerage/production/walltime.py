@@ -48,13 +48,12 @@ class Walltime(PlainFilter):
 
     name = "walltime"
     stage = "walltime check"
-    place = 1300
     activities = frozenset({PRODUCTION})
     reasons = (
-        Reason("shortwalltime", "jobs take longer than the queue lets them"),
-        Reason("scout_walltime", "the queue does not let scouts run for a day"),
-        Reason("min_walltime", "the queue does not let jobs of unknown length, or merges, run for a day"),
-        Reason("longwalltime", "jobs are shorter than the queue wants them"),
+        Reason("shortwalltime"),
+        Reason("scout_walltime"),
+        Reason("min_walltime"),
+        Reason("longwalltime"),
     )
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:

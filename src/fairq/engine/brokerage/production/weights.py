@@ -34,7 +34,6 @@ class Jobs(PlainWeight):
     """Running against queued jobs of the share; assigned jobs count where input must be moved."""
 
     name = "jobs"
-    place = 100
     activities = _PRODUCTION
 
     def factor(self, question: Question, rows: Rows) -> Floats:
@@ -88,7 +87,6 @@ class Data(PlainWeight):
     """Input that is there already: all of it doubles the weight, missing files lower it."""
 
     name = "data"
-    place = 200
     activities = _PRODUCTION
 
     def applies(self, question: Question) -> bool:
@@ -124,7 +122,6 @@ class Near(PlainWeight):
     """Queues of the nucleus, and those that share its storage, may count more."""
 
     name = "nucleus"
-    place = 300
     activities = _PRODUCTION
 
     def applies(self, question: Question) -> bool:
@@ -209,7 +206,6 @@ class Network(PlainWeight):
     """How well the queue's storage reaches the nucleus."""
 
     name = "network"
-    place = 400
     activities = _PRODUCTION
 
     def applies(self, question: Question) -> bool:

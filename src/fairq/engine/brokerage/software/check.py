@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.software.architecture import CpuSpec, GpuSpec
-from fairq.engine.brokerage.software.hardware import ANY, Gpus, hardware_refusal
+from fairq.engine.brokerage.software.hardware import ANY, Gpus, Lack, hardware_refusal
 
 ANY_RELEASE = "ANY"
 """A word among the ``releases`` of a queue whose software is not checked."""
@@ -72,13 +72,13 @@ class Reading(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """Whether a queue has what is needed and why (not).
+    """Whether a queue has what is needed, and what it lacks.
 
     ``unjudged`` is a queue that does not publish its software, for a task that needs neither container nor hardware.
     """
 
     verdict: Literal["accepted", "refused", "unjudged"]
-    why: str
+    lacks: Lack | None = None
 
 
 def judge(
@@ -102,14 +102,14 @@ def judge(
     """
     if releases != AUTO_RELEASES or entry is None:
         if needs.container is not None or needs.cpus is not None or needs.gpu is not None:
-            return Judgement("refused", "hardware and containers need published software (AUTO)")
-        return Judgement("unjudged", "the queue does not publish its software (AUTO)")
+            return Judgement("refused", Lack.NOT_PUBLISHED_FOR_HARDWARE)
+        return Judgement("unjudged", Lack.NOT_PUBLISHED)
     refusal = lacks_hardware(needs, entry, gpus, how)
     return Judgement("refused", refusal) if refusal else _software(needs, entry, all_tags or {}, how)
 
 
-def lacks_hardware(needs: Needs, entry: Entry, gpus: Gpus, how: Reading) -> str:
-    """Return why the hardware that a queue publishes does not fit, empty if it does."""
+def lacks_hardware(needs: Needs, entry: Entry, gpus: Gpus, how: Reading) -> Lack | None:
+    """Return what the hardware that a queue publishes lacks, None if it fits."""
     return hardware_refusal(
         needs.cpus,
         needs.gpu,
@@ -123,11 +123,11 @@ def lacks_hardware(needs: Needs, entry: Entry, gpus: Gpus, how: Reading) -> str:
 def _software(needs: Needs, entry: Entry, all_tags: Entry, how: Reading) -> Judgement:
     asks_for_software = needs.cvmfs_tag or needs.platform or needs.project or needs.version or needs.container
     if not asks_for_software and (needs.cpus or needs.gpu):
-        return Judgement("accepted", "hardware")
+        return Judgement("accepted")
     if needs.container:
         return _container(needs, entry, all_tags, how)
     if needs.hardware_only:
-        return Judgement("accepted", "standalone")
+        return Judgement("accepted")
     return _release(needs, entry, how)
 
 
@@ -138,12 +138,12 @@ def _words(entry: Entry, name: str) -> list[str]:
 def _container(needs: Needs, entry: Entry, all_tags: Entry, how: Reading) -> Judgement:
     prefixes, name, only_tags = _words(entry, "containers"), needs.container or "", needs.only_tags
     if not only_tags and (ANY in prefixes or CVMFS in prefixes):
-        return Judgement("accepted", "any container")
+        return Judgement("accepted")
     tags = entry.get("tags") or () if only_tags or how.tags_name_containers else ()
     if any(tag.get("container_name") == name for tag in tags):
-        return Judgement("accepted", "a tag of that container")
+        return Judgement("accepted")
     if any(name in (tag.get("sources") or ()) for tag in tags):
-        return Judgement("accepted", "a tag with that source")
+        return Judgement("accepted")
     if not only_tags:
         sources = [
             source
@@ -152,24 +152,24 @@ def _container(needs: Needs, entry: Entry, all_tags: Entry, how: Reading) -> Jud
             for source in tag.get("sources") or ()
         ]
         if any(path.startswith(prefix) for prefix in prefixes for path in (name, *sources)):
-            return Judgement("accepted", "a container from an accepted place")
-    return Judgement("refused", "the container is not available")
+            return Judgement("accepted")
+    return Judgement("refused", Lack.NO_CONTAINER)
 
 
 def _release(needs: Needs, entry: Entry, how: Reading) -> Judgement:
     containers, cvmfs = _words(entry, "containers"), _words(entry, "cvmfs")
     if ANY in cvmfs or needs.cvmfs_tag in cvmfs:
         if ANY in containers or CVMFS in containers:
-            return Judgement("accepted", "CVMFS and containers")
+            return Judgement("accepted")
         if (how.platform_in_container or not needs.in_container) and needs.platform in _words(entry, "cmtconfigs"):
-            return Judgement("accepted", "CVMFS and platform")
-        return Judgement("refused", "CVMFS is there, but neither containers nor the platform")
+            return Judgement("accepted")
+        return Judgement("refused", Lack.NO_CONTAINERS_NOR_PLATFORM)
     if needs.cvmfs_only or ((how.tags_need_any or needs.in_container) and ANY not in containers):
-        return Judgement("refused", "no CVMFS" if needs.cvmfs_only else "no CVMFS and no containers")
+        return Judgement("refused", Lack.NO_CVMFS if needs.cvmfs_only else Lack.NO_CVMFS_NOR_CONTAINERS)
     wanted = (needs.platform, needs.project, needs.version)
     if any((t.get("cmtconfig"), t.get("project"), t.get("release")) == wanted for t in entry.get("tags") or ()):
-        return Judgement("accepted", "a tag of that release")
-    return Judgement("refused", "no CVMFS and no tag of that release")
+        return Judgement("accepted")
+    return Judgement("refused", Lack.NO_CVMFS_NOR_TAG)
 
 
 def level_factor(levels: Mapping[str, float], preferred: str | None) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 from typing import Any
 
 from fairq.engine.brokerage.software.architecture import ANYTHING, CpuSpec, GpuSpec
@@ -22,8 +23,39 @@ EXCLUSIVE = "excl"
 Gpus = Sequence[Mapping[str, Any]]
 """What worker nodes report of their GPUs: vendor, model, vram, architecture, framework_version, driver_version."""
 
-_VERSIONS = {"vram": "vram", "version": "framework_version", "driver_version": "driver_version"}
-"""What a task asks for that all GPUs of a queue must meet, and what worker nodes call it."""
+
+class Lack(StrEnum):
+    """What a queue lacks of the software and hardware that a task needs."""
+
+    CPU_IS_EXCLUSIVE = "cpu_is_exclusive"
+    GPU_IS_EXCLUSIVE = "gpu_is_exclusive"
+    NO_HARDWARE_PUBLISHED = "no_hardware_published"
+    NO_SUCH_CPU = "no_such_cpu"
+    NO_GPU = "no_gpu"
+    NO_GPU_REPORT = "no_gpu_report"
+    NO_GPU_OF_VENDOR = "no_gpu_of_vendor"
+    NO_GPU_OF_MODEL = "no_gpu_of_model"
+    UNWANTED_GPU_MODEL = "unwanted_gpu_model"
+    NO_GPU_OF_MICROARCHITECTURE = "no_gpu_of_microarchitecture"
+    GPU_VRAM = "gpu_vram"
+    GPU_VERSION = "gpu_version"
+    GPU_DRIVER_VERSION = "gpu_driver_version"
+    NOT_PUBLISHED = "not_published"
+    NOT_PUBLISHED_FOR_HARDWARE = "not_published_for_hardware"
+    NO_RELEASE_NAMED = "no_release_named"
+    NO_CONTAINER = "no_container"
+    NO_CONTAINERS_NOR_PLATFORM = "no_containers_nor_platform"
+    NO_CVMFS = "no_cvmfs"
+    NO_CVMFS_NOR_CONTAINERS = "no_cvmfs_nor_containers"
+    NO_CVMFS_NOR_TAG = "no_cvmfs_nor_tag"
+
+
+_VERSIONS = {
+    "vram": ("vram", Lack.GPU_VRAM),
+    "version": ("framework_version", Lack.GPU_VERSION),
+    "driver_version": ("driver_version", Lack.GPU_DRIVER_VERSION),
+}
+"""What a task asks for that all GPUs of a queue must meet, what worker nodes call it, and what is lacking otherwise."""
 
 
 def hardware_refusal(
@@ -34,8 +66,8 @@ def hardware_refusal(
     *,
     use_lists: bool,
     empty_is_any: bool,
-) -> str:
-    """Return why a queue's hardware does not fit, empty if it does.
+) -> Lack | None:
+    """Return what a queue's hardware lacks, None if it fits.
 
     Args:
         cpus: alternatives, of which one must fit; None asks for nothing.
@@ -53,16 +85,16 @@ def hardware_refusal(
     }
     cpu_lists, gpu_lists = by_type.get("cpu"), by_type.get("gpu")
     if cpus is None and _is_exclusive(cpu_lists):
-        return "the queue takes only tasks that ask for its CPU"
+        return Lack.CPU_IS_EXCLUSIVE
     if gpu is None and _is_exclusive(gpu_lists):
-        return "the queue takes only tasks that ask for its GPU"
+        return Lack.GPU_IS_EXCLUSIVE
     if (cpus or gpu) and not by_type:
-        return "the queue does not describe its hardware"
-    refusal = ""
+        return Lack.NO_HARDWARE_PUBLISHED
+    refusal: Lack | None = None
     if cpus and (cpu_lists is None or not any(_cpu_fits(cpu, cpu_lists) for cpu in cpus)):
-        refusal = "no CPU that is asked for"
+        refusal = Lack.NO_SUCH_CPU
     elif gpu is not None and gpu_lists is None:
-        refusal = "no GPU"
+        refusal = Lack.NO_GPU
     elif gpu is not None and gpu_lists is not None:
         refusal = _lists_refusal(gpu, gpu_lists) if use_lists and not gpus else _gpu_refusal(gpu, gpus)
     return refusal
@@ -111,33 +143,33 @@ def _is_listed(asked: str, listed: tuple[str, ...] | None) -> bool:
     return listed is not None and (ANY in listed or asked in listed)
 
 
-def _gpu_refusal(gpu: GpuSpec, gpus: Gpus) -> str:
+def _gpu_refusal(gpu: GpuSpec, gpus: Gpus) -> Lack | None:
     asks_only_for_any = gpu.vendor == ANYTHING and gpu.model == ANYTHING and not gpu.others
     if not gpus:
-        return "" if asks_only_for_any else "no worker node has reported its GPUs"
+        return None if asks_only_for_any else Lack.NO_GPU_REPORT
     if gpu.vendor != ANYTHING and not any(_begins(gpu.vendor, each.get("vendor")) for each in gpus):
-        return "no GPU of the vendor"
+        return Lack.NO_GPU_OF_VENDOR
     if gpu.model != ANYTHING and any(_begins(gpu.model, each.get("model")) for each in gpus) == gpu.model_excluded:
-        return "a GPU of a model not wanted" if gpu.model_excluded else "no GPU of the model"
+        return Lack.UNWANTED_GPU_MODEL if gpu.model_excluded else Lack.NO_GPU_OF_MODEL
     for name, asked in gpu.others:
         if name == "microarchitecture":
             wanted = asked if isinstance(asked, tuple) else (asked,)
             if not any(each.get("architecture") in wanted for each in gpus):
-                return "no GPU of the microarchitecture"
-        elif name in _VERSIONS and not all(_meets(each.get(_VERSIONS[name]), str(asked)) for each in gpus):
-            return f"a GPU whose {name} is not {asked}"
-    return ""
+                return Lack.NO_GPU_OF_MICROARCHITECTURE
+        elif name in _VERSIONS and not all(_meets(each.get(_VERSIONS[name][0]), str(asked)) for each in gpus):
+            return _VERSIONS[name][1]
+    return None
 
 
-def _lists_refusal(gpu: GpuSpec, lists: Mapping[str, Any]) -> str:
+def _lists_refusal(gpu: GpuSpec, lists: Mapping[str, Any]) -> Lack | None:
     vendors, models = _list(lists, "vendor"), _list(lists, "model")
     if gpu.others:
-        return "no worker node has reported its GPUs"
+        return Lack.NO_GPU_REPORT
     if not _is_listed_pattern(gpu.vendor, vendors):
-        return "no GPU of the vendor"
+        return Lack.NO_GPU_OF_VENDOR
     if gpu.model_excluded:
-        return "a GPU of a model not wanted" if any(_begins(gpu.model, model) for model in models or ()) else ""
-    return "" if _is_listed_pattern(gpu.model, models) else "no GPU of the model"
+        return Lack.UNWANTED_GPU_MODEL if any(_begins(gpu.model, model) for model in models or ()) else None
+    return None if _is_listed_pattern(gpu.model, models) else Lack.NO_GPU_OF_MODEL
 
 
 def _is_listed_pattern(asked: str, listed: tuple[str, ...] | None) -> bool:

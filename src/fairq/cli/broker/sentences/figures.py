@@ -1,0 +1,35 @@
+"""Values that were compared, as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_SHOWN = 5
+"""Queues that a sentence names."""
+
+
+def said(value: Any) -> str:
+    """Return a number or text that was compared as people read it."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.6g}" if abs(value) < 1e15 else f"{value:g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {said(item)}" for name, item in value.items()) or "none"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(said, value)) or "none"
+    return str(value) if value != "" else "empty"
+
+
+def compared(details: Mapping[str, Any]) -> str:
+    """Return the values that were compared in one line."""
+    return ", ".join(f"{name} {said(value)}" for name, value in details.items())
+
+
+def some(queues: list[str]) -> str:
+    """Return the first of some names."""
+    rest = len(queues) - _SHOWN
+    return ", ".join(queues[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,153 @@
+"""What a job asks for, read off its attributes (docs/dirac.md 1.1 and 2; DIRAC JobScheduling).
+
+Attributes are named as in DIRAC's job descriptions, or follow from what is requested of HTCondor.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from fairq.engine.shares.identity import derived_tags, requirements, whole_number
+from fairq.engine.shares.model import Requirements
+from fairq.engine.shares.rules import Rules
+from fairq.engine.shares.user_priority import in_sum, inserted_priority, read_priority
+from fairq.errors.shares import JobRequirementError
+
+_LISTS = {
+    "sites": ("sites", "site"),
+    "banned_sites": ("bannedsites", "bannedsite"),
+    "platforms": ("platforms", "platform"),
+    "job_types": ("jobtypes", "jobtype"),
+    "grid_ces": ("gridces", "gridce"),
+    "tags": ("tags", "tag"),
+}
+"""The attributes, in lower case, that hold each list."""
+
+_LABELS = {
+    "sites": "Sites", "banned_sites": "BannedSites", "platforms": "Platforms", "job_types": "JobTypes",
+    "grid_ces": "GridCEs", "tags": "Tags",
+}  # fmt: skip
+
+_ANYWHERE = ("sites", "platforms", "grid_ces")
+"""Lists in which ANY is no requirement."""
+
+ATTRIBUTES = frozenset(
+    (
+        *(name for spellings in _LISTS.values() for name in spellings),
+        *("cputime", "minram", "maxram", "userpriority", "realpriority", "wholenode"),
+        *("requestcpus", "requestmemory", "requestgpus"),
+    )
+)
+"""Lower-case names of all attributes that are read."""
+
+GPU = "GPU"
+"""The tag of jobs that request GPUs."""
+
+
+class JobDefaults(NamedTuple):
+    """How jobs are read, and what counts for a job that does not say it.
+
+    Attributes:
+        rules: the rules in force.
+        segments: bounds of the CPU times that share a queue, in HS06 seconds.
+        cpu_time: in HS06 seconds.
+        user_priority: as UserPriority.
+    """
+
+    rules: Rules
+    segments: Sequence[int]
+    cpu_time: int
+    user_priority: float
+
+
+class JobNeeds(NamedTuple):
+    """What a job asks for, its UserPriority, and what it adds to the sum of its queue.
+
+    Owner and group of *requirements* are empty: the attributes do not say who the job is for.
+    """
+
+    requirements: Requirements
+    user_priority: float
+    real_priority: float
+    is_own_real_priority: bool = False
+
+
+def read_needs(job: Mapping[str, Any], job_priority: int, defaults: JobDefaults) -> JobNeeds:
+    """Return what a job asks for.
+
+    Args:
+        job: plain values by the lower-case names of `ATTRIBUTES`.
+        job_priority: HTCondor's JobPrio.
+        defaults: the rules, and what counts for what the job does not say.
+
+    Raises JobRequirementError for an invalid value.
+    """
+    lists = {name: _list(job, name) for name in _LISTS}
+    lists["tags"] = [*lists["tags"], *_derived_tags(job)]
+    needed = requirements(
+        "",
+        "",
+        whole_number("CPUTime", job.get("cputime"), defaults.cpu_time),
+        defaults.rules,
+        segments=defaults.segments,
+        min_ram=_min_ram(job),
+        max_ram=_max_ram(job),
+        **lists,
+    )
+    priority = _user_priority(job, job_priority, defaults)
+    real = job.get("realpriority")
+    if isinstance(real, int | float) and not isinstance(real, bool) and real > 0:
+        return JobNeeds(needed, priority, float(real), True)
+    return JobNeeds(needed, priority, in_sum(priority, defaults.rules))
+
+
+def _user_priority(job: Mapping[str, Any], job_priority: int, defaults: JobDefaults) -> float:
+    """UserPriority if it is given, else the job's own priority if that is not 0."""
+    rules, given = defaults.rules, job.get("userpriority")
+    if given is None and job_priority:
+        # HTCondor's has no bounds, which DIRAC's has.
+        return max(0, job_priority if rules.user_priority_weight == "as_given" else min(10, job_priority))
+    return inserted_priority(read_priority(given, defaults.user_priority, rules), rules)
+
+
+def _derived_tags(job: Mapping[str, Any]) -> list[str]:
+    cpus, gpus = job.get("requestcpus"), job.get("requestgpus")
+    count = cpus if isinstance(cpus, int) else 1
+    tags = list(derived_tags(count, count, job.get("wholenode") is True))
+    return [*tags, GPU] if isinstance(gpus, int | float) and gpus > 0 else tags
+
+
+def _max_ram(job: Mapping[str, Any]) -> int:
+    return whole_number("MaxRAM", job.get("maxram"), 0)
+
+
+def _min_ram(job: Mapping[str, Any]) -> int:
+    """MinRAM if it is given, else what is requested of memory, in MB."""
+    if "minram" in job:
+        return whole_number("MinRAM", job.get("minram"), 0)
+    requested = job.get("requestmemory")
+    is_number = isinstance(requested, int | float) and not isinstance(requested, bool) and 0 < requested < math.inf
+    most = _max_ram(job)
+    least = int(requested) if is_number and requested else 0
+    return min(least, most) if most else least
+
+
+def _list(job: Mapping[str, Any], name: str) -> list[str]:
+    given = next((job[word] for word in _LISTS[name] if job.get(word) is not None), None)
+    if given is None or given == "":
+        return []
+    if isinstance(given, str):
+        items = [item.strip().strip("'\"") for item in given.strip().strip("{}[]").split(",")]
+    elif isinstance(given, list | tuple):
+        items = [str(item) for item in given]
+    elif isinstance(given, int | float) and not isinstance(given, bool):
+        items = [str(given)]
+    else:
+        raise JobRequirementError(
+            what=_LABELS[name], value=given, problem="not a list of names", cure='write it as "A, B" or { "A", "B" }'
+        )
+    if name in _ANYWHERE and any(item.strip().lower() == "any" for item in items):
+        return []
+    return items

@@ -1,0 +1,47 @@
+"""The words of the brokerage: every reason has a meaning, and a remedy that can be filled in."""
+
+from __future__ import annotations
+
+import ast
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from fairq.cli.broker.sentences import findings, software
+from fairq.cli.broker.sentences.reasons import WORDS, change_of, tell
+from fairq.engine.brokerage.analysis.flow import analysis_plan
+from fairq.engine.brokerage.production.flow import production_plan
+from fairq.engine.brokerage.software.hardware import Lack
+
+
+def test_every_reason_has_words_and_every_word_a_reason() -> None:
+    tags = {entry.reason.tag for plan in (production_plan(), analysis_plan()) for entry in plan.reasons}
+    assert tags == set(WORDS)
+    assert {one.value for one in Lack} == set(software.WORDS)
+
+
+@pytest.mark.parametrize("remedy", ["{nothing} known", "{0}", "{", "{site:d}"])
+def test_a_remedy_that_cannot_be_filled_in_gives_way_to_the_meaning(remedy: str) -> None:
+    told = change_of("asleep", {"site": "A"}, "it sleeps", remedy)
+    assert told == "this was no longer true: it sleeps"
+
+
+def test_a_record_is_told_in_words() -> None:
+    record = {"reason": "cache", "stage": "SW/HW check", "meaning": "", "change": "", "compared": {"why": "no_gpu"}}
+    tell(record)
+    assert record["meaning"] == "the queue lacks the release, the container or the hardware"
+    assert record["change"] == "the queue publishes what the task needs (it has no GPU)"
+
+
+def test_every_finding_of_the_lint_has_words() -> None:
+    """Each problem that the engine's code names has words; a kind with one problem is its own problem."""
+    folder = Path(find_spec("fairq.engine.brokerage.lint").submodule_search_locations[0])
+    texts = {
+        node.value
+        for file in folder.glob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    composed = {f"no {what} to {role}" for what in ("storage", "datadisk") for role in ("read_lan", "write_lan")}
+    assert set(findings.WORDS) - composed <= texts
