@@ -290,9 +290,9 @@ def _checked(name: str) -> str:
 def _amount(option: str, text: str | None, unit: int, default: int) -> int:
     if text is None:
         return default
-    from fairq.steps.pool.slot_ads import amount
+    from fairq.quantities import size
 
-    value = amount(text, unit)
+    value = size(text, unit)
     if value is None or value <= 0 or value >= 2**62:
         raise InvalidNumberError(what=option, value=text, expected="give a positive size, such as 512M or 32GB")
     return value
