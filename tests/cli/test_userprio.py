@@ -98,7 +98,7 @@ def test_which_records_are_shown(userprio, words, names):
 def test_a_name_without_a_record_is_told(userprio):
     ended = userprio("bob", "nobody@pool")
     assert "bob@pool" in ended.out
-    assert (ended.code, ended.err) == (0, "there is no accounting record of nobody@pool\n")
+    assert (ended.code, ended.err) == (0, "fairq: there is no accounting record of nobody@pool\n")
 
 
 def test_json_has_htcondors_attributes_at_full_precision(userprio):
@@ -203,8 +203,8 @@ def test_a_dry_run_of_an_edit_changes_no_byte(userprio, pool: Path, words):
     before = stored(pool)
     ended = userprio(*words, "--dry-run")
     assert ended.code == 0
-    assert ended.out
-    assert "nothing was stored" in ended.err
+    assert "ould " in ended.out
+    assert ended.err == ""
     assert stored(pool) == before
 
 

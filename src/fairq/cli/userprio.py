@@ -162,7 +162,7 @@ def userprio(
     )
     ads = accounting_report(invocation.state_path, invocation.settings, roll_up=grouprollup)
     for name in views.missing(ads, names or ()):
-        invocation.note(f"there is no accounting record of {name}")
+        invocation.note(f"fairq: there is no accounting record of {name}")
     ads = views.selected(ads, names or (), output.constraint)
     if output.format != "table":
         emit(views.records_view(ads, cutoff), output)

@@ -95,8 +95,6 @@ def run_edit(invocation: Invocation, output: Output, edits: Edits, now: int, *, 
     emit(View(document=document, text=edited.message), output)
     if others:
         invocation.note(f"fairq: not done, one edit at a time: --{', --'.join(others)}")
-    if dry_run:
-        invocation.note("fairq: dry run, nothing was stored")
 
 
 def _apply(editor: Editor, chosen: str, edits: Edits, now: int) -> Edited:
