@@ -132,6 +132,8 @@ def _pool(sample: Sample) -> None:
     for command, words in (("hold", ["4"]), ("release", ["4"]), ("prio", ["+5", "4"]), ("remove", ["4"]),
                            ("finish", ["--all"])):  # fmt: skip
         sample.show("remove, hold, release, prio, finish", command, *words, "--now", NOW + 50)
+    for words in (["add", "spare"], ["drain", "spare"], ["remove", "spare"]):
+        sample.show("slots add, remove, drain", "slots", *words, "--now", NOW + 60)
     sample.show("state history")
     sample.show("state check")
 

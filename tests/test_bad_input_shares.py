@@ -51,13 +51,16 @@ FILES: dict[str, bytes] = {
 CASES: list[tuple[str, int, str]] = [
     ("taskqueues match --cputime 5", 2, "missing option '--site'"),
     ("taskqueues match --site S", 2, "missing option '--cputime'"),
-    ("taskqueues match --site S --cputime long", 25, "; give a number of at least 0"),
-    ("taskqueues match --site S --cputime -1", 25, "; give a number of at least 0"),
+    ("taskqueues match --site S --cputime long", 25,
+        "'long' is not a valid number for --cputime; give a number of at least 0"),
+    ("taskqueues match --site S --cputime -1", 25,
+        "'-1' is not a valid number for --cputime; give a number of at least 0"),
     ("taskqueues match --site 'a b' --cputime 1", 26, "'a b' is not a valid name for the site"),
-    ("taskqueues match --site '' --cputime 1", 26, "give its name, such as LCG.CERN.cern"),
-    ("taskqueues match --site S --cputime 1 --count 0", 25, "; give a whole number of at least 1"),
-    ("taskqueues match --site S --cputime 1 --seed 1.5", 25, "; give a whole number"),
-    ("taskqueues match --site S --cputime 1 --selection best", 2, "give dirac, proportional or strict"),
+    ("taskqueues match --site '' --cputime 1", 26, "'' is not a valid name for the site; give its name, such as"),
+    ("taskqueues match --site S --cputime 1 --count 0", 25, "'0' is not a valid number for --count; give a whole"),
+    ("taskqueues match --site S --cputime 1 --seed 1.5", 25, "'1.5' is not a valid number for --seed; give a whole"),
+    ("taskqueues match --site S --cputime 1 --selection best", 2,
+        "--selection best: give dirac, proportional or strict"),
     ("taskqueues why 99 --site S --cputime 1", 69, "there is no task queue 99; list them with 'fairq taskqueues list'"),
     ("taskqueues why 9.9 --site S --cputime 1", 30, "there is no job 9.9 in the queue"),
     ("taskqueues why what --site S --cputime 1", 36, "'what' is not a job"),
@@ -91,7 +94,7 @@ CASES: list[tuple[str, int, str]] = [
     ("taskqueues import columns.csv", 78, "line 1: neither JSON nor CSV with the columns of task queues"),
     ("taskqueues import bad_cpu.csv", 78, "line 2.CPUTime: 'long' is not a number of 0 or more"),
     ("taskqueues shares --check text.json", 78, "text.json, line 1"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("line", "code", "message"), CASES, ids=[line[:60] for line, _, _ in CASES])

@@ -161,7 +161,9 @@ def test_set_follows_a_symbolic_link(config: Run, file: Path) -> None:
 
 WRONG_SETS = {
     "an unknown key": (("prioritty_halflife", "3"), 15, "did you mean accounting.priority_halflife?"),
-    "junk for a number": (("priority_halflife", "1d"), 16, "give a number, at least 1e-05 (default 86400.0)"),
+    "junk for a number": (
+        ("priority_halflife", "1x"), 16,
+        "give a number of seconds or a duration such as 12h, at least 1e-05 (default 86400.0)"),
     "a number out of range": (("priority_halflife", "-1"), 16, "at least 1e-05"),
     "a word that is no boolean": (("group_autoregroup", "yes"), 16, "give true or false"),
     "no expression": (("preemption_requirements", "(a"), 16, "give a ClassAd expression"),

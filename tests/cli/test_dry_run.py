@@ -53,6 +53,7 @@ LINES: dict[str, list[str]] = {
     "taskqueues match": ["taskqueues match --site S --cputime 100000"],
     "taskqueues import": ["taskqueues import {queues}"],
     "config set": ["config set priority_halflife 60"],
+    "config unset": ["config unset negotiator.tie_break"],
     "config import": ["config import {condor}"],
 }
 
@@ -102,6 +103,7 @@ def pool(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     ):
         ended = run("--state", state, *words, "--now", NOW)
         assert ended.code == 0, ended.err
+    Path(f"{state}.toml").write_text('[negotiator]\ntie_break = "std_sort"\n')
     return files
 
 
@@ -131,6 +133,23 @@ def test_a_dry_run_changes_no_byte_and_the_same_without_it_does(
     ended = run("--state", state, *words[:at], *now, *words[at:])
     assert ended.code == 0, ended.err
     assert contents() != before
+
+
+@pytest.mark.parametrize("line", [lines[0] for lines in LINES.values()])
+def test_quiet_is_without_a_word_from_what_changes_something_unless_a_format_is_asked_for(
+    line: str, run: Run, pool: dict[str, Path], state: Path
+) -> None:
+    """No report, no note; --json is printed all the same."""
+    words = line.format(**pool).split(" ")
+    at = words.index("--") if "--" in words else len(words)
+    now = [] if line.startswith("config ") else ["--now", NOW + 60]
+
+    ended = run("-q", "--state", state, *words[:at], *now, *words[at:])
+    assert (ended.code, ended.out, ended.err) == (0, "", "")
+
+    asked = run("-q", "--state", state, *words[:at], "--json", "--dry-run", *now, *words[at:])
+    if "no such option: --json" not in asked.err:
+        assert (asked.out != "" or asked.code != 0), "the format was asked for"
 
 
 @pytest.mark.parametrize(

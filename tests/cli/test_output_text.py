@@ -100,7 +100,7 @@ def test_neither_errors_nor_notes_let_a_control_character_through(words: tuple[s
 
 
 def test_a_note_is_one_line_with_its_data_escaped(run: Run, pool: Path) -> None:
-    assert run("--state", pool, "userprio", EVIL).err == f"there is no accounting record of {ESCAPED}\n"
+    assert run("--state", pool, "userprio", EVIL).err == f"fairq: there is no accounting record of {ESCAPED}\n"
 
 
 class TestMachineFormats:

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from fairq.quantities import shown_time
+
 T = 1_795_000_000
 
 
@@ -237,7 +239,7 @@ WRONG = [
     (["prio", "--all"], 2, "no priority, or more than one"),
     (["prio", "high", "1"], 25, "'high'"),
     (["prio", "1.5", "1"], 25, "'1.5'"),
-    (["prio", "9999999999", "1"], 25, "32 bits"),
+    (["prio", "9999999999", "1"], 25, "give a whole number up to 2147483647"),
     (["prio", "-p", "1", "--by", "2", "1"], 2, "no priority, or more than one"),
     (["prio", "1", "99"], 30, "no job 99"),
     (["finish", "1.5"], 34, "job 1.5 is idle, not running"),
@@ -245,8 +247,8 @@ WRONG = [
     (["finish", "1.0", "--exit-code", "x"], 2, "--exit-code"),
     (["finish", "1.0", "--exit-code", "999"], 2, "--exit-code"),
     (["finish", "1.0", "--at", "soon"], 24, "--at"),
-    (["finish", "1.0", "--at", str(T)], 37, f"it began at {T + 10}"),
-    (["finish", "1.0", "--at", str(T + 21)], 37, f"now it is {T + 20}"),
+    (["finish", "1.0", "--at", str(T)], 37, f"it began at {shown_time(T + 10)}"),
+    (["finish", "1.0", "--at", str(T + 21)], 37, f"it is {shown_time(T + 20)} now"),
     (["queue", "1.x"], 36, "not a job"),
     (["queue", "--constraint", "((("], 21, "not a ClassAd expression"),
 ]

@@ -87,33 +87,34 @@ def test_before_the_first_cycle_the_same_quotas_are_told(quotas):
     body = ended.out.splitlines()
     assert body[0] == "Last Priority Update: never"
     assert [line.split() for line in body[4:-2]] == [line.split() for line in TABLE.splitlines()[5:9]]
-    assert quotas("--af", "Name").out.split()[0] == "<none>"
+    assert quotas("--af", "group").out.split()[0] == "<none>"
     assert "no cycle has run with these groups yet" in ended.err
     assert quotas("-q").err == ""
 
 
-def test_json_has_htcondors_attributes(quotas, negotiated: Path):
-    ads = {ad["Name"]: ad for ad in json.loads(quotas("--json").out)}
-    assert list(ads) == ["<none>", "chemistry", "physics", "physics.hep", "physics.lep"]
-    hep = ads["physics.hep"]
+def test_json_has_a_record_for_each_group(quotas, negotiated: Path):
+    """One shape as in the other reports; HTCondor's attributes of a group are those of userprio."""
+    groups = {group["group"]: group for group in json.loads(quotas("--json").out)}
+    assert list(groups) == ["<none>", "chemistry", "physics", "physics.hep", "physics.lep"]
+    hep = groups["physics.hep"]
     wanted = {
-        "AccountingGroup": "physics.hep", "IsAccountingGroup": True, "ParentGroup": "physics", "ConfigQuota": 15.0,
-        "StaticQuota": True, "EffectiveQuota": 15.0, "SubtreeQuota": 15.0, "SurplusPolicy": "byquota",
-        "AcceptSurplus": True, "Autoregroup": False, "Requested": 50.0, "Allocated": 20.0,
-        "SurplusAllocated": 5.0, "Submitters": 1, "WeightedResourcesUsed": 20.0,
-        "HierWeightedResourcesUsed": 20.0, "LastUpdate": NOW,
+        "parent": "physics", "configured": 15.0, "static": True, "quota": 15.0, "own": 15.0, "accept_surplus": True,
+        "autoregroup": False, "surplus_policy": "byquota", "requested": 50.0, "allocated": 20.0, "surplus": 5.0,
+        "in_use": 20.0, "own_in_use": 20.0, "sort_key": 0.0, "submitters": 1, "last_update_time": NOW,
     }  # fmt: skip
     assert {name: hep[name] for name in wanted} == wanted
-    assert (hep["GroupSortKey"], ads["physics"]["GroupSortKey"]) == (0.0, 3.3e38)
-    assert (ads["physics"]["WeightedResourcesUsed"], ads["physics"]["HierWeightedResourcesUsed"]) == (0.0, 20.0)
-    assert ads["physics.lep"]["StaticQuota"] is False
-    assert ads["<none>"]["ParentGroup"] is None
+    physics = groups["physics"]
+    assert (physics["quota"], physics["own"], physics["sort_key"]) == (20.0, 0.0, 3.3e38)
+    assert (physics["in_use"], physics["own_in_use"]) == (20.0, 0.0)
+    assert groups["physics.lep"]["static"] is False
+    root = groups["<none>"]
+    assert (root["parent"], root["quota"], root["in_use"]) == (None, 0.0, 0.0)
 
 
 def test_csv_and_autoformat_show_the_same_groups(quotas, negotiated: Path):
     rows = list(csv.DictReader(io.StringIO(quotas("--csv").out)))
-    assert [(row["Name"], row["SubtreeQuota"]) for row in rows][1:3] == [("chemistry", "10.0"), ("physics", "20.0")]
-    assert quotas("--af", "Name", "WeightedResourcesUsed / SubtreeQuota", "--constraint", "SubtreeQuota == 15").out == (
+    assert [(row["group"], row["quota"]) for row in rows][1:3] == [("chemistry", "10.0"), ("physics", "20.0")]
+    assert quotas("--af", "group", "in_use / quota", "--constraint", "quota == 15").out == (
         "physics.hep 1.333333333333333\n"
     )
 
@@ -134,7 +135,7 @@ def test_the_tree_stands_below_its_parents_with_bars(quotas, negotiated: Path):
 
 
 def test_in_a_part_of_the_tree_a_group_without_its_parent_has_its_whole_name(quotas, negotiated: Path):
-    lines = quotas("--tree", "--no-header", "--constraint", "WeightedResourcesUsed > 0").out.splitlines()
+    lines = quotas("--tree", "--no-header", "--constraint", "own_in_use > 0").out.splitlines()
     assert [line.split()[0] for line in lines] == ["chemistry", "physics.hep"]
 
 
@@ -176,14 +177,14 @@ def test_a_terminal_gets_condor_userprios_table_on_request(negotiated: Path):
 def test_other_settings_count_at_once(run, quotas, negotiated: Path):
     """The last cycle's figures are those of other groups then; those of the next cycle are told instead."""
     assert run("--state", negotiated, "config", "set", "groups.chemistry.quota", "8").code == 0
-    ended = quotas("--af", "Name", "SubtreeQuota", "Allocated")
+    ended = quotas("--af", "group", "quota", "allocated")
     assert "chemistry 8.0 3.0\n" in ended.out
     assert "no cycle has run with these groups yet" in ended.err
     assert run("--state", negotiated, "config", "set", "groups.chemistry.quota", "10").code == 0
     assert quotas().err == ""
     name = "negotiator.negotiator_allow_quota_oversubscription"
     assert run("--state", negotiated, "config", "set", name, "true").code == 0
-    assert "physics 20.0\n" in quotas("--af", "Name", "EffectiveQuota").out
+    assert "physics 20.0\n" in quotas("--af", "group", "own").out
 
 
 def test_the_flat_models_groups_are_shown_by_their_maxima(run, quotas, pool: Path):
@@ -193,7 +194,7 @@ def test_the_flat_models_groups_are_shown_by_their_maxima(run, quotas, pool: Pat
         "[groups.physics]\nquota_dynamic = 0.55\naccept_surplus = true\n[groups.chemistry]\nquota = 2\n"
     )
     assert run("--state", pool, "negotiate", "--now", NOW).code == 0
-    ended = quotas("--af", "Name", "EffectiveQuota", "SurplusPolicy", "WeightedResourcesUsed")
+    ended = quotas("--af", "group", "own", "surplus_policy", "own_in_use")
     assert ended.out == "<none> 12.0 byquota 0.0\nchemistry 2.0 no 2.0\nphysics 16.0 no 16.0\n"
     assert ended.err == ""
 
@@ -204,8 +205,7 @@ def test_use_told_before_a_cycle_includes_slots_that_others_claimed(run, state: 
     slot = {"State": "Claimed", "RemoteUser": "a.b.ann@test", "Cpus": 2, "Memory": 1, "SlotWeight": 2}
     (tmp_path / "slots.json").write_text(json.dumps([{"Name": "s1", **slot}]))
     assert run("--state", state, "import", "--slots", tmp_path / "slots.json", "--now", NOW).code == 0
-    ended = run("--state", state, "quotas", "--now", NOW, "--af", "Name", "WeightedResourcesUsed",
-                "HierWeightedResourcesUsed")  # fmt: skip
+    ended = run("--state", state, "quotas", "--now", NOW, "--af", "group", "own_in_use", "in_use")  # fmt: skip
     assert ended.out == "<none> 0.0 0.0\na 0.0 2.0\na.b 2.0 2.0\n"
 
 
@@ -227,14 +227,14 @@ def test_without_groups_it_is_said(run, state: Path):
 
 
 HALF = """\
-Group      Configured now  then  Own now  then  Subtree now  then  Allocated now  then
-<none>                  0     0        0     0           30    15              0     0
-chemistry              10    10       10     5           10     5              3     3
-physics                20    20        0     0           20    10              0     0
-  hep                  15    15       15    10           15    10             20    10
-  lep                   1     1        5     0            5     0              0     0
----------  --------------  ----  -------  ----  -----------  ----  -------------  ----
-pool                                                     30    15
+Group      Configured now  then  Quota now  then  Own now  then  Allocated now  then
+<none>                  0     0          0     0        0     0              0     0
+chemistry              10    10         10     5       10     5              3     3
+physics                20    20         20    10        0     0              0     0
+  hep                  15    15         15    10       15    10             20    10
+  lep                   1     1          5     0        5     0              0     0
+---------  --------------  ----  ---------  ----  -------  ----  -------------  ----
+pool                                    30    15
 """
 
 
@@ -247,16 +247,16 @@ def test_another_configuration_beside_todays(quotas, tmp_path: Path):
     """Groups of either stand there, those of only one with one side blank; HTCondor's configuration will do."""
     other = tmp_path / "next.conf"
     other.write_text("GROUP_NAMES = chemistry, biology\nGROUP_QUOTA_chemistry = 2\nGROUP_QUOTA_DYNAMIC_biology = 0.5\n")
-    found = {ad["Name"]: ad for ad in json.loads(quotas("--with", other, "--slots", "12", "--json").out)}
+    found = {ad["group"]: ad for ad in json.loads(quotas("--with", other, "--slots", "12", "--json").out)}
     assert list(found) == ["<none>", "biology", "chemistry", "physics", "physics.hep", "physics.lep"]
-    assert (found["chemistry"]["SubtreeQuotaNow"], found["chemistry"]["SubtreeQuotaThen"]) == (10.0, 2.0)
-    assert "SubtreeQuotaNow" not in found["biology"]
-    assert found["biology"]["SubtreeQuotaThen"] == 5.0
-    assert "SubtreeQuotaThen" not in found["physics"]
-    assert (found["<none>"]["RequestedNow"], found["<none>"]["RequestedThen"]) == (0.0, 50.0)
-    assert found["<none>"]["AllocatedThen"] == 10.0
+    assert (found["chemistry"]["quota_now"], found["chemistry"]["quota_then"]) == (10.0, 2.0)
+    assert "quota_now" not in found["biology"]
+    assert found["biology"]["quota_then"] == 5.0
+    assert "quota_then" not in found["physics"]
+    assert (found["<none>"]["requested_now"], found["<none>"]["requested_then"]) == (0.0, 50.0)
+    assert found["<none>"]["allocated_then"] == 10.0
     header, *rows = csv.reader(io.StringIO(quotas("--with", other, "--csv").out))
-    assert header[:5] == ["Name", "ConfigQuotaNow", "ConfigQuotaThen", "StaticQuotaNow", "StaticQuotaThen"]
+    assert header[:5] == ["group", "configured_now", "configured_then", "static_now", "static_then"]
     assert len(rows) == 6
 
 
@@ -268,7 +268,7 @@ def test_another_configuration_beside_todays(quotas, tmp_path: Path):
         (["--with", "/nowhere/x.toml"], 13, "there is no such file"),
         (["--tree", "--plain"], 2, "exclude each other"),
         (["--slots", "3", "--tree"], 2, "leave out --tree and --plain"),
-        (["--constraint", "SubtreeQuota >"], 21, "expression"),
+        (["--constraint", "quota >"], 21, "expression"),
     ],
 )
 def test_wrong_use_is_told(quotas, words, code, message):

@@ -38,6 +38,7 @@ class Shown(NamedTuple):
     texts: dict[str, str]
     quotas: str
     ads: dict[str, dict[str, Any]]
+    records: dict[str, dict[str, Any]]
     expected: dict[str, Any]
 
 
@@ -61,8 +62,9 @@ def shown(case: Path) -> Shown:
         fairq.run("import", *inputs, "--now", now)
         fairq.run("negotiate", "--now", now)
         texts = {view: fairq.run(*words, "--now", now) for view, words in VIEWS.items()}
-        ads = {ad["Name"]: ad for ad in fairq.json("quotas")}
-        return Shown(texts, fairq.run("quotas"), ads, expected)
+        ads = {ad["Name"]: ad for ad in fairq.json("userprio", "-all", "-allusers") if ad["IsAccountingGroup"]}
+        records = {record["group"]: record for record in fairq.json("quotas")}
+        return Shown(texts, fairq.run("quotas"), ads, records, expected)
 
 
 def policies(pool: Shown) -> set[str]:
@@ -117,3 +119,24 @@ def test_every_groups_ad_has_the_recorded_figures(pools: dict[str, Shown], attri
         for group, ad in groups.items():
             if attribute in ad:
                 assert pool.ads[group][attribute] == pytest.approx(ad[attribute]), (name, group)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "member"),
+    [
+        ("ConfigQuota", "configured"), ("SubtreeQuota", "quota"), ("EffectiveQuota", "own"),
+        ("GroupSortKey", "sort_key"), ("SurplusPolicy", "surplus_policy"), ("Requested", "requested"),
+        ("HierWeightedResourcesUsed", "in_use"), ("WeightedResourcesUsed", "own_in_use"),
+        ("Priority", "effective_priority"),
+    ],
+)  # fmt: skip
+def test_quotas_has_the_recorded_figures_of_every_group(
+    pools: dict[str, Shown], attribute: str, member: str
+) -> None:
+    """The quota of ``<none>`` is that of its own users; the ad has the whole pool there."""
+    for name, pool in pools.items():
+        groups = pool.expected["groups_after"]
+        assert pool.records.keys() == groups.keys(), name
+        for group, ad in groups.items():
+            if attribute in ad and not (group == "<none>" and member == "quota"):
+                assert pool.records[group][member] == pytest.approx(ad[attribute]), (name, group)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from fairq.quantities import shown_time
 from fairq.records import AccountingRecord, Claim, SlotRecord
 from fairq.state import claims, history, meta, slots, submitters
 from fairq.state.connection import reading, writing
@@ -97,7 +98,7 @@ def test_which_records_are_shown(userprio, words, names):
 def test_a_name_without_a_record_is_told(userprio):
     ended = userprio("bob", "nobody@pool")
     assert "bob@pool" in ended.out
-    assert (ended.code, ended.err) == (0, "there is no accounting record of nobody@pool\n")
+    assert (ended.code, ended.err) == (0, "fairq: there is no accounting record of nobody@pool\n")
 
 
 def test_json_has_htcondors_attributes_at_full_precision(userprio):
@@ -157,11 +158,11 @@ EDITS: list[tuple[list[str], str, str, Any]] = [
      1e3),
     (["-setfloor", "bob@pool", "4"], "The floor of bob@pool was set to 4", "floor", 4),
     (["-setceiling", "bob@pool", "-1"], "The ceiling of bob@pool was set to -1", "ceiling", -1),
-    (["-setceil", "bob@pool", "9", "-dur", "60"], "Set ceiling lease on bob@pool to 9 for 60 seconds", "ceiling", 9),
-    (["-setfl", "bob@pool", "9", "-d", "60"], "Set floor lease on bob@pool to 9 for 60 seconds", "floor", 9),
+    (["-setceil", "bob@pool", "9", "-dur", "60"], "Set ceiling lease on bob@pool to 9 for 1m", "ceiling", 9),
+    (["-setfl", "bob@pool", "9", "-d", "60"], "Set floor lease on bob@pool to 9 for 1m", "floor", 9),
     (
         ["-setfac", "bob@pool", "9", "-d", "60"],
-        "Set priority-factor lease on bob@pool to 9.000000 for 60 seconds",
+        "Set priority-factor lease on bob@pool to 9.000000 for 1m",
         "priority_factor",
         9.0,
     ),
@@ -171,8 +172,12 @@ EDITS: list[tuple[list[str], str, str, Any]] = [
         "weighted_accumulated_usage",
         90.5,
     ),
-    (["-setbegin", "bob@pool", "5"], "The Begin Usage Time of bob@pool was set to 5", "begin_usage_time", 5),
-    (["-setlast", "bob@pool", "6"], "The Last Usage Time of bob@pool was set to 6", "last_usage_time", 6),
+    (["-setaccum", "bob@pool", "10h"], "The Accumulated Usage of bob@pool was set to 36000.000000",
+     "weighted_accumulated_usage", 36000.0),
+    (["-setbegin", "bob@pool", "1795200000"], f"The Begin Usage Time of bob@pool was set to {shown_time(1795200000)}",
+     "begin_usage_time", 1795200000),
+    (["-setlast", "bob@pool", "1795200001"], f"The Last Usage Time of bob@pool was set to {shown_time(1795200001)}",
+     "last_usage_time", 1795200001),
     (["-resetusage", "bob@pool"], "The accumulated usage of bob@pool was reset", "accumulated_usage", 0.0),
 ]  # fmt: skip
 
@@ -198,8 +203,8 @@ def test_a_dry_run_of_an_edit_changes_no_byte(userprio, pool: Path, words):
     before = stored(pool)
     ended = userprio(*words, "--dry-run")
     assert ended.code == 0
-    assert ended.out
-    assert "nothing was stored" in ended.err
+    assert "ould " in ended.out
+    assert ended.err == ""
     assert stored(pool) == before
 
 
@@ -294,7 +299,7 @@ def test_of_two_edits_the_first_in_condor_userprios_order_is_done(userprio, pool
         (["-setceiling", "bob@pool", "5", "-duration", "0"], 25, "0"),
         (["-setceiling", "bob@pool", "5", "-duration", "soon"], 25, "soon"),
         (["-setaccum", "bob@pool", "-5"], 25, "-5"),
-        (["-setbegin", "bob@pool", "yesterday"], 24, "yesterday"),
+        (["-setbegin", "bob@pool", "soon"], 24, "soon"),
         (["-setlast", "bob@pool", "-5"], 27, "-5"),
         (["-setprio", "bob", "3"], 26, "bob"),
         (["-setprio", "b b@pool", "3"], 26, "b b@pool"),

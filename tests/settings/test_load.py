@@ -242,7 +242,7 @@ REFUSED = {
         "[accounting]\nPRIORITY_HALFLIFE = 3", UnknownSettingError, "did you mean accounting.priority_halflife?"),
     "a group's mistyped key gets the group's keys": (
         "[groups.a]\nqouta = 3", UnknownSettingError, "a group has quota, quota_dynamic, prio_factor"),
-    "a text is no number": ("[accounting]\npriority_halflife = '1d'", SettingValueError, "a number, at least 1e-05"),
+    "a text is no number": ("[accounting]\npriority_halflife = '1x'", SettingValueError, "a duration such as 12h, at"),
     "true is no number": ("[accounting]\npriority_halflife = true", SettingValueError, "default 86400.0"),
     "nan is no number": ("[accounting]\npriority_halflife = nan", SettingValueError, "give a number"),
     "infinity is no number": ("[accounting]\ndefault_prio_factor = inf", SettingValueError, "give a number"),
@@ -261,7 +261,8 @@ REFUSED = {
     "a rank cannot be unset": ("[negotiator]\npreemption_rank = ''", SettingValueError, "give a ClassAd expression"),
     "a date": ("[accounting]\npriority_halflife = 2026-01-01", SettingValueError, "give a number"),
     "a delta below 0": ("[negotiator]\npreempt_prio_delta = -1", SettingValueError, 'at least 0, or "off"'),
-    "a dynamic quota above 1": ("[groups.a]\nquota_dynamic = 1.01", SettingValueError, "a number, 0 to 1"),
+    "a dynamic quota above 1": (
+        "[groups.a]\nquota_dynamic = 1.01", SettingValueError, "a number or a percentage, 0 to 1"),
     "a negative quota": ("[groups.a]\nquota = -1", SettingValueError, "0 to 2.14748e+09"),
     "a negative limit": ("[limits]\nlicense = -1", SettingValueError, "at least 0"),
     "a group without a parent": ("[groups.'a.b']\nquota = 1", SettingsGroupError, "add [groups.a]"),

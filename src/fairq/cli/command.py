@@ -26,7 +26,8 @@ Function = TypeVar("Function", bound=Callable[..., None])
 _CONTEXT = "fairq_context"
 """The parameter by which Typer hands over the context; no command's own parameter is called so."""
 
-_NEGATIVE = re.compile(r"-[.\d]")
+_WITH_VALUE = ("--state", "--config")
+"""The global options that a value follows."""
 
 _AF = re.compile(r"--?(?:af|autoformat)(?::(.*))?", re.DOTALL)
 
@@ -112,14 +113,22 @@ def _check_size(parameter: Any, value: Any) -> None:
 
 
 class SetCommand(Command):
-    """A command that sets something to its last argument, which may be a negative number."""
+    """A command that sets something to its last argument, which may begin with a dash."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put a value such as ``-5`` behind ``--``, which tells it from an option; then parse as usual."""
-        numbers = [at for at, word in enumerate(args) if _NEGATIVE.match(word)]
-        if len(numbers) == 1 and "--" not in args:
-            at = numbers[0]
-            args = [*args[:at], *args[at + 1 :], "--", args[at]]
+        """Put a value such as ``-5`` or ``-Cpus`` behind ``--``, which tells it from an option; then parse as usual."""
+        options = {word for parameter in self.params for word in (*parameter.opts, *parameter.secondary_opts)}
+        arguments = sum(parameter.param_type_name == "argument" for parameter in self.params)
+        named = 0
+        for at, word in enumerate(args):
+            if word == "--":
+                break
+            is_value = at and args[at - 1] in _WITH_VALUE
+            if not word.startswith("-") and not is_value:
+                named += 1
+            elif named == arguments - 1 and word.partition("=")[0] not in options and not is_value:
+                args = [*args[:at], *args[at + 1 :], "--", word]
+                break
         return super().parse_args(ctx, args)
 
 

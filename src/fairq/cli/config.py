@@ -104,13 +104,38 @@ def set_(
     from fairq.steps.config import set_setting
 
     file, kept = set_setting(invocation.place, key, value, dry_run=dry_run)
-    if not kept:
-        lost = "would be rewritten; its comments would be lost" if dry_run else "was rewritten; its comments were lost"
-        invocation.note(f"{file} {lost}")
-    if dry_run:
-        invocation.note(f"{file} would be changed")
-    else:
-        invocation.detail(f"changed {file}")
+    _tell_change(invocation, file, kept, dry_run)
+
+
+@app.command(
+    "unset",
+    examples="""
+        fairq config unset priority_halflife       # back to the default
+        fairq config unset groups.physics.quota
+        fairq config unset groups.physics          # remove a group with all its settings
+    """,
+)
+def unset(
+    invocation: Invocation,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="Setting, with or without its table, or groups.NAME.")],
+    dry_run: DryRun = False,
+) -> None:
+    """Remove one setting, or one accounting group, from its file.
+
+    The file is the one that config set changes. The setting then has the value of another file or variable, or its
+    default. A group that has subgroups is not removed. Nothing is written if the settings would be invalid.
+    """
+    from fairq.settings.values import to_text
+    from fairq.steps.config import unset_setting
+
+    found = unset_setting(invocation.place, key, dry_run=dry_run)
+    if found is None:
+        invocation.note(f"no changes: {invocation.place.destination} does not set {key}")
+        return
+    _tell_change(invocation, found.file, found.kept, dry_run)
+    if found.left is not None:
+        value, verb = to_text(found.left.key, found.left.value), "would still be" if dry_run else "is still"
+        invocation.note(f"{found.left.name} {verb} {value or 'unset'}, set by {found.left.origin}")
 
 
 @app.command("check", examples="fairq config check pool.toml")
@@ -198,6 +223,16 @@ def import_(
     for entry in imported.without_effect:
         invocation.note(f"{entry.where}: {entry.name} has no effect in this version: {entry.why}")
     emit(View(document=_summary(imported), text=_sentence(imported, dry_run)), output)
+
+
+def _tell_change(invocation: Invocation, file: Path, kept: bool, dry_run: bool) -> None:
+    if not kept:
+        lost = "would be rewritten; its comments would be lost" if dry_run else "was rewritten; its comments were lost"
+        invocation.note(f"{file} {lost}")
+    if dry_run:
+        invocation.note(f"{file} would be changed")
+    else:
+        invocation.detail(f"changed {file}")
 
 
 def _named(invocation: Invocation, text: str, single: bool = False) -> list[Entry]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from fairq.quantities import local
+
+__all__ = ["counted", "duration", "local", "moment", "percent", "short", "two_places"]
 
 
 def two_places(value: float) -> str:
@@ -30,15 +32,6 @@ def duration(seconds: float) -> str:
     minutes, second = divmod(int(seconds), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours // 24}+{hours % 24:02}:{minute:02}:{second:02}"
-
-
-_FIRST_DAY, _LAST_DAY = -62_135_510_400, 253_402_214_400
-"""0001-01-02 and 9999-12-31, start of day in UTC: days that the calendar holds in every time zone."""
-
-
-def local(seconds: float) -> datetime:
-    """A time in the local zone. Data may hold any number: one outside the calendar becomes the calendar's end."""
-    return datetime.fromtimestamp(max(_FIRST_DAY, min(seconds, _LAST_DAY)))
 
 
 def moment(seconds: float) -> str:

@@ -8,7 +8,7 @@ import typer
 
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Constraint, DryRun, Now, time_of
+from fairq.cli.options import Constraint, DryRun, Now, parse_time
 from fairq.cli.output import Report, emit
 from fairq.cli.queue_options import All, Jobs, report, selected
 
@@ -19,7 +19,7 @@ app = App()
     examples="""
         fairq finish 7.3                       # it has just ended
         fairq finish 7.3 --exit-code 1         # with an exit code
-        fairq finish 7 --at 2026-11-20T14:00   # all running jobs of a cluster, some time ago
+        fairq finish 7 --at 10:30              # all running jobs of a cluster, at 10:30 today
     """
 )
 def finish(
@@ -30,8 +30,8 @@ def finish(
         int | None, typer.Option("--exit-code", metavar="N", min=-255, max=255, help="Exit code of the program.")
     ] = None,
     at: Annotated[
-        int | None,
-        typer.Option("--at", metavar="TIME", parser=time_of("--at"), help="End time [default: now]."),
+        str | None,
+        typer.Option("--at", metavar="TIME", help="End time, such as 10:30 or -5m [default: now]."),
     ] = None,
     constraint: Constraint = None,
     everything: All = False,
@@ -47,9 +47,11 @@ def finish(
     from fairq.steps.jobs.finish import finish as step
 
     selection = selected(jobs, constraint, everything)
-    actor = invocation.actor(invocation.now(now))
+    time = invocation.now(now)
+    end = None if at is None else parse_time(at, "--at", time)
+    actor = invocation.actor(time)
     finished = step(
-        invocation.state_path, invocation.settings, selection, actor, end=at, exit_code=exit_code, dry_run=dry_run
+        invocation.state_path, invocation.settings, selection, actor, end=end, exit_code=exit_code, dry_run=dry_run
     )
     view = report(finished.targets, selection, "finished", dry_run)
     emit(view, output)

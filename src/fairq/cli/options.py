@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-import re
+import time
 from collections.abc import Callable
-from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 
 from fairq.cli.output.selection import Format, Output
 from fairq.errors.base import InvalidNumberError, InvalidTimeError, TimeRangeError, UsageError
-
-LATEST = 7_289_654_399
-"""The last second of the year 2200 (UTC): a later time is a slip, as milliseconds or digits too many."""
-
-LONGEST = 253_402_300_799
-"""Seconds of the longest duration, as many as the calendar has."""
+from fairq.quantities import LONGEST, OutsideError, duration, moment
 
 
-def parse_time(text: str, what: str = "--now") -> int:
-    """Return *text* as seconds since 1970: a number of seconds, or ISO 8601, local time without a zone.
+def parse_time(text: str, what: str = "--now", now: int | None = None) -> int:
+    """Return *text* as seconds since 1970 (see `fairq.quantities.moment`); *now* is the clock's time if not given.
 
     Raises InvalidTimeError naming *what*, TimeRangeError for a time before 1970 or after 2200.
     """
-    text = text.strip()
-    if re.fullmatch(r"-?\d+(\.\d*)?", text, re.ASCII):
-        digits = text.partition(".")[0].lstrip("-0")
-        seconds = int(digits or 0) if len(digits) <= len(str(LATEST)) else LATEST + 1
-        outside = text.startswith("-") or seconds > LATEST
-    else:
-        try:
-            moment = datetime.fromisoformat(text)
-            outside = not 1969 <= moment.year <= 2201
-            seconds = 0 if outside else int(moment.timestamp())
-        except (ValueError, OverflowError, OSError):
-            raise InvalidTimeError(what=what, value=text) from None
-    if outside or not 0 <= seconds <= LATEST:
-        raise TimeRangeError(what=what, value=text)
+    try:
+        seconds = moment(text, int(time.time()) if now is None else now)
+    except OutsideError:
+        raise TimeRangeError(what=what, value=text) from None
+    if seconds is None:
+        raise InvalidTimeError(what=what, value=text)
     return seconds
 
 
@@ -50,24 +36,18 @@ def time_of(what: str) -> Callable[[str], int]:
     return parse
 
 
-_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-
-
 def parse_duration(text: str, what: str = "the duration") -> int:
     """Return *text* in seconds: ``3600``, ``30m``, ``1h``, ``90d``, ``2w`` or several in a row as ``1h30m``.
 
     Raises InvalidNumberError naming *what*.
     """
-    text = text.strip()
-    total = 0
-    if not re.fullmatch(r"\d{1,15}|(\d{1,15}[smhdw])+", text, re.ASCII):
+    seconds = duration(text)
+    if seconds is None:
         expected = "give seconds, or a duration such as 30m, 1h or 90d"
         raise InvalidNumberError(what=what, value=text, expected=expected)
-    for number, unit in re.findall(r"(\d+)([smhdw]?)", text):
-        total += int(number) * _UNITS[unit]
-    if total > LONGEST:
+    if seconds > LONGEST:
         raise InvalidNumberError(what=what, value=text, expected="give less than 8000 years")
-    return total
+    return int(seconds)
 
 
 def duration_of(what: str) -> Callable[[str], int]:
@@ -85,7 +65,7 @@ Now = Annotated[
         "--now",
         parser=time_of("--now"),
         metavar="TIME",
-        help="Use TIME instead of the clock [seconds since 1970 or ISO 8601].",
+        help="Use TIME instead of the clock [2026-11-20T14:00, 10:30, -1h].",
     ),
 ]
 """``now: Now = None``; give it to `Invocation.now`."""

@@ -40,7 +40,7 @@ def _size(text: str) -> float:
         fairq quotas --tree                         # the tree with bars, even in a pipe
         fairq quotas --slots 15                     # preview a smaller pool
         fairq quotas --with next-year.toml          # preview another configuration
-        fairq quotas --af Name SubtreeQuota HierWeightedResourcesUsed
+        fairq quotas --af group quota in_use            # for scripts
     """,
 )
 def show(
@@ -72,11 +72,10 @@ def show(
     both. They show the quotas, and what a first round would allocate to the queued jobs. Only FILE is used; a setting
     that is not in FILE has its default, under the rules htcondor if FILE is an HTCondor configuration.
 
-    JSON, CSV and the like have one record per group with HTCondor's attributes: Name, ConfigQuota,
-    EffectiveQuota (the group's own), SubtreeQuota, SurplusPolicy, GroupSortKey, Requested,
-    WeightedResourcesUsed, HierWeightedResourcesUsed and those of the accounting record. Beyond them:
-    ParentGroup, StaticQuota, AcceptSurplus, Autoregroup, Allocated, SurplusAllocated and Submitters. With
-    --slots or --with the names end in Now and Then.
+    JSON, CSV, TSV, --af and --constraint use one record per group: group, configured, quota (with all subgroups), own
+    (for the group's own users), surplus_policy, requested, allocated, surplus (allocated above own), in_use (with all
+    subgroups), own_in_use and more; docs/json.md describes them all. With --slots or --with, the names end in _now and
+    _then. For HTCondor's attributes of a group, such as EffectiveQuota, use fairq userprio --allusers --json.
     """
     from fairq.cli import quotas_views as views
     from fairq.cli.output import terminal

@@ -15,13 +15,6 @@ if TYPE_CHECKING:
     from fairq.steps.quotas.compare import Comparison
     from fairq.steps.quotas.tree import QuotaReport
 
-FIELDS = (
-    "Name", "ParentGroup", "ConfigQuota", "StaticQuota", "EffectiveQuota", "SubtreeQuota", "SurplusPolicy",
-    "AcceptSurplus", "Autoregroup", "GroupSortKey", "Requested", "Allocated", "SurplusAllocated", "Submitters",
-    "ResourcesUsed", "WeightedResourcesUsed", "HierWeightedResourcesUsed", "LastUpdate",
-)  # fmt: skip
-"""What CSV and TSV show of every group."""
-
 ROOT = "<none>"
 
 _WIDE = 100
@@ -29,16 +22,28 @@ _WIDE = 100
 
 
 def records_view(report: QuotaReport, constraint: str | None) -> View:
-    """Return the groups' ads, for the formats that machines read."""
-    table = Table(columns=(), records=selected(report.groups, (), constraint), constrained=True)
-    return View(tables=[table], fields=FIELDS)
+    """Return the groups' records, for the formats that machines read."""
+    from fairq.steps.quotas.tree import MEMBERS
+
+    table = Table(columns=(), records=_chosen(report, constraint), constrained=True)
+    return View(tables=[table], fields=tuple(MEMBERS))
 
 
 def condor_view(report: QuotaReport, constraint: str | None, *, header: bool) -> View:
     """Return the text of ``condor_userprio -quotas -allusers``."""
-    ads = selected([*report.groups, *report.submitters], (), constraint)
+    ads = [*report.groups, *report.submitters]
+    if constraint is not None:
+        names = {record["group"] for record in _chosen(report, constraint)}
+        ads = [ad for ad in report.groups if ad["Name"] in names]
     options = options_of(["quotas"], hierarchical=False, flat=False, groups_first=False, cutoff=None)
     return table_view(ads, options, header=header, plain=True, classic=False)
+
+
+def _chosen(report: QuotaReport, constraint: str | None) -> list[Ad]:
+    """Return the records of the groups that satisfy *constraint*."""
+    from fairq.steps.quotas.tree import group_record
+
+    return selected([group_record(ad) for ad in report.groups], (), constraint)
 
 
 def tree_view(report: QuotaReport, constraint: str | None, title: str, *, width: int | None, blocks: bool) -> View:
@@ -46,31 +51,31 @@ def tree_view(report: QuotaReport, constraint: str | None, title: str, *, width:
 
     *width* is that of the terminal, None if it does not matter; *blocks*: it shows block characters.
     """
-    groups = sorted(selected(report.groups, (), constraint), key=_depth_first)
-    there = {group["Name"].lower() for group in groups}
+    groups = sorted(_chosen(report, constraint), key=_depth_first)
+    there = {group["group"].lower() for group in groups}
 
     def share(group: Any) -> str:
-        return bar(_quota(group), report.total, blocks=blocks)
+        return bar(group["quota"], report.total, blocks=blocks)
 
     def use(group: Any) -> str:
-        return bar(_used(group), _quota(group), blocks=blocks)
+        return bar(group["in_use"], group["quota"], blocks=blocks)
 
     def column(heading: str, shown: Callable[[Any], str], align: str = "right") -> Column:
         return Column(heading, "Group", shown, "right" if align == "right" else "left")
 
     few = [
         column("Group", lambda group: _indented(group, there), "left"),
-        column("Quota", lambda group: _short(_quota(group))),
+        column("Quota", lambda group: _short(group["quota"])),
         column("Surplus", _surplus, "left"),
-        column("Requested", lambda group: _short(group["Requested"])),
-        column("In Use", lambda group: _short(_used(group))),
+        column("Requested", lambda group: _short(group["requested"])),
+        column("In Use", lambda group: _short(group["in_use"])),
         column("Share of Pool", share, "left"),
         column("Use of Quota", use, "left"),
     ]
     more = {
         1: column("Configured", _configured),
-        2: column("Own", lambda group: _short(group["EffectiveQuota"])),
-        4: column("Allocated", lambda group: _short(group.get("Allocated", 0.0))),
+        2: column("Own", lambda group: _short(group["own"])),
+        4: column("Allocated", lambda group: _short(group["allocated"] or 0.0)),
     }
     columns: list[Column] = []
     for place, each in enumerate(few):
@@ -84,19 +89,14 @@ def tree_view(report: QuotaReport, constraint: str | None, title: str, *, width:
 def comparison_view(comparison: Comparison, constraint: str | None, what_now: str, what_then: str) -> View:
     """Return two trees side by side; *what_now* and *what_then* say in words which they are."""
     groups = selected(comparison.groups, (), constraint)
-    there = {group["Name"].lower() for group in groups}
-    columns = [Column("Group", "Name", lambda name: _indented({"Name": name}, there))]
-    for heading, attribute in (
-        ("Configured", "ConfigQuota"),
-        ("Own", "EffectiveQuota"),
-        ("Subtree", "SubtreeQuota"),
-        ("Allocated", "Allocated"),
-    ):
+    there = {group["group"].lower() for group in groups}
+    columns = [Column("Group", "group", lambda name: _indented({"group": name}, there))]
+    for heading in ("Configured", "Quota", "Own", "Allocated"):
         columns += [
-            Column(f"{heading} now", f"{attribute}Now", _short, "right"),
-            Column("then", f"{attribute}Then", _short, "right"),
+            Column(f"{heading} now", f"{heading.lower()}_now", _short, "right"),
+            Column("then", f"{heading.lower()}_then", _short, "right"),
         ]
-    sizes = {"Name": "pool", "SubtreeQuotaNow": comparison.size_now, "SubtreeQuotaThen": comparison.size_then}
+    sizes = {"group": "pool", "quota_now": comparison.size_now, "quota_then": comparison.size_then}
     table = Table(
         columns=columns,
         records=groups,
@@ -105,11 +105,9 @@ def comparison_view(comparison: Comparison, constraint: str | None, what_now: st
         constrained=True,
         empty="no groups are configured, neither now nor then",
     )
-    fields = ["Name"]
-    for attribute in (
-        "ConfigQuota", "StaticQuota", "SurplusPolicy", "EffectiveQuota", "SubtreeQuota", "Requested", "Allocated",
-    ):  # fmt: skip
-        fields += [f"{attribute}Now", f"{attribute}Then"]
+    fields = ["group"]
+    for member in ("configured", "static", "quota", "own", "surplus_policy", "requested", "allocated"):
+        fields += [f"{member}_now", f"{member}_then"]
     return View(tables=[table], fields=fields)
 
 
@@ -130,40 +128,30 @@ def _sentences(records: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _depth_first(group: Ad) -> tuple[bool, list[str]]:
-    name: str = group["Name"]
+    name: str = group["group"]
     return name == ROOT, name.lower().split(".")
 
 
 def _indented(group: Mapping[str, Any], there: set[str]) -> str:
     """Return the name as the tree shows it: below its parent, if that is shown, without the parent's name."""
-    name: str = group["Name"]
+    name: str = group["group"]
     parts = name.split(".")
     depth = sum(".".join(parts[:length]).lower() in there for length in range(1, len(parts)))
     is_below = ".".join(parts[:-1]).lower() in there
     return "  " * depth + (parts[-1] if is_below else name)
 
 
-def _quota(group: Mapping[str, Any]) -> float:
-    """Return what a group's bars are of: all that it and those below it have; of ``<none>`` just its own."""
-    return float(group["EffectiveQuota"] if group["Name"] == ROOT else group["SubtreeQuota"])
-
-
-def _used(group: Mapping[str, Any]) -> float:
-    below = group.get("HierWeightedResourcesUsed")
-    return float(group["WeightedResourcesUsed"] if group["Name"] == ROOT or below is None else below)
-
-
 def _configured(group: Mapping[str, Any]) -> str:
-    if group["Name"] == ROOT:
+    if group["group"] == ROOT:
         return ""
-    quota = group["ConfigQuota"]
-    return _short(quota) if group.get("StaticQuota", True) else f"{100 * quota:.4g}%"
+    quota = group["configured"]
+    return _short(quota) if group["static"] else f"{100 * quota:.4g}%"
 
 
 def _surplus(group: Mapping[str, Any]) -> str:
-    if group["Name"] == ROOT:
+    if group["group"] == ROOT:
         return "yes"
-    return {"regroup": "Regroup", "byquota": "ByQuota"}.get(group["SurplusPolicy"], "no")
+    return {"regroup": "Regroup", "byquota": "ByQuota"}.get(group["surplus_policy"], "no")
 
 
 def _short(value: float) -> str:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairq.cli.command import App
+from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
-from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.output import Column, Output, Report, Table, View, emit
 from fairq.errors.base import InvalidNameError, InvalidNumberError, UsageError
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ _LARGEST_COUNT = 1_000_000
 )
 def add(
     invocation: Invocation,
+    output: Report,
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="Name of the slot; with --count, of the machine.")
     ] = None,
@@ -103,7 +105,8 @@ def add(
             [slot_ad(one, i, shape, platform, time, partitionable=partitionable) for i, one in enumerate(names, 1)]
         )
     step.add(invocation.state_path, new, invocation.actor(time), dry_run=dry_run)
-    _said(invocation, f"{len(new)} slot{'' if len(new) == 1 else 's'} {'would be ' if dry_run else ''}added")
+    said = f"{counted(len(new), 'slot')} {'would be ' if dry_run else ''}added"
+    emit(_report("added", [slot.name for slot in new], said, dry_run), output)
 
 
 @app.command(
@@ -149,7 +152,7 @@ def detect(
     ads = machine_slots(machine, count, time, partitionable=partitionable)
     if store:
         step.add(invocation.state_path, step.records(ads), invocation.actor(time))
-        invocation.note(f"{len(ads)} slot{'' if len(ads) == 1 else 's'} added")
+        invocation.note(f"{counted(len(ads), 'slot')} added")
     columns = [
         Column("Name", "Name"),
         Column("OpSys", "OpSys"),
@@ -198,6 +201,7 @@ def list_(
 )
 def remove(
     invocation: Invocation,
+    output: Report,
     names: Names,
     force: Annotated[bool, typer.Option("--force", help="Remove even slots in use; requeue their jobs.")] = False,
     now: Now = None,
@@ -211,8 +215,8 @@ def remove(
 
     actor = invocation.actor(invocation.now(now))
     gone = step(invocation.state_path, invocation.settings, names, actor, force=force, dry_run=dry_run)
-    for name in gone:
-        _said(invocation, f"slot {name} {'would be ' if dry_run else ''}removed")
+    said = "\n".join(f"slot {name} {'would be ' if dry_run else ''}removed" for name in gone)
+    emit(_report("removed", gone, said, dry_run), output)
 
 
 @app.command(
@@ -224,6 +228,7 @@ def remove(
 )
 def drain(
     invocation: Invocation,
+    output: Report,
     names: Names,
     cancel: Annotated[bool, typer.Option("--cancel", help="Stop draining.")] = False,
     now: Now = None,
@@ -238,8 +243,8 @@ def drain(
         what = "would take jobs again" if cancel else "would be drained"
     else:
         what = "takes jobs again" if cancel else "is being drained"
-    for name in changed:
-        _said(invocation, f"slot {name} {what}")
+    said = "\n".join(f"slot {name} {what}" for name in changed)
+    emit(_report("released" if cancel else "drained", changed, said, dry_run), output)
     if not changed:
         invocation.note("no changes: " + ("none of them is draining" if cancel else "all are draining already"))
 
@@ -274,11 +279,8 @@ def _view(ads: Sequence[dict[str, Any]], output: Output) -> View:
     return View(tables=tables)
 
 
-def _said(invocation: Invocation, text: str) -> None:
-    if not invocation.quiet:
-        from fairq.cli.output.emit import write_text
-
-        write_text(text)
+def _report(action: str, names: Sequence[str], text: str, dry_run: bool) -> View:
+    return View(document={"action": action, "slots": list(names), "stored": not dry_run}, text=text)
 
 
 def _checked(name: str) -> str:
@@ -290,9 +292,9 @@ def _checked(name: str) -> str:
 def _amount(option: str, text: str | None, unit: int, default: int) -> int:
     if text is None:
         return default
-    from fairq.steps.pool.slot_ads import amount
+    from fairq.quantities import size
 
-    value = amount(text, unit)
+    value = size(text, unit)
     if value is None or value <= 0 or value >= 2**62:
         raise InvalidNumberError(what=option, value=text, expected="give a positive size, such as 512M or 32GB")
     return value

@@ -36,7 +36,7 @@ def _edit(name: str, metavar: str, text: str) -> object:
         fairq userprio -all -allusers                   # all columns, all users
         fairq userprio alice@example.org bob            # two submitters
         fairq userprio -setfactor alice@example.org 10  # a tenth of the share of one with factor 1
-        fairq userprio -setceiling alice@example.org 100 -duration 3600
+        fairq userprio -setceiling alice@example.org 100 -duration 7d
         fairq userprio --prune 90d                      # delete users inactive for 90 days
         fairq userprio --allusers --json
     """,
@@ -80,7 +80,7 @@ def userprio(
         _NameAndValue | None, _edit("setceiling", "NAME N", "Set the ceiling in slot weight [-1: none].")
     ] = None,
     duration: Annotated[
-        str | None, _edit("duration", "SECONDS", "Limit factor, floor or ceiling to this time.")
+        str | None, _edit("duration", "TIME", "Limit factor, floor or ceiling to 7d, 12h, ...")
     ] = None,
     cancelceilinglease: Annotated[str | None, _edit("cancelceilinglease", "NAME", "End a ceiling's lease now.")] = None,
     cancelfloorlease: Annotated[str | None, _edit("cancelfloorlease", "NAME", "End a floor's lease now.")] = None,
@@ -162,7 +162,7 @@ def userprio(
     )
     ads = accounting_report(invocation.state_path, invocation.settings, roll_up=grouprollup)
     for name in views.missing(ads, names or ()):
-        invocation.note(f"there is no accounting record of {name}")
+        invocation.note(f"fairq: there is no accounting record of {name}")
     ads = views.selected(ads, names or (), output.constraint)
     if output.format != "table":
         emit(views.records_view(ads, cutoff), output)

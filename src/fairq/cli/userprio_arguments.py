@@ -112,6 +112,9 @@ def rewrite(arguments: list[str]) -> list[str]:
         word = waiting.pop()
         if word == "--":
             return [*result, word, *reversed(waiting)]
+        if word in ("--now", "--state", "--config") and waiting:
+            result += (word, waiting.pop())
+            continue
         if word.startswith("--"):
             spelling = _BY_NAME.get(word[2:])
         elif word.startswith("-") and word.strip("-v") and word != "-help":

@@ -9,9 +9,10 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import parse_time
+from fairq.cli.options import parse_duration, parse_time
 from fairq.cli.output import Output, View, emit
 from fairq.errors.base import InvalidNumberError, UsageError
+from fairq.quantities import duration
 
 if TYPE_CHECKING:
     from fairq.steps.userprio.edit import Bound, Edited, Editor
@@ -42,8 +43,8 @@ _INTEGER = re.compile(r"[-+]?\d{1,30}", re.ASCII)
 class Edits:
     """The edit options of one command line.
 
-    *pairs* have a name and a value each, *names* a name; what was not given is None. *duration* and *prune*
-    are in seconds.
+    *pairs* have a name and a value each, *names* a name; what was not given is None. *duration* is as typed, *prune* in
+    seconds.
     """
 
     pairs: Mapping[str, tuple[str, str] | None]
@@ -88,24 +89,22 @@ def run_edit(invocation: Invocation, output: Output, edits: Edits, now: int, *, 
     if edits.force and chosen != "delete":
         raise UsageError(message=f"--force does not go with --{chosen}, only with --delete")
     editor = Editor(invocation.state_path, invocation.settings, invocation.actor(now), dry_run=dry_run)
-    edited = _apply(editor, chosen, edits)
+    edited = _apply(editor, chosen, edits, now)
     changes = [{"name": one.subject, "before": one.before, "after": one.after} for one in edited.changes]
     document = {"message": edited.message, "stored": not dry_run, "changes": changes}
     emit(View(document=document, text=edited.message), output)
     if others:
         invocation.note(f"fairq: not done, one edit at a time: --{', --'.join(others)}")
-    if dry_run:
-        invocation.note("fairq: dry run, nothing was stored")
 
 
-def _apply(editor: Editor, chosen: str, edits: Edits) -> Edited:
+def _apply(editor: Editor, chosen: str, edits: Edits, now: int) -> Edited:
     if chosen == "resetall":
         return editor.reset_all()
     if chosen == "prune":
         return editor.prune(edits.prune or 0)
     pair = edits.pairs.get(chosen)
     if pair is not None:
-        return _set(editor, chosen, *pair, edits.duration)
+        return _set(editor, chosen, *pair, edits.duration, now)
     name = edits.names[chosen] or ""
     if chosen == "delete":
         return editor.delete(name, force=edits.force)
@@ -114,18 +113,24 @@ def _apply(editor: Editor, chosen: str, edits: Edits) -> Edited:
     return editor.cancel(name, _WHAT[chosen])
 
 
-def _set(editor: Editor, chosen: str, name: str, text: str, duration: str | None) -> Edited:
+def _set(editor: Editor, chosen: str, name: str, text: str, lease: str | None, now: int) -> Edited:
     if chosen in _LEASABLE:
         value = (_number if chosen == "setfactor" else _whole)(text, f"the {_WHAT[chosen]}")
-        seconds = None if duration is None else int(_whole(duration, "the duration"))
+        seconds = None if lease is None else parse_duration(lease, "--duration")
         return editor.set_bound(name, _WHAT[chosen], value, seconds)
     if chosen == "setprio":
         return editor.set_priority(name, _number(text, "the priority"))
     if chosen == "setaccum":
-        return editor.set_usage(name, _number(text, "the accumulated usage"))
+        return editor.set_usage(name, _usage(text))
     if chosen == "setbegin":
-        return editor.set_begin(name, parse_time(text, "the begin usage time"))
-    return editor.set_last(name, parse_time(text, "the last usage time"))
+        return editor.set_begin(name, parse_time(text, "the begin usage time", now))
+    return editor.set_last(name, parse_time(text, "the last usage time", now))
+
+
+def _usage(text: str) -> float:
+    """Return seconds of weighted use, which may be written as a duration."""
+    seconds = duration(text)
+    return _number(text, "the accumulated usage") if seconds is None else seconds
 
 
 def _number(text: str, what: str) -> float:

@@ -183,7 +183,7 @@ class ExpressionDepthError(ExpressionError):
 
 
 class InvalidTimeError(FairqError):
-    """{value!r} is not a valid time for {what}; give seconds since 1970, or ISO 8601 such as 2026-11-20T14:00"""
+    """{value!r} is not a valid time for {what}; give a time such as 2026-11-20T14:00, 10:30, yesterday or -1h"""
 
     exit_code = 24
     summary = "A time is invalid"

@@ -57,7 +57,7 @@ class InvalidJobIdError(FairqError):
 
 
 class InvalidEndTimeError(FairqError):
-    """job {job} cannot have ended at {end} (seconds since 1970): {reason}; give a time from its start to now"""
+    """job {job} cannot have ended at {end}: {reason}; give a time from its start to now"""
 
     exit_code = 37
     summary = "A job cannot have ended at this time"

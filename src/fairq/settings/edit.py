@@ -32,6 +32,52 @@ def set_value(text: str, path: Path, value: Any) -> tuple[str, bool]:
     return tomli_w.dumps(document), False
 
 
+def remove(text: str, path: Path) -> tuple[str, bool] | None:
+    """Return the valid document *text* without the value or table at *path*, and whether comments were kept.
+
+    None if it is not there. A table that loses its last value stays, for an empty one may declare a group; one that
+    loses its last table goes.
+    """
+    import tomllib
+
+    import tomli_w
+
+    document = tomllib.loads(text)
+    path = _as_spelled(document, path)
+    table: Any = document
+    for key in path[:-1]:
+        table = table.get(key) if isinstance(table, dict) else None
+    if not isinstance(table, dict) or path[-1] not in table:
+        return None
+    was_table = isinstance(table.pop(path[-1]), dict)
+    if was_table and len(path) == 2 and not table:
+        del document[path[0]]
+    edited = _without(text, path)
+    try:
+        if tomllib.loads(edited) == document:
+            return edited, True
+    except tomllib.TOMLDecodeError:
+        pass
+    return tomli_w.dumps(document), False
+
+
+def _without(text: str, path: Path) -> str:
+    """Return *text* without the statements at and below *path*, what is between them, and blank lines before."""
+    lines = text.split("\n")
+    end: int | None = None
+    for statement in reversed(statements(text)):
+        if statement.path[: len(path)] != path:
+            end = None
+            continue
+        end = statement.last if end is None else end
+        first = statement.first
+        while statement.is_header and first and not lines[first - 1].strip():
+            first -= 1
+        del lines[first : end + 1]
+        end = first - 1
+    return "\n".join(lines)
+
+
 def _as_spelled(document: dict[str, Any], path: Path) -> Path:
     """Return *path* in the spelling of *document*, where names may be split at their dots."""
     wanted = ".".join(path).lower()

@@ -121,6 +121,11 @@ class Key(NamedTuple):
         return f"at most {self.maximum:g}" if self.maximum is not None else ""
 
     @property
+    def is_fraction(self) -> bool:
+        """Whether it is a part of a whole, which may be written as a percentage."""
+        return self.type == "real" and not self.unit and self.minimum == 0 and self.maximum == 1
+
+    @property
     def expected(self) -> str:
         """What to write, in words, for messages and the manual."""
         nouns = {
@@ -133,6 +138,9 @@ class Key(NamedTuple):
             "option": "a number, a text or a list of texts",
             "choice": " or ".join(f'"{choice}"' for choice in self.choices),
         }
+        if self.type in ("integer", "real"):
+            amounts = {"seconds": " of seconds or a duration such as 12h", "MiB": " of MiB or a size such as 2GB"}
+            nouns[self.type] += amounts.get(self.unit, " or a percentage" if self.is_fraction else "")
         words = ", ".join(part for part in (nouns[self.type], self.range) if part)
         return f'{words}, or "{self.unset}"' if self.unset else words
 

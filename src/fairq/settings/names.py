@@ -49,6 +49,9 @@ def unknown(text: str, where: str) -> UnknownSettingError:
         return UnknownSettingError(where=where, key=text, hint=f"a group has {', '.join(GROUP_KEYS)}")
     if same := [key.full_name for key in SINGLE.values() if key.name == name.lower()]:
         return UnknownSettingError(where=where, key=text, hint=f"did you mean {' or '.join(same)}?")
+    own = [key.name for key in SINGLE.values() if key.section == section.lower()]
+    if nearest := difflib.get_close_matches(name.lower(), own, 1, 0.6):
+        return UnknownSettingError(where=where, key=text, hint=f"did you mean {section.lower()}.{nearest[0]}?")
     known = {key.name: key.full_name for key in SINGLE.values()} | {name: name for name in SINGLE}
     wanted = (text.lower(), name.lower())
     close = [match for word in wanted for match in difflib.get_close_matches(word, known, 1, 0.6)]

@@ -13,6 +13,11 @@ class Origin(NamedTuple):
     file: Path | None = None
     path: tuple[str, ...] = ()
 
+    @property
+    def is_given(self) -> bool:
+        """Whether somebody set the value, in a file or a variable."""
+        return self.file is not None or self.words.startswith("$")
+
     def __str__(self) -> str:
         """Say it for people; a file with the line, which is looked up only now."""
         if self.file is None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from fairq import quantities
 from fairq.settings.key import Key
 
 LARGEST_INTEGER = 2**63 - 1
@@ -14,6 +15,10 @@ LARGEST_INTEGER = 2**63 - 1
 
 class BadValueError(ValueError):
     """The value is none the key can have; who knows where it stands turns this into a SettingValueError."""
+
+
+class BadNumberError(BadValueError):
+    """The text is no number; it may be one with a unit."""
 
 
 def from_toml(key: Key, value: Any) -> Any:
@@ -25,7 +30,26 @@ def from_toml(key: Key, value: Any) -> Any:
         return None
     if value == "" and isinstance(value, str) and may_be_unset(key):
         return None
+    if isinstance(value, str) and (amount := _amount(key, value)) is not None:
+        value = amount
     return _READERS[key.type](key, value)
+
+
+def _amount(key: Key, text: str) -> int | float | str | None:
+    """Return the number that *text* with a unit (``12h``, ``2GB``, ``50%``) is for *key*, None if it is none."""
+    if key.type not in ("integer", "real") and key.unit != "seconds":
+        return None
+    amount: float | None = None
+    if key.unit == "seconds":
+        amount = quantities.duration(text)
+    elif key.unit == "MiB":
+        amount = quantities.size(text, 1024**2)
+    elif key.is_fraction:
+        amount = quantities.percentage(text)
+    if amount is None:
+        return None
+    amount = int(amount) if float(amount).is_integer() else amount
+    return str(amount) if key.type == "expression" else amount
 
 
 def from_text(key: Key, text: str) -> Any:
@@ -36,10 +60,11 @@ def from_text(key: Key, text: str) -> Any:
     if key.unset and text.lower() == key.unset:
         return None
     match key.type:
-        case "integer":
-            return from_toml(key, read_integer(text))
-        case "real":
-            return from_toml(key, read_real(text))
+        case "integer" | "real":
+            try:
+                return from_toml(key, read_integer(text) if key.type == "integer" else read_real(text))
+            except BadNumberError:
+                return from_toml(key, text)
         case "option":
             return from_toml(key, _as_number(text))
         case "boolean" if text.lower() in ("true", "false"):
@@ -61,16 +86,16 @@ def _as_number(text: str) -> Any:
 def read_integer(text: str) -> int:
     """Return a whole number of 64 bits; raises BadValueError."""
     if not re.fullmatch(r"[+-]?\d{1,19}", text, re.ASCII) or abs(int(text)) > LARGEST_INTEGER:
-        raise BadValueError
+        raise BadNumberError
     return int(text)
 
 
 def read_real(text: str) -> float:
     """Return a finite number written as C reads it, without words as ``nan``; raises BadValueError."""
     if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text, re.ASCII):
-        raise BadValueError
+        raise BadNumberError
     if not math.isfinite(value := float(text)):
-        raise BadValueError
+        raise BadNumberError
     return value
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairq import committed
-from fairq.errors.base import ExpressionError, FairqError, HTCondorConfigError, SettingsFileError
+from fairq.errors.base import ExpressionError, FairqError, HTCondorConfigError, SettingsFileError, SettingsGroupError
 from fairq.errors.shares import DiracConfigError
 from fairq.inputs import STANDARD_INPUT, read_bytes, read_once
 from fairq.settings.collect import Collection, Entry, Report, bad_value, parse_document, read_text
@@ -90,6 +90,57 @@ def set_setting(place: Place, name: str, text: str, *, dry_run: bool = False) ->
             replace(file, edited)
             committed.mark()
     return file, kept
+
+
+class Unset(NamedTuple):
+    """A setting was taken out of *file*, whose comments were *kept* or not; *left* sets it elsewhere."""
+
+    file: Path
+    kept: bool
+    left: Entry | None
+
+
+def unset_setting(place: Place, name: str, *, dry_run: bool = False) -> Unset | None:
+    """Take the setting *name*, or the group ``groups.NAME``, out of the file for changes; *dry_run* only tries it.
+
+    None if the file does not set it. Raises the errors of the settings, as `set_setting` does.
+    """
+    from fairq.settings.edit import remove
+    from fairq.settings.writing import alone, replace
+
+    path = _group(place, name) or resolve(name, "config unset")[1]
+    file = place.destination
+    with nullcontext() if dry_run else alone(file):
+        try:
+            former = read_text(file)
+        except FileNotFoundError:
+            return None
+        parse_document(former, file)
+        if (edited := remove(former, path)) is None:
+            return None
+        settings = _as_if(place, file, edited[0])
+        if not dry_run:
+            replace(file, edited[0])
+            committed.mark()
+    full_name = ".".join(path).lower()
+    left = (entry for entry in settings if entry.name.lower() == full_name and entry.origin.is_given)
+    return Unset(file, edited[1], next(left, None))
+
+
+def _group(place: Place, name: str) -> tuple[str, ...] | None:
+    """Return the path of the group that *name* names, None if it names none.
+
+    Raises SettingsGroupError for a group with subgroups, which would lose their parent.
+    """
+    table, _, group = name.partition(".")
+    groups = gather(place.layers, place.environ, lambda _: None).groups if table.lower() == "groups" else {}
+    if group.lower() not in (known.lower() for known in groups):
+        return None
+    below = [known for known in groups if known.lower().startswith(f"{group.lower()}.")]
+    if below:
+        problem = f"has subgroups; unset groups.{below[-1]} first"
+        raise SettingsGroupError(where="config unset", group=group, problem=problem)
+    return ("groups", group)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,9 +77,9 @@ def _sizes(commands: Commands, size: int) -> Ad:
     image = commands.text("image_size")
     if image is None:
         return {"ExecutableSize": size, "ImageSize": size, "DiskUsage": max(size, 1)}
-    from fairq.submitfile.amounts import amount
+    from fairq import quantities
 
-    given = amount(image, unit=1024)
+    given = quantities.size(image, unit=1024)
     if given is None or given < 1:
         raise commands.wrong("image_size", image, "give a positive size, for example 500MB")
     return {"ExecutableSize": size, "ImageSize": given, "DiskUsage": max(size, 1)}

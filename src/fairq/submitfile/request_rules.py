@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from fairq.errors.pool import InvalidSubmitValueError
+from fairq.quantities import size
 from fairq.records import PROC_PLACEHOLDER, Ad
-from fairq.submitfile.amounts import amount
 from fairq.submitfile.commands import spellings
 from fairq.submitfile.rules import Commands, Rule
 
@@ -66,7 +66,7 @@ def _request(commands: Commands, command: str, unit: int | None, default: Any) -
     if text.lower() == "undefined":
         return None
     # A second amount, for retries, is for HTCondor's startd.
-    value = amount(text.partition(",")[0], unit) if unit is not None else None
+    value = size(text.partition(",")[0], unit) if unit is not None else None
     if value is None:
         try:
             value = commands.expression(command, text)
@@ -103,7 +103,7 @@ def _gpu_limits(commands: Commands) -> Ad:
 
 
 def _gpu_limit(commands: Commands, command: str, text: str) -> Any:
-    if command == "gpus_minimum_memory" and (memory := amount(text, _MB)) is not None:
+    if command == "gpus_minimum_memory" and (memory := size(text, _MB)) is not None:
         return memory
     major, dot, minor = text.partition(".")
     if command == "gpus_minimum_runtime" and major.isdigit() and (minor.isdigit() or not minor):

@@ -102,6 +102,18 @@ EXAMPLES = (
 )
 
 
+QUANTITIES = (
+    ("Time", "2026-11-20T14:00 is local time, 2026-11-20T14:00Z is UTC. 10:30 is today; yesterday, today and tomorrow "
+        "are the beginning of that day; yesterday 10:30 works, too. -1h and +30m are relative to now. A number is "
+        "seconds since 1970. --now TIME replaces the clock in every command that has it."),
+    ("Duration", "90 or 90s, 15m, 12h, 7d, 2w, or several: 1h30m. A bare number is seconds. Settings in seconds take "
+        "durations, too."),
+    ("Size", "512M, 32GB, 1.5GiB. K, M, G and T are powers of 1024, with or without B or iB. The unit of a bare number "
+        "is that of the option."),
+)  # fmt: skip
+"""How values are written, whatever takes them."""
+
+
 def overview_page(commands: list[Documented]) -> str:
     """Return fairq(1)."""
     names = [(f"\\fBfairq\\-{text(one.name)}\\fR(1)", [one.summary]) for one in commands]
@@ -116,9 +128,7 @@ def overview_page(commands: list[Documented]) -> str:
                                    *options(global_options())]),
         section("TERMS", listed((bold(name), [meaning]) for name, meaning in TERMS)),
         section("OUTPUT", listed((bold(name), [meaning]) for name, meaning in OUTPUT)),
-        section("TIMES", paragraphs([
-            "Give a time as seconds since 1970 or in ISO 8601: 2026-11-20T14:00 is local time, 2026-11-20T14:00Z is "
-            "UTC. --now TIME replaces the clock in every command that has it."])),
+        section("TIMES, DURATIONS AND SIZES", listed((bold(name), [meaning]) for name, meaning in QUANTITIES)),
         section("EXIT STATUS", [*paragraphs(REPORTING),
                                 *listed((bold(str(code)), [meaning]) for code, meaning in exit_codes())]),
         section("ENVIRONMENT", listed((bold(name), [meaning]) for name, meaning in VARIABLES)),

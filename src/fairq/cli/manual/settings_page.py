@@ -101,7 +101,7 @@ def settings_page() -> str:
 
 
 def _details(key: Key) -> list[str]:
-    facts = [f"Give {key.expected}{f' ({key.unit})' if key.unit else ''}."]
+    facts = [f"Give {key.expected}{f' ({key.unit})' if key.unit and key.unit not in key.expected else ''}."]
     facts.append(f"Default: {shown_value(key.default)}{'.' if not key.point else ' under the rules documented,'}")
     if key.point:
         facts.append(f"{shown_value(key.real)} under {key.scheme.real}.")

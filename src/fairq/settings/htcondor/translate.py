@@ -256,7 +256,7 @@ class _Translation:
         self._not_taken.append(NotTaken(assignment.where, assignment.name, why))
 
     def _refused(self, assignment: Assignment, key: Key, text: str) -> SettingValueError:
-        return bad_value(assignment.name, key, text, assignment.where)
+        return bad_value(assignment.name, key._replace(unit=""), text, assignment.where)
 
 
 def _place(entry: NotTaken) -> tuple[str, int]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairq.errors.pool import InvalidEndTimeError
+from fairq.quantities import shown_time
 from fairq.records import Actor, Change, JobStatus, Run
 from fairq.state import claims, history, jobs
 from fairq.state.connection import reading, writing
@@ -50,12 +51,13 @@ def finish(
         chosen = choose(state, selection, (JobStatus.RUNNING,))
         if chosen.jobs and when > actor.time:
             job = f"{chosen.jobs[0].cluster}.{chosen.jobs[0].first_proc}"
-            raise InvalidEndTimeError(job=job, end=when, reason=f"now it is {actor.time}")
+            raise InvalidEndTimeError(job=job, end=shown_time(when), reason=f"it is {shown_time(actor.time)} now")
         held = claims.of_procs(state, map(procs, chosen.jobs))
         for claim in held:
             job = f"{claim.cluster}.{claim.proc}"
             if when < claim.start_time:
-                raise InvalidEndTimeError(job=job, end=when, reason=f"it began at {claim.start_time}")
+                reason = f"it began at {shown_time(claim.start_time)}"
+                raise InvalidEndTimeError(job=job, end=shown_time(when), reason=reason)
         if dry_run:
             return Finished(chosen.targets, [])
         codes = {(claim.cluster or 0, claim.proc or 0): exit_code for claim in held} if exit_code is not None else {}

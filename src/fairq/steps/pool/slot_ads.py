@@ -11,10 +11,9 @@ from fairq.errors.base import ExpressionError
 from fairq.errors.pool import InvalidSlotError
 from fairq.hardware import Machine
 from fairq.records import Ad
-from fairq.submitfile.amounts import amount
 from fairq.submitfile.values import value_of
 
-__all__ = ["Platform", "Shape", "amount", "machine_slots", "over", "parse_attribute", "slot_ad"]
+__all__ = ["Platform", "Shape", "machine_slots", "over", "parse_attribute", "slot_ad"]
 
 WITHIN = (
     "(TARGET.RequestCpus is undefined || TARGET.RequestCpus <= MY.Cpus) && "

@@ -22,8 +22,8 @@ class Comparison:
     """Two trees side by side.
 
     Args:
-        groups: an ad for each group of either, parents before their children, ``<none>`` first. Its attributes
-            end in ``Now`` and ``Then``; those of a tree that the group is not in are missing.
+        groups: a record for each group of either, parents before their children, ``<none>`` first. Its members
+            end in ``_now`` and ``_then``; those of a tree that the group is not in are missing.
         size_now, size_then: the size of the pool, in slot weight.
         overruns: the expressions that took too long for either tree, as `overrun_document` makes them.
     """
@@ -48,27 +48,27 @@ def compare(path: Path, settings: Settings, other: Settings, now: int, size: flo
         today = forecaster.groups(settings)
         size_then = forecaster.size(other) if size is None else size
         size_now = forecaster.size(settings)
-    ads: dict[str, Ad] = {}
-    for suffix, figures in (("Then", then), ("Now", today)):
+    records: dict[str, Ad] = {}
+    for suffix, figures in (("then", then), ("now", today)):
         for of in figures:
-            ad = ads.setdefault(of.group.lower(), {"Name": of.group})
-            ad.update({f"{name}{suffix}": value for name, value in _attributes(of).items()})
-    groups = sorted(ads.values(), key=_tree_order)
+            record = records.setdefault(of.group.lower(), {"group": of.group})
+            record.update({f"{name}_{suffix}": value for name, value in _members(of).items()})
+    groups = sorted(records.values(), key=_tree_order)
     return Comparison(groups, size_now, size_then, forecaster.overruns)
 
 
-def _attributes(of: GroupFigures) -> Ad:
+def _members(of: GroupFigures) -> Ad:
     return {
-        "ConfigQuota": of.config_quota,
-        "StaticQuota": of.static,
-        "SurplusPolicy": of.surplus_policy,
-        "EffectiveQuota": of.quota,
-        "SubtreeQuota": of.subtree_quota,
-        "Requested": of.requested,
-        "Allocated": of.allocated,
+        "configured": of.config_quota,
+        "static": of.static,
+        "quota": of.quota if of.group == ROOT_GROUP else of.subtree_quota,
+        "own": of.quota,
+        "surplus_policy": of.surplus_policy,
+        "requested": of.requested,
+        "allocated": of.allocated,
     }
 
 
-def _tree_order(ad: Ad) -> tuple[bool, list[str]]:
-    name: str = ad["Name"]
+def _tree_order(record: Ad) -> tuple[bool, list[str]]:
+    name: str = record["group"]
     return name != ROOT_GROUP, name.lower().split(".")

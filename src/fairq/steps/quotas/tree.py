@@ -23,6 +23,47 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
+MEMBERS = {
+    "group": "Name",
+    "parent": "ParentGroup",
+    "configured": "ConfigQuota",
+    "static": "StaticQuota",
+    "quota": "SubtreeQuota",
+    "own": "EffectiveQuota",
+    "accept_surplus": "AcceptSurplus",
+    "autoregroup": "Autoregroup",
+    "surplus_policy": "SurplusPolicy",
+    "requested": "Requested",
+    "allocated": "Allocated",
+    "surplus": "SurplusAllocated",
+    "in_use": "HierWeightedResourcesUsed",
+    "own_in_use": "WeightedResourcesUsed",
+    "own_slots_in_use": "ResourcesUsed",
+    "sort_key": "GroupSortKey",
+    "submitters": "Submitters",
+    "effective_priority": "Priority",
+    "real_priority": "RealPriority",
+    "priority_factor": "PriorityFactor",
+    "accumulated_usage": "AccumulatedUsage",
+    "weighted_accumulated_usage": "WeightedAccumulatedUsage",
+    "begin_usage_time": "BeginUsageTime",
+    "last_usage_time": "LastUsageTime",
+    "last_update_time": "LastUpdate",
+}
+"""The members of a group's record, and the attributes of its ad that they come from."""
+
+
+def group_record(ad: Ad) -> Ad:
+    """Return the record of a group's *ad*, None for what a pool without group quotas does not have.
+
+    As on the screen, *quota* and *in_use* are those of the whole subtree, of ``<none>`` those of its own users.
+    """
+    record = {member: ad.get(attribute) for member, attribute in MEMBERS.items()}
+    if ad["Name"] == ROOT_GROUP:
+        record["quota"], record["in_use"] = record["own"], record["own_in_use"]
+    return record
+
+
 @dataclass(frozen=True, slots=True)
 class QuotaReport:
     """The groups of a pool with their figures.

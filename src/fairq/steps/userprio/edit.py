@@ -22,6 +22,7 @@ from fairq.engine.accounting.leases import (
 from fairq.engine.accounting.removal import idle_since
 from fairq.errors.base import InvalidNameError, InvalidNumberError
 from fairq.errors.pool import SubmitterInUseError, UnknownSubmitterError
+from fairq.quantities import shown_duration, shown_time
 from fairq.records import AccountingRecord, Actor, Ad, Change
 from fairq.state import claims, history, meta, submitters
 from fairq.state.connection import State, reading, writing
@@ -92,7 +93,8 @@ class Editor:
         if seconds is None:
             return self._change(name, change, f"The {what.value} of {name} {self._was} set to {shown}")
         kind = _LEASE_NAME[what]
-        return self._change(name, change, f"{self._set} {kind} lease on {name} to {shown} for {seconds} seconds")
+        message = f"{self._set} {kind} lease on {name} to {shown} for {shown_duration(seconds)}"
+        return self._change(name, change, message)
 
     def cancel(self, name: str, bound: Bound) -> Edited:
         """End a lease; raises NoLeaseError if there is none."""
@@ -119,7 +121,7 @@ class Editor:
         def change(record: AccountingRecord) -> None:
             record.begin_usage_time = time
 
-        return self._change(name, change, f"The Begin Usage Time of {name} {self._was} set to {time}")
+        return self._change(name, change, f"The Begin Usage Time of {name} {self._was} set to {shown_time(time)}")
 
     def set_last(self, name: str, time: int) -> Edited:
         """Set the time of the last use (seconds since 1970)."""
@@ -127,7 +129,7 @@ class Editor:
         def change(record: AccountingRecord) -> None:
             record.last_usage_time = time
 
-        return self._change(name, change, f"The Last Usage Time of {name} {self._was} set to {time}")
+        return self._change(name, change, f"The Last Usage Time of {name} {self._was} set to {shown_time(time)}")
 
     def reset_usage(self, name: str) -> Edited:
         """Forget the accumulated usage; it counts from now on. Priority, last use and slots in use stay."""

@@ -1,0 +1,130 @@
+"""Sizes, durations, percentages and times as people write them, and times as they are shown.
+
+Whatever takes one of them reads it here: options, settings, submit descriptions.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, time, timedelta
+
+_SIZE = re.compile(r"(-?\d{1,30}(?:\.\d*)?)\s*(?:([kmgt])(?:i?b)?)?", re.IGNORECASE | re.ASCII)
+_BYTES = {"k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
+
+_PART = r"\d{1,15}(?:\.\d{1,9})?\s*[smhdw]"
+_DURATION = re.compile(rf"{_PART}(?:\s*{_PART})*", re.IGNORECASE | re.ASCII)
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+LONGEST = 253_402_300_799
+"""Seconds of the longest duration, as many as the calendar has."""
+
+LATEST = 7_289_654_399
+"""The last second of the year 2200 (UTC): a later time is a slip, as milliseconds or digits too many."""
+
+_DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
+_CLOCK = re.compile(rf"({'|'.join(_DAYS)})?\s*(\d\d?:\d\d(?::\d\d)?)?", re.IGNORECASE | re.ASCII)
+
+
+class OutsideError(ValueError):
+    """A time before 1970 or after 2200."""
+
+
+def size(text: str, unit: int) -> int | None:
+    """Return *text* (``512M``, ``2 GB``, ``1.5TiB``) in units of *unit* bytes, rounded up; None if it is no size.
+
+    K, M, G and T are powers of 1024, as in HTCondor; a bare number is in *unit* already.
+    Source: ``parse_int64_bytes``.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        return None
+    whole, _, fraction = found[1].partition(".")
+    scale = _BYTES[found[2].lower()] if found[2] else unit
+    thousandths = int((fraction + "000")[:3])
+    thousandths = int(whole) * 1000 + (-thousandths if whole.startswith("-") else thousandths)
+    return -(-(thousandths * scale) // (1000 * unit))
+
+
+def duration(text: str) -> float | None:
+    """Return *text* (``90``, ``15m``, ``12h``, ``7d``, ``2w``, ``1h30m``, ``1.5h``) in seconds; None if it is none."""
+    text = text.strip()
+    if re.fullmatch(r"\d{1,15}", text, re.ASCII):
+        return int(text)
+    if not _DURATION.fullmatch(text):
+        return None
+    parts = re.findall(r"([\d.]+)\s*([a-z])", text.lower())
+    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+
+
+def percentage(text: str) -> float | None:
+    """Return ``50%`` as 0.5; None if *text* is no percentage."""
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{0,15})?)\s*%", text.strip(), re.ASCII)
+    return float(found[1]) / 100 if found else None
+
+
+def moment(text: str, now: int) -> int | None:
+    """Return *text* as seconds since 1970, None if it is no time.
+
+    A time is a number of seconds, ISO 8601, ``10:30`` (today), ``now``, ``today``, ``yesterday`` or ``tomorrow``
+    (their beginning, or with a time of day), or relative to *now* (``-1h``, ``+30m``). It is local where it has no
+    zone. Raises OutsideError.
+    """
+    text = text.strip()
+    if re.fullmatch(r"-?\d+(\.\d*)?", text, re.ASCII):
+        digits = text.partition(".")[0].lstrip("-0")
+        return _inside(-1 if text.startswith("-") else int(digits or 0) if len(digits) < 12 else LATEST + 1)
+    if text.lower() == "now":
+        return now
+    if text[:1] in ("-", "+") and (distance := duration(text[1:])) is not None:
+        return _inside(now + int(-distance if text[0] == "-" else distance))
+    try:
+        if text and (found := _CLOCK.fullmatch(text)):
+            when = datetime.combine(_day(found[1], now), _time_of_day(found[2]))
+        else:
+            when = datetime.fromisoformat(text)
+        return _inside(int(when.timestamp()) if 1969 <= when.year <= 2201 else -1)
+    except OutsideError:
+        raise
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _inside(seconds: int) -> int:
+    if not 0 <= seconds <= LATEST:
+        raise OutsideError
+    return seconds
+
+
+def _day(word: str | None, now: int) -> date:
+    return local(now).date() + timedelta(days=_DAYS[word.lower()] if word else 0)
+
+
+def _time_of_day(text: str | None) -> time:
+    if not text:
+        return time()
+    hour, minute, second = map(int, f"{text}:0".split(":")[:3])
+    return time(hour, minute, second)
+
+
+_FIRST_DAY, _LAST_DAY = -62_135_510_400, 253_402_214_400
+"""0001-01-02 and 9999-12-31, start of day in UTC: days that the calendar holds in every time zone."""
+
+
+def local(seconds: float) -> datetime:
+    """Return a time in the local zone; data may hold any number, and one outside the calendar becomes its end."""
+    return datetime.fromtimestamp(max(_FIRST_DAY, min(seconds, _LAST_DAY)))
+
+
+def shown_time(seconds: float) -> str:
+    """Return a time as messages show it: ISO 8601, local, to the second."""
+    return local(seconds).isoformat(" ", "seconds")
+
+
+def shown_duration(seconds: int) -> str:
+    """Return a duration as `duration` reads it: ``7d``, ``1h30m``, ``45s``."""
+    parts = []
+    for unit, length in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+        count, seconds = divmod(seconds, length)
+        if count:
+            parts.append(f"{count}{unit}")
+    return "".join(parts) or "0s"

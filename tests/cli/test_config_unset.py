@@ -1,0 +1,121 @@
+"""``fairq config unset`` takes a setting or a group out of its file; ``config set`` takes any value as typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+TEXT = """\
+# our pool
+[accounting]
+priority_halflife = 3600 # an hour
+
+[groups.physics] # the largest
+quota = 20
+# of the year
+accept_surplus = true
+
+[groups.physics.hep]
+quota = 15
+
+[negotiator]
+preemption_rank = "0"
+"""
+
+
+@pytest.fixture
+def file(state: Path) -> Path:
+    file = Path(f"{state}.toml")
+    file.write_text(TEXT)
+    return file
+
+
+@pytest.fixture
+def config(run: Run, state: Path) -> Run:
+    return lambda *words: run("--state", state, "config", *words)
+
+
+def test_a_setting_goes_back_to_its_default(config: Run, file: Path) -> None:
+    """The rest of the file stays, comments included."""
+    ended = config("unset", "priority_halflife")
+    assert (ended.code, ended.out, ended.err) == (0, "", "")
+    assert file.read_text() == TEXT.replace("priority_halflife = 3600 # an hour\n", "")
+    assert config("get", "priority_halflife").out == "86400.0\n"
+
+
+def test_a_groups_setting(config: Run, file: Path) -> None:
+    assert config("unset", "groups.Physics.quota").code == 0
+    assert file.read_text() == TEXT.replace("quota = 20\n", "")
+
+
+def test_a_group_goes_with_all_its_settings(config: Run, file: Path) -> None:
+    """A group above others stays until they are gone."""
+    ended = config("unset", "groups.physics")
+    assert (ended.code, file.read_text()) == (17, TEXT)
+    assert "group 'physics' has subgroups; unset groups.physics.hep first" in ended.err
+    assert config("unset", "groups.physics.hep").code == 0
+    assert config("unset", "groups.physics").code == 0
+    assert file.read_text() == (
+        "# our pool\n[accounting]\npriority_halflife = 3600 # an hour\n\n"
+        '[negotiator]\npreemption_rank = "0"\n'
+    )
+
+
+def test_the_last_group_leaves_no_empty_table(config: Run, file: Path) -> None:
+    file.write_text("[groups.a]\nquota = 1\n")
+    assert config("unset", "groups.a").code == 0
+    assert file.read_text().strip() == ""
+
+
+def test_what_the_file_does_not_set_is_no_change(config: Run, file: Path) -> None:
+    ended = config("unset", "uid_domain")
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == f"no changes: {file} does not set uid_domain\n"
+    assert config("unset", "-q", "uid_domain").err == ""
+    file.unlink()
+    assert "no changes" in config("unset", "uid_domain").err
+
+
+def test_another_layer_that_still_sets_it_is_named(config: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRQ_NEGOTIATOR_PREEMPTION_RANK", "5")
+    ended = config("unset", "preemption_rank")
+    assert ended.err == "negotiator.preemption_rank is still 5, set by $FAIRQ_NEGOTIATOR_PREEMPTION_RANK\n"
+
+
+def test_a_dry_run_leaves_the_file_alone(config: Run, file: Path) -> None:
+    ended = config("unset", "--dry-run", "groups.physics.hep")
+    assert (ended.code, ended.err) == (0, f"{file} would be changed\n")
+    assert file.read_text() == TEXT
+
+
+@pytest.mark.parametrize("name", ["halflive", "groups.chemistry", "groups", "accounting"])
+def test_what_is_no_setting_is_refused(config: Run, file: Path, name: str) -> None:
+    ended = config("unset", name)
+    assert (ended.code, ended.out) == (15, "")
+    assert ended.err.startswith(f"fairq: config unset: {name} is not a setting; ")
+
+
+@pytest.mark.parametrize("value", ["-5", "-RemoteUserPrio", "-1.5e3", "--x"])
+def test_a_value_may_begin_with_a_dash(config: Run, file: Path, value: str) -> None:
+    for words in (["preemption_rank", value], ["-v", "preemption_rank", value], ["preemption_rank", value, "-q"]):
+        file.write_text("")
+        assert config("set", *words).code == 0
+        assert config("get", "preemption_rank").out == f"{value}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("negotiator.rule", "negotiator.rules"),
+        ("broker.rule", "broker.rules"),
+        ("shares.rulse", "shares.rules"),
+        ("negotiator.priority_halflife", "accounting.priority_halflife"),
+    ],
+)
+def test_the_nearest_name_is_looked_for_in_the_named_table_first(config: Run, name: str, meant: str) -> None:
+    assert f"did you mean {meant}?" in config("get", name).err
