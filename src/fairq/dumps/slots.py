@@ -7,11 +7,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from fairq.dumps.ads import Soundness, Spellings, read_ads, shown
+from fairq.dumps.kinds import SLOT, Sorter
 from fairq.dumps.source import Source
 from fairq.errors.pool import DuplicateAdError, InvalidAdError
 from fairq.records import Ad, SlotRecord
 
-_SLOT_TYPES = {"machine", "slot"}
 _IN_USE = {"claimed", "preempting"}
 _JOB_ID = re.compile(r"([0-9]{1,10})\.([0-9]{1,10})")
 
@@ -43,19 +43,18 @@ def read_slots(source: Source) -> SlotDump:
 
     Ads of other daemons are left out. A slot whose ``Draining`` is true is marked as draining instead.
 
-    Raises UnreadableDumpError, InvalidDumpError, InvalidAdError or DuplicateAdError.
+    Raises UnreadableDumpError, InvalidDumpError, InvalidAdError, DuplicateAdError or WrongDumpError.
     """
     dump = SlotDump([])
     soundness = Soundness(source)
-    spellings = Spellings("name", "mytype", "myaddress", "startdipaddr", "draining")
+    sorter = Sorter(source, SLOT)
+    spellings = Spellings("name", "myaddress", "startdipaddr", "draining")
     numbers: dict[tuple[str, str], int] = {}
     for number, found in enumerate(read_ads(source), 1):
         ad = soundness.tidied(found, number)
-        names = spellings.of(ad)
-        kind = ad.get(names.get("mytype", ""))
-        if isinstance(kind, str) and kind.lower() not in _SLOT_TYPES:
-            dump.left_out[f"ad of type {kind}"] += 1
+        if not sorter.wants(ad):
             continue
+        names = spellings.of(ad)
         name = _name(source, ad, names, number)
         address = _text(ad, names, "myaddress") or _text(ad, names, "startdipaddr")
         first = numbers.setdefault((name, address), number)
@@ -65,6 +64,8 @@ def read_slots(source: Source) -> SlotDump:
         if draining:
             ad = {attribute: value for attribute, value in ad.items() if attribute != names["draining"]}
         dump.slots.append(SlotRecord(len(dump.slots) + 1, name, ad, address, draining))
+    sorter.check()
+    dump.left_out += sorter.left_out
     return dump
 
 
