@@ -11,6 +11,7 @@ from fairq.dumps.kinds import SLOT, Sorter
 from fairq.dumps.source import Source
 from fairq.errors.pool import DuplicateAdError, InvalidAdError
 from fairq.records import Ad, SlotRecord
+from fairq.versions import Version, newest
 
 _IN_USE = {"claimed", "preempting"}
 _JOB_ID = re.compile(r"([0-9]{1,10})\.([0-9]{1,10})")
@@ -18,10 +19,11 @@ _JOB_ID = re.compile(r"([0-9]{1,10})\.([0-9]{1,10})")
 
 @dataclass(slots=True)
 class SlotDump:
-    """The slots of a dump, in its order, and why ads were left out, with how many."""
+    """The slots of a dump, in its order, why ads were left out, with how many, and the newest CondorVersion."""
 
     slots: list[SlotRecord]
     left_out: Counter[str] = field(default_factory=Counter)
+    version: Version | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,8 @@ def read_slots(source: Source) -> SlotDump:
     dump = SlotDump([])
     soundness = Soundness(source)
     sorter = Sorter(source, SLOT)
-    spellings = Spellings("name", "myaddress", "startdipaddr", "draining")
+    spellings = Spellings("name", "myaddress", "startdipaddr", "draining", "condorversion")
+    versions: set[str] = set()
     numbers: dict[tuple[str, str], int] = {}
     for number, found in enumerate(read_ads(source), 1):
         ad = soundness.tidied(found, number)
@@ -56,6 +59,7 @@ def read_slots(source: Source) -> SlotDump:
             continue
         names = spellings.of(ad)
         name = _name(source, ad, names, number)
+        versions.add(_text(ad, names, "condorversion"))
         address = _text(ad, names, "myaddress") or _text(ad, names, "startdipaddr")
         first = numbers.setdefault((name, address), number)
         if first != number:
@@ -66,6 +70,7 @@ def read_slots(source: Source) -> SlotDump:
         dump.slots.append(SlotRecord(len(dump.slots) + 1, name, ad, address, draining))
     sorter.check()
     dump.left_out += sorter.left_out
+    dump.version = newest(*versions)
     return dump
 
 

@@ -18,11 +18,11 @@ ACCOUNTING_POINTS: tuple[Key, ...] = (
             "No record is ever removed: priorities are lifted to 0.5 before the test asks for less.",
             "Accountant.cpp, UpdateOnePriority")),
     rule_point("accounting", "count_preempted", "boolean", False, True,
-        "A slot taken by preemption counts for its former user, too, until the next cycle.",
+        "A slot taken by preemption counts for its former user, too, until the next cycle (HTCondor since 25.10).",
         Difference(
             "A user's priority follows the resources that the user has at that time.", _MANUAL + "Priority Calculation",
             "The former user's count falls when the matches are counted anew, at the start of the next cycle.",
-            "Accountant.cpp, CheckMatches")),
+            "Accountant.cpp, CheckMatches"), since=(25, 10)),
     rule_point("accounting", "exact_usage", "boolean", True, False,
         "Charge a slot for exactly the time it was held: from the match to the end that is reported.",
         Difference(
