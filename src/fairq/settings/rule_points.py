@@ -82,6 +82,14 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
         Difference(
             "The job is assigned to the top machine of its list.", _MANUAL + "Negotiation",
             "Matches of a request with a count all name its first job.", "matchmaker.cpp, matchmakingProtocol")),
+    rule_point("negotiator", "ads_per_job_priority", "boolean", False, True,
+        "With use_global_job_prios a submitter counts once for each priority of its idle jobs, without any not at all.",
+        Difference(
+            "A group's demand is the number of idle and running jobs of its submitters.",
+            _MANUAL + "Accounting Groups with Hierarchical Group Quotas",
+            "Each priority of a submitter's idle jobs has an ad with all its idle and running jobs, so that the demand "
+            "counts them once per priority; a submitter with running jobs only has no ad.",
+            "matchmaker.cpp, obtainAdsFromCollector")),
     # slots
     rule_point("negotiator", "partitionable_slots", "choice", "carve", "whole",
         "A match takes what its job requests of a partitionable slot, or the whole slot until the job ends.",

@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairq.dumps.accounting import AccountingDump
-from fairq.dumps.jobs import JobDump
 from fairq.dumps.slots import SlotDump
 from fairq.settings.key import DOCUMENTED
-from fairq.state import meta, submitters
+from fairq.state import cycles, meta, submitters
 from fairq.state.connection import State
 from fairq.versions import Version, newest, words
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
 
-IMPORTED = "imported_pool"
-"""Where the state keeps that its slots or jobs are those of an HTCondor pool."""
+_WITHOUT_ACCOUNTING = "without_accounting"
+"""Where the state keeps before which cycle a pool was imported without accounting records."""
 
-NO_ACCOUNTING = (
+_NO_ACCOUNTING = (
     "no accounting records: every submitter starts with the best priority; "
     "import what 'condor_userprio -long -allusers' prints with --accounting"
 )
@@ -28,25 +27,31 @@ def assumptions(
     state: State,
     settings: Settings,
     slots: SlotDump | None,
-    jobs: JobDump | None,
     accounting: AccountingDump | None,
 ) -> list[str]:
-    """Return a sentence for each assumption of an import of these dumps; *state* is as it is after the import."""
+    """Return a sentence for each assumption of an import of these dumps into *state*, which is as before."""
     notes = []
     if accounting is not None:
         notes += _priorities(accounting)
-    elif (slots is not None or jobs is not None) and not submitters.load_all(state):
-        notes.append(NO_ACCOUNTING)
+    elif not submitters.load_all(state) or missing_accounting(state) is not None:
+        notes.append(_NO_ACCOUNTING)
     if slots is not None:
         notes += _rules_of_version(settings, slots.version)
     return notes
 
 
+def note_accounting(state: State, accounting: AccountingDump | None) -> None:
+    """Keep whether the pool that is about to be imported into *state* has accounting records."""
+    if accounting is not None:
+        meta.set(state, _WITHOUT_ACCOUNTING, "")
+    elif not submitters.load_all(state):
+        meta.set(state, _WITHOUT_ACCOUNTING, str(cycles.next_number(state)))
+
+
 def missing_accounting(state: State) -> str | None:
-    """Return what to say where a pool was imported and nobody has an accounting record; None otherwise."""
-    if meta.get(state, IMPORTED) != "1" or submitters.load_all(state):
-        return None
-    return NO_ACCOUNTING
+    """Return what to say where a pool was imported without accounting records and had no cycle since."""
+    since = meta.get(state, _WITHOUT_ACCOUNTING)
+    return _NO_ACCOUNTING if since and since == str(cycles.next_number(state)) else None
 
 
 def _priorities(dump: AccountingDump) -> list[str]:

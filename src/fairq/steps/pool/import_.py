@@ -18,7 +18,7 @@ from fairq.state.connection import State, reading, writing
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import CONDOR_VERSION
 from fairq.steps.jobs.end import end_runs
-from fairq.steps.pool.assumptions import IMPORTED, assumptions
+from fairq.steps.pool.assumptions import assumptions, note_accounting
 from fairq.steps.pool.import_accounting import charge_imported
 from fairq.steps.pool.import_claims import ClaimPlan, plan_claims, running_elsewhere
 from fairq.versions import words
@@ -93,11 +93,12 @@ def import_dumps(
             None if pool.jobs is None else pool.jobs.ranges,
             actor.time,
         )
+        notes = assumptions(state, settings, pool.slots, pool.accounting)
         if not dry_run:
+            note_accounting(state, pool.accounting)
             _weigh(plan, settings)
             _store(state, pool, plan, settings, actor)
-        result = Imported(claims=len(plan.linked), lost_claims=len(plan.ended))
-        result.notes = assumptions(state, settings, pool.slots, pool.jobs, pool.accounting)
+        result = Imported(claims=len(plan.linked), lost_claims=len(plan.ended), notes=notes)
     if pool.slots is not None:
         result.slots = len(pool.slots.slots)
         result.left_out += pool.slots.left_out
@@ -171,8 +172,6 @@ def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor
     claims.store(state, [*plan.kept, *plan.linked])
     if pool.jobs is not None:
         jobs.change_many(state, running_elsewhere(state), reason=SLOT_ELSEWHERE)
-    if pool.accounting is None and (pool.slots is not None or pool.jobs is not None):
-        meta.set(state, IMPORTED, "1")
     changes += charge_imported(state, pool.accounting, plan, accounting_policy(settings), actor.time)
     history.record(state, actor, changes)
 
