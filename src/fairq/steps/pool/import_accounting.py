@@ -18,7 +18,7 @@ def charge_imported(
 ) -> list[Change]:
     """Store the accounting records of *dump* and charge the claims of *plan*; return the changes of records.
 
-    Where the dump says what is in use, that is charged up to *now* and the claims count from then on (see
+    Where the dump says what was in use at its last update, that is charged up to *now* and the claims count from then on (see
     `fairq.steps.cycle.accounts`). Otherwise claims are charged from the start of their jobs on, as far as that is not
     in the records already.
     """
@@ -29,7 +29,7 @@ def charge_imported(
     known = None if dump is None else dump.last_update
     # Decay counts from here on: what was imported is as of now, not as of 1970.
     counted_to = former or min(known or now, now)
-    if dump is not None and dump.tells_use or recorded_until(state):
+    if (dump is not None and dump.tells_use and dump.last_update is not None) or recorded_until(state):
         return _as_recorded(state, dump, plan, policy, counted_to, now)
     if not former:
         meta.set(state, LAST_UPDATE, str(counted_to))
