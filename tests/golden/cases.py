@@ -12,6 +12,9 @@ from typing import Any
 HTCONDOR = "htcondor"
 """A folder: one negotiation cycle of the real negotiator."""
 
+LIVE = "live"
+"""A folder: the dumps of a real pool, and what the next cycle of its negotiator did."""
+
 PANDA = "panda"
 """An entry of ``panda.json``: what PanDA's broker or cleaner made of one input."""
 
@@ -39,7 +42,8 @@ def cases_in(path: Path) -> Iterator[Case]:
     if path.is_file():
         yield from _cases_of_file(path)
     elif (path / "expected.json").is_file():
-        yield Case(path.resolve().name, HTCONDOR, path)
+        kind = LIVE if (path / "acct.long").is_file() else HTCONDOR
+        yield Case(path.resolve().name, kind, path)
     else:
         found = False
         for inner in sorted(path.iterdir()):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.golden.cases import DIRAC, HTCONDOR, PANDA, Case
+from tests.golden.cases import DIRAC, HTCONDOR, LIVE, PANDA, Case
 from tests.golden.dirac import run_dirac
 from tests.golden.htcondor import run_htcondor
+from tests.golden.live import run_live
 from tests.golden.panda import run_panda
 
 
@@ -16,4 +17,9 @@ def run_case(case: Case) -> list[str]:
     return ["not supported yet"] if runner is None else runner(case)
 
 
-_RUNNERS: dict[str, Callable[[Case], list[str]]] = {HTCONDOR: run_htcondor, PANDA: run_panda, DIRAC: run_dirac}
+_RUNNERS: dict[str, Callable[[Case], list[str]]] = {
+    HTCONDOR: run_htcondor,
+    LIVE: run_live,
+    PANDA: run_panda,
+    DIRAC: run_dirac,
+}

@@ -109,6 +109,7 @@ POINTS = [
     ("negotiator.pie_slices", "max_min", "pool_share"),
     ("negotiator.last_dealing", True, False),
     ("negotiator.skip_by", "cluster", "autocluster"),
+    ("negotiator.ads_per_job_priority", False, True),
     ("negotiator.resources_in_use", "slots", "weight"),
     ("negotiator.negotiator_cross_slot_prios", True, False),
     ("negotiator.strict_priority_quotas", True, False),

@@ -96,6 +96,8 @@ def import_(
         )
     for reason, count in imported.left_out.items():
         invocation.note(f"left out: {count} ({reason})")
+    for note in imported.notes:
+        invocation.note(note)
     summary = _summary(imported)
     emit(View(document=summary, text=_sentence(summary, dry_run)), output)
 

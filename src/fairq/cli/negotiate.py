@@ -67,6 +67,8 @@ def negotiate(
 
     time = invocation.now(now)
     cycle = step(invocation.state_path, invocation.settings, invocation.actor(time), dry_run=dry_run, explain=explain)
+    for note in cycle.notes:
+        invocation.note(note)
     for lease in cycle.expired:
         invocation.detail(f"the {lease.what.value} lease of {lease.record.name} has ended")
     for problem in cycle.decision.problems:

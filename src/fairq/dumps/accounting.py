@@ -1,17 +1,22 @@
 """Accounting ads: the accountant's records by HTCondor's attribute names, in and out.
 
-An ad of the accountant's own has the real priority as ``Priority``. condor_userprio prints the effective one under
-that name; its ads are told by ``IsAccountingGroup``, which all of them have. Where an ad has ``RealPriority``, as those
-of ``fairq userprio`` and ``fairq export``, that is the real one.
+What ``Priority`` is depends on who wrote the ad. The negotiator reports the effective priority: in the ads of the
+collector (``MyType`` Accounting) and of condor_userprio, all of which have ``IsAccountingGroup``, and in its one ad of
+numbered attributes. Elsewhere it is the real one. Where an ad has ``RealPriority``, as those of ``fairq userprio`` and
+``fairq export``, that is the real one.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from fairq.dumps.ads import Soundness, read_ads, shown
+from fairq.dumps.kinds import ACCOUNTING, Sorter
+from fairq.dumps.numbered import is_numbered, split
 from fairq.dumps.source import Source
 from fairq.errors.pool import DuplicateAdError, InvalidAdError
 from fairq.records import AccountingRecord, Ad, Lease
@@ -33,27 +38,56 @@ _WHOLE = {
 }
 _LEASES = {"Ceiling": "ceiling_lease", "Floor": "floor_lease", "PriorityFactor": "factor_lease"}
 _LARGEST_LIMIT = 2**31 - 1
+_LOGGED_DECIMALS = 6
+_REPORTED = ("IsAccountingGroup", "NegotiatorName")
+"""Attributes that only the negotiator's reports have; their Priority is the effective one."""
+
+
+
+_QUOTAS = ("ConfigQuota", "EffectiveQuota", "SubtreeQuota", "GroupSortKey", "Requested")
+_IN_USE = ("ResourcesUsed", "WeightedResourcesUsed", "HierWeightedResourcesUsed")
 
 
 @dataclass(slots=True)
 class AccountingDump:
-    """The records of a dump, and the time of its last priority update, None if it names none."""
+    """What a dump says of the accountant.
 
-    records: list[AccountingRecord]
+    Args:
+        records: one for each submitter and group.
+        last_update: the time of the last priority update, None if the dump names none.
+        updated: the time of its own that a record has, by name.
+        effective: how many ads have the effective priority; the records have the real one.
+        real: how many ads have the real priority.
+        without_factor: records whose priority is still the effective one, since the ad has no factor.
+        tells_use: the ads say what is in use.
+        quotas: what the ads of groups say of their quotas, by group.
+        left_out: why ads were left out, and how many.
+    """
+
+    records: list[AccountingRecord] = field(default_factory=list)
     last_update: int | None = None
+    updated: dict[str, int] = field(default_factory=dict)
+    effective: int = 0
+    real: int = 0
+    without_factor: set[str] = field(default_factory=set)
+    tells_use: bool = False
+    quotas: dict[str, Ad] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
 
 
 def read_accounting(source: Source) -> AccountingDump:
     """Return the accounting records that *source* holds; what an ad leaves out is that of a newcomer.
 
-    Raises UnreadableDumpError, InvalidDumpError, InvalidAdError or DuplicateAdError.
+    Ads of other kinds are left out.
+
+    Raises UnreadableDumpError, InvalidDumpError, InvalidAdError, DuplicateAdError or WrongDumpError.
     """
-    dump = AccountingDump([])
-    soundness = Soundness(source)
+    dump = AccountingDump()
     numbers: dict[str, int] = {}
-    for number, ad in enumerate(read_ads(source), 1):
-        fields = _Fields(source, soundness.tidied(ad, number), number)
-        record = _record(fields)
+    sorter = Sorter(source, ACCOUNTING)
+    for number, ad in _accounting_ads(source, sorter):
+        fields = _Fields(source, ad, number)
+        record = _record(fields, dump)
         first = numbers.setdefault(record.name, number)
         if first != number:
             what = f"record of {record.name}"
@@ -61,8 +95,24 @@ def read_accounting(source: Source) -> AccountingDump:
         dump.records.append(record)
         updated = fields.whole("LastUpdate", 0)
         if updated:
+            dump.updated[record.name] = updated
             dump.last_update = max(updated, dump.last_update or 0)
+    dump.left_out = sorter.left_out
+    sorter.check()
     return dump
+
+
+def _accounting_ads(source: Source, sorter: Sorter) -> Iterator[tuple[int, Ad]]:
+    """Yield the number and the content of every accounting ad; one with numbered attributes stands for many."""
+    soundness = Soundness(source)
+    for number, found in enumerate(read_ads(source), 1):
+        ad = soundness.tidied(found, number)
+        if not sorter.wants(ad):
+            continue
+        if is_numbered(ad):
+            yield from enumerate(split(ad), 1)
+        else:
+            yield number, ad
 
 
 class _Fields:
@@ -83,6 +133,18 @@ class _Fields:
         if not isinstance(name, str) or not name or not name.isprintable() or " " in name:
             raise self.error(f"Name is {shown(name)}", "it is a submitter or a group, without spaces")
         return name
+
+    def is_reported(self) -> bool:
+        """Say whether the negotiator wrote this ad as a report."""
+        kind = self._values.get("mytype")
+        named = isinstance(kind, str) and kind.lower() == ACCOUNTING.lower()
+        return named or any(name in self for name in _REPORTED)
+
+    def quotas(self) -> Ad:
+        """Return what the ad of a group says of its quotas."""
+        found: Ad = {name: self.real(name) for name in _QUOTAS if name in self}
+        policy = self._values.get("surpluspolicy")
+        return found | ({"SurplusPolicy": policy} if isinstance(policy, str) else {})
 
     def truth(self, name: str) -> bool:
         return self._values.get(name.lower()) is True
@@ -108,36 +170,57 @@ class _Fields:
         return InvalidAdError(source=self._source.name, number=self._number, problem=problem, cure=cure)
 
 
-def _record(fields: _Fields) -> AccountingRecord:
+def _record(fields: _Fields, dump: AccountingDump) -> AccountingRecord:
     name = fields.name()
     record = AccountingRecord(name, is_group=fields.truth("IsAccountingGroup") or "@" not in name)
-    for attribute, field in _REALS.items():
+    for attribute, field_name in _REALS.items():
         if attribute in fields:
-            setattr(record, field, fields.real(attribute))
-    for attribute, field in _SIGNED_REALS.items():
+            setattr(record, field_name, fields.real(attribute))
+    for attribute, field_name in _SIGNED_REALS.items():
         if attribute in fields:
-            setattr(record, field, fields.real(attribute, -math.inf))
-    for attribute, field in _WHOLE.items():
-        setattr(record, field, fields.whole(attribute, 0))
+            setattr(record, field_name, fields.real(attribute, -math.inf))
+    for attribute, field_name in _WHOLE.items():
+        setattr(record, field_name, fields.whole(attribute, 0))
     if "PriorityFactor" in fields:
         factor = fields.real("PriorityFactor")
         # The accountant takes a factor below 1 for one that was never set.
         record.priority_factor = factor if factor >= 1 else None
-    if "RealPriority" in fields:
-        record.priority = fields.real("RealPriority")
-    elif "IsAccountingGroup" in fields and record.priority_factor is not None:
-        record.priority /= record.priority_factor
+    _settle_priority(record, fields, dump)
     if "AccumulatedUsage" in fields and "WeightedAccumulatedUsage" not in fields:
         record.weighted_accumulated_usage = record.accumulated_usage
     record.ceiling = max(-1, fields.whole("Ceiling", -1, -_LARGEST_LIMIT, _LARGEST_LIMIT))
     record.floor = max(0, fields.whole("Floor", 0, -_LARGEST_LIMIT, _LARGEST_LIMIT))
-    for limit, field in _LEASES.items():
+    for limit, field_name in _LEASES.items():
         expiration = fields.whole(f"{limit}LeaseExpiration", 0)
         if expiration:
             before = f"{limit}PreLeaseValue"
             value = fields.real(before, -math.inf) if before in fields else 0.0
-            setattr(record, field, Lease(expiration, value))
+            setattr(record, field_name, Lease(expiration, value))
+    dump.tells_use = dump.tells_use or any(name in fields for name in _IN_USE)
+    if record.is_group:
+        quotas = fields.quotas()
+        if quotas:
+            dump.quotas[name] = quotas
     return record
+
+
+def _settle_priority(record: AccountingRecord, fields: _Fields, dump: AccountingDump) -> None:
+    """Make the priority of *record* the real one, in the six decimals that the accountant's log keeps."""
+    if "RealPriority" in fields:
+        record.priority = fields.real("RealPriority")
+    elif "Priority" in fields and fields.is_reported():
+        dump.effective += 1
+        if record.priority_factor is None:
+            dump.without_factor.add(record.name)
+        else:
+            record.priority = real_of(record.priority, record.priority_factor)
+        return
+    dump.real += "Priority" in fields or "RealPriority" in fields
+
+
+def real_of(effective: float, factor: float) -> float:
+    """Return the real priority that times *factor* is the *effective* one."""
+    return round(effective / factor, _LOGGED_DECIMALS)
 
 
 def accounting_ad(record: AccountingRecord, last_update: int) -> Ad:

@@ -24,13 +24,17 @@ _LARGEST = 2**63 - 1
 def read_ads(source: Source) -> Iterator[Ad]:
     """Yield the ads of *source*, telling by its content whether it is the ``-json`` or the ``-long`` form.
 
+    Without any text there are no ads: HTCondor's tools print nothing then.
+
     Raises UnreadableDumpError, InvalidDumpError or InvalidAdError at the first thing that is wrong.
     """
     text = source.read()
     while text and text.isspace():
         text = source.read()
     start = text.lstrip()
-    if start.startswith("["):
+    if not start:
+        return
+    if start.startswith(("[", "{")):
         yield from JsonAds(source, text)
     elif _FIRST_LINE.match(start):
         yield from LongAds(source, text)
@@ -39,11 +43,7 @@ def read_ads(source: Source) -> Iterator[Ad]:
 
 
 def _unknown_form(source: Source, start: str) -> InvalidDumpError:
-    if not start:
-        problem, cure = "it is empty", "give the dump; one without ads is []"
-    elif start.startswith("{"):
-        problem, cure = "one object instead of an array of ads", "put [ and ] around it, as -json prints"
-    elif start.startswith("<"):
+    if start.startswith("<"):
         problem, cure = "XML, which is not read", "print the dump with -json or -long"
     else:
         problem, cure = "neither the -json nor the -long form", "print the dump with -json or -long"

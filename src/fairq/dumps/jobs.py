@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from fairq.dumps.ads import Soundness, Spellings, read_ads, same, shown, whole
+from fairq.dumps.kinds import JOB, Sorter
 from fairq.dumps.source import Source
 from fairq.errors.base import InvalidNameError
 from fairq.errors.pool import DuplicateAdError, InvalidAdError
@@ -85,7 +86,7 @@ def read_jobs(source: Source, submitter_of: Callable[[Ad], str], now: int) -> Jo
     without WantMatching, scheduler and local universe) are left out. Schedds are told apart, by the name in
     GlobalJobId or ScheddName, only if the dump holds several.
 
-    Raises UnreadableDumpError, InvalidDumpError, InvalidAdError or DuplicateAdError.
+    Raises UnreadableDumpError, InvalidDumpError, InvalidAdError, DuplicateAdError or WrongDumpError.
     """
     reader = _JobReader(source, submitter_of, now)
     reader.read()
@@ -127,12 +128,15 @@ class _JobReader:
 
     def read(self) -> None:
         spellings = Spellings(*_WANTED)
+        sorter = Sorter(self._source, JOB)
         stretch: _Stretch | None = None
         before: Ad = {}
         kinds: list[type] = []
         of = ("", 0)
         for number, found in enumerate(read_ads(self._source), 1):
             ad = found
+            if not sorter.wants(ad):
+                continue
             names = spellings.of(ad)
             schedd = self._schedd(ad, names)
             cluster = self._id("ClusterId", ad.pop(names.get("clusterid", ""), None), 1, number)
@@ -159,6 +163,8 @@ class _JobReader:
                     ad.pop(names[lower], None)
             stretch = _Stretch(number, proc, proc, columns, ad)
             self.clusters.setdefault(of, []).append(stretch)
+        sorter.check()
+        self.left_out += sorter.left_out
 
     def _schedd(self, ad: Ad, names: dict[str, str]) -> str:
         job_id = ad.pop(names["globaljobid"], None) if "globaljobid" in names else None

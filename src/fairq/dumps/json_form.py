@@ -1,4 +1,4 @@
-"""The ``-json`` form of a dump: one array of ads."""
+"""The ``-json`` form of a dump: one array of ads, or several one after another; an ad alone, as of ``-jsonl``, too."""
 
 from __future__ import annotations
 
@@ -30,18 +30,36 @@ class JsonAds:
         self._at = 0
         self._lines_before = 0
         self._number = 1
+        self._decode = json.JSONDecoder(parse_constant=self._refuse_constant).raw_decode
 
     def __iter__(self) -> Iterator[Ad]:
         """Yield every ad in turn; raises InvalidDumpError at the first thing that is none."""
-        decode = json.JSONDecoder(parse_constant=self._refuse_constant).raw_decode
+        while True:
+            match self._peek():
+                case "":
+                    return
+                case "{":
+                    yield self._ad()
+                case _:
+                    yield from self._array()
+
+    def _array(self) -> Iterator[Ad]:
         self._expect("[")
         if self._peek() == "]":
-            self._end()
+            self._at += 1
             return
         while True:
             self._peek()
+            yield self._ad()
+            if self._peek() == "]":
+                self._at += 1
+                return
+            self._expect(",")
+
+    def _ad(self) -> Ad:
+        while True:
             try:
-                ad, self._at = decode(self._text, self._at)
+                ad, self._at = self._decode(self._text, self._at)
             except json.JSONDecodeError as failure:
                 if self._may_be_cut(failure) and self._more():
                     continue
@@ -54,12 +72,8 @@ class JsonAds:
                 ) from None
             if type(ad) is not dict:
                 raise self._problem(f"not an ad but {_kind(ad)}", "every element must be an object")
-            yield ad
             self._number += 1
-            if self._peek() == "]":
-                self._end()
-                return
-            self._expect(",")
+            return ad
 
     def _peek(self) -> str:
         """Return the next character that is no white space, the empty text at the end."""
@@ -87,11 +101,6 @@ class JsonAds:
             what = f"{found!r} stands where {character!r} is expected" if found else "the text ends too early"
             raise self._at_line(what, self._at)
         self._at += 1
-
-    def _end(self) -> None:
-        self._at += 1
-        if self._peek():
-            raise self._at_line("text follows the end of the array", self._at)
 
     def _syntax(self, failure: json.JSONDecodeError) -> InvalidDumpError:
         if not self._text[failure.pos :].strip() or failure.msg.startswith("Unterminated"):

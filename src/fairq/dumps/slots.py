@@ -7,21 +7,23 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from fairq.dumps.ads import Soundness, Spellings, read_ads, shown
+from fairq.dumps.kinds import SLOT, Sorter
 from fairq.dumps.source import Source
 from fairq.errors.pool import DuplicateAdError, InvalidAdError
 from fairq.records import Ad, SlotRecord
+from fairq.versions import Version, newest
 
-_SLOT_TYPES = {"machine", "slot"}
 _IN_USE = {"claimed", "preempting"}
 _JOB_ID = re.compile(r"([0-9]{1,10})\.([0-9]{1,10})")
 
 
 @dataclass(slots=True)
 class SlotDump:
-    """The slots of a dump, in its order, and why ads were left out, with how many."""
+    """The slots of a dump, in its order, why ads were left out, with how many, and the newest CondorVersion."""
 
     slots: list[SlotRecord]
     left_out: Counter[str] = field(default_factory=Counter)
+    version: Version | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +45,21 @@ def read_slots(source: Source) -> SlotDump:
 
     Ads of other daemons are left out. A slot whose ``Draining`` is true is marked as draining instead.
 
-    Raises UnreadableDumpError, InvalidDumpError, InvalidAdError or DuplicateAdError.
+    Raises UnreadableDumpError, InvalidDumpError, InvalidAdError, DuplicateAdError or WrongDumpError.
     """
     dump = SlotDump([])
     soundness = Soundness(source)
-    spellings = Spellings("name", "mytype", "myaddress", "startdipaddr", "draining")
+    sorter = Sorter(source, SLOT)
+    spellings = Spellings("name", "myaddress", "startdipaddr", "draining", "condorversion")
+    versions: set[str] = set()
     numbers: dict[tuple[str, str], int] = {}
     for number, found in enumerate(read_ads(source), 1):
         ad = soundness.tidied(found, number)
-        names = spellings.of(ad)
-        kind = ad.get(names.get("mytype", ""))
-        if isinstance(kind, str) and kind.lower() not in _SLOT_TYPES:
-            dump.left_out[f"ad of type {kind}"] += 1
+        if not sorter.wants(ad):
             continue
+        names = spellings.of(ad)
         name = _name(source, ad, names, number)
+        versions.add(_text(ad, names, "condorversion"))
         address = _text(ad, names, "myaddress") or _text(ad, names, "startdipaddr")
         first = numbers.setdefault((name, address), number)
         if first != number:
@@ -65,6 +68,9 @@ def read_slots(source: Source) -> SlotDump:
         if draining:
             ad = {attribute: value for attribute, value in ad.items() if attribute != names["draining"]}
         dump.slots.append(SlotRecord(len(dump.slots) + 1, name, ad, address, draining))
+    sorter.check()
+    dump.left_out += sorter.left_out
+    dump.version = newest(*versions)
     return dump
 
 

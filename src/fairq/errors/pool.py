@@ -147,6 +147,13 @@ class UnwritableExportError(FairqError):
     summary = "The export cannot be written"
 
 
+class WrongDumpError(FairqError):
+    """{source} has no {wanted} ads, but {found}; {cure}"""
+
+    exit_code = 51
+    summary = "A file to import is a dump of another kind"
+
+
 # 53-59: userprio
 
 

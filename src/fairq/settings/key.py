@@ -67,6 +67,7 @@ class Key(NamedTuple):
         spaces: whether a string may hold white space.
         without_effect: why the setting changes nothing in this version; empty if it does.
         difference: of a point, what text and program say; None of any other setting.
+        since: the version of the program that a point came with; before, the program did as documented.
     """
 
     section: str
@@ -86,6 +87,7 @@ class Key(NamedTuple):
     spaces: bool = False
     without_effect: str = ""
     difference: Difference | None = None
+    since: tuple[int, ...] = ()
 
     @property
     def full_name(self) -> str:
@@ -102,9 +104,10 @@ class Key(NamedTuple):
         """Whether it describes the entries of a table with names of its own, and so is no single setting."""
         return self.section in ("groups", "limits") or "." in self.section
 
-    def default_under(self, rules: str) -> Any:
-        """Return the default under *rules*."""
-        return self.real if self.point and rules != DOCUMENTED else self.default
+    def default_under(self, rules: str, version: tuple[int, ...] | None = None) -> Any:
+        """Return the default under *rules*, those of the real program in that *version* (None: the newest)."""
+        is_new = version is None or version >= self.since
+        return self.real if self.point and rules != DOCUMENTED and is_new else self.default
 
     @property
     def scheme(self) -> Scheme:

@@ -44,6 +44,9 @@ _NEGOTIATOR = (
         "Which rules apply where manual and program differ: documented, those of the manuals; htcondor, those of"
         " today's negotiator.",
         choices=HTCONDOR.choices),
+    macro("negotiator", "condor_version", "string", None,
+        "HTCondor version of the configuration; the rules htcondor are those of the newest known one; unset, the last.",
+        ),
     own("negotiator", "quota_model", "choice", "hierarchical",
         "Hierarchical group quotas, or the flat quotas of old versions.", choices=("hierarchical", "flat")),
     # slot weights

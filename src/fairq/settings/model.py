@@ -15,7 +15,9 @@ from fairq.settings.keys import CONCURRENCY_LIMIT_DEFAULT, LIMIT_KEY, SINGLE
 from fairq.settings.layers import Layer, layers
 from fairq.settings.origin import DEFAULT, Origin
 from fairq.settings.share_blocks import nested
+from fairq.versions import Version, version_of
 
+CONDOR_VERSION = "negotiator.condor_version"
 UPLOADS = "schedd.max_concurrent_uploads"
 
 
@@ -45,12 +47,22 @@ class Settings:
         """
         entries = dict(self._entries)
         points = [entry for entry in self if entry.key.point and entry.key.scheme is scheme and not _is_own(entry)]
+        version = version_of(self[CONDOR_VERSION])
         for entry in points:
             if only is None or entry.name in only:
-                value, origin = entry.key.default_under(rules), Origin(f"rules {rules}")
+                value, origin = entry.key.default_under(rules, version), Origin(f"rules {rules}")
                 entries[entry.name] = replace(entry, value=value, origin=origin)
         if only is None:
             entries[scheme.rules] = replace(entries[scheme.rules], value=rules)
+        return Settings(entries, self.groups)
+
+    def at_version(self, version: Version | None) -> Settings:
+        """Return these settings for an HTCondor of that *version* (None: the newest); what is set stays."""
+        entries = dict(self._entries)
+        for entry in self:
+            if entry.key.since and not _is_own(entry):
+                rules = self._entries[entry.key.scheme.rules].value
+                entries[entry.name] = replace(entry, value=entry.key.default_under(rules, version))
         return Settings(entries, self.groups)
 
     def is_set(self, name: str) -> bool:
@@ -137,7 +149,8 @@ def settle(collection: Collection) -> Settings:
         if len(path) > 2 and path[0] == "shares":
             entries[entry.name] = entry
     entries.setdefault("limits.default", Entry(default, LIMIT_KEY, CONCURRENCY_LIMIT_DEFAULT, DEFAULT))
-    return Settings(entries, _groups(collection))
+    settings = Settings(entries, _groups(collection))
+    return settings.at_version(version_of(settings[CONDOR_VERSION]))
 
 
 def _rules(given: Mapping[tuple[str, ...], Entry], key: Key) -> str:

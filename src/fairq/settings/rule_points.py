@@ -18,11 +18,11 @@ ACCOUNTING_POINTS: tuple[Key, ...] = (
             "No record is ever removed: priorities are lifted to 0.5 before the test asks for less.",
             "Accountant.cpp, UpdateOnePriority")),
     rule_point("accounting", "count_preempted", "boolean", False, True,
-        "Count a preempted slot for its former user as well until the next cycle.",
+        "Count a preempted slot for its former user as well until the next cycle (HTCondor since 25.10).",
         Difference(
             "A user's priority follows the resources that the user has at that time.", _MANUAL + "Priority Calculation",
             "The former user's count falls when the matches are counted anew, at the start of the next cycle.",
-            "Accountant.cpp, CheckMatches")),
+            "Accountant.cpp, CheckMatches"), since=(25, 10)),
     rule_point("accounting", "exact_usage", "boolean", True, False,
         "Charge for exactly the time that a slot was held: from the match to the reported end.",
         Difference(
@@ -83,6 +83,14 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
         Difference(
             "The job is assigned to the top machine of its list.", _MANUAL + "Negotiation",
             "Matches of a request with a count all name its first job.", "matchmaker.cpp, matchmakingProtocol")),
+    rule_point("negotiator", "ads_per_job_priority", "boolean", False, True,
+        "With use_global_job_prios, count the demand of a submitter once per priority of its idle jobs.",
+        Difference(
+            "A group's demand is the number of idle and running jobs of its submitters.",
+            _MANUAL + "Accounting Groups with Hierarchical Group Quotas",
+            "Each priority of a submitter's idle jobs has an ad with all its idle and running jobs, so that the demand "
+            "counts them once per priority; a submitter with running jobs only has no ad.",
+            "matchmaker.cpp, obtainAdsFromCollector")),
     # slots
     rule_point("negotiator", "partitionable_slots", "choice", "carve", "whole",
         "What a match takes of a partitionable slot: carve, what its job requests; whole, the slot until the job ends.",

@@ -198,6 +198,9 @@ def _without_claim(job: _Running, claimed: int) -> Iterator[str]:
 
 
 def _counters_against_claims(state: State) -> Iterator[str]:
+    if int(meta.get(state, "usage_recorded_until") or 0):
+        # The counters are those of imported records, which may know of slots that are not here.
+        return
     if meta.get(state, "preempted_counted") == "1":
         # The slots that the last cycle took from somebody count for their former users until the next one.
         return

@@ -94,7 +94,7 @@ _RECORDS: dict[str, type[Any]] = {
 }
 
 
-_NUMBERS = frozenset({"last_update", "cycle", "next_cluster"})
+_NUMBERS = frozenset({"last_update", "cycle", "next_cluster", "usage_recorded_until"})
 """The members of `meta` whose strings are whole numbers."""
 
 

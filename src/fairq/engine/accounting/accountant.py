@@ -17,7 +17,14 @@ from fairq.engine.accounting.identity import (
     group_and_ancestors,
     is_group_name,
 )
-from fairq.engine.accounting.priority import charge, correct_priority, correct_usage, decay, effective_priority
+from fairq.engine.accounting.priority import (
+    LOGGED_DECIMALS,
+    charge,
+    correct_priority,
+    correct_usage,
+    decay,
+    effective_priority,
+)
 from fairq.records import AccountingRecord, Claim
 
 
@@ -141,6 +148,15 @@ class Accountant:
             for record in self.records.values():
                 charge(record, seconds, left, now)
         self.last_update = now
+
+    def update_as_logged(self, now: int) -> None:
+        """Charge everybody as `update` does, and keep of the priorities what HTCondor's accountant logs: six decimals.
+
+        Equal records stay equal to the last digit that the negotiator compares.
+        """
+        self.update(now)
+        for record in self.records.values():
+            record.priority = round(record.priority, LOGGED_DECIMALS)
 
     def forget_shares(self) -> None:
         """Let share and limit, which are those of the last cycle, start anew."""

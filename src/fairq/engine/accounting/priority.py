@@ -12,6 +12,9 @@ from fairq.records import AccountingRecord
 MINIMUM_PRIORITY = 0.5
 """The best real priority there is; nobody's decays below it."""
 
+LOGGED_DECIMALS = 6
+"""Decimals of a number in the log of HTCondor's accountant."""
+
 MAXIMUM_EFFECTIVE_PRIORITY = 1e300
 """The worst effective priority: finite, and so far below the largest real that ratios of it add up."""
 

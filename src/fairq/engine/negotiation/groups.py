@@ -5,6 +5,7 @@ docs/htcondor.md 4; matchmaker.cpp, negotiationTime; GroupEntry.cpp, hgq_prepare
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
@@ -105,6 +106,7 @@ class Groups:
         self._in_use = InUse(accountant, policy.resources_in_use)
         self._policy = policy.quotas
         self._is_flat = policy.quotas.model == "flat"
+        self._ads_per_job_priority = policy.ads_per_job_priority
         self._terms = Terms(
             total=pool_size(slots, cost, policy),
             now=now,
@@ -126,15 +128,18 @@ class Groups:
         """Put everybody on the list of their group, and count what each group asks for."""
         demand = IdleDemand(self._policy.demand, jobs.ads, self._terms.budget)
         weighted = self._policy.demand.weighted
+        ads: Counter[tuple[str, str]] = Counter()
         for contender in contenders:
             group = self.group_of(contender.name)
             contender.decision.group = group.name
             self._members[group.name].append(contender)
+            ads[contender.name, contender.schedd] += 1
         for queue in jobs.queues:
             group = self.group_of(queue.name)
             evaluate_for(self._terms.budget, Payer(queue.name, queue.name))
             running = queue.running_weight if weighted else queue.running_jobs
-            group.demand += demand.of(queue.idle) + running
+            times = ads[queue.name, queue.schedd] if self._ads_per_job_priority else 1
+            group.demand += times * (demand.of(queue.idle) + running)
         evaluate_for(self._terms.budget, NOBODY)
         self._size = {name: len({member.name for member in members}) for name, members in self._members.items()}
         if self.tree.regroups and not self._is_flat:

@@ -71,14 +71,17 @@ def slots_shutting_down(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[
 def submitters_taking_part(
     queues: Iterable[SubmitterQueue], policy: NegotiationPolicy, now: int, budget: EvaluationBudget | None = None
 ) -> tuple[list[SubmitterQueue], list[SubmitterQueue]]:
-    """The queues for which NEGOTIATOR_SUBMITTER_CONSTRAINT is true, and the others."""
+    """The queues for which NEGOTIATOR_SUBMITTER_CONSTRAINT is true, and the others.
+
+    Where submitters have an ad per job priority, one without idle jobs has none and takes no part.
+    """
     constraint = policy.submitter_constraint
-    if constraint is None:
-        return list(queues), []
+    needs_idle = policy.ads_per_job_priority and policy.global_job_prios is not None
     inside: list[SubmitterQueue] = []
     outside: list[SubmitterQueue] = []
     for queue in queues:
-        (inside if _is_true(constraint, _submitter_ad(queue), now, budget) else outside).append(queue)
+        takes_part = constraint is None or _is_true(constraint, _submitter_ad(queue), now, budget)
+        (inside if takes_part and (queue.idle or not needs_idle) else outside).append(queue)
     return inside, outside
 
 

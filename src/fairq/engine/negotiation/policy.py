@@ -119,6 +119,7 @@ class NegotiationPolicy:
     request_counts: bool = True
     significant: SignificantAttributes = field(default_factory=SignificantAttributes)
     global_job_prios: int | None = None
+    ads_per_job_priority: bool = False
     requirements_stable: bool = True
     preemption_rank_stable: bool = True
     matchlist_caching: bool = True

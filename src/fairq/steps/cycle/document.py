@@ -29,6 +29,7 @@ class Cycle:
         victims: which of fairq's own jobs had the slots of preempting matches, by slot index.
         expired: leases that ended before the cycle.
         carved: the dynamic slots made for matches, by the matches' keys.
+        notes: what the reader should know of the pool.
     """
 
     number: int
@@ -39,6 +40,7 @@ class Cycle:
     victims: dict[int, Claim]
     expired: Sequence[ExpiredLease]
     carved: dict[Hashable, CarvedSlot]
+    notes: Sequence[str] = ()
 
 
 def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:

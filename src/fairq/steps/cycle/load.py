@@ -8,16 +8,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from fairq.engine.accounting.accountant import Accountant, charges_of
+from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.leases import ExpiredLease, expire_leases
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.piece import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
 from fairq.records import Ad, Claim, JobRange
-from fairq.state import claims, dynamic_slots, job_ads, jobs, meta, slots, submitters
+from fairq.state import claims, dynamic_slots, job_ads, jobs, meta, slots
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.accounts import load_accountant, settings_of_pool
 from fairq.steps.evaluation.budget import evaluation_budget
 from fairq.steps.pool.claimed_ads import with_claim
 from fairq.steps.pool.dynamic_slots import carved_rows, lay_out
@@ -87,11 +88,8 @@ def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
             apart[row] = with_claim(ad, claim, now)
     stored.ads.put(list(apart), list(apart.values()))
     draining = frozenset(row for row, drained in enumerate(stored.draining) if drained)
-    records = submitters.load_all(state)
-    expired = expire_leases(records, now)
-    last_update = int(meta.get(state, "last_update", "0") or 0)
-    charges = charges_of(held.values())
-    accountant = Accountant(records, accounting_policy(settings), last_update, charges)
+    accountant = load_accountant(state, accounting_policy(settings_of_pool(settings, state)), held.values())
+    expired = expire_leases(accountant.records.values(), now)
     if load_group_names(state) != accountant.policy.group_names:
         accountant.recount()
     carved, parts = carved_rows(dynamic, keys), {}

@@ -17,6 +17,7 @@ from fairq.steps.cycle.document import Cycle, decision_document, explanation_doc
 from fairq.steps.cycle.load import LoadedPool, load_pool, load_round_robin_times, with_known_groups
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.cycle.store import store_cycle
+from fairq.steps.pool.assumptions import missing_accounting
 from fairq.steps.pool.dynamic_slots import carved_slots
 
 if TYPE_CHECKING:
@@ -69,4 +70,6 @@ def _decide(
     document = decision_document(number, decision)
     if recorder is not None:
         document["explanation"] = explanation_document(recorder.explained)
-    return Cycle(number, decision, document, policy, pool.slots.names, victims, pool.expired, carved)
+    missing = missing_accounting(state)
+    notes = () if missing is None else (missing,)
+    return Cycle(number, decision, document, policy, pool.slots.names, victims, pool.expired, carved, notes)

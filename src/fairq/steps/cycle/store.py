@@ -10,6 +10,7 @@ from fairq.engine.accounting.leases import ExpiredLease
 from fairq.records import Actor, Change, Claim, CycleRecord, JobStatus, MatchRecord, Run
 from fairq.state import claims, cycles, dynamic_slots, history, job_changes, meta, pilot_slots, runs, slots, submitters
 from fairq.state.connection import State
+from fairq.steps.cycle.accounts import LAST_UPDATE, RECORDED_UNTIL
 from fairq.steps.cycle.document import Cycle
 from fairq.steps.cycle.load import GROUP_NAMES, ROUND_ROBIN, LoadedPool, load_group_names
 from fairq.steps.pool.claimed_ads import without_claim
@@ -24,7 +25,8 @@ def store_cycle(state: State, cycle: Cycle, pool: LoadedPool, known: set[str], a
     _store_claims(state, cycle, pool, actor.time)
     job_changes.mark_running(state, ((m.schedd, m.cluster, m.proc) for m in matches), actor.time)
     _store_accounting(state, pool.accountant, known)
-    meta.set(state, "last_update", str(pool.accountant.last_update))
+    meta.set(state, LAST_UPDATE, str(pool.accountant.last_update))
+    meta.set(state, RECORDED_UNTIL, "0")
     preempted = any(match.preempted is not None for match in matches)
     meta.set(state, "preempted_counted", str(int(preempted and pool.accountant.policy.count_preempted)))
     if load_group_names(state) != pool.accountant.policy.group_names:

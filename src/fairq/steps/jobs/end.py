@@ -16,6 +16,7 @@ from fairq.records import Claim, Run
 from fairq.state import claims, dynamic_slots, meta, pilot_slots, runs, slots, submitters
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.accounts import settle
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -40,6 +41,7 @@ def end_runs(
     """
     if not ended:
         return []
+    settle(state, settings)
     names = dict(zip(slots.load_ids(state), slots.load_names(state), strict=True))
     accountant = Accountant(
         submitters.load_all(state),

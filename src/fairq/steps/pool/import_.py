@@ -8,17 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairq.dumps.accounting import AccountingDump, accounting_ad, read_accounting
+from fairq.dumps.accounting import AccountingDump, read_accounting
 from fairq.dumps.jobs import JobDump, read_jobs
 from fairq.dumps.slots import SlotDump, read_slots
 from fairq.dumps.source import Advance, opened
-from fairq.engine.accounting import Accountant, AccountingPolicy, charges_of
 from fairq.records import SLOT_ELSEWHERE, Actor, Ad, Change, Claim, JobStatus
 from fairq.state import claims, dynamic_slots, history, jobs, meta, pilot_slots, slot_columns, slots, submitters
 from fairq.state.connection import State, reading, writing
 from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.accounts import CONDOR_VERSION
 from fairq.steps.jobs.end import end_runs
+from fairq.steps.pool.assumptions import assumptions, note_accounting
+from fairq.steps.pool.import_accounting import charge_imported
 from fairq.steps.pool.import_claims import ClaimPlan, plan_claims, running_elsewhere
+from fairq.versions import words
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -42,6 +45,7 @@ class Imported:
         claims: slots found in use by a running job of the queue.
         lost_claims: claims that ended because their slot or job is gone.
         left_out: why ads were left out, and how many.
+        notes: what was assumed.
     """
 
     slots: int | None = None
@@ -51,6 +55,7 @@ class Imported:
     claims: int = 0
     lost_claims: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +93,12 @@ def import_dumps(
             None if pool.jobs is None else pool.jobs.ranges,
             actor.time,
         )
+        notes = assumptions(state, settings, pool.slots, pool.accounting)
         if not dry_run:
+            note_accounting(state, pool.accounting)
             _weigh(plan, settings)
             _store(state, pool, plan, settings, actor)
-        result = Imported(claims=len(plan.linked), lost_claims=len(plan.ended))
+        result = Imported(claims=len(plan.linked), lost_claims=len(plan.ended), notes=notes)
     if pool.slots is not None:
         result.slots = len(pool.slots.slots)
         result.left_out += pool.slots.left_out
@@ -100,6 +107,7 @@ def import_dumps(
         result.left_out += pool.jobs.left_out
     if pool.accounting is not None:
         result.accounting = len(pool.accounting.records)
+        result.left_out += pool.accounting.left_out
     return result
 
 
@@ -146,6 +154,7 @@ def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor
     if pool.slots is not None:
         changes.append(Change("slots", slots.count(state), len(pool.slots.slots)))
         slots.replace_all(state, plan.pool or [])
+        meta.set(state, CONDOR_VERSION, "" if pool.slots.version is None else words(pool.slots.version))
         dynamic_slots.add(state, plan.dynamic)
         pilot_slots.add(state, plan.pilots)
     elif plan.pool is not None:
@@ -163,7 +172,7 @@ def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor
     claims.store(state, [*plan.kept, *plan.linked])
     if pool.jobs is not None:
         jobs.change_many(state, running_elsewhere(state), reason=SLOT_ELSEWHERE)
-    changes += _charge(state, pool.accounting, plan, accounting_policy(settings), actor.time)
+    changes += charge_imported(state, pool.accounting, plan, accounting_policy(settings), actor.time)
     history.record(state, actor, changes)
 
 
@@ -186,35 +195,3 @@ def _replace_queue(state: State, dump: JobDump) -> None:
     for job in dump.ranges:
         job.ad_id = numbers[job.ad_id]
     jobs.add(state, dump.ranges)
-
-
-def _charge(
-    state: State, dump: AccountingDump | None, plan: ClaimPlan, policy: AccountingPolicy, now: int
-) -> list[Change]:
-    """Store the accounting records of *dump* and what the claims make of all records; return the changes."""
-    last_update = int(meta.get(state, "last_update") or 0)
-    if not last_update:
-        known = None if dump is None else dump.last_update
-        # Decay counts from here on: what was imported is as of now, not as of 1970.
-        last_update = min(known or now, now)
-        meta.set(state, "last_update", str(last_update))
-    if dump is None and not plan.kept and not plan.linked:
-        return []
-    accountant = Accountant(submitters.load_all(state), policy, last_update, charges_of(plan.kept))
-    changes = []
-    for record in () if dump is None else dump.records:
-        old = accountant.records.get(record.name)
-        old_ad = None if old is None else accounting_ad(old, last_update)
-        changes.append(Change(record.name, old_ad, accounting_ad(record, last_update)))
-        accountant.forget(record.name)
-        accountant.records[record.name] = record
-    for claim in plan.linked:
-        # Charged from the job's start on, as far as that is not in the records already.
-        since = min(now, max(claim.start_time, last_update))
-        accountant.add_match(claim.submitter, claim.slot_id, claim.slot_weight, since)
-    if accountant.last_update != last_update:
-        meta.set(state, "last_update", str(accountant.last_update))
-    # The dump's own counts are those of slots that may not be here.
-    accountant.recount()
-    submitters.store(state, accountant.records.values())
-    return changes

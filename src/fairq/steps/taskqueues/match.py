@@ -24,6 +24,7 @@ from fairq.state import claims, history, jobs, meta, pilot_slots, slots, submitt
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
 from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.accounts import settle
 from fairq.steps.taskqueues.forming import FormedQueue, full_ad, remember
 from fairq.steps.taskqueues.pilots import Pilot, SiteLoad, limited_values, load_site, matcher_of
 from fairq.steps.taskqueues.world import ShareWorld, check_group, load_world
@@ -319,6 +320,7 @@ def _charge(
     state: State, settings: Settings, matches: list[HandedOut], numbers: list[int], weights: list[float], now: int
 ) -> None:
     """Charge the new slots from *now* on; everybody else if that was not done for a while."""
+    settle(state, settings)
     last_update = int(meta.get(state, "last_update") or 0)
     accountant = Accountant(
         submitters.load_all(state), accounting_policy(settings), last_update, charges_of(claims.load_all(state))

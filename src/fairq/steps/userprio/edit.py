@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from fairq.engine.accounting.accountant import Accountant, charges_of
 from fairq.engine.accounting.factors import MINIMUM_FACTOR, AccountingPolicy, resolve_factor
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, is_group_name
 from fairq.engine.accounting.leases import (
@@ -28,6 +27,7 @@ from fairq.state import claims, history, meta, submitters
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
 from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.accounts import LAST_UPDATE, RECORDED_UNTIL, last_update, load_accountant
 from fairq.steps.userprio.ads import accounting_ad
 
 if TYPE_CHECKING:
@@ -205,14 +205,13 @@ class Editor:
 
     def _account(self, state: State) -> None:
         """Charge everybody up to the time of the edit, so that what it sets counts from then on."""
-        last_update = int(meta.get(state, "last_update", "0") or 0)
-        if self._dry_run or not self._accounts_first or self._actor.time <= last_update:
+        if self._dry_run or not self._accounts_first or self._actor.time <= last_update(state):
             return
-        held = charges_of(claims.load_all(state))
-        accountant = Accountant(submitters.load_all(state), self._policy, last_update, held)
+        accountant = load_accountant(state, self._policy)
         accountant.update(self._actor.time)
         submitters.store(state, accountant.records.values())
-        meta.set(state, "last_update", str(accountant.last_update))
+        meta.set(state, LAST_UPDATE, str(accountant.last_update))
+        meta.set(state, RECORDED_UNTIL, "0")
 
     def _open(self, *, create: bool = False) -> AbstractContextManager[State]:
         """Open the state; what only makes sense for known records does not create the file."""

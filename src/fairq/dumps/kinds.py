@@ -1,0 +1,91 @@
+"""What an ad of a dump is about: by its MyType, and where it has none, by the attributes that only one kind has."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from fairq.dumps.ads import Spellings
+from fairq.dumps.source import Source
+from fairq.errors.pool import WrongDumpError
+from fairq.records import Ad
+
+SLOT = "Machine"
+JOB = "Job"
+ACCOUNTING = "Accounting"
+
+_SAME = {"slot": SLOT}
+"""Other names of a kind, in lower case."""
+
+_SIGNS: tuple[tuple[str, frozenset[str]], ...] = (
+    (JOB, frozenset({"clusterid", "procid"})),
+    ("Submitter", frozenset({"idlejobs", "runningjobs"})),
+    (ACCOUNTING, frozenset({"priority", "priorityfactor"})),
+    ("Scheduler", frozenset({"totalidlejobs", "totalrunningjobs"})),
+    ("Negotiator", frozenset({"lastnegotiationcycletime0"})),
+)
+"""Attributes, in lower case, that tell the kind of an ad without MyType."""
+
+_CURES = {
+    SLOT: "give what 'condor_status -sort no -json' prints",
+    JOB: "give what 'condor_q -global -allusers -json' prints",
+    ACCOUNTING: "give what 'condor_userprio -long -allusers' prints",
+}
+_WORDS = {SLOT: "slot", JOB: "job", ACCOUNTING: "accounting"}
+
+
+def _kind_by_names(names: frozenset[str]) -> str | None:
+    if ("name1" in names or "numsubmittors" in names) and "name" not in names:
+        return ACCOUNTING
+    # A slot has attributes of its job and may have any of a site's own.
+    if "slotid" in names or {"state", "activity"} <= names:
+        return SLOT
+    return next((kind for kind, signs in _SIGNS if signs <= names), None)
+
+
+class Sorter:
+    """Takes the ads of one kind out of a dump and counts the others."""
+
+    def __init__(self, source: Source, wanted: str) -> None:
+        """Look in *source* for ads of the kind *wanted*; an ad whose kind nothing tells counts as one."""
+        self._name = source.name
+        self._wanted = wanted
+        self._found = 0
+        self._others: Counter[str] = Counter()
+        self._spellings = Spellings("mytype")
+        self._kinds: dict[tuple[str, ...], str | None] = {}
+
+    @property
+    def left_out(self) -> Counter[str]:
+        """How many ads were of another kind, by what a message says of them."""
+        return Counter({f"ad of type {kind}": count for kind, count in self._others.items()})
+
+    def wants(self, ad: Ad) -> bool:
+        """Say whether *ad* is of the kind looked for."""
+        kind = self._kind(ad)
+        if kind is None or kind.lower() == self._wanted.lower():
+            self._found += 1
+            return True
+        self._others[kind] += 1
+        return False
+
+    def _kind(self, ad: Ad) -> str | None:
+        """Return the MyType of *ad*, or what its attributes tell; None if nothing does."""
+        kind = ad.get(self._spellings.of(ad).get("mytype", ""))
+        if isinstance(kind, str) and kind:
+            return _SAME.get(kind.lower(), kind)
+        names = tuple(ad)
+        if names not in self._kinds:
+            self._kinds[names] = _kind_by_names(frozenset(name.lower() for name in names))
+        return self._kinds[names]
+
+    def check(self) -> None:
+        """Raise WrongDumpError if there are ads, but none of the kind looked for."""
+        if self._found or not self._others:
+            return
+        (kind, count) = self._others.most_common(1)[0]
+        raise WrongDumpError(
+            source=self._name,
+            wanted=_WORDS[self._wanted],
+            found=f"{count} of type {kind}" + (" and others" if len(self._others) > 1 else ""),
+            cure=_CURES[self._wanted],
+        )

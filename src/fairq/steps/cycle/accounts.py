@@ -1,0 +1,64 @@
+"""The accountant of a state, as whoever changes the accounting needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from fairq.engine.accounting.accountant import Accountant, charges_of
+from fairq.engine.accounting.factors import AccountingPolicy
+from fairq.records import Claim
+from fairq.versions import newest
+from fairq.state import claims, meta, submitters
+from fairq.state.connection import State
+from fairq.steps.cycle.accounting_policy import accounting_policy
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+LAST_UPDATE = "last_update"
+RECORDED_UNTIL = "usage_recorded_until"
+"""Where the state keeps up to when imported records say what is in use; 0 once that is charged."""
+
+CONDOR_VERSION = "condor_version"
+"""Where the state keeps the CondorVersion of the imported slots."""
+
+
+def last_update(state: State) -> int:
+    """Return up to when everybody is charged, in seconds since 1970; 0 before the first update."""
+    return int(meta.get(state, LAST_UPDATE) or 0)
+
+
+def recorded_until(state: State) -> int:
+    """Return up to when the use in the records is that of imported ones; 0 if it is that of the claims."""
+    return int(meta.get(state, RECORDED_UNTIL) or 0)
+
+
+def settings_of_pool(settings: Settings, state: State) -> Settings:
+    """Return *settings* for the HTCondor version of the pool: the newest of the configuration's and the slots'."""
+    of_slots = meta.get(state, CONDOR_VERSION)
+    return settings.at_version(newest(settings["negotiator.condor_version"], of_slots)) if of_slots else settings
+
+
+def load_accountant(state: State, policy: AccountingPolicy, held: Collection[Claim] | None = None) -> Accountant:
+    """Return the accountant of *state*; *held* are its claims, if they are loaded already.
+
+    What imported records say is in use is charged up to the import. From then on the claims count.
+    """
+    charges = charges_of(claims.load_all(state) if held is None else held)
+    accountant = Accountant(submitters.load_all(state), policy, last_update(state), charges)
+    until = recorded_until(state)
+    if until:
+        accountant.update_as_logged(until)
+        accountant.recount()
+    return accountant
+
+
+def settle(state: State, settings: Settings) -> None:
+    """Store what `load_accountant` makes of imported records, so that single records can be changed."""
+    if not recorded_until(state):
+        return
+    accountant = load_accountant(state, accounting_policy(settings))
+    submitters.store(state, accountant.records.values())
+    meta.set(state, LAST_UPDATE, str(accountant.last_update))
+    meta.set(state, RECORDED_UNTIL, "0")

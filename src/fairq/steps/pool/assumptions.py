@@ -1,0 +1,78 @@
+"""What an import takes for granted where the dumps do not say, and what they mean by what they say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairq.dumps.accounting import AccountingDump
+from fairq.dumps.slots import SlotDump
+from fairq.settings.key import DOCUMENTED
+from fairq.state import cycles, meta, submitters
+from fairq.state.connection import State
+from fairq.versions import Version, newest, words
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+_WITHOUT_ACCOUNTING = "without_accounting"
+"""Where the state keeps before which cycle a pool was imported without accounting records."""
+
+_NO_ACCOUNTING = (
+    "no accounting records: every submitter starts with the best priority; "
+    "import what 'condor_userprio -long -allusers' prints with --accounting"
+)
+
+
+def assumptions(
+    state: State,
+    settings: Settings,
+    slots: SlotDump | None,
+    accounting: AccountingDump | None,
+) -> list[str]:
+    """Return a sentence for each assumption of an import of these dumps into *state*, which is as before."""
+    notes = []
+    if accounting is not None:
+        notes += _priorities(accounting)
+    elif not submitters.load_all(state) or missing_accounting(state) is not None:
+        notes.append(_NO_ACCOUNTING)
+    if slots is not None:
+        notes += _rules_of_version(settings, slots.version)
+    return notes
+
+
+def note_accounting(state: State, accounting: AccountingDump | None) -> None:
+    """Keep whether the pool that is about to be imported into *state* has accounting records."""
+    if accounting is not None:
+        meta.set(state, _WITHOUT_ACCOUNTING, "")
+    elif not submitters.load_all(state):
+        meta.set(state, _WITHOUT_ACCOUNTING, str(cycles.next_number(state)))
+
+
+def missing_accounting(state: State) -> str | None:
+    """Return what to say where a pool was imported without accounting records and had no cycle since."""
+    since = meta.get(state, _WITHOUT_ACCOUNTING)
+    return _NO_ACCOUNTING if since and since == str(cycles.next_number(state)) else None
+
+
+def _priorities(dump: AccountingDump) -> list[str]:
+    effective = f"Priority of {dump.effective} accounting ads is the effective priority, divided by PriorityFactor"
+    real = f"Priority of {dump.real} accounting ads is the real priority"
+    return [text for text, count in ((effective, dump.effective), (real, dump.real)) if count]
+
+
+def _rules_of_version(settings: Settings, of_slots: Version | None) -> list[str]:
+    """Say whose rules hold, and which of them are those of an older version."""
+    if settings["negotiator.rules"] == DOCUMENTED:
+        return []
+    of_slots_text = None if of_slots is None else words(of_slots)
+    version = newest(settings["negotiator.condor_version"], of_slots_text)
+    if version is None:
+        return ["the dumps name no CondorVersion: the rules of the newest HTCondor hold; set condor_version to change it"]
+    source = "CondorVersion of the slots" if version == of_slots else "condor_version of the settings"
+    older = [
+        entry.name
+        for entry in settings.at_version(version)
+        if entry.key.since and version < entry.key.since and entry.value != entry.key.real
+    ]
+    without = f", without {', '.join(older)}" if older else ""
+    return [f"the rules of HTCondor {words(version)} hold{without} ({source})"]

@@ -1,0 +1,108 @@
+"""What an import does to the accounting: the records of the dump, and who is charged for which slots."""
+
+from __future__ import annotations
+
+from fairq.dumps.accounting import AccountingDump, accounting_ad, real_of
+from fairq.engine.accounting import Accountant, AccountingPolicy, charges_of, resolve_factor
+from fairq.engine.accounting.priority import charge, decay
+from fairq.records import AccountingRecord, Change
+from fairq.state import meta, submitters
+from fairq.state.connection import State
+from fairq.steps.cycle.accounts import LAST_UPDATE, RECORDED_UNTIL, last_update, recorded_until
+from fairq.steps.pool.import_claims import ClaimPlan
+from fairq.steps.userprio.reported import keep_reported
+
+
+def charge_imported(
+    state: State, dump: AccountingDump | None, plan: ClaimPlan, policy: AccountingPolicy, now: int
+) -> list[Change]:
+    """Store the accounting records of *dump* and charge the claims of *plan*; return the changes of records.
+
+    Where the dump says what was in use at its last update, that is charged up to *now* and the claims count from then on (see
+    `fairq.steps.cycle.accounts`). Otherwise claims are charged from the start of their jobs on, as far as that is not
+    in the records already.
+    """
+    if dump is not None:
+        _complete(dump, policy)
+        keep_reported(state, dump.quotas)
+    former = last_update(state)
+    known = None if dump is None else dump.last_update
+    # Decay counts from here on: what was imported is as of now, not as of 1970.
+    counted_to = former or min(known or now, now)
+    if (dump is not None and dump.tells_use and dump.last_update is not None) or recorded_until(state):
+        return _as_recorded(state, dump, plan, policy, counted_to, now)
+    if not former:
+        meta.set(state, LAST_UPDATE, str(counted_to))
+    if dump is None and not plan.kept and not plan.linked:
+        return []
+    accountant = Accountant(submitters.load_all(state), policy, counted_to, charges_of(plan.kept))
+    changes = _put(accountant, dump)
+    for claim in plan.linked:
+        since = min(now, max(claim.start_time, counted_to))
+        accountant.add_match(claim.submitter, claim.slot_id, claim.slot_weight, since)
+    if accountant.last_update != counted_to:
+        meta.set(state, LAST_UPDATE, str(accountant.last_update))
+    # The dump's own counts are those of slots that may not be here.
+    accountant.recount()
+    submitters.store(state, accountant.records.values())
+    return changes
+
+
+def _complete(dump: AccountingDump, policy: AccountingPolicy) -> None:
+    """Make the priorities of *dump* real where its ads have no factor, and those of the last update all."""
+    for record in dump.records:
+        if record.name in dump.without_factor:
+            record.priority = real_of(record.priority, resolve_factor(record.name, policy))
+        updated = dump.updated.get(record.name)
+        if updated is not None and dump.last_update is not None and updated < dump.last_update:
+            # The collector keeps the ads of submitters who have left; they use nothing since.
+            _release(record)
+            seconds = dump.last_update - updated
+            charge(record, seconds, decay(seconds, policy.priority_halflife), dump.last_update)
+
+
+def _release(record: AccountingRecord) -> None:
+    record.resources_used = 0
+    record.weighted_resources_used = record.hier_weighted_resources_used = 0.0
+
+
+def _put(accountant: Accountant, dump: AccountingDump | None) -> list[Change]:
+    """Put the records of *dump* in the place of those of the same name."""
+    changes = []
+    for record in () if dump is None else dump.records:
+        old = accountant.records.get(record.name)
+        old_ad = None if old is None else accounting_ad(old, accountant.last_update)
+        changes.append(Change(record.name, old_ad, accounting_ad(record, accountant.last_update)))
+        accountant.forget(record.name)
+        accountant.records[record.name] = record
+    return changes
+
+
+def _as_recorded(
+    state: State,
+    dump: AccountingDump | None,
+    plan: ClaimPlan,
+    policy: AccountingPolicy,
+    counted_to: int,
+    now: int,
+) -> list[Change]:
+    """Keep the use that the records of *dump* tell, to be charged up to *now*.
+
+    The records in the state and those of the dump are brought to the same time, that of the later update.
+    """
+    accountant = Accountant(submitters.load_all(state), policy, counted_to, charges_of(plan.kept))
+    if dump is not None and dump.last_update is not None:
+        told = min(dump.last_update, now)
+        if told > counted_to:
+            accountant.update(told)
+        elif told < counted_to:
+            left = decay(counted_to - told, policy.priority_halflife)
+            for record in dump.records:
+                charge(record, counted_to - told, left, counted_to)
+    changes = _put(accountant, dump)
+    for claim in (*plan.kept, *plan.linked):
+        accountant.record(claim.submitter)
+    meta.set(state, LAST_UPDATE, str(accountant.last_update))
+    meta.set(state, RECORDED_UNTIL, str(max(now, accountant.last_update)))
+    submitters.store(state, accountant.records.values())
+    return changes

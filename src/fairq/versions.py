@@ -1,0 +1,25 @@
+"""Versions of HTCondor: which of its rules a pool has."""
+
+from __future__ import annotations
+
+import re
+
+Version = tuple[int, ...]
+
+_VERSION = re.compile(r"(?<![\d.])(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(?![\d.])", re.ASCII)
+
+
+def version_of(text: str | None) -> Version | None:
+    """Return the version that *text* names, as "23.9.6" or "$CondorVersion: 23.9.6 2024-08-08 $"; None if none."""
+    found = _VERSION.search(text or "")
+    return None if found is None else tuple(int(number) for number in found.groups() if number is not None)
+
+
+def newest(*texts: str | None) -> Version | None:
+    """Return the newest version that *texts* name; None if they name none."""
+    return max(filter(None, map(version_of, texts)), default=None)
+
+
+def words(version: Version) -> str:
+    """Return *version* for people."""
+    return ".".join(map(str, version))
