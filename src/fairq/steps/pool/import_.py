@@ -13,7 +13,7 @@ from fairq.dumps.jobs import JobDump, read_jobs
 from fairq.dumps.slots import SlotDump, read_slots
 from fairq.dumps.source import Advance, opened
 from fairq.records import SLOT_ELSEWHERE, Actor, Ad, Change, Claim, JobStatus
-from fairq.state import claims, dynamic_slots, history, jobs, meta, pilot_slots, slot_columns, slots, submitters
+from fairq.state import claims, dynamic_slots, history, jobs, meta, pilot_slots, slot_columns, slots
 from fairq.state.connection import State, reading, writing
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import CONDOR_VERSION
