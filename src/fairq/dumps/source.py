@@ -63,15 +63,15 @@ class Source:
             self._seen = seen
         return piece
 
-    def whole(self) -> str:
-        """Return the text that is left; raises what `read` raises, and UnreadableDumpError if it is too large."""
+    def whole(self, most: int = LARGEST) -> str:
+        """Return the text that is left; raises what `read` raises, and UnreadableDumpError for more than *most*."""
         pieces: list[str] = []
         size = 0
         while piece := self.read():
             pieces.append(piece)
             size += len(piece)
-            if size > LARGEST:
-                raise _unreadable(self.name, too_large())
+            if size > most:
+                raise _unreadable(self.name, too_large(most))
         return "".join(pieces)
 
     def not_text(self) -> InvalidDumpError:
