@@ -24,9 +24,9 @@ def standard_input() -> BinaryIO:
     return sys.stdin.buffer
 
 
-def too_large() -> OSError:
-    """Return the error of a text that has more than LARGEST bytes, or no end."""
-    return OSError(errno.EFBIG, f"it has no end, or more than {LARGEST >> 20} MiB")
+def too_large(most: int = LARGEST) -> OSError:
+    """Return the error of a text that has more than *most* bytes, or no end."""
+    return OSError(errno.EFBIG, f"it has no end, or more than {most >> 20} MiB")
 
 
 def read_bytes(name: str | Path) -> bytes:

@@ -37,12 +37,13 @@ with progress("Matching", 30, quiet="-q" in sys.argv) as advance:
 
 def on_terminal(words: list[str], columns: int, stream: str = "stdout", **environment: str) -> str:
     """Run Python with *stream* on a terminal so many columns wide, and return what it shows there."""
+    path = os.pathsep.join([str(Path.cwd()), *filter(None, [os.environ.get("PYTHONPATH")])])
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
         [sys.executable, *words],
         stdin=subprocess.DEVNULL,
-        env={**os.environ, "TERM": "xterm", "PYTHONPATH": str(Path.cwd()), **environment},
+        env={**os.environ, "TERM": "xterm", "PYTHONPATH": path, **environment},
         **{stream: slave},
     )
     os.close(slave)

@@ -219,3 +219,26 @@ def test_an_interrupt_while_the_command_is_loaded_ends_it_without_a_traceback(mo
     assert ended.returncode == 130
     assert ended.stderr in ("", "fairq: interrupted\n")
     assert ended.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("import", "--slots"), ("import", "--jobs"), ("import", "--accounting"), ("taskqueues", "import"),
+        ("broker", "queues", "import"), ("config", "import"), ("quotas", "check"), ("submit",),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_an_input_without_end_is_refused(words: tuple[str, ...], state: Path) -> None:
+    """A text that goes on for ever in one string ends the command, and the one that writes it."""
+    endless = f"{sys.executable} -c 'import sys; sys.stdout.write(chr(91) + chr(123) + chr(34))'; yes a | tr -d '\\n'"
+    line = f'({endless}) | "$@"'
+
+    ended = subprocess.run(
+        ["sh", "-c", line, "sh", *FAIRQ, "--state", state, *words, "-"],
+        capture_output=True, text=True, timeout=110, check=False,
+    )  # fmt: skip
+
+    assert ended.returncode in (13, 33, 46, 47)
+    assert "no end" in ended.stderr
+    assert not state.exists()

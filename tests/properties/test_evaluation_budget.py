@@ -6,7 +6,7 @@ import time
 from typing import Any
 from unittest.mock import patch
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from tests.properties.test_columnar import expressions, jobs, slots
 
 from fairq.engine.classad import AdColumns, EvaluationBudget, evaluate_in_ad, evaluate_in_columns, metered, parse
@@ -44,6 +44,7 @@ def test_by_the_library_alone(text: str, job: dict[str, Any], pool: list[dict[st
 
 @settings(max_examples=25)
 @given(expressions, jobs, slots)
+@example("list", {}, [{"A": 1, "List": {"A": 0, "x": "/Expr(A)/"}}])
 def test_in_another_process(text: str, job: dict[str, Any], pool: list[dict[str, Any]]) -> None:
     """
     Values come back from the process that computed them.

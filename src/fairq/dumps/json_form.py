@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
-from fairq.dumps.source import Source
+from fairq.dumps.source import LARGEST_AD, Source
 from fairq.errors.pool import InvalidAdError, InvalidDumpError
 from fairq.records import Ad
 
@@ -85,6 +85,8 @@ class JsonAds:
                 return ""
 
     def _more(self) -> bool:
+        if len(self._text) - self._at > LARGEST_AD:
+            raise self._at_line(f"the ad has no end within {LARGEST_AD >> 20} Mi characters", self._at)
         piece = self._source.read()
         self._lines_before += self._text.count("\n", 0, self._at)
         self._text = self._text[self._at :] + piece

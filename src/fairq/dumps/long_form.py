@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any
 
 from fairq.dumps.json_form import SURROGATE
-from fairq.dumps.source import Source
+from fairq.dumps.source import LARGEST_AD, Source
 from fairq.errors.base import ExpressionDepthError, ExpressionError
 from fairq.errors.pool import InvalidAdError, InvalidDumpError, UnwritableExportError
 from fairq.records import Ad
@@ -65,6 +65,8 @@ class LongAds:
         while piece:
             lines = (rest + piece).split("\n")
             rest = lines.pop()
+            if len(rest) > LARGEST_AD:
+                raise self._bad_line(f"the line has no end within {LARGEST_AD >> 20} Mi characters")
             yield from lines
             piece = self._source.read()
         if rest:

@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from fairq.errors.pool import InvalidDumpError, UnreadableDumpError
-from fairq.inputs import STANDARD_INPUT, standard_input
+from fairq.inputs import LARGEST, STANDARD_INPUT, standard_input, too_large
 
 CHUNK = 1 << 22
 """Characters read at a time: dumps of large pools are never held in memory as a whole."""
+
+LARGEST_AD = 1 << 25
+"""Characters of the largest ad, or line, that is read."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
@@ -59,6 +62,17 @@ class Source:
             self._advance(seen - self._seen)
             self._seen = seen
         return piece
+
+    def whole(self, most: int = LARGEST) -> str:
+        """Return the text that is left; raises what `read` raises, and UnreadableDumpError for more than *most*."""
+        pieces: list[str] = []
+        size = 0
+        while piece := self.read():
+            pieces.append(piece)
+            size += len(piece)
+            if size > most:
+                raise _unreadable(self.name, too_large(most))
+        return "".join(pieces)
 
     def not_text(self) -> InvalidDumpError:
         """Return the error of a dump that holds something other than text."""

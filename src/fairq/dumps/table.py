@@ -32,7 +32,7 @@ def read_table(source: Source, known: Container[str]) -> Numbered:
     Raises InvalidDumpError if it is neither, UnreadableDumpError.
     """
     try:
-        text = "".join(iter(source.read, ""))
+        text = source.whole()
     except InvalidDumpError as error:
         raise InvalidDumpError(**{**error.fields, "cure": "give JSON or CSV in UTF-8"}) from None
     if not text.strip():
@@ -66,9 +66,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(reversed(pairs))
     if len(found) == len(pairs):
         return dict(pairs)
-    again = list(pairs)
-    for pair in found.items():
-        again.remove(pair)
+    seen: set[str] = set()
+    again: list[tuple[str, Any]] = []
+    for name, value in pairs:
+        if name in seen:
+            again.append((name, value))
+        seen.add(name)
     return Repeated(found, again)
 
 

@@ -95,8 +95,7 @@ def read_task_queues(source: Source) -> TaskQueueDump:
         TaskQueueDumpError: naming the place of the first thing that is wrong.
         UnreadableDumpError, InvalidDumpError: it cannot be read, or is no text.
     """
-    text = "".join(iter(source.read, ""))
-    return _Reader(source.name).read(text)
+    return _Reader(source.name).read(source.whole())
 
 
 class _Reader:

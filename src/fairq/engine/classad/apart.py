@@ -18,6 +18,7 @@ class _Text:
     """A value of the library's own, a nested ad or an expression, as text."""
 
     text: str
+    is_ad: bool
 
 
 def run(work: Callable[[], Iterator[Any]], seconds: float, budget: EvaluationBudget) -> Guarded:
@@ -45,10 +46,14 @@ def _in_turn(work: Callable[[], Iterator[Any]], seconds: float, budget: Evaluati
 def _sendable(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_sendable(part) for part in value]
-    return _Text(str(value)) if isinstance(value, library().ClassAd | library().ExprTree) else value
+    if isinstance(value, library().ClassAd | library().ExprTree):
+        return _Text(str(value), isinstance(value, library().ClassAd))
+    return value
 
 
 def _received(value: Any) -> Any:
     if isinstance(value, list):
         return [_received(part) for part in value]
-    return tree(value.text) if isinstance(value, _Text) else value
+    if not isinstance(value, _Text):
+        return value
+    return library().ClassAd(value.text) if value.is_ad else tree(value.text)

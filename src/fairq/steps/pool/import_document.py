@@ -35,15 +35,16 @@ def import_document(path: Path, name: str, *, dry_run: bool = False) -> dict[str
         }
 
 
+LARGEST_DOCUMENT = 1 << 31
+"""Characters of the largest document that is read; one of a hundred thousand jobs has some ten million."""
+
+
 def _object(source: Source) -> dict[str, Any]:
     def problem(what: str, line: int = 1) -> InvalidDumpError:
         cure = "give the document that fairq export writes; dumps go with --slots, --jobs or --accounting"
         return InvalidDumpError(source=source.name, where=f"line {line}", problem=what, cure=cure)
 
-    pieces = []
-    while piece := source.read():
-        pieces.append(piece)
-    text = "".join(pieces)
+    text = source.whole(LARGEST_DOCUMENT)
     if not text.strip():
         raise problem("it is empty")
     try:
