@@ -95,10 +95,15 @@ class Grid:
         self.fairq("config", "import", file)
         self.fairq("config", "set", "shares.rules", "documented")
 
+    def write(self, name: str, document: object) -> Path:
+        """Write a JSON file and return its path."""
+        file = self._folder / name
+        file.write_text(json.dumps(document))
+        return file
+
     def history(self, by_group: dict[str, dict[str, dict[str, float]]], **groups: dict[str, Any]) -> None:
         """Import a dump of DIRAC that has only groups and reports of what ran."""
-        file = self._folder / "dump.json"
-        file.write_text(json.dumps({"task_queues": [], "groups": groups, "history": by_group, "time": NOW}))
+        file = self.write("dump.json", {"task_queues": [], "groups": groups, "history": by_group, "time": NOW})
         self.fairq("taskqueues", "import", file, "--now", NOW)
 
     def shares(self) -> dict[str, Any]:

@@ -77,7 +77,7 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
             "After a job of a cluster that cannot be matched, no more of that cluster are offered in that pass; "
             "SIGNIFICANT_ATTRIBUTES changes what a cluster is.", _MANUAL + "Negotiation",
             "Jobs of the same autocluster are passed over, of whatever cluster; others of the cluster are not.",
-            "ResourceRequestList.cpp, noMatchFound")),
+            "matchmaker_negotiate.cpp, noMatchFound")),
     rule_point("negotiator", "report_job", "choice", "job", "request",
         "The job that a match names: the job that runs, or the first job of its request.",
         Difference(

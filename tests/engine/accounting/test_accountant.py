@@ -73,16 +73,27 @@ def test_after_a_half_life_without_use_half_the_priority_is_left(steps):
     assert idle.priority == pytest.approx(5.0, abs=1e-12)
 
 
-def test_a_clock_that_goes_back_charges_nobody():
-    pool = accountant()
+@pytest.mark.parametrize(("exact", "back", "later"), [(True, 100, 160), (False, 120, 180)])
+def test_a_clock_that_goes_back_charges_no_second_twice(exact, back, later):
+    """Where usage is exact, the ten seconds that come again are given back; otherwise they are charged twice."""
+    pool = accountant(exact_usage=exact)
     pool.add_match("ann@d", 1, 2.0, START)
     pool.update(START + 60)
     user = pool.records["ann@d"]
-    before = (user.priority, user.weighted_accumulated_usage)
     pool.update(START + 50)
-    assert (user.priority, user.weighted_accumulated_usage) == before
+    assert user.weighted_accumulated_usage == back
     pool.update(START + 80)
-    assert user.weighted_accumulated_usage == 180
+    assert user.weighted_accumulated_usage == later
+
+
+def test_who_left_before_the_clock_went_back_keeps_the_usage():
+    pool = accountant()
+    pool.add_match("ann@d", 1, 1.0, START)
+    pool.add_match("bob@d", 2, 1.0, START + 40)
+    pool.remove_match(1, START + 60)
+    pool.update(START + 30)
+    usage = {name: pool.records[name].accumulated_usage for name in ("ann@d", "bob@d", "<none>")}
+    assert usage == {"ann@d": 60, "bob@d": 0, "<none>": 60}
 
 
 def test_a_match_before_the_clock_went_back_is_not_paid_twice():

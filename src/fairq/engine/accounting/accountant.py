@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from fairq.engine.accounting.factors import MINIMUM_FACTOR, AccountingPolicy, resolve_factor
@@ -135,7 +135,8 @@ class Accountant:
         The first update of a fresh state only sets the time to count from. (HTCondor counts it from 1970,
         which decays every priority set beforehand to its best value and charges decades to whoever holds
         a slot.) When the clock went backwards nobody is charged, not even for what was still to be
-        corrected, and time counts from *now* on.
+        corrected, and time counts from *now* on; where usage is exact, what is held now gives back the
+        time that will be charged again.
         """
         seconds = now - self.last_update
         if seconds == 0:
@@ -143,6 +144,8 @@ class Accountant:
         if self.last_update == 0 or seconds < 0:
             for record in self.records.values():
                 record.uncharged_time = record.weighted_uncharged_time = 0.0
+            if self.policy.exact_usage and self.last_update:
+                self._give_back(now)
         else:
             left = decay(seconds, self.policy.priority_halflife)
             for record in self.records.values():
@@ -267,6 +270,14 @@ class Accountant:
         """Where usage is exact, charge everybody up to *now* before anything changes."""
         if self.policy.exact_usage and 0 < self.last_update < now:
             self.update(now)
+
+    def _give_back(self, now: int) -> None:
+        """Take off what was charged for the time after *now* of the slots held; none of them begins later."""
+        for slot, held in self.charges.items():
+            chain = self._chains.get(held.submitter) or self._chain(held.submitter)
+            self._settle(chain, self.last_update - max(now, held.start_time), -1, held.slot_weight)
+            if held.start_time > now:
+                self.charges[slot] = replace(held, start_time=now)
 
     def _settle(self, chain: _Chain, seconds: int, sign: int, weight: float) -> None:
         """Count (*sign* 1) or take off (-1) a slot of *weight* for the last *seconds* before the last update."""

@@ -12,7 +12,7 @@ NEEDS = (
             "Memory is (baseRamCount + ramCount x coreCount) x 0.9; in analysis, without coreCount for the unit MB.",
             "Production Job Brokerage, step 2; Analysis Job Brokerage, step 3",
             "baseRamCount counts in production and for units per core alone; the result is truncated.",
-            "JediCoreUtils.getJobMinRamCount",
+            "JobUtils.getJobMinRamCount",
         )),
     point("plain_minimum_walltime", True, False,
         "Ask for 24 hours of maxtime as published for scouts and merges.",
