@@ -9,7 +9,7 @@ from typing import Any
 from fairq.engine.brokerage.timeouts.fast_rebrokerage import CODE, Overshoot, fast_rebrokerage
 from fairq.engine.brokerage.timeouts.job import QUEUED, Job, JobQueue, queue_of
 from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
-from fairq.engine.brokerage.timeouts.table import FAST, ORDER, SETS, TABLE, Action, Row, Situation
+from fairq.engine.brokerage.timeouts.table import FAST, ORDER, SETS, TABLE, Action, Situation, TimeoutRule
 from fairq.engine.brokerage.timeouts.user_rebrokerage import Waited, user_rebrokerage
 
 REASSIGN = 51
@@ -108,7 +108,7 @@ def _sent_back_fast(job: Job, over: Overshoot) -> Timeout:
     return Timeout(job, FAST, "rebroker", CODE, numbers=numbers)
 
 
-def _age(row: Row, of: Situation) -> tuple[str, float] | None:
+def _age(row: TimeoutRule, of: Situation) -> tuple[str, float] | None:
     """Return which time of the job counts, and how long ago it was; None if none is known.
 
     By the page that is when the job entered its state, or was heard of. Otherwise a transfer counts from the end of the
