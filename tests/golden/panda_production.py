@@ -13,8 +13,8 @@ from tests.golden.panda_scenario import chunk_of, task_of, world_of
 
 from fairq.engine.brokerage.checks.candidates import CANDIDATES_STAGE
 from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
-from fairq.engine.brokerage.flow.run import columns_of
 from fairq.engine.brokerage.flow.weighing import FINAL_STAGE as FINAL
+from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.production.flow import broker_production, production_plan
 from fairq.engine.brokerage.production.listing import GIVEN
 from fairq.engine.brokerage.production.nucleus import satellite_of

@@ -14,9 +14,9 @@ from tests.engine.brokerage.pools import task as production_task
 from fairq.engine.brokerage.analysis.flow import analysis_plan, broker_analysis
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.flow.run import columns_of
 from fairq.engine.brokerage.jobs.splitting import number_of_jobs
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
+from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.model import Pilots, Queue, Relation, Slots, Storage
 from fairq.engine.brokerage.pool.world import Failures, Quota, UserJobs, UserTotals, World

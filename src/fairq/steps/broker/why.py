@@ -16,8 +16,7 @@ from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
 from fairq.engine.brokerage.flow.pipeline import UNDECIDED
 from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Reason
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.flow.run import columns_of
-from fairq.engine.brokerage.pool.columns import Columns
+from fairq.engine.brokerage.pool.columns import Columns, columns_of
 from fairq.errors.broker import NoVerdictError, UnknownQueueError, UnknownTaskError
 from fairq.state import broker_cycles, broker_data
 from fairq.state.connection import State, reading

@@ -11,7 +11,7 @@ from fairq.engine.brokerage.analysis.sources import sources_of
 from fairq.engine.brokerage.flow.plugin import Codes, Details, Phase, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import Question
 from fairq.engine.brokerage.flow.weighing import FINAL_STAGE, MOST_CANDIDATES, least_weight, weighing_of
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Booleans
 from fairq.engine.brokerage.pool.queue_kinds import has_flag
 

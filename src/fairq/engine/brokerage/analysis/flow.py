@@ -43,8 +43,9 @@ from fairq.engine.brokerage.flow.plugin import Filter, Rows, Weight
 from fairq.engine.brokerage.flow.request import Question
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.flow.weighing import weigh, weighing_of
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS, Chunk, Task
+from fairq.engine.brokerage.jobs.tasks import Chunk, Task
 from fairq.engine.brokerage.jobs.walltime import job_seconds
+from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Columns
 
 FILTERS: tuple[Filter, ...] = (

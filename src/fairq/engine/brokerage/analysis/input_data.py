@@ -11,7 +11,7 @@ from fairq.engine.brokerage.analysis.sources import sources_of
 from fairq.engine.brokerage.flow.request import Question
 from fairq.engine.brokerage.pool.columns import Booleans, Floats
 from fairq.engine.brokerage.storage.availability import VP_SUFFIX, available_files
-from fairq.engine.brokerage.storage.endpoints import USER
+from fairq.engine.brokerage.storage.endpoints import USER, units_reading
 
 _KEY = "local data"
 
@@ -49,7 +49,7 @@ def local_data(question: Question) -> LocalData:
 
 def _local_data(question: Question) -> LocalData:
     columns, chunk, storages = question.columns, question.chunk, question.world.storages
-    readers, count = columns.units_reading(USER), len(columns.unit_names)
+    readers, count = units_reading(columns, USER), len(columns.unit_names)
     disk_size, disk_files, tape_files = np.zeros((3, count))
     whole, with_vp = np.ones(count, dtype=np.bool_), may_use_vp(question)
     moves = not question.local or (bool(chunk.datasets) and locality(question).union)

@@ -9,7 +9,7 @@ from fairq.engine.brokerage.analysis.locality import locality, virtual_rows
 from fairq.engine.brokerage.analysis.problems import STALLED, mark
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Booleans
 from fairq.engine.brokerage.pool.job_counts import queued_to_running
 

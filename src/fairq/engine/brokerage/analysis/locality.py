@@ -12,10 +12,11 @@ from fairq.engine.brokerage.analysis.selection import given_rows, select
 from fairq.engine.brokerage.analysis.sources import needs_no_locality, sources_of
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS, Dataset
+from fairq.engine.brokerage.jobs.tasks import Dataset
+from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
 from fairq.engine.brokerage.storage.availability import VP_SUFFIX, ReplicaState, queues_with_data
-from fairq.engine.brokerage.storage.endpoints import USER
+from fairq.engine.brokerage.storage.endpoints import USER, endpoints_of, units_reading
 
 TAPE_WEIGHT = 0.001
 """Weight of a dataset that a queue has but not on disk."""
@@ -105,7 +106,7 @@ def _mask(columns: Columns, units: set[int]) -> Booleans:
 def _lists(question: Question, dataset: Dataset) -> _Lists:
     columns, storages = question.columns, question.world.storages
     is_candidate = select(question).units
-    readers, states = columns.units_reading(USER), dict[int, list[ReplicaState]]()
+    readers, states = units_reading(columns, USER), dict[int, list[ReplicaState]]()
     for rse, held in question.world.replicas.get(dataset.name, {}).items():
         complete = held is None or dataset.lfns <= held
         for unit in readers.get(rse, ()):
@@ -123,7 +124,7 @@ def _lists(question: Question, dataset: Dataset) -> _Lists:
 
 def virtual_rows(columns: Columns) -> Booleans:
     """Return the rows with virtually placed input."""
-    virtual = [endpoints.is_virtual for endpoints in columns.endpoints()]
+    virtual = [endpoints.is_virtual for endpoints in endpoints_of(columns)]
     rows: Booleans = np.array(virtual, dtype=np.bool_)[columns.unit_of]
     return rows
 

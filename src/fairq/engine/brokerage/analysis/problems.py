@@ -13,7 +13,7 @@ from fairq.engine.brokerage.analysis.sources import has_second_pass, ignores_loc
 from fairq.engine.brokerage.analysis.user_queues import user_queues
 from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Booleans
 
 LEAST_RUNNING = 20

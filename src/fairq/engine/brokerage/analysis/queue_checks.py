@@ -13,7 +13,7 @@ from fairq.engine.brokerage.checks.disk_traffic import DiskIOCheck, MaxIoIntensi
 from fairq.engine.brokerage.checks.shares import ZeroShareCheck
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Floats
 from fairq.engine.brokerage.pool.queue_kinds import has_flag
 from fairq.engine.brokerage.pool.supply import pilot_counts

@@ -12,11 +12,12 @@ import numpy as np
 from fairq.engine.brokerage.checks.candidates import CANDIDATES_STAGE
 from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.jobs.site_lists import excluded_sites, included_sites
+from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Booleans, Columns
-from fairq.engine.brokerage.pool.names import excluded_sites, included_sites, is_named, matches_any
+from fairq.engine.brokerage.pool.names import is_named, matches_any
 from fairq.engine.brokerage.pool.queue_kinds import listed, runs
-from fairq.engine.brokerage.storage.endpoints import USER
+from fairq.engine.brokerage.storage.endpoints import USER, units_reading
 
 LIMITED_SITES = "LS"
 """The two-letter rule without which the user's ``includedSite`` and ``excludedSite`` are not looked at."""
@@ -93,7 +94,7 @@ def _select(question: Question) -> Selection:
         candidates = candidates | (rows_called(columns, names) & known)
         return Selection(candidates, _units(columns, candidates), names, included, excluded, opens)
     # Not a queue: the queues that read from storage of that name; a name of nothing is ignored, the list with it.
-    readers = columns.units_reading(USER).get(task.site, ())
+    readers = units_reading(columns, USER).get(task.site, ())
     reading = tuple(columns.unit_names[unit] for unit in readers if units[unit])
     return Selection(candidates, units, (), reading or None, excluded, opens)
 

@@ -11,7 +11,6 @@ from fairq.engine.brokerage.checks.scratch import ScratchCheck, atom_of, scratch
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import Question
 from fairq.engine.brokerage.jobs.scratch import Scratch, analysis_scratch
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS
 from fairq.engine.brokerage.jobs.units import is_hs06
 from fairq.engine.brokerage.jobs.walltime import (
     DAY,
@@ -21,6 +20,7 @@ from fairq.engine.brokerage.jobs.walltime import (
     minimum_work,
     work_within,
 )
+from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Floats
 
 _ANALYSIS = frozenset({ANALYSIS})

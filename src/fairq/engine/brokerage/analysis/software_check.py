@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fairq.engine.brokerage.checks.software import SoftwareCheck, architecture_of, platform_of_unit
 from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.software.architecture import Architecture
 from fairq.engine.brokerage.software.check import Needs
 from fairq.engine.brokerage.software.needs import analysis_needs

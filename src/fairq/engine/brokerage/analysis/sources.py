@@ -13,7 +13,7 @@ from fairq.engine.brokerage.flow.plugin import Details
 from fairq.engine.brokerage.flow.request import Question
 from fairq.engine.brokerage.jobs.tasks import Dataset
 from fairq.engine.brokerage.storage.availability import Availability
-from fairq.engine.brokerage.storage.endpoints import USER
+from fairq.engine.brokerage.storage.endpoints import USER, units_reading
 
 HIGH_PRIORITY = 2000
 """Task priority from which input need not be nearby."""
@@ -61,7 +61,7 @@ def _sources(question: Question) -> Sources:
 def _is_distributed(question: Question, dataset: Dataset) -> bool:
     # A container is taken for distributed wherever a candidate has some of it; another dataset if it says so and no
     # candidate has all of it (PanDA AtlasAnalJobBroker).
-    readers, is_candidate = question.columns.units_reading(USER), select(question).units
+    readers, is_candidate = units_reading(question.columns, USER), select(question).units
     held = [
         files is None or dataset.lfns <= files
         for rse, files in question.world.replicas.get(dataset.name, {}).items()

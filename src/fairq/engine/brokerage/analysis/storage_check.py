@@ -12,12 +12,12 @@ from fairq.engine.brokerage.analysis.sources import sources_of
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import Question
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Booleans
 from fairq.engine.brokerage.pool.model import Storage as Endpoint
 from fairq.engine.brokerage.pool.world import Quota
 from fairq.engine.brokerage.storage.blacklist import blacklist_reason
-from fairq.engine.brokerage.storage.endpoints import USER, Endpoints, lacks_space, space_details
+from fairq.engine.brokerage.storage.endpoints import USER, Endpoints, endpoints_of, lacks_space, space_details
 
 SPACE, BLACKLIST, QUOTA = 1, 2, 3
 
@@ -54,7 +54,7 @@ class Storage(PlainFilter):
         return np.array([self._problem(question, unit, with_data)[0] for unit in range(count)], dtype=np.uint8)
 
     def _problem(self, question: Question, unit: int, with_data: bool) -> tuple[int, Details]:
-        places = question.columns.endpoints(USER)[unit]
+        places = endpoints_of(question.columns, USER)[unit]
         output, space = places.default_write, _lacking_space(question, places)
         if space is not None:
             return SPACE, space

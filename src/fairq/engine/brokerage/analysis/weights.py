@@ -13,7 +13,7 @@ from fairq.engine.brokerage.analysis.user_queues import user_queues
 from fairq.engine.brokerage.flow.plugin import Details, PlainWeight, Rows, Weight
 from fairq.engine.brokerage.flow.request import Question
 from fairq.engine.brokerage.jobs.splitting import number_of_jobs
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Floats
 
 _ANALYSIS = frozenset({ANALYSIS})

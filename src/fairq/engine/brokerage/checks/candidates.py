@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import Activity
+from fairq.engine.brokerage.pool.activity import Activity
 
 CANDIDATES_STAGE = "candidates"
 """The line of the stage table for the queues to begin with."""

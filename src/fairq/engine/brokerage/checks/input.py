@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION, Dataset
+from fairq.engine.brokerage.jobs.tasks import Dataset
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.storage.availability import VP_SUFFIX, Availability, Replica, availability
 
 

@@ -14,7 +14,7 @@ from fairq.engine.brokerage.jobs.scratch import (
     available_scratch,
     reads_directly,
 )
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Booleans, Floats
 
 _ATOM = "atom"

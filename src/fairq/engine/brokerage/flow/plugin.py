@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_ch
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS, PRODUCTION, Activity, Task
+from fairq.engine.brokerage.jobs.tasks import Task
+from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION, Activity
 from fairq.engine.brokerage.pool.model import Queue
 from fairq.engine.brokerage.pool.world import World
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.jobs.tasks import Activity, Chunk, Task
+from fairq.engine.brokerage.jobs.tasks import Chunk, Task
+from fairq.engine.brokerage.pool.activity import Activity
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.world import World

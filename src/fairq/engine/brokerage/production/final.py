@@ -7,7 +7,7 @@ import numpy as np
 from fairq.engine.brokerage.flow.plugin import Codes, Details, Phase, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import Question
 from fairq.engine.brokerage.flow.weighing import FINAL_STAGE, MOST_CANDIDATES, least_weight, weighing_of
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Booleans
 from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
 from fairq.engine.brokerage.production.input_data import input_data

@@ -14,8 +14,9 @@ from fairq.engine.brokerage.flow.plugin import Filter, Reason, Rows, Weight
 from fairq.engine.brokerage.flow.request import Question
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.flow.weighing import weigh, weighing_of
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION, Chunk, Task
+from fairq.engine.brokerage.jobs.tasks import Chunk, Task
 from fairq.engine.brokerage.jobs.walltime import job_seconds
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
 from fairq.engine.brokerage.production.final import (

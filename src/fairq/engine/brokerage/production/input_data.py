@@ -11,6 +11,7 @@ from fairq.engine.brokerage.jobs.tasks import Dataset
 from fairq.engine.brokerage.jobs.units import MIB
 from fairq.engine.brokerage.pool.columns import Floats
 from fairq.engine.brokerage.storage.availability import available_files
+from fairq.engine.brokerage.storage.endpoints import endpoints_of, units_reading
 
 _KEY = "input data"
 
@@ -66,7 +67,7 @@ def _input_data(question: Question) -> InputData:
     columns, chunk = question.columns, question.chunk
     on_disk: dict[int, list[frozenset[str]]] = {}
     anywhere: dict[int, list[frozenset[str]]] = {}
-    readers, storages = columns.units_reading(), columns.world.storages
+    readers, storages = units_reading(columns), columns.world.storages
     for dataset in chunk.datasets:
         whole = _must_be_whole(question, dataset)
         for rse, held in columns.world.replicas.get(dataset.name, {}).items():
@@ -106,7 +107,7 @@ def file_counts(question: Question, row: int) -> FileCounts:
     A name that is in two datasets is two files here.
     """
     columns, chunk, disk_files, tape_files = question.columns, question.chunk, 0, 0
-    places = columns.endpoints()[columns.unit_of[row]].read
+    places = endpoints_of(columns)[columns.unit_of[row]].read
     for dataset in chunk.datasets:
         whole, replicas = _must_be_whole(question, dataset), columns.world.replicas.get(dataset.name, {})
         on_disk: set[str] = set()

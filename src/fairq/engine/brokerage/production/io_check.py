@@ -6,8 +6,8 @@ import numpy as np
 
 from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION
 from fairq.engine.brokerage.jobs.units import MIB
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Booleans, Floats
 from fairq.engine.brokerage.production.input_data import input_data, is_io_intensive
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.queue_kinds import flags_of
 from fairq.engine.brokerage.production.network_weight import BLOCKED, CLOSENESS_KEY, EXPRESS_QUEUED_KEY, QUEUED_KEY
 from fairq.engine.brokerage.production.nucleus import (

@@ -10,10 +10,12 @@ import numpy as np
 from fairq.engine.brokerage.checks.candidates import CANDIDATES_STAGE
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.jobs.site_lists import included_sites
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns
-from fairq.engine.brokerage.pool.names import included_sites, is_named
+from fairq.engine.brokerage.pool.names import is_named
 from fairq.engine.brokerage.pool.queue_kinds import runs, runs_all_of
+from fairq.engine.brokerage.storage.endpoints import endpoints_of, units_reading
 
 GIVEN = "given queues"
 
@@ -74,10 +76,10 @@ def _sharing_output(question: Question, name: str) -> set[int]:
     columns = question.columns
     # Other online queues that read what the given queue writes, and are for all that it is for, can merge its output.
     unit = columns.unit_numbers.get(name.partition("/")[0])
-    output = None if unit is None else columns.endpoints()[unit].default_write
+    output = None if unit is None else endpoints_of(columns)[unit].default_write
     if output is None:
         return set()
-    readers = set(columns.units_reading().get(output.rse, np.empty(0, dtype=np.intp)).tolist())
+    readers = set(units_reading(columns).get(output.rse, np.empty(0, dtype=np.intp)).tolist())
     alike = runs_all_of(columns, columns.unit_of.tolist().index(unit), every=question.rules.every_queue)
     return {
         row

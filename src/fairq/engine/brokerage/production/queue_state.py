@@ -6,7 +6,7 @@ import numpy as np
 
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
 from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
 from fairq.engine.brokerage.pool.supply import pilot_counts, slots_asked

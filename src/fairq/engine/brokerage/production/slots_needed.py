@@ -10,7 +10,7 @@ from fairq.engine.brokerage.checks.scratch import ScratchCheck, atom_of, scratch
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import Question
 from fairq.engine.brokerage.jobs.scratch import Scratch, production_scratch
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.connectivity import connectivity_of_rules, is_connected, read_queue_connectivity
 

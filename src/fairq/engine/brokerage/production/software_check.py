@@ -9,7 +9,7 @@ import numpy as np
 from fairq.engine.brokerage.checks.software import SoftwareCheck, architecture_of, platform_of_unit
 from fairq.engine.brokerage.flow.plugin import Details, PlainWeight, Rows
 from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Floats
 from fairq.engine.brokerage.pool.model import Queue
 from fairq.engine.brokerage.software.architecture import Architecture

@@ -9,11 +9,11 @@ import numpy as np
 
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.production.input_check import sources_of
 from fairq.engine.brokerage.production.nucleus import nucleus_of
 from fairq.engine.brokerage.storage.blacklist import READ_LAN, READ_WAN, SOURCE, WRITE_LAN, WRITE_WAN, blacklist_reason
-from fairq.engine.brokerage.storage.endpoints import lacks_space, space_details
+from fairq.engine.brokerage.storage.endpoints import endpoints_of, lacks_space, space_details
 
 STORAGE_TYPE = "DATADISK"
 """The type of endpoint that production looks at."""
@@ -57,7 +57,7 @@ class StorageCheck(PlainFilter):
     def _code(
         self, question: Question, unit: int, least: float, inside: bool, remote: bool, complete: frozenset[str] | None
     ) -> int:
-        storage = question.columns.endpoints()[unit]
+        storage = endpoints_of(question.columns)[unit]
         if storage.default_write is not None and lacks_space(storage.default_write, least, question.rules):
             return 1
         reason = blacklist_reason(
@@ -72,7 +72,7 @@ class StorageCheck(PlainFilter):
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return space and limit in GB, or the states of the endpoints."""
-        storage = question.columns.endpoints()[question.columns.unit_of[row]]
+        storage = endpoints_of(question.columns)[question.columns.unit_of[row]]
         output = storage.default_write
         if reason.tag == "disk" and output is not None:
             told: Details = {"kind": "output_space", "endpoint": output.rse, **space_details(output, question.rules)}

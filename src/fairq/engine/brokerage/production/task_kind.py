@@ -11,7 +11,7 @@ from fairq.engine.brokerage.checks.disk_traffic import DiskIOCheck, MaxIoIntensi
 from fairq.engine.brokerage.checks.shares import ZeroShareCheck
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Floats
 from fairq.engine.brokerage.pool.queue_kinds import flag_numbers, takes_jumbo_jobs
 

@@ -9,7 +9,7 @@ import numpy as np
 from fairq.engine.brokerage.checks.scratch import atom_of
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION, Chunk
+from fairq.engine.brokerage.jobs.tasks import Chunk
 from fairq.engine.brokerage.jobs.units import cpu_time_per_event
 from fairq.engine.brokerage.jobs.walltime import (
     DAY,
@@ -19,6 +19,7 @@ from fairq.engine.brokerage.jobs.walltime import (
     minimum_work,
     work_within,
 )
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns, Floats
 
 ROUNDING = 1e-12

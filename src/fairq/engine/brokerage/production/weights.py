@@ -8,7 +8,7 @@ import numpy as np
 
 from fairq.engine.brokerage.flow.plugin import Details, PlainWeight, Rows, Weight
 from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Booleans, Floats
 from fairq.engine.brokerage.pool.queue_kinds import has_flag
 from fairq.engine.brokerage.pool.supply import pilot_counts
