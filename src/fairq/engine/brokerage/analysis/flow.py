@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from fairq.engine.brokerage.analysis.final import LeastWeight, LocalDataOnly, Problems, TenBest, ranking
 from fairq.engine.brokerage.analysis.input_data import local_data
-from fairq.engine.brokerage.analysis.job_counts import counted_running, queued
 from fairq.engine.brokerage.analysis.load import Overload, TypeCap
 from fairq.engine.brokerage.analysis.locality import AvoidVp, DataNearby
 from fairq.engine.brokerage.analysis.problems import UserProblem
@@ -22,19 +21,20 @@ from fairq.engine.brokerage.analysis.queue_checks import (
     ZeroShare,
 )
 from fairq.engine.brokerage.analysis.selection import AnalysisQueues, Hospital, Included, Preassigned, select
+from fairq.engine.brokerage.analysis.share_jobs import counted_running, queued
 from fairq.engine.brokerage.analysis.slots_needed import (
     Memory,
     MinimumWalltime,
     ScratchDisk,
     Walltime,
 )
-from fairq.engine.brokerage.analysis.software_check import Software, platform_at
 from fairq.engine.brokerage.analysis.sources import has_second_pass
 from fairq.engine.brokerage.analysis.stops import STOPS, stop_of
 from fairq.engine.brokerage.analysis.storage_check import Storage
-from fairq.engine.brokerage.analysis.weights import WEIGHTS
+from fairq.engine.brokerage.analysis.weights import Balance, Classes, Data
 from fairq.engine.brokerage.checks.candidates import NoPseudoQueue
 from fairq.engine.brokerage.checks.scratch import atom_of, scratch_for_jobs
+from fairq.engine.brokerage.checks.software import AnalysisSoftware, platform_at
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.engine.brokerage.flow.pending import retry_after
 from fairq.engine.brokerage.flow.pipeline import UNDECIDED, Sieve, StageCount
@@ -60,7 +60,7 @@ FILTERS: tuple[Filter, ...] = (
     Cores(),
     GpuArchitecture(),
     Closed(),
-    Software(),
+    AnalysisSoftware(),
     Memory(),
     ScratchDisk(),
     Storage(),
@@ -79,6 +79,9 @@ FILTERS: tuple[Filter, ...] = (
     LocalDataOnly(),
 )
 """fairq's own filters of analysis, in PanDA's order."""
+
+WEIGHTS: tuple[Weight, ...] = (Balance(), Classes(), Data())
+"""fairq's own weights of analysis, in order."""
 
 FIRST_PASS = "LOOP with data locality"
 SECOND_PASS = "LOOP without data locality"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairq.engine.brokerage.analysis.job_counts import queued, running
 from fairq.engine.brokerage.analysis.locality import locality, virtual_rows
 from fairq.engine.brokerage.analysis.problems import STALLED, mark
+from fairq.engine.brokerage.analysis.share_jobs import queued, running
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import Question
 from fairq.engine.brokerage.pool.activity import ANALYSIS

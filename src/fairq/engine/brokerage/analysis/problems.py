@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairq.engine.brokerage.analysis.job_counts import counted_running, queued, start_rate
 from fairq.engine.brokerage.analysis.queue_checks import failures_of
+from fairq.engine.brokerage.analysis.share_jobs import counted_running, queued, start_rate
 from fairq.engine.brokerage.analysis.sources import has_second_pass, ignores_locality
 from fairq.engine.brokerage.analysis.user_queues import user_queues
 from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows

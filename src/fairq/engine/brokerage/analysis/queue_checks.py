@@ -19,7 +19,7 @@ from fairq.engine.brokerage.pool.queue_kinds import has_flag
 from fairq.engine.brokerage.pool.supply import pilot_counts
 from fairq.engine.brokerage.pool.world import Failures
 from fairq.engine.brokerage.software.architecture import read_architecture
-from fairq.engine.brokerage.software.check import ALL, Needs, Reading, judge
+from fairq.engine.brokerage.software.judging import ALL, Needs, Reading, judge
 
 _ANALYSIS = frozenset({ANALYSIS})
 

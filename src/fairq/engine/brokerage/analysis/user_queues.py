@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.analysis.job_counts import running, start_rate
+from fairq.engine.brokerage.analysis.share_jobs import running, start_rate
 from fairq.engine.brokerage.flow.request import Question
 from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
 from fairq.engine.brokerage.pool.names import user_of

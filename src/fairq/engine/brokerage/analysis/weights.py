@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from fairq.engine.brokerage.analysis.input_data import local_data
-from fairq.engine.brokerage.analysis.job_counts import counted_running, queued, start_rate
 from fairq.engine.brokerage.analysis.locality import locality
+from fairq.engine.brokerage.analysis.share_jobs import counted_running, queued, start_rate
 from fairq.engine.brokerage.analysis.user_queues import user_queues
-from fairq.engine.brokerage.flow.plugin import Details, PlainWeight, Rows, Weight
+from fairq.engine.brokerage.flow.plugin import Details, PlainWeight, Rows
 from fairq.engine.brokerage.flow.request import Question
 from fairq.engine.brokerage.jobs.splitting import number_of_jobs
 from fairq.engine.brokerage.pool.activity import ANALYSIS
@@ -194,7 +194,3 @@ def data_factor(question: Question) -> Floats:
         return np.ones(len(question.columns))
     result: Floats = 1 + np.floor(data.disk_size / 2**30) / DISK_GIB
     return result
-
-
-WEIGHTS: tuple[Weight, ...] = (Balance(), Classes(), Data())
-"""fairq's own weights of analysis."""

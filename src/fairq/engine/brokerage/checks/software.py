@@ -6,8 +6,11 @@ from collections.abc import Sequence
 
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION
 from fairq.engine.brokerage.software.architecture import Architecture, read_architecture
-from fairq.engine.brokerage.software.check import (
+from fairq.engine.brokerage.software.equal_queues import by_software
+from fairq.engine.brokerage.software.hardware import Lack
+from fairq.engine.brokerage.software.judging import (
     ALL,
     ANY_RELEASE,
     ANY_RELEASES,
@@ -17,9 +20,8 @@ from fairq.engine.brokerage.software.check import (
     judge,
     lacks_hardware,
 )
-from fairq.engine.brokerage.software.hardware import Lack
-from fairq.engine.brokerage.software.kinds import by_software
-from fairq.engine.brokerage.software.platforms import is_pattern, resolve_platform
+from fairq.engine.brokerage.software.needs import analysis_needs, production_needs
+from fairq.engine.brokerage.software.platforms import is_pattern, may_resolve, resolve_platform
 
 NOTHING = Judgement("unjudged", Lack.NO_RELEASE_NAMED)
 
@@ -87,6 +89,42 @@ class SoftwareCheck(PlainFilter):
         return told | named | {"why": None if why is None else why.value}
 
 
+class ProductionSoftware(SoftwareCheck):
+    """The queue must have the release and the hardware."""
+
+    name = "software"
+    activities = frozenset({PRODUCTION})
+
+    def applies(self, question: Question) -> bool:
+        """Look at every task; by PanDA's code at those that name a release."""
+        return question.task.trans_home is not None or question.rules.software_without_release
+
+    def needs(self, question: Question, asked: Architecture) -> Sequence[Needs]:
+        """Return what a production task needs."""
+        needs = production_needs(question.task, asked, without_release=question.rules.software_without_release)
+        return () if needs is None else (needs,)
+
+    def suits_any_release(self, needs: Sequence[Needs], asked: Architecture) -> bool:
+        """Return whether ANY is enough: not for containers that a tag must name."""
+        tagged = any(one.container and one.only_tags for one in needs)
+        return super().suits_any_release(needs, asked) and not tagged
+
+
+class AnalysisSoftware(SoftwareCheck):
+    """The queue must have the release, container and hardware."""
+
+    name = "analysis software"
+    activities = frozenset({ANALYSIS})
+
+    def applies(self, question: Question) -> bool:
+        """Leave a queue that the task is given alone under PanDA's rules."""
+        return not question.is_spared_alone
+
+    def needs(self, question: Question, asked: Architecture) -> Sequence[Needs]:
+        """Return what an analysis task needs."""
+        return analysis_needs(question.task, asked)
+
+
 def asks_for_nothing(needs: Needs) -> bool:
     """Return whether a task asks for no software, no container and no hardware."""
     return needs.hardware_only and not needs.container and needs.cpus is None and needs.gpu is None
@@ -123,3 +161,16 @@ def platform_of_unit(question: Question, unit: int, asked: Architecture) -> str 
     """Return what the platform asked for comes out as at a unit; None: it fits none there."""
     entry = question.world.software.get(question.columns.unit_names[unit])
     return resolve_platform(asked.sw_platform, asked.base_platform, entry)
+
+
+def platform_at(question: Question, row: int) -> str | None:
+    """Return the platform that the task's pattern resolves to at a queue; None: there is nothing to resolve."""
+    task = question.task
+    if question.activity == PRODUCTION:
+        is_skipped = task.trans_home is None or not task.architecture
+    else:
+        is_skipped = question.is_spared_alone
+    asked = architecture_of(question)
+    if is_skipped or not may_resolve(asked.sw_platform):
+        return None
+    return platform_of_unit(question, int(question.columns.unit_of[row]), asked)

@@ -11,7 +11,8 @@ from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Booleans
 from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
 from fairq.engine.brokerage.production.input_data import input_data
-from fairq.engine.brokerage.production.job_counts import (
+from fairq.engine.brokerage.production.links import goes_to_one_queue
+from fairq.engine.brokerage.production.running_and_queued import (
     by_type,
     cap,
     is_idle,
@@ -19,7 +20,6 @@ from fairq.engine.brokerage.production.job_counts import (
     running,
     type_cap,
 )
-from fairq.engine.brokerage.production.links import goes_to_one_queue
 from fairq.engine.brokerage.production.weights import lacks_local_data, network_is_active, network_numbers
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from fairq.engine.brokerage.checks.candidates import NoPseudoQueue
 from fairq.engine.brokerage.checks.scratch import atom_of, scratch_for_jobs
+from fairq.engine.brokerage.checks.software import ProductionSoftware, platform_at
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.engine.brokerage.flow.pending import retry_after
 from fairq.engine.brokerage.flow.pipeline import Sieve
@@ -19,6 +20,7 @@ from fairq.engine.brokerage.jobs.walltime import job_seconds
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
+from fairq.engine.brokerage.production.cpu_level import PreferredLevel
 from fairq.engine.brokerage.production.final import (
     LeastWeight,
     LocalDataOnly,
@@ -34,12 +36,11 @@ from fairq.engine.brokerage.production.final import (
 from fairq.engine.brokerage.production.input_check import stop_for_input
 from fairq.engine.brokerage.production.input_data import file_counts
 from fairq.engine.brokerage.production.io_check import InputNearby
-from fairq.engine.brokerage.production.job_counts import by_type, cap, queued, running, type_cap
 from fairq.engine.brokerage.production.links import FullChain, Link, T1Weight, Transferring, stop_for_nucleus
 from fairq.engine.brokerage.production.listing import GivenQueues, ProductionQueues, assign_given_queues
 from fairq.engine.brokerage.production.queue_state import Inactive, NoPilot, Pledge, Status, Urgent
-from fairq.engine.brokerage.production.slots_needed import Cores, Memory, Network, ScratchDisk
-from fairq.engine.brokerage.production.software_check import PreferredLevel, Software, platform_at
+from fairq.engine.brokerage.production.running_and_queued import by_type, cap, queued, running, type_cap
+from fairq.engine.brokerage.production.slots_needed import Connectivity, Cores, Memory, ScratchDisk
 from fairq.engine.brokerage.production.storage_check import StorageCheck
 from fairq.engine.brokerage.production.task_kind import (
     DiskIO,
@@ -50,7 +51,7 @@ from fairq.engine.brokerage.production.task_kind import (
     ZeroShare,
 )
 from fairq.engine.brokerage.production.walltime import Walltime
-from fairq.engine.brokerage.production.weights import WEIGHTS as FACTORS
+from fairq.engine.brokerage.production.weights import Data, Jobs, Near, Network
 
 FILTERS: tuple[Filter, ...] = (
     NoPseudoQueue(PRODUCTION),
@@ -65,12 +66,12 @@ FILTERS: tuple[Filter, ...] = (
     JumboEvents(),
     DiskIO(),
     Cores(),
-    Software(),
+    ProductionSoftware(),
     Memory(),
     ScratchDisk(),
     StorageCheck(),
     Walltime(),
-    Network(),
+    Connectivity(),
     EventService(),
     Transferring(),
     Pledge(),
@@ -90,8 +91,8 @@ FILTERS: tuple[Filter, ...] = (
 )
 """fairq's own filters of production, in PanDA's order."""
 
-WEIGHTS: tuple[Weight, ...] = (*FACTORS, PreferredLevel())
-"""fairq's own weights of production."""
+WEIGHTS: tuple[Weight, ...] = (Jobs(), Data(), Near(), Network(), PreferredLevel())
+"""fairq's own weights of production, in order."""
 
 STOPS = (
     Reason("unknown_nucleus", permanent=False),

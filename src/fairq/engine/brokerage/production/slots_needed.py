@@ -59,7 +59,7 @@ class ScratchDisk(ScratchCheck):
         return production_scratch(question.task, atom_of(question), scratch_rules(question))
 
 
-class Network(PlainFilter):
+class Connectivity(PlainFilter):
     """Worker nodes must reach what the task needs of the network."""
 
     name = "network"

@@ -6,17 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.flow.plugin import Details, PlainWeight, Rows, Weight
+from fairq.engine.brokerage.flow.plugin import Details, PlainWeight, Rows
 from fairq.engine.brokerage.flow.request import Question
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Booleans, Floats
 from fairq.engine.brokerage.pool.queue_kinds import has_flag
 from fairq.engine.brokerage.pool.supply import pilot_counts
 from fairq.engine.brokerage.production.input_data import input_data
-from fairq.engine.brokerage.production.job_counts import by_type, running
 from fairq.engine.brokerage.production.links import goes_to_one_queue, queued_key
 from fairq.engine.brokerage.production.network_weight import network_weight
 from fairq.engine.brokerage.production.nucleus import nucleus_of, satellites
+from fairq.engine.brokerage.production.running_and_queued import by_type, running
 
 _PRODUCTION = frozenset({PRODUCTION})
 
@@ -229,7 +229,3 @@ class Network(PlainWeight):
             "nFilesQueued": files,
             "throughputMBps": None if np.isnan(mbps) else mbps,
         }
-
-
-WEIGHTS: tuple[Weight, ...] = (Jobs(), Data(), Near(), Network())
-"""fairq's own weights of production, but for that of preferred CPU levels (see `software_check`)."""
