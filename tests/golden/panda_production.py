@@ -16,7 +16,6 @@ from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
 from fairq.engine.brokerage.flow.weighing import FINAL_STAGE as FINAL
 from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.production.flow import broker_production, production_plan
-from fairq.engine.brokerage.production.listing import GIVEN
 from fairq.engine.brokerage.production.nucleus import satellite_of
 from fairq.engine.brokerage.production.weights import Network
 
@@ -222,7 +221,7 @@ def _stages(outcome: Outcome) -> list[list[Any]]:
 
 
 def _given_unified(outcome: Outcome) -> int:
-    columns, given = outcome.question.columns, outcome.question.notes.get(GIVEN)
+    columns, given = outcome.question.columns, outcome.question.given
     whole = {columns.queues[row].unified for row in np.flatnonzero(given)} if given is not None else set()
     named = set(outcome.question.task.sites)
     return len(whole & named if not outcome.question.chunk.preassigned_site else whole - {""})

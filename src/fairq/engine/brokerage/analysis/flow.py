@@ -87,9 +87,6 @@ FIRST_PASS = "LOOP with data locality"
 SECOND_PASS = "LOOP without data locality"
 """Lines of the stage table that say which pass begins."""
 
-_OF_ONE_PASS = frozenset({"fatal", "locality", "local data"})
-"""Notes that do not go from the first pass to the second."""
-
 
 def analysis_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weight] = WEIGHTS) -> Plan:
     """Return the analysis flow of *filters* and *weights*; those of production are left out."""
@@ -118,7 +115,7 @@ def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rule
             _pass(sieve, outcome)
         if len(sieve.left):
             _choose(sieve, outcome)
-        elif sieve.question.notes.get("fatal"):
+        elif sieve.question.is_fatal:
             outcome.status = "fatal"
     if outcome.status != "assigned":
         outcome.retry_after = retry_after(task, ANALYSIS, rules)
@@ -132,8 +129,7 @@ def _with_files(chunk: Chunk) -> Chunk:
 
 
 def _second(first: Question) -> Question:
-    question = Question(first.task, first.chunk, first.columns, first.rules, ANALYSIS, local=False)
-    question.notes = {key: value for key, value in first.notes.items() if key not in _OF_ONE_PASS}
+    question = first.second_pass()
     select(question)
     return question
 

@@ -8,12 +8,10 @@ import numpy as np
 
 from fairq.engine.brokerage.analysis.locality import locality, may_use_vp
 from fairq.engine.brokerage.analysis.sources import sources_of
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import Question, once_per_pass
 from fairq.engine.brokerage.pool.columns import Booleans, Floats
 from fairq.engine.brokerage.storage.availability import VP_SUFFIX, available_files
 from fairq.engine.brokerage.storage.endpoints import USER, units_reading
-
-_KEY = "local data"
 
 
 class LocalData(NamedTuple):
@@ -34,20 +32,13 @@ class LocalData(NamedTuple):
     whole: Booleans
 
 
+@once_per_pass
 def local_data(question: Question) -> LocalData:
     """Return what the queues hold, found once.
 
     Of other datasets than the master an incomplete replica is no help. Virtually placed files count as on disk where
     they can be used.
     """
-    if _KEY not in question.notes:
-        question.notes[_KEY] = _local_data(question)
-    found = question.notes[_KEY]
-    assert isinstance(found, LocalData)
-    return found
-
-
-def _local_data(question: Question) -> LocalData:
     columns, chunk, storages = question.columns, question.chunk, question.world.storages
     readers, count = units_reading(columns, USER), len(columns.unit_names)
     disk_size, disk_files, tape_files = np.zeros((3, count))

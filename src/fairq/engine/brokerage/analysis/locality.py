@@ -11,7 +11,7 @@ import numpy as np
 from fairq.engine.brokerage.analysis.selection import given_rows, select
 from fairq.engine.brokerage.analysis.sources import needs_no_locality, sources_of
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import Question, once_per_pass
 from fairq.engine.brokerage.jobs.tasks import Dataset
 from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
@@ -21,7 +21,6 @@ from fairq.engine.brokerage.storage.endpoints import USER, endpoints_of, units_r
 TAPE_WEIGHT = 0.001
 """Weight of a dataset that a queue has but not on disk."""
 
-_KEY = "locality"
 _ANALYSIS = frozenset({ANALYSIS})
 
 
@@ -59,16 +58,9 @@ def _avoids_vp(question: Question) -> bool:
     return question.task.has_rule("AV") or bool(sources_of(question).distributed)
 
 
+@once_per_pass
 def locality(question: Question) -> Locality:
     """Return which queues have the input nearby, found once."""
-    if _KEY not in question.notes:
-        question.notes[_KEY] = _locality(question)
-    found = question.notes[_KEY]
-    assert isinstance(found, Locality)
-    return found
-
-
-def _locality(question: Question) -> Locality:
     columns, chosen = question.columns, select(question)
     lists = [_lists(question, dataset) for dataset in question.chunk.datasets]
     everywhere, on_disk = _common(each.any for each in lists), _common(each.disk for each in lists)

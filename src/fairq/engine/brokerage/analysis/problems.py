@@ -12,7 +12,7 @@ from fairq.engine.brokerage.analysis.share_jobs import counted_running, queued, 
 from fairq.engine.brokerage.analysis.sources import has_second_pass, ignores_locality
 from fairq.engine.brokerage.analysis.user_queues import user_queues
 from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import Question, once_per_task
 from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Booleans
 
@@ -23,17 +23,12 @@ QUEUED_FACTOR = 2
 STALLED, USER, FAILURES, LONG = "stalled", "user", "failures", "long"
 """Problems: nothing runs though much waits; the user's own jobs; the task's failed jobs; too many jobs."""
 
-_KEY = "problems"
 
-
+@once_per_task
 def problems(question: Question) -> dict[str, Booleans]:
     """Return the rows marked with each problem so far, the first pass included."""
-    if _KEY not in question.notes:
-        size = len(question.columns)
-        question.notes[_KEY] = {name: np.zeros(size, dtype=np.bool_) for name in (STALLED, USER, FAILURES, LONG)}
-    found = question.notes[_KEY]
-    assert isinstance(found, dict)
-    return found
+    size = len(question.columns)
+    return {name: np.zeros(size, dtype=np.bool_) for name in (STALLED, USER, FAILURES, LONG)}
 
 
 def mark(question: Question, problem: str, rows: Rows) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from fairq.engine.brokerage.checks.candidates import CANDIDATES_STAGE
 from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import Question, once_per_task
 from fairq.engine.brokerage.jobs.site_lists import excluded_sites, included_sites
 from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Booleans, Columns
@@ -27,7 +27,6 @@ AUTO = "AUTO"
 
 HOSPITAL = "_HOSPITAL"
 
-_KEY = "selection"
 _ANALYSIS = frozenset({ANALYSIS})
 
 
@@ -51,10 +50,7 @@ class Selection(NamedTuple):
 
 def select(question: Question) -> Selection:
     """Return what the task says of queues, found once; note in the question whether some are pre-assigned."""
-    if _KEY not in question.notes:
-        question.notes[_KEY] = _select(question)
-    found = question.notes[_KEY]
-    assert isinstance(found, Selection)
+    found = _select(question)
     if found.given:
         question.preassigned = "single" if len(found.given) == 1 else "list"
     elif found.included is not None and question.rules.included_sites_always:
@@ -75,6 +71,7 @@ def preassigned_rows(question: Question) -> Booleans:
     return rows | np.array([is_named(queue, included) for queue in question.columns.queues], dtype=np.bool_)
 
 
+@once_per_task
 def _select(question: Question) -> Selection:
     task, columns, rules = question.task, question.columns, question.rules
     candidates = runs(columns, ANALYSIS, every=rules.every_queue)
@@ -188,7 +185,7 @@ class Preassigned(PlainFilter):
         """Refuse all others."""
         given = given_rows(question)[rows]
         if not given.any() and question.rules.lost_site_is_fatal:
-            question.notes["fatal"] = True
+            question.is_fatal = True
         return ~given
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:

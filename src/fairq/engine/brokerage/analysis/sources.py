@@ -10,7 +10,7 @@ from typing import NamedTuple
 from fairq.engine.brokerage.analysis.selection import select
 from fairq.engine.brokerage.checks.input import dataset_availability, is_readable_from_afar
 from fairq.engine.brokerage.flow.plugin import Details
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import Question, once_per_task
 from fairq.engine.brokerage.jobs.tasks import Dataset
 from fairq.engine.brokerage.storage.availability import Availability
 from fairq.engine.brokerage.storage.endpoints import USER, units_reading
@@ -20,8 +20,6 @@ HIGH_PRIORITY = 2000
 
 CONTAINER = "/"
 """End of the names of containers of datasets."""
-
-_KEY = "analysis sources"
 
 
 class Sources(NamedTuple):
@@ -38,16 +36,9 @@ class Sources(NamedTuple):
     remote: bool
 
 
+@once_per_task
 def sources_of(question: Question) -> Sources:
     """Return what is known of the input's replicas, found once."""
-    if _KEY not in question.notes:
-        question.notes[_KEY] = _sources(question)
-    found = question.notes[_KEY]
-    assert isinstance(found, Sources)
-    return found
-
-
-def _sources(question: Question) -> Sources:
     available = {dataset.name: dataset_availability(question, dataset) for dataset in question.chunk.datasets}
     distributed = frozenset(each.name for each in question.chunk.datasets if _is_distributed(question, each))
     remote = all(

@@ -7,15 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from fairq.engine.brokerage.analysis.share_jobs import running, start_rate
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import Question, once_per_task
 from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
 from fairq.engine.brokerage.pool.names import user_of
 from fairq.engine.brokerage.pool.world import UserJobs
 
 TOTAL = "_total"
 """The row of all users in a queue's table."""
-
-_KEY = "user queues"
 
 
 class UserQueues(NamedTuple):
@@ -36,15 +34,6 @@ class UserQueues(NamedTuple):
     def remaining(self) -> Floats:
         """Jobs that may yet be queued."""
         return np.maximum(self.limit - self.queued, 0)
-
-
-def user_queues(question: Question) -> UserQueues:
-    """Return the jobs of the task's user, also for tasks of a working group."""
-    if _KEY not in question.notes:
-        question.notes[_KEY] = _user_queues(question)
-    found = question.notes[_KEY]
-    assert isinstance(found, UserQueues)
-    return found
 
 
 class _Table(NamedTuple):
@@ -71,7 +60,9 @@ def _table(columns: Columns, share: str) -> _Table:
     return _Table(rows[columns.unit_of], running[columns.unit_of], users)
 
 
-def _user_queues(question: Question) -> UserQueues:
+@once_per_task
+def user_queues(question: Question) -> UserQueues:
+    """Return the jobs of the task's user, also for tasks of a working group."""
     columns, share, config = question.columns, question.task.gshare or "", question.config
     table = columns.kept(("users", share), lambda: _table(columns, share))
     own = np.zeros((3, len(columns.unit_names)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import Question, once_per_task
 from fairq.engine.brokerage.jobs.atom import Atom, smallest_job
 from fairq.engine.brokerage.jobs.scratch import (
     ALWAYS_DIRECT,
@@ -17,17 +17,11 @@ from fairq.engine.brokerage.jobs.scratch import (
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Booleans, Floats
 
-_ATOM = "atom"
-_NEED = "scratch"
 
-
+@once_per_task
 def atom_of(question: Question) -> Atom:
     """Return the smallest job of the question's chunk, found once."""
-    if _ATOM not in question.notes:
-        question.notes[_ATOM] = smallest_job(question.task, question.chunk)
-    atom = question.notes[_ATOM]
-    assert isinstance(atom, Atom)
-    return atom
+    return smallest_job(question.task, question.chunk)
 
 
 class ScratchCheck(PlainFilter):
@@ -42,17 +36,9 @@ class ScratchCheck(PlainFilter):
         """Return what a job needs; to be given by the flow."""
         raise NotImplementedError
 
-    def need(self, question: Question) -> Scratch:
-        """Return what a job needs, found once."""
-        if _NEED not in question.notes:
-            question.notes[_NEED] = self.estimate(question)
-        need = question.notes[_NEED]
-        assert isinstance(need, Scratch)
-        return need
-
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Compare what is needed with what there is."""
-        need, have = self.need(question), scratch_for_jobs(question)[rows]
+        need, have = self.estimate(question), scratch_for_jobs(question)[rows]
         wanted = np.where(_reads_directly(question)[rows], float(need.direct), float(need.copied))
         lacks = np.greater_equal if question.rules.scratch_must_exceed else np.greater
         codes: Codes = (lacks(wanted, have) & (have != 0)) * np.uint8(2)
@@ -68,7 +54,7 @@ class ScratchCheck(PlainFilter):
         queue = question.columns.queues[row]
         if reason.tag == "remoteio":
             return {"direct_access_lan": queue.direct_access_lan, "maxinputsize": queue.maxinputsize}
-        direct, need = bool(_reads_directly(question)[row]), self.need(question)
+        direct, need = bool(_reads_directly(question)[row]), self.estimate(question)
         have = float(scratch_for_jobs(question)[row])
         limit = {"less_than": have} if question.rules.scratch_must_exceed else {}
         return {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from functools import cached_property
-from typing import Literal, TypeVar
+from collections.abc import Callable, Hashable
+from functools import cached_property, wraps
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,34 @@ from fairq.engine.brokerage.pool.world import World
 
 Preassigned = Literal["single", "list"]
 T = TypeVar("T")
+
+
+def once_per_task(compute: Callable[[Question], T]) -> Callable[[Question], T]:
+    """Make *compute* a function whose answer is computed once for each task."""
+
+    @wraps(compute)
+    def answer(question: Question) -> T:
+        return _kept(question.of_task, compute, question)
+
+    return answer
+
+
+def once_per_pass(compute: Callable[[Question], T]) -> Callable[[Question], T]:
+    """Make *compute* a function whose answer is computed once for each pass of a task."""
+
+    @wraps(compute)
+    def answer(question: Question) -> T:
+        return _kept(question.of_pass, compute, question)
+
+    return answer
+
+
+def _kept(answers: dict[Hashable, Any], compute: Callable[[Question], T], question: Question) -> T:
+    try:
+        return cast(T, answers[compute])
+    except KeyError:
+        answer = answers[compute] = compute(question)
+        return answer
 
 
 class Weighing:
@@ -55,7 +83,8 @@ class Question:
     Attributes:
         preassigned: whether queues are given: one (``single``) or several (``list``); None: all queues.
         weighing: the weights, as soon as there are some.
-        notes: what filters hand on to later ones for this task, by names of their own.
+        given: production's rows that the task or its merge is given; None: all.
+        is_fatal: the one queue that the task is given is out although others are not.
     """
 
     def __init__(
@@ -75,7 +104,16 @@ class Question:
         self.local = local
         self.preassigned: Preassigned | None = None
         self.weighing: Weighing | None = None
-        self.notes: dict[Hashable, object] = {}
+        self.given: NDArray[np.bool_] | None = None
+        self.is_fatal = False
+        self.of_task: dict[Hashable, Any] = {}
+        self.of_pass: dict[Hashable, Any] = {}
+
+    def second_pass(self) -> Question:
+        """Return the question for the pass without data locality; what holds for the task is not computed again."""
+        second = Question(self.task, self.chunk, self.columns, self.rules, self.activity)
+        second.of_task = self.of_task
+        return second
 
     @property
     def is_spared(self) -> bool:

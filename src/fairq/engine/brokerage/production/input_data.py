@@ -6,14 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import Question, once_per_task
 from fairq.engine.brokerage.jobs.tasks import Dataset
 from fairq.engine.brokerage.jobs.units import MIB
 from fairq.engine.brokerage.pool.columns import Floats
 from fairq.engine.brokerage.storage.availability import available_files
 from fairq.engine.brokerage.storage.endpoints import endpoints_of, units_reading
-
-_KEY = "input data"
 
 
 class InputData(NamedTuple):
@@ -54,16 +52,9 @@ def is_io_intensive(question: Question) -> bool:
     return (question.task.io_intensity or 0) > question.config.amount("jobbroker.IO_INTENSITY_CUTOFF")
 
 
+@once_per_task
 def input_data(question: Question) -> InputData:
     """Return the input of the question's chunk at each queue, found once."""
-    if _KEY not in question.notes:
-        question.notes[_KEY] = _input_data(question)
-    found = question.notes[_KEY]
-    assert isinstance(found, InputData)
-    return found
-
-
-def _input_data(question: Question) -> InputData:
     columns, chunk = question.columns, question.chunk
     on_disk: dict[int, list[frozenset[str]]] = {}
     anywhere: dict[int, list[frozenset[str]]] = {}

@@ -17,8 +17,6 @@ from fairq.engine.brokerage.pool.names import is_named
 from fairq.engine.brokerage.pool.queue_kinds import runs, runs_all_of
 from fairq.engine.brokerage.storage.endpoints import endpoints_of, units_reading
 
-GIVEN = "given queues"
-
 MERGE_SKIPPED = 24 * 3600.0
 """A merge is free of the queues that it was given once they have been skipped for so many seconds."""
 
@@ -48,7 +46,7 @@ def assign_given_queues(question: Question) -> None:
     if given is not None:
         mask = np.zeros(len(columns), dtype=np.bool_)
         mask[list(given)] = True
-        question.notes[GIVEN] = mask
+        question.given = mask
 
 
 def _has_waited_in_vain(question: Question) -> bool:
@@ -98,13 +96,11 @@ class GivenQueues(PlainFilter):
 
     def applies(self, question: Question) -> bool:
         """Look only where queues are given."""
-        return GIVEN in question.notes
+        return question.given is not None
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse all but the given queues."""
-        given = question.notes[GIVEN]
-        assert isinstance(given, np.ndarray)
-        return ~given[rows]
+        return None if question.given is None else ~question.given[rows]
 
     def details(self, question: Question, row: int, reason: Reason) -> Details:
         """Return the queues given."""
@@ -125,7 +121,7 @@ class ProductionQueues(PlainFilter):
 
     def applies(self, question: Question) -> bool:
         """Look only where no queues are given."""
-        return GIVEN not in question.notes
+        return question.given is None
 
     def judge(self, question: Question, rows: Rows) -> Codes | None:
         """Refuse the queues of the wrong kind."""

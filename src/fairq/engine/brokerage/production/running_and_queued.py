@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import Question, once_per_task
 from fairq.engine.brokerage.pool.columns import Booleans, Floats
 from fairq.engine.brokerage.pool.supply import largest_running, with_slots, with_workers
 from fairq.engine.brokerage.pool.world import Counts
@@ -15,8 +15,6 @@ from fairq.engine.brokerage.production.input_data import input_data
 
 RUNNING_FACTOR = 2
 """Queued jobs that a queue may have for each one running."""
-
-_TYPE_KEY = "numbers by resource type"
 
 
 class TypeNumbers(NamedTuple):
@@ -57,17 +55,10 @@ def _bootstrapped(question: Question, piloted: bool) -> Floats:
     return with_slots(columns, count, task.gshare or "", task.resource_type)
 
 
+@once_per_task
 def by_type(question: Question) -> TypeNumbers:
     """Return the jobs of the resource types that count at each row: those of the task's own jobs there, else its own
     type. Assigned jobs are left out where all input is local."""
-    if _TYPE_KEY not in question.notes:
-        question.notes[_TYPE_KEY] = _by_type(question)
-    found = question.notes[_TYPE_KEY]
-    assert isinstance(found, TypeNumbers)
-    return found
-
-
-def _by_type(question: Question) -> TypeNumbers:
     task, columns = question.task, question.columns
     own = question.world.own_resource_types.get(task.task_id, {})
     key: Hashable = ("by type", task.gshare, task.resource_type)
