@@ -244,15 +244,15 @@ def _changes(
 
 def _obstacles(outcome: Outcome, row: int) -> Iterable[Record]:
     """Ask every check before the weight about all queues, and tell those that refuse this one."""
-    question = outcome.question
-    every = np.arange(len(question.columns), dtype=np.intp)
+    request = outcome.request
+    every = np.arange(len(request.columns), dtype=np.intp)
     for one in outcome.plan.before:
-        codes = one.judge(question, every) if one.applies(question) else None
+        codes = one.judge(request, every) if one.applies(request) else None
         if codes is not None and codes is not SWITCHED_OFF and codes[row]:
             reason = one.reasons[int(codes[row]) - 1]
-            details = one.details(question, row, reason)
+            details = one.details(request, row, reason)
             yield {
-                "queue": question.columns.names[row],
+                "queue": request.columns.names[row],
                 "stage": one.stage,
                 "reason": reason.tag,
                 "meaning": reason.meaning,

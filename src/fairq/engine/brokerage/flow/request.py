@@ -20,31 +20,31 @@ Preassigned = Literal["single", "list"]
 T = TypeVar("T")
 
 
-def once_per_task(compute: Callable[[Question], T]) -> Callable[[Question], T]:
+def once_per_task(compute: Callable[[BrokerageRequest], T]) -> Callable[[BrokerageRequest], T]:
     """Make *compute* a function whose answer is computed once for each task."""
 
     @wraps(compute)
-    def answer(question: Question) -> T:
-        return _kept(question.of_task, compute, question)
+    def answer(request: BrokerageRequest) -> T:
+        return _kept(request.of_task, compute, request)
 
     return answer
 
 
-def once_per_pass(compute: Callable[[Question], T]) -> Callable[[Question], T]:
+def once_per_pass(compute: Callable[[BrokerageRequest], T]) -> Callable[[BrokerageRequest], T]:
     """Make *compute* a function whose answer is computed once for each pass of a task."""
 
     @wraps(compute)
-    def answer(question: Question) -> T:
-        return _kept(question.of_pass, compute, question)
+    def answer(request: BrokerageRequest) -> T:
+        return _kept(request.of_pass, compute, request)
 
     return answer
 
 
-def _kept(answers: dict[Hashable, Any], compute: Callable[[Question], T], question: Question) -> T:
+def _kept(answers: dict[Hashable, Any], compute: Callable[[BrokerageRequest], T], request: BrokerageRequest) -> T:
     try:
         return cast(T, answers[compute])
     except KeyError:
-        answer = answers[compute] = compute(question)
+        answer = answers[compute] = compute(request)
         return answer
 
 
@@ -69,7 +69,7 @@ class Weighing:
         return {name: float(values[row]) for name, values in self.terms.items()}
 
 
-class Question:
+class BrokerageRequest:
     """One task's chunk asked to the pool.
 
     Args:
@@ -109,9 +109,9 @@ class Question:
         self.of_task: dict[Hashable, Any] = {}
         self.of_pass: dict[Hashable, Any] = {}
 
-    def second_pass(self) -> Question:
-        """Return the question for the pass without data locality; what holds for the task is not computed again."""
-        second = Question(self.task, self.chunk, self.columns, self.rules, self.activity)
+    def second_pass(self) -> BrokerageRequest:
+        """Return the request for the pass without data locality; what holds for the task is not computed again."""
+        second = BrokerageRequest(self.task, self.chunk, self.columns, self.rules, self.activity)
         second.of_task = self.of_task
         return second
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from fairq.engine.brokerage.checks.input import dataset_availability, is_readable_from_afar
 from fairq.engine.brokerage.flow.plugin import Details
-from fairq.engine.brokerage.flow.request import Question, once_per_task
+from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
 from fairq.engine.brokerage.jobs.tasks import Dataset
 from fairq.engine.brokerage.storage.availability import Availability
 
@@ -20,25 +20,25 @@ class Sources(NamedTuple):
 
 
 @once_per_task
-def sources_of(question: Question) -> Sources:
+def sources_of(request: BrokerageRequest) -> Sources:
     """Return where the input comes from; distributed datasets need not be complete anywhere."""
     remote, complete_at = True, None
-    for dataset, available in _to_be_complete(question):
+    for dataset, available in _to_be_complete(request):
         places = frozenset(available.locations)
         complete_at = places if complete_at is None else complete_at & places
-        if not question.task.has_rule("IS"):
-            remote = remote and is_readable_from_afar(question, dataset, available)
+        if not request.task.has_rule("IS"):
+            remote = remote and is_readable_from_afar(request, dataset, available)
     return Sources(remote, complete_at)
 
 
-def stop_for_input(question: Question) -> tuple[str, Details] | None:
+def stop_for_input(request: BrokerageRequest) -> tuple[str, Details] | None:
     """Return why the task must wait for its input, with the numbers, or None.
 
     Tasks whose input is staged in advance need not wait. By the page no task waits.
     """
-    if not question.rules.incomplete_input or question.task.has_rule("IS"):
+    if not request.rules.incomplete_input or request.task.has_rule("IS"):
         return None
-    for dataset, available in _to_be_complete(question):
+    for dataset, available in _to_be_complete(request):
         if not available.is_readable:
             places = sorted(available.locations)
             tag = "source_unreadable" if places else "incomplete_input"
@@ -47,9 +47,9 @@ def stop_for_input(question: Question) -> tuple[str, Details] | None:
 
 
 @once_per_task
-def _to_be_complete(question: Question) -> list[tuple[Dataset, Availability]]:
+def _to_be_complete(request: BrokerageRequest) -> list[tuple[Dataset, Availability]]:
     return [
-        (dataset, dataset_availability(question, dataset))
-        for dataset in question.chunk.datasets
+        (dataset, dataset_availability(request, dataset))
+        for dataset in request.chunk.datasets
         if dataset.files and not dataset.distributed
     ]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
 from fairq.engine.brokerage.pool.model import Storage
@@ -61,9 +61,9 @@ def nucleus(columns: Columns, name: str | None, *, every: bool) -> Nucleus:
     return columns.kept(("nucleus", name, every), partial(_nucleus, columns, name or "", every))
 
 
-def nucleus_of(question: Question) -> Nucleus:
-    """Return the nucleus of the question's task."""
-    return nucleus(question.columns, question.task.nucleus, every=question.rules.every_queue)
+def nucleus_of(request: BrokerageRequest) -> Nucleus:
+    """Return the nucleus of the request's task."""
+    return nucleus(request.columns, request.task.nucleus, every=request.rules.every_queue)
 
 
 class Satellites(NamedTuple):
