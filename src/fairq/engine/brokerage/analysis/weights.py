@@ -12,7 +12,7 @@ from fairq.engine.brokerage.analysis.share_jobs import counted_running, queued, 
 from fairq.engine.brokerage.analysis.user_queues import user_queues
 from fairq.engine.brokerage.flow.plugin import Details, PlainWeight, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest
-from fairq.engine.brokerage.jobs.splitting import number_of_jobs
+from fairq.engine.brokerage.jobs.splitting import split_job_count
 from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Floats
 
@@ -72,7 +72,7 @@ class Classes(PlainWeight):
         ones = rows[first]
         remaining = user_queues(request).remaining[ones]
         classes = queue_classes(request)[ones]
-        jobs = number_of_jobs(request.task, request.chunk, request.rules.scratch_margin)
+        jobs = split_job_count(request.task, request.chunk, request.rules.scratch_margin)
         weights = _by_class(request, jobs, remaining, classes)
         result: Floats = weights[unit] + SMALLEST
         return result

@@ -17,8 +17,8 @@ from fairq.engine.brokerage.timeouts.job import (
     EVENT_SERVICE_MERGE,
     IN_DEFINED_TABLE,
     NOT_REASSIGNED,
-    Job,
     JobQueue,
+    PandaJob,
 )
 from fairq.engine.brokerage.timeouts.policy import DAY, HOUR, TimeoutPolicy
 
@@ -32,7 +32,7 @@ Since = Literal["created", "modified", "changed", "ended", "started"]
 class Situation(NamedTuple):
     """What a row looks at: a job, its queue, the limits in force and the time."""
 
-    job: Job
+    job: PandaJob
     queue: JobQueue
     policy: TimeoutPolicy
     now: float
@@ -67,7 +67,7 @@ class TimeoutRule:
     heard: bool = False
     extra: bool = False
 
-    def looks_at(self, job: Job, rules: Rules) -> bool:
+    def looks_at(self, job: PandaJob, rules: Rules) -> bool:
         """Return whether the row is about jobs in this one's state."""
         if self.extra and not rules.extra_timeouts:
             return False
@@ -212,8 +212,6 @@ TABLE: dict[str, TimeoutRule] = _rows(
 """In the order in which PanDA's cleaner goes: the first row that a job is too old for decides."""
 
 ORDER: tuple[str, ...] = tuple(
-    name
-    for row in TABLE
-    for name in ({"inactive": (FAST, row), "transferring": (SETS, row)}.get(row, (row,)))
+    name for row in TABLE for name in ({"inactive": (FAST, row), "transferring": (SETS, row)}.get(row, (row,)))
 )
 """The names of all rows in order, those of rebrokerage included."""
