@@ -26,7 +26,7 @@ from fairq.engine.shares.corrector import UsageRequest
 from fairq.engine.shares.cpu_time import SEGMENTS
 from fairq.engine.shares.explanation import explain
 from fairq.engine.shares.matching import Matcher
-from fairq.engine.shares.model import Group, Requirements, TaskQueue
+from fairq.engine.shares.model import OwnerGroup, Requirements, TaskQueue
 from fairq.engine.shares.recalculation import Recalculation, recalculate
 from fairq.engine.shares.rules import Rules
 from fairq.steps.taskqueues.policy import preset
@@ -35,10 +35,10 @@ QUEUES, USERS, GROUPS = 100_000, 5_000, 50
 SITES = [f"LCG.Site{number:03d}.org" for number in range(200)]
 
 
-def groups() -> dict[str, Group]:
+def groups() -> dict[str, OwnerGroup]:
     """Every fifth group shares its jobs, every third allows background queues."""
     return {
-        f"g{number:02d}": Group(
+        f"g{number:02d}": OwnerGroup(
             f"g{number:02d}", 100.0 * (number + 1), job_sharing=number % 5 == 0, background=number % 3 == 0
         )
         for number in range(GROUPS)
@@ -88,7 +88,7 @@ def reports(request: UsageRequest) -> Mapping[str, float]:
     return {f"user{user:05d}": 1.0 + user % 7 for user in range(place, USERS, 2 * GROUPS)}
 
 
-def calculated(rules: Rules, given: list[TaskQueue], known: dict[str, Group]) -> Recalculation:
+def calculated(rules: Rules, given: list[TaskQueue], known: dict[str, OwnerGroup]) -> Recalculation:
     """Recalculate once, settings and history included."""
     corrections = Corrections(rules)
     corrections.update(settings(), reports)

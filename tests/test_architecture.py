@@ -143,6 +143,29 @@ def test_the_two_brokerages_share_what_is_one_level_up(flow, other):
     assert [module for module in of_flow if any(one.startswith(flows + other) for one in imports(module))] == []
 
 
+ROOMS = (
+    {"pool"},
+    {"jobs"},
+    {"flow"},
+    {"storage", "software", "timeouts", "lint"},
+    {"checks"},
+    {"production", "analysis"},
+)
+"""The folders of the brokerage from the lowest to the highest: each knows only lower ones."""
+
+
+def test_the_rooms_of_the_brokerage_know_only_lower_ones():
+    inside = "fairq.engine.brokerage."
+    level = {room: number for number, rooms in enumerate(ROOMS) for room in rooms}
+    rooms = {module: module.removeprefix(inside).partition(".")[0] for module in FILES if module.startswith(inside)}
+    assert set(rooms.values()) == set(level)
+    for module, own in rooms.items():
+        for imported in imports(module):
+            if imported.startswith(inside):
+                other = imported.removeprefix(inside).partition(".")[0]
+                assert other == own or level[other] < level[own], f"{module} imports {imported}"
+
+
 def test_imports_form_no_circle():
     graph = {
         module: {name for name in imports(module, nested=False) if name in FILES and name != module}

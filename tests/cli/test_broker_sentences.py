@@ -8,17 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from fairq.cli.broker.sentences import findings, software
+from fairq.cli.broker.sentences import findings, settings, software, timeouts
 from fairq.cli.broker.sentences.reasons import WORDS, change_of, tell
 from fairq.engine.brokerage.analysis.flow import analysis_plan
+from fairq.engine.brokerage.pool.config import KEYS
 from fairq.engine.brokerage.production.flow import production_plan
 from fairq.engine.brokerage.software.hardware import Lack
+from fairq.engine.brokerage.timeouts.table import ORDER
 
 
 def test_every_reason_has_words_and_every_word_a_reason() -> None:
     tags = {entry.reason.tag for plan in (production_plan(), analysis_plan()) for entry in plan.reasons}
     assert tags == set(WORDS)
     assert {one.value for one in Lack} == set(software.WORDS)
+    assert list(timeouts.WORDS) == list(ORDER)
+    assert list(settings.WORDS) == list(KEYS)
 
 
 @pytest.mark.parametrize("remedy", ["{nothing} known", "{0}", "{", "{site:d}"])

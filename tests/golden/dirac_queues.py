@@ -16,7 +16,7 @@ from fairq.engine.shares.division import divide
 from fairq.engine.shares.groups import read_group
 from fairq.engine.shares.job_needs import JobDefaults, read_needs
 from fairq.engine.shares.matching import Matcher
-from fairq.engine.shares.model import Group, Requirements, TaskQueue
+from fairq.engine.shares.model import OwnerGroup, Requirements, TaskQueue
 from fairq.engine.shares.options import is_yes
 from fairq.engine.shares.pools import families
 from fairq.engine.shares.user_priority import real_priority
@@ -97,7 +97,7 @@ class Population:
     def __init__(self, given: Record) -> None:
         """Nothing is inserted yet."""
         scheduling = given.get("job_scheduling") or {}
-        self.groups: dict[str, Group] = {
+        self.groups: dict[str, OwnerGroup] = {
             name: read_group(name, options, DIRAC) for name, options in given["groups"].items()
         }
         self.settings = scheduling.get("ShareCorrections") or {}

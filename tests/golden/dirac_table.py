@@ -18,8 +18,8 @@ from fairq.engine.shares.corrections import Corrections
 from fairq.engine.shares.corrector import Reports
 from fairq.engine.shares.forming import FormedQueue, QueueFormer
 from fairq.engine.shares.job_needs import JobNeeds
-from fairq.engine.shares.model import Group, Requirements
-from fairq.engine.shares.pools import count_rows
+from fairq.engine.shares.model import OwnerGroup, Requirements
+from fairq.engine.shares.pools import count_queues
 from fairq.engine.shares.recalculation import Recalculation, Share, set_priorities, share_groups
 from fairq.engine.shares.written import as_written
 
@@ -48,7 +48,7 @@ class QueueTable:
         group_shares: the share of every configured group since the last full pass; before it there is none.
     """
 
-    def __init__(self, groups: Mapping[str, Group], corrections: Corrections | None, capacity: int) -> None:
+    def __init__(self, groups: Mapping[str, OwnerGroup], corrections: Corrections | None, capacity: int) -> None:
         """No queues; *corrections*: the correctors, if corrections are enabled."""
         self.queues: dict[int, TableQueue] = {}
         self._groups, self._corrections = groups, corrections
@@ -90,7 +90,7 @@ class QueueTable:
         if self._corrections is not None:
             self._corrections.update(block, reports)
         queues = [queue.formed.record() for queue in self.queues.values()]
-        rows = count_rows(queues, DIRAC)
+        rows = count_queues(queues, DIRAC)
         self._shares = share_groups(rows, self._groups, self._corrections)
         self._keep(set_priorities(queues, self._groups, DIRAC, self._corrections, rows, self._shares))
 
@@ -98,7 +98,7 @@ class QueueTable:
         """Set one owner's queues, or those of the whole group if the number of its owners may have changed."""
         queues = [one.formed.record() for one in self.queues.values()]
         queues = [queue for queue in queues if queue.requirements.group == of.group]
-        rows = count_rows(queues, ONE_OWNER)
+        rows = count_queues(queues, ONE_OWNER)
         result = set_priorities(queues, self._groups, ONE_OWNER, self._corrections, rows, self._shares)
         alone = rows.owners.get(of.group, {}).get(of.owner, 0) > 1 and not self._is_sharing(of.group)
         self._keep(result, of.owner if alone else None)

@@ -12,7 +12,7 @@ from tests.golden.panda_scenario import chunk_of, task_of, world_of
 
 from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS, analysis_plan, broker_analysis
 from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
-from fairq.engine.brokerage.flow.run import columns_of
+from fairq.engine.brokerage.pool.columns import columns_of
 
 PLAN = analysis_plan()
 STATUS = {"assigned": "SC_SUCCEEDED", "failed": "SC_FAILED", "waiting": "SC_WAITING", "fatal": "SC_FATAL"}

@@ -8,7 +8,7 @@ from typing import Any
 from tests.broker_rules import PANDA
 from tests.golden.compare import differences
 
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.jobs.atom import effective_events, effective_mib, smallest_job
 from fairq.engine.brokerage.jobs.memory import compensated, job_memory, stated_memory
 from fairq.engine.brokerage.jobs.scratch import reads_directly
@@ -106,7 +106,7 @@ def walltime(_: str, given: Any, wanted: Any) -> list[str]:
 
 def is_express(_: str, given: Any, wanted: Any) -> list[str]:
     task = Task(processing_type=given["processingType"], current_priority=given["currentPriority"])
-    return differences(Question(task, Chunk(), Columns(World(), ()), PANDA).is_express, wanted)
+    return differences(BrokerageRequest(task, Chunk(), Columns(World(), ()), PANDA).is_express, wanted)
 
 
 def use_direct_io(_: str, given: Any, wanted: Any) -> list[str]:

@@ -13,10 +13,9 @@ from tests.golden.panda_scenario import chunk_of, task_of, world_of
 
 from fairq.engine.brokerage.checks.candidates import CANDIDATES_STAGE
 from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
-from fairq.engine.brokerage.flow.run import columns_of
 from fairq.engine.brokerage.flow.weighing import FINAL_STAGE as FINAL
+from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.production.flow import broker_production, production_plan
-from fairq.engine.brokerage.production.listing import GIVEN
 from fairq.engine.brokerage.production.nucleus import satellite_of
 from fairq.engine.brokerage.production.weights import Network
 
@@ -197,11 +196,11 @@ def _told(outcome: Outcome) -> dict[str, list[Verdict]]:
 
 def _network(outcome: Outcome, wanted: Mapping[str, Mapping[str, Any]]) -> list[str]:
     names = {"mbps": "throughputMBps", "nqueued": "nFilesQueued"}
-    columns = outcome.question.columns
+    columns = outcome.request.columns
     lines = []
     for satellite, printed in wanted.items():
         row = next(row for row in range(len(columns)) if satellite_of(columns, row) == satellite)
-        numbers = Network().details(outcome.question, row)
+        numbers = Network().details(outcome.request, row)
         found = {key: numbers.get(names.get(key, key)) for key in printed}
         lines += differences(found, dict(printed), f"network.{satellite}")
     return lines
@@ -222,10 +221,10 @@ def _stages(outcome: Outcome) -> list[list[Any]]:
 
 
 def _given_unified(outcome: Outcome) -> int:
-    columns, given = outcome.question.columns, outcome.question.notes.get(GIVEN)
+    columns, given = outcome.request.columns, outcome.request.given
     whole = {columns.queues[row].unified for row in np.flatnonzero(given)} if given is not None else set()
-    named = set(outcome.question.task.sites)
-    return len(whole & named if not outcome.question.chunk.preassigned_site else whole - {""})
+    named = set(outcome.request.task.sites)
+    return len(whole & named if not outcome.request.chunk.preassigned_site else whole - {""})
 
 
 def run_weight_formula(name: str, given: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
@@ -250,7 +249,7 @@ def run_weight_formula(name: str, given: Mapping[str, Any], wanted: Mapping[str,
         },
     }
     outcome = outcome_of(scenario)
-    one = outcome.verdict(outcome.question.columns.rows[given["queue"]])
+    one = outcome.verdict(outcome.request.columns.rows[given["queue"]])
     return differences({"weight": one.weight, "criteria_cap": one.reason == "cap"}, dict(wanted))
 
 

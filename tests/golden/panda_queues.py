@@ -7,7 +7,8 @@ from typing import Any
 from tests.golden.compare import differences
 from tests.golden.panda_defaults import QUEUE
 
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS, PRODUCTION
+from fairq.engine.brokerage.jobs.resource_types import matching_resource_types
+from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION
 from fairq.engine.brokerage.pool.catchall import read_flags
 from fairq.engine.brokerage.pool.connectivity import (
     connectivity_rules,
@@ -16,7 +17,7 @@ from fairq.engine.brokerage.pool.connectivity import (
 )
 from fairq.engine.brokerage.pool.cric import read_queue
 from fairq.engine.brokerage.pool.model import Queue, ResourceType, Slots
-from fairq.engine.brokerage.pool.pseudo_queues import matching_resource_types, split_queue
+from fairq.engine.brokerage.pool.pseudo_queues import split_queue
 from fairq.engine.brokerage.pool.queue_kinds import activities_of
 from fairq.engine.brokerage.pool.slots import num_slots, slot_tables
 

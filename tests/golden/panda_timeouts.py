@@ -9,7 +9,7 @@ from tests.broker_rules import PANDA
 
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.timeouts.fast_rebrokerage import fast_rebrokerage
-from fairq.engine.brokerage.timeouts.job import Job, JobQueue
+from fairq.engine.brokerage.timeouts.job import JobQueue, PandaJob
 from fairq.engine.brokerage.timeouts.overdue import Timeout, timeouts
 from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
 from fairq.engine.brokerage.timeouts.table import FAST
@@ -64,8 +64,8 @@ def run_timeouts(name: str, given: Mapping[str, Any], wanted: Mapping[str, Any],
     return differences
 
 
-def _jobs(given: Mapping[str, Any]) -> tuple[list[Job], dict[str, list[int]]]:
-    jobs: list[Job] = []
+def _jobs(given: Mapping[str, Any]) -> tuple[list[PandaJob], dict[str, list[int]]]:
+    jobs: list[PandaJob] = []
     tags: dict[str, list[int]] = {}
     reports = set(given.get("output_report_tags", ()))
     for position, entry in enumerate(given["jobs"]):
@@ -75,7 +75,7 @@ def _jobs(given: Mapping[str, Any]) -> tuple[list[Job], dict[str, list[int]]]:
             number = len(jobs) + 1
             tags.setdefault(entry["tag"], []).append(number)
             jobs.append(
-                Job(
+                PandaJob(
                     number,
                     entry["jobStatus"],
                     **{"queue": "Q", "priority": 500, **fields},

@@ -16,8 +16,8 @@ from tests.properties.brokerage_worlds import asked, with_one_more
 
 from fairq.engine.brokerage.analysis.flow import SECOND_PASS, analysis_plan, broker_analysis
 from fairq.engine.brokerage.flow.outcome import Outcome
-from fairq.engine.brokerage.flow.run import columns_of
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task
+from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.pool.world import World
 from fairq.engine.brokerage.production.flow import broker_production, production_plan
 
@@ -56,7 +56,7 @@ def test_a_queue_is_either_a_candidate_or_has_exactly_one_deciding_reason(label:
     outcome = brokered(label, rules, seed)
     chosen = [candidate.queue for candidate in outcome.candidates]
     verdicts = list(outcome.verdicts())
-    assert len({one.queue for one in verdicts}) == len(verdicts) == len(outcome.question.columns)
+    assert len({one.queue for one in verdicts}) == len(verdicts) == len(outcome.request.columns)
     assert len(set(chosen)) == len(chosen)
     for one in verdicts:
         assert bool(one.reason) != (one.queue in chosen), f"{one.queue}: {one.reason or 'no reason'}"

@@ -18,7 +18,7 @@ from fairq.engine.shares.corrections import Corrected, Corrections
 from fairq.engine.shares.division import FLOOR
 from fairq.engine.shares.explanation import explain, factor
 from fairq.engine.shares.matching import Matcher
-from fairq.engine.shares.model import Group, Requirements, TaskQueue
+from fairq.engine.shares.model import OwnerGroup, Requirements, TaskQueue
 from fairq.engine.shares.recalculation import recalculate
 from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import DiracStopsError, ShareCorrectionError
@@ -147,7 +147,9 @@ QUEUES = st.lists(
     max_size=12,
 )  # fmt: skip
 REGISTRY = registry(
-    Group("private", 1000), Group("shared", 3000, job_sharing=True), Group("background", 7, background=True)
+    OwnerGroup("private", 1000),
+    OwnerGroup("shared", 3000, job_sharing=True),
+    OwnerGroup("background", 7, background=True),
 )
 
 
@@ -182,7 +184,7 @@ def test_a_pool_of_queues_shares_out_its_share(rules, count, data, share):
         for number, (owner, average) in enumerate(zip(owners, averages, strict=True))
     ]
     for sharing in (True, False):
-        found = recalculate(queues, registry(Group("g", share, job_sharing=sharing)), rules)
+        found = recalculate(queues, registry(OwnerGroup("g", share, job_sharing=sharing)), rules)
         assert found.priorities.sum() == pytest.approx(share)
         if not sharing:
             for user in explain(found)[0].users:
@@ -200,7 +202,7 @@ def test_by_the_schema_the_queues_of_a_pool_add_up_to_its_share_and_part_it_by_t
         TaskQueue(number, Requirements("ann", "g", 360, sites=(f"S{number}",)), len(given), sum(given))
         for number, given in enumerate(jobs)
     ]
-    found = recalculate(queues, registry(Group("g", share, job_sharing=sharing)), DOCUMENTED).priorities
+    found = recalculate(queues, registry(OwnerGroup("g", share, job_sharing=sharing)), DOCUMENTED).priorities
     total = sum(map(sum, jobs))
     expected = [max(share * sum(given) / total, FLOOR) for given in jobs]
     assert found.tolist() == pytest.approx(expected)

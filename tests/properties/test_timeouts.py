@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.broker_rules import RULES
 
-from fairq.engine.brokerage.timeouts.job import ENDED, STATES, Job, JobQueue
+from fairq.engine.brokerage.timeouts.job import ENDED, STATES, JobQueue, PandaJob
 from fairq.engine.brokerage.timeouts.overdue import Timeout, timeouts
 from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
 from fairq.engine.brokerage.timeouts.table import ORDER
@@ -23,7 +23,7 @@ EXAMPLES = settings(max_examples=80)
 every_rules = pytest.mark.parametrize("rules", RULES)
 
 
-def pool(seed: int) -> tuple[list[Job], dict[str, JobQueue], dict[str, Any]]:
+def pool(seed: int) -> tuple[list[PandaJob], dict[str, JobQueue], dict[str, Any]]:
     """Return the jobs, queues and settings of the case number *seed*."""
     source = random.Random(seed)
     pick = source.choice
@@ -44,7 +44,7 @@ def pool(seed: int) -> tuple[list[Job], dict[str, JobQueue], dict[str, Any]]:
 
     states = sorted(STATES)
     jobs = [
-        Job(
+        PandaJob(
             number,
             pick(states),
             pick([*queues, "A", "A", "nowhere", ""]),
@@ -77,7 +77,7 @@ def pool(seed: int) -> tuple[list[Job], dict[str, JobQueue], dict[str, Any]]:
 
 
 def decided(
-    jobs: list[Job], queues: dict[str, JobQueue], config: dict[str, Any], rules: str, now: float
+    jobs: list[PandaJob], queues: dict[str, JobQueue], config: dict[str, Any], rules: str, now: float
 ) -> list[Timeout]:
     return timeouts(jobs, queues, TimeoutPolicy.of(config, RULES[rules]), now)
 
@@ -132,7 +132,7 @@ def test_nothing_happens_to_jobs_at_queues_that_the_page_exempts(seed: int) -> N
 @given(seed=SEEDS)
 def test_a_job_of_another_share_queue_and_set_changes_nothing_for_the_others(rules: str, seed: int) -> None:
     jobs, queues, config = pool(seed)
-    other = Job(1000, "running", "ELSEWHERE", "OTHER", "user", task=9, job_set=9, modified=NOW, changed=NOW)
+    other = PandaJob(1000, "running", "ELSEWHERE", "OTHER", "user", task=9, job_set=9, modified=NOW, changed=NOW)
     more = {**queues, "ELSEWHERE": JobQueue("ELSEWHERE", "online")}
     first = decided(jobs, queues, config, rules, NOW)
     assert decided([*jobs, other], more, config, rules, NOW) == first
@@ -153,5 +153,5 @@ def test_fast_rebrokerage_leaves_every_queue_at_its_mildest_limit(seed: int) -> 
 
 
 @given(jobs=st.just([]), rules=st.sampled_from(sorted(RULES)))
-def test_no_jobs_no_timeouts(jobs: list[Job], rules: str) -> None:
+def test_no_jobs_no_timeouts(jobs: list[PandaJob], rules: str) -> None:
     assert decided(jobs, {}, {}, rules, NOW) == []

@@ -7,7 +7,7 @@ from typing import Any
 from tests.broker_rules import DOCUMENTED
 
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.timeouts.job import Job, JobQueue
+from fairq.engine.brokerage.timeouts.job import JobQueue, PandaJob
 from fairq.engine.brokerage.timeouts.overdue import Timeout, timeouts
 from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
 
@@ -29,21 +29,21 @@ QUEUES = {
 }
 
 
-def job(status: str, *, number: int = 1, queue: str = "Q", **fields: Any) -> Job:
+def job(status: str, *, number: int = 1, queue: str = "Q", **fields: Any) -> PandaJob:
     """Return a job; ``created=5`` and the like are ages in hours, all of them *age* if that is given."""
     times = ("created", "modified", "changed", "activated", "started", "ended")
     age = fields.pop("age", None)
     hours = {name: fields.pop(name, age) for name in times}
     seconds = {name: None if hour is None else NOW - hour * 3600 for name, hour in hours.items()}
-    return Job(number, status, queue, **fields, **seconds)
+    return PandaJob(number, status, queue, **fields, **seconds)
 
 
-def decided(*jobs: Job, rules: Rules = DOCUMENTED, config: dict[str, Any] | None = None) -> list[Timeout]:
+def decided(*jobs: PandaJob, rules: Rules = DOCUMENTED, config: dict[str, Any] | None = None) -> list[Timeout]:
     """Return what becomes of *jobs*, those exempt included."""
     return timeouts(jobs, QUEUES, TimeoutPolicy.of(config or {}, rules), NOW)
 
 
-def row_of(one: Job, **options: Any) -> str | None:
+def row_of(one: PandaJob, **options: Any) -> str | None:
     """Return the row that decides about a job; None: nothing happens to it."""
     found = [each.row for each in decided(one, **options) if not each.exempt]
     return found[0] if found else None

@@ -11,8 +11,8 @@ from tests.broker_rules import DOCUMENTED, PANDA
 from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.flow.run import columns_of
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
+from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.pool.model import Pilots, Queue, Relation, Storage
 from fairq.engine.brokerage.pool.world import World
 from fairq.engine.brokerage.production.flow import broker_production, production_plan
@@ -101,7 +101,7 @@ def ask_code(
 
 def verdict(outcome: Outcome, name: str) -> Verdict:
     """Return what became of a queue."""
-    return outcome.verdict(outcome.question.columns.rows[name])
+    return outcome.verdict(outcome.request.columns.rows[name])
 
 
 def reason(outcome: Outcome, name: str) -> str:

@@ -14,9 +14,9 @@ from tests.engine.brokerage.pools import task as production_task
 from fairq.engine.brokerage.analysis.flow import analysis_plan, broker_analysis
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.flow.run import columns_of
-from fairq.engine.brokerage.jobs.splitting import number_of_jobs
+from fairq.engine.brokerage.jobs.splitting import split_job_count
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
+from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.model import Pilots, Queue, Relation, Slots, Storage
 from fairq.engine.brokerage.pool.world import Failures, Quota, UserJobs, UserTotals, World
@@ -213,7 +213,7 @@ class TestTemporaryProblems:
         assert reasons(ask(world)) == {"A": "", "B": "", "C": ""}
         crowded = {SHARE: {"jane": UserJobs(61, 0), "_total": UserJobs(100, 60)}}
         outcome = ask(replace(world, user_stats={"A": crowded}), user="jane")
-        assert outcome.verdict(outcome.question.columns.rows["A"]).reason == "badsite"
+        assert outcome.verdict(outcome.request.columns.rows["A"]).reason == "badsite"
 
     def test_by_the_code_a_task_may_leave_its_input_if_every_queue_with_it_has_a_problem(self) -> None:
         there = {SHARE: {"jane": UserJobs(500, 0), "_total": UserJobs(500, 300)}}
@@ -302,17 +302,17 @@ class TestQueues:
 class TestNumberOfJobs:
     def test_files_are_put_together_as_far_as_a_job_holds_them(self) -> None:
         files = chunk(40, 2**20)
-        assert number_of_jobs(user_task(rules={"NF": "1"}), files, 300) == 40
-        assert number_of_jobs(user_task(rules={"NF": "4"}), files, 300) == 10
-        assert number_of_jobs(replace(user_task(), rules={"MF": "3"}), files, 300) == 14
-        assert number_of_jobs(replace(user_task(), rules={}), files, 300) == 1
+        assert split_job_count(user_task(rules={"NF": "1"}), files, 300) == 40
+        assert split_job_count(user_task(rules={"NF": "4"}), files, 300) == 10
+        assert split_job_count(replace(user_task(), rules={"MF": "3"}), files, 300) == 14
+        assert split_job_count(replace(user_task(), rules={}), files, 300) == 1
 
     def test_size_limits_a_job(self) -> None:
         """Four files of 4 GiB in jobs of 10 GiB: two each."""
-        assert number_of_jobs(replace(user_task(), rules={"NG": "10"}), chunk(4, 2**32), 300) == 2
+        assert split_job_count(replace(user_task(), rules={"NG": "10"}), chunk(4, 2**32), 300) == 2
 
     def test_no_input_is_not_split(self) -> None:
-        assert number_of_jobs(user_task(), Chunk(), 300) == 0
+        assert split_job_count(user_task(), Chunk(), 300) == 0
 
 
 def test_a_task_failing_for_long_may_leave_its_input() -> None:

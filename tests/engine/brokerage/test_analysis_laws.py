@@ -16,8 +16,8 @@ from fairq.engine.brokerage.analysis.flow import broker_analysis
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.pipeline import UNDECIDED
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.flow.run import columns_of
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task
+from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.pool.model import Pilots, Queue, Slots, Storage
 from fairq.engine.brokerage.pool.world import Failures, UserJobs, World
 

@@ -7,7 +7,8 @@ from tests.broker_rules import PANDA
 from tests.engine.brokerage.pools import ask, names, pool, queue, task, verdict
 
 from fairq.engine.brokerage.flow.plugin import Filter, Reason, Weight, per_queue, per_queue_weight
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS, Task
+from fairq.engine.brokerage.jobs.tasks import Task
+from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.model import Queue
 from fairq.engine.brokerage.pool.world import World
 from fairq.engine.brokerage.production.flow import FILTERS, WEIGHTS, production_plan

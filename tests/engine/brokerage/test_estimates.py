@@ -7,7 +7,7 @@ import pytest
 from fairq.engine.brokerage.jobs.atom import Atom, smallest_job
 from fairq.engine.brokerage.jobs.memory import job_memory
 from fairq.engine.brokerage.jobs.scratch import ScratchRules, analysis_scratch, production_scratch
-from fairq.engine.brokerage.jobs.splitting import number_of_jobs
+from fairq.engine.brokerage.jobs.splitting import split_job_count
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
 from fairq.engine.brokerage.jobs.walltime import job_work, minimum_work, work_within
 
@@ -30,8 +30,8 @@ def test_secondary_files_go_with_the_master_files_in_order() -> None:
     one_each = smallest_job(Task(rules={"NF": "1"}), chunk(1, 10, 2, secondary=(1, 7, 9)))
     assert one_each.input_bytes == 17 * MIB
     assert smallest_job(Task(rules={"NF": "1"}), chunk(1, 10, 2, secondary=(100,))).input_bytes == 110 * MIB
-    assert number_of_jobs(Task(rules={"NG": "1"}), chunk(400, 400, 400, 400, secondary=(200,)), 300) == 2
-    assert number_of_jobs(Task(rules={"NG": "1"}), chunk(400, 400, 400, 400, secondary=(200, 200, 200, 200)), 300) == 4
+    assert split_job_count(Task(rules={"NG": "1"}), chunk(400, 400, 400, 400, secondary=(200,)), 300) == 2
+    assert split_job_count(Task(rules={"NG": "1"}), chunk(400, 400, 400, 400, secondary=(200, 200, 200, 200)), 300) == 4
 
 
 def test_events_are_counted_in_ranges_that_follow_each_other() -> None:
@@ -39,7 +39,7 @@ def test_events_are_counted_in_ranges_that_follow_each_other() -> None:
     ranges = tuple(File("f", 100 * MIB, 100, start, start + 9) for start in (0, 10, 30))
     ranges_chunk = Chunk((Dataset("in", ranges),))
     assert smallest_job(Task(rules={"NE": "20"}), ranges_chunk).events == 20
-    assert number_of_jobs(Task(rules={"NE": "30"}), ranges_chunk, 300) == 2
+    assert split_job_count(Task(rules={"NE": "30"}), ranges_chunk, 300) == 2
 
 
 @pytest.mark.parametrize(

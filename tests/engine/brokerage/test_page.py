@@ -205,8 +205,8 @@ def test_the_ten_best_are_taken_equals_by_name() -> None:
 
 
 def test_the_rules_are_named_in_the_result() -> None:
-    assert ask(pool()).question.rules is DOCUMENTED
-    assert ask(pool(), rules=PANDA).question.rules.name == "panda"
+    assert ask(pool()).request.rules is DOCUMENTED
+    assert ask(pool(), rules=PANDA).request.rules.name == "panda"
 
 
 def test_urgent_tasks_without_a_nucleus_go_anywhere() -> None:

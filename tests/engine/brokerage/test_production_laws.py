@@ -134,7 +134,7 @@ def test_a_run_is_deterministic_and_leaves_the_columns_as_they_are(
     first = ask(world, asked, data, rules)
     told = essence(first)
     assert told == essence(ask(world, asked, data, rules))
-    columns = first.question.columns
+    columns = first.request.columns
     broker_production(replace(asked, current_priority=100, core_count=8), data, columns, PLAN, rules)
     assert told == essence(broker_production(asked, data, columns, PLAN, rules))
 

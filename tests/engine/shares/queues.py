@@ -8,7 +8,7 @@ from typing import Any
 from fairq.engine.shares.choice import chance
 from fairq.engine.shares.corrections import Corrections
 from fairq.engine.shares.corrector import Reports, UsageRequest
-from fairq.engine.shares.model import Group, Requirements, TaskQueue
+from fairq.engine.shares.model import OwnerGroup, Requirements, TaskQueue
 from fairq.engine.shares.rules import Rules, Selection
 from fairq.engine.shares.user_priority import in_sum
 from fairq.steps.taskqueues.policy import preset
@@ -49,7 +49,7 @@ def queue(number: int, owner: str, group: str, priorities: list[int], rules: Rul
     return TaskQueue(number, wanted, len(priorities), sum(in_sum(one, rules) for one in priorities))
 
 
-def registry(*groups: Group) -> dict[str, Group]:
+def registry(*groups: OwnerGroup) -> dict[str, OwnerGroup]:
     """The groups by name."""
     return {group.name: group for group in groups}
 

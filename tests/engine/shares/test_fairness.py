@@ -9,7 +9,7 @@ import pytest
 from tests.engine.shares.queues import DOCUMENTED, corrected, instance, preset, queue, registry
 
 from fairq.engine.shares.choice import choose_queues
-from fairq.engine.shares.model import Group
+from fairq.engine.shares.model import OwnerGroup
 from fairq.engine.shares.recalculation import recalculate
 from fairq.engine.shares.rules import Rules
 
@@ -20,7 +20,9 @@ RECENT = 400
 EVERY = 20
 """Matches between two recalculations."""
 
-GROUPS = registry(Group("small", 1000, job_sharing=True), Group("large", 3000, job_sharing=True), Group("users", 1000))
+GROUPS = registry(
+    OwnerGroup("small", 1000, job_sharing=True), OwnerGroup("large", 3000, job_sharing=True), OwnerGroup("users", 1000)
+)
 
 WIDE = instance(maximum=20, Recent={"TimeSpan": 1, "MaxCorrection": 20})
 

@@ -9,7 +9,7 @@ from fairq.engine.shares.cpu_time import SEGMENTS, bucket, read_segments
 from fairq.engine.shares.forming import QueueFormer, queue_with_room
 from fairq.engine.shares.groups import read_group
 from fairq.engine.shares.identity import derived_tags, requirements, whole_number
-from fairq.engine.shares.model import Group
+from fairq.engine.shares.model import OwnerGroup
 from fairq.engine.shares.user_priority import (
     LEAST,
     check_submitted,
@@ -124,10 +124,10 @@ def test_a_property_in_the_spelling_of_the_schema_counts_except_for_dirac():
 
 def test_groups_are_read_as_dirac_reads_them_or_as_they_are_meant():
     options = {"JobShare": "2.5", "Properties": "NormalUser, JobSharing", "AllowBackgroundTQs": "Yes", "VO": "lhcb"}
-    assert read_group("g", options, DOCUMENTED) == Group("g", 2.5, job_sharing=True, background=True, vo="lhcb")
+    assert read_group("g", options, DOCUMENTED) == OwnerGroup("g", 2.5, job_sharing=True, background=True, vo="lhcb")
     assert read_group("g", options, DIRAC).share == 1000
     assert read_group("g", {"JobShare": -5}, DIRAC).share == -5
-    assert read_group("g", {}, DOCUMENTED) == Group("g", 1000)
+    assert read_group("g", {}, DOCUMENTED) == OwnerGroup("g", 1000)
     for wrong in ("many", "-5", "nan"):
         with pytest.raises(ShareCorrectionError, match="JobShare"):
             read_group("g", {"JobShare": wrong}, DOCUMENTED)

@@ -6,11 +6,11 @@ import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, registry
 
 from fairq.engine.shares.matching import Matcher
-from fairq.engine.shares.model import Credentials, Group, Requirements
+from fairq.engine.shares.model import Credentials, OwnerGroup, Requirements
 from fairq.engine.shares.resource import apply_credentials, apply_site, match_conditions
 from fairq.errors.shares import DiracStopsError, PilotDescriptionError
 
-GROUPS = registry(Group("u", vo="vo"), Group("p", job_sharing=True, vo="vo"), Group("x", vo="other"))
+GROUPS = registry(OwnerGroup("u", vo="vo"), OwnerGroup("p", job_sharing=True, vo="vo"), OwnerGroup("x", vo="other"))
 
 
 def offered(queue, conditions, rules=DOCUMENTED, negative=None):

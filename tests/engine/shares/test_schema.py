@@ -6,14 +6,14 @@ import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, HOUR, SCHEMA, WEEK, corrected, history, queue, registry
 
 from fairq.engine.shares.explanation import explain
-from fairq.engine.shares.model import Group
+from fairq.engine.shares.model import OwnerGroup
 from fairq.engine.shares.recalculation import Recalculation, recalculate
 from fairq.engine.shares.rules import Rules
 
 GROUPS = registry(
-    Group("lhcb_user", 1000),
-    Group("lhcb_prod", 3000, job_sharing=True),
-    Group("lhcb_idle", 5000),
+    OwnerGroup("lhcb_user", 1000),
+    OwnerGroup("lhcb_prod", 3000, job_sharing=True),
+    OwnerGroup("lhcb_idle", 5000),
 )
 
 USE = history(

@@ -17,7 +17,7 @@ from tests.golden.panda_scenario import HOUR, NOW, chunk_of, task_of, world_of
 
 from fairq.brokerdata.kinds import STORED
 from fairq.engine.brokerage.analysis.flow import broker_analysis
-from fairq.engine.brokerage.flow.run import columns_of
+from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.production.flow import broker_production
 from fairq.state import broker_data
 from fairq.state.connection import writing

@@ -8,6 +8,7 @@ import typer
 
 from fairq.brokerdata.work import CONFIG
 from fairq.cli.broker.importing import run_import
+from fairq.cli.broker.sentences.settings import meaning_of
 from fairq.cli.command import App, SetCommand
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
@@ -45,7 +46,9 @@ def list_(
         Column("Unit", "unit"),
         Column("Meaning", "help"),
     ]
-    emit(View(tables=[Table(columns=columns, records=look(invocation.state_path, settings or []))]), output)
+    found = look(invocation.state_path, settings or [])
+    records = [{**record, "help": meaning_of(record["name"])} for record in found]
+    emit(View(tables=[Table(columns=columns, records=records)]), output)
 
 
 @app.command("set", cls=SetCommand, examples="fairq broker config set NW_ACTIVE true")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fairq.cli.broker.rules import RulesOption
+from fairq.cli.broker.sentences.timeouts import WORDS
 from fairq.cli.command import App
 from fairq.cli.figures import duration
 from fairq.cli.invocation import Invocation
@@ -95,8 +97,14 @@ def _compared(numbers: dict[str, Any]) -> str:
     return ", ".join(told).format(**numbers)
 
 
+def _told(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return records with what their row is about."""
+    return [{**record, "what": WORDS[record["row"]]} for record in records]
+
+
 def _view(cleaned: Cleaned) -> View:
     count = len(cleaned.found)
+    jobs, exempt, rows = (_told(records) for records in (cleaned.found, cleaned.exempt, cleaned.rows))
     found = Table(
         columns=[
             Column("Job", "panda_id"),
@@ -112,7 +120,7 @@ def _view(cleaned: Cleaned) -> View:
             Column("Code", "code"),
             *([Column("Compared", "numbers", _compared)] if any(one["numbers"] for one in cleaned.found) else []),
         ],
-        records=cleaned.found,
+        records=jobs,
         key="jobs",
         title=f"{count} job{'' if count == 1 else 's'} {'ended' if cleaned.applied else 'to end'}, "
         f"rules {cleaned.rules}",
@@ -121,7 +129,7 @@ def _view(cleaned: Cleaned) -> View:
     )
     by_row = Table(
         columns=[Column("Row", "row"), Column("What", "what"), Column("Jobs", "jobs"), Column("Action", "action")],
-        records=cleaned.rows,
+        records=rows,
         title="By row",
         constrained=True,
     )
@@ -130,7 +138,7 @@ def _view(cleaned: Cleaned) -> View:
         "rules": cleaned.rules,
         "applied": cleaned.applied,
         "tasks": list(cleaned.tasks),
-        "rows": cleaned.rows,
-        "exempt": list(cleaned.exempt),
+        "rows": rows,
+        "exempt": exempt,
     }
     return View(tables=[found, by_row], document=document, fields=_FIELDS)

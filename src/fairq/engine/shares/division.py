@@ -19,7 +19,7 @@ BACKGROUND_UP_TO = 0.1
 """The largest average priority of a background queue."""
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,16 @@ class Division:
     totals: Floats
     own: Floats
     priority: Floats
-    families: Places
+    families: Indices
 
 
 def divide(
     weights: Floats,
     averages: Floats,
-    pool: Places,
+    pool: Indices,
     shares: Floats,
     allowed: NDArray[np.bool_],
-    family: Places,
+    family: Indices,
     *,
     strict: bool,
 ) -> Division:
@@ -77,5 +77,5 @@ def divide(
     return Division(background, totals, own, _sums(family, own)[family], np.bincount(family))
 
 
-def _sums(numbers: Places, amounts: NDArray[np.float64 | np.bool_], least: int = 0) -> Floats:
+def _sums(numbers: Indices, amounts: NDArray[np.float64 | np.bool_], least: int = 0) -> Floats:
     return np.bincount(numbers, amounts, least).astype(np.float64)

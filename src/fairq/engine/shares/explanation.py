@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairq.engine.shares.corrector import EntityCorrection
-from fairq.engine.shares.model import DEFAULT_SHARE, Group, TaskQueue
+from fairq.engine.shares.model import DEFAULT_SHARE, OwnerGroup, TaskQueue
 from fairq.engine.shares.recalculation import Recalculation, Share
 
 
@@ -65,7 +65,7 @@ class GroupExplanation:
         users: those with queues, by name; in a group with job sharing one entry for all of them.
     """
 
-    group: Group
+    group: OwnerGroup
     configured: bool
     share: Share
     users: tuple[UserExplanation, ...]
@@ -82,7 +82,7 @@ def explain(result: Recalculation, group: str | None = None) -> list[GroupExplan
     wanted = sorted({*result.group_shares, *queues}) if group is None else [group]
     found = []
     for name in wanted:
-        known = result.groups.get(name, Group(name))
+        known = result.groups.get(name, OwnerGroup(name))
         share = result.group_shares.get(name, Share(DEFAULT_SHARE, (), DEFAULT_SHARE))
         of_group = queues.get(name, {})
         users: tuple[UserExplanation, ...]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fairq.engine.shares.model import DEFAULT_SHARE, Group
+from fairq.engine.shares.model import DEFAULT_SHARE, OwnerGroup
 from fairq.engine.shares.options import is_yes, names
 from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import ShareCorrectionError
@@ -22,12 +22,12 @@ def has_job_sharing(properties: Iterable[str], rules: Rules) -> bool:
     return not known.isdisjoint(properties)
 
 
-def read_group(name: str, options: Mapping[str, Any], rules: Rules) -> Group:
+def read_group(name: str, options: Mapping[str, Any], rules: Rules) -> OwnerGroup:
     """Return the group *name* with the *options* JobShare, Properties, AllowBackgroundTQs and VO.
 
     Raises ShareCorrectionError for a JobShare that is no number or negative, except under DIRAC's rules.
     """
-    return Group(
+    return OwnerGroup(
         name,
         share=_job_share(name, options, rules),
         job_sharing=has_job_sharing(names(options.get("Properties")), rules),

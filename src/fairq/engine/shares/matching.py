@@ -20,7 +20,7 @@ from fairq.engine.shares.conditions import (
     tags,
     values,
 )
-from fairq.engine.shares.model import Group, Requirements
+from fairq.engine.shares.model import OwnerGroup, Requirements
 from fairq.engine.shares.negative import Negative, excluded
 from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import PilotDescriptionError
@@ -43,7 +43,7 @@ class Matcher:
     def __init__(
         self,
         conditions: Mapping[str, Any],
-        groups: Mapping[str, Group],
+        groups: Mapping[str, OwnerGroup],
         rules: Rules,
         negative: Negative | None = None,
     ) -> None:
@@ -59,7 +59,7 @@ class Matcher:
         self._negative = negative or {}
         self._excluded = excluded(self._negative, rules)
 
-    def _owners(self, conditions: Mapping[str, Any], groups: Mapping[str, Group], rules: Rules) -> list[Condition]:
+    def _owners(self, conditions: Mapping[str, Any], groups: Mapping[str, OwnerGroup], rules: Rules) -> list[Condition]:
         if "Owner" not in conditions or "OwnerGroup" not in conditions:
             return [one_of(key, conditions[key]) for key in ("OwnerGroup", "Owner") if key in conditions]
         owners = frozenset(values(conditions["Owner"]))

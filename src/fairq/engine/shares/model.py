@@ -61,7 +61,7 @@ class WaitingJob(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Group:
+class OwnerGroup:
     """A group's part in the registry (`groups.read_group` makes it from DIRAC's options).
 
     Attributes:

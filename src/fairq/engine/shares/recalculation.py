@@ -12,9 +12,9 @@ import numpy as np
 
 from fairq.engine.shares.corrections import Corrections
 from fairq.engine.shares.corrector import EntityCorrection
-from fairq.engine.shares.division import Division, Floats, Places, divide
-from fairq.engine.shares.model import DEFAULT_SHARE, Group, TaskQueue
-from fairq.engine.shares.pools import Pool, Rows, count_rows, families, place
+from fairq.engine.shares.division import Division, Floats, Indices, divide
+from fairq.engine.shares.model import DEFAULT_SHARE, OwnerGroup, TaskQueue
+from fairq.engine.shares.pools import QueueCounts, QueuePool, count_queues, families, place
 from fairq.engine.shares.rules import Rules
 
 EVERYBODY = "all"
@@ -54,16 +54,16 @@ class Recalculation:
     """
 
     rules: Rules
-    groups: Mapping[str, Group]
+    groups: Mapping[str, OwnerGroup]
     queues: Sequence[TaskQueue]
     priorities: Floats
     group_shares: Mapping[str, Share]
     user_shares: Mapping[str, Mapping[str, Share]]
-    pools: Mapping[Pool, int]
+    pools: Mapping[QueuePool, int]
     pool_shares: Sequence[float]
-    rows: Places
-    pool: Places
-    family: Places
+    rows: Indices
+    pool: Indices
+    family: Indices
     division: Division
 
     def kept_priorities(self) -> list[float]:
@@ -75,7 +75,7 @@ class Recalculation:
 
 def recalculate(
     queues: Sequence[TaskQueue],
-    groups: Mapping[str, Group],
+    groups: Mapping[str, OwnerGroup],
     rules: Rules,
     corrections: Corrections | None = None,
 ) -> Recalculation:
@@ -89,17 +89,19 @@ def recalculate(
 
     Raises DiracStopsError, under DIRAC's rules alone, where DIRAC ends with an error.
     """
-    rows = count_rows(queues, rules)
-    shares = share_groups(rows, groups, corrections)
-    return set_priorities(queues, groups, rules, corrections, rows, shares)
+    counts = count_queues(queues, rules)
+    shares = share_groups(counts, groups, corrections)
+    return set_priorities(queues, groups, rules, corrections, counts, shares)
 
 
-def share_groups(rows: Rows, groups: Mapping[str, Group], corrections: Corrections | None) -> dict[str, Share]:
+def share_groups(
+    counts: QueueCounts, groups: Mapping[str, OwnerGroup], corrections: Corrections | None
+) -> dict[str, Share]:
     """Return the share of every configured group; only those that have queues are corrected."""
     expected = {name: group.share for name, group in groups.items()}
     if corrections is None:
         return {name: Share(share, (), share) for name, share in expected.items()}
-    corrected = corrections.correct({name: expected[name] for name in rows.owners if name in expected})
+    corrected = corrections.correct({name: expected[name] for name in counts.owners if name in expected})
     return {
         name: Share(share, corrected.steps.get(name, ()), corrected.shares.get(name, share))
         for name, share in expected.items()
@@ -108,10 +110,10 @@ def share_groups(rows: Rows, groups: Mapping[str, Group], corrections: Correctio
 
 def set_priorities(
     queues: Sequence[TaskQueue],
-    groups: Mapping[str, Group],
+    groups: Mapping[str, OwnerGroup],
     rules: Rules,
     corrections: Corrections | None,
-    rows: Rows,
+    counts: QueueCounts,
     group_shares: Mapping[str, Share],
 ) -> Recalculation:
     """Divide the groups' shares among users and queues.
@@ -120,25 +122,25 @@ def set_priorities(
     """
     all_shares = dict(group_shares)
     user_shares: dict[str, Mapping[str, Share]] = {}
-    pools: dict[Pool, int] = {}
+    pools: dict[QueuePool, int] = {}
     amounts: list[float] = []
     allowed: list[bool] = []
-    for name in rows.owners:
-        group = groups.get(name, Group(name))
+    for name in counts.owners:
+        group = groups.get(name, OwnerGroup(name))
         share = all_shares.setdefault(name, Share(DEFAULT_SHARE, (), DEFAULT_SHARE)).share
         if group.job_sharing:
             parts: dict[str | None, float] = {None: share}
         else:
-            users = user_shares[name] = share_users(name, share, rows.owners[name], corrections)
-            parts = {owner: users[owner].share for owner in _served(rows.owners[name], rules)}
+            users = user_shares[name] = share_users(name, share, counts.owners[name], corrections)
+            parts = {owner: users[owner].share for owner in _served(counts.owners[name], rules)}
         for owner, part in parts.items():
-            pools[name, owner] = len(pools)
+            pools[QueuePool(name, owner)] = len(pools)
             amounts.append(part)
             allowed.append(group.background)
     places, pool = place(queues, groups, pools)
     family = families(queues, places, rules)
-    sums = np.array([queues[row][3] for row in places.tolist()], float)
-    averages = sums / np.array([queues[row][2] for row in places.tolist()], float)
+    sums = np.array([queues[row].real_priorities for row in places.tolist()], float)
+    averages = sums / np.array([queues[row].jobs for row in places.tolist()], float)
     division = divide(
         averages if rules.consolidation == "average" else sums,
         averages,

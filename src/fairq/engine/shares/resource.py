@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairq.engine.shares.groups import has_job_sharing
-from fairq.engine.shares.model import Credentials, Group
+from fairq.engine.shares.model import Credentials, OwnerGroup
 from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import PilotDescriptionError
 
@@ -71,7 +71,7 @@ def _processor_tags(given: Any, rules: Rules) -> list[str]:
 
 
 def apply_credentials(
-    conditions: Mapping[str, Any], credentials: Credentials, groups: Mapping[str, Group], rules: Rules
+    conditions: Mapping[str, Any], credentials: Credentials, groups: Mapping[str, OwnerGroup], rules: Rules
 ) -> dict[str, Any]:
     """Return *conditions* narrowed to the groups and owners whose jobs a pilot with these *credentials* may take.
 
@@ -85,7 +85,7 @@ def apply_credentials(
     if GENERIC_PILOT in credentials.properties:
         if "OwnerGroup" not in narrowed:
             of_hosts = credentials.group == HOSTS
-            own = groups.get(credentials.group, Group(credentials.group))
+            own = groups.get(credentials.group, OwnerGroup(credentials.group))
             vo = narrowed.get("VirtualOrganization", "") if of_hosts else own.vo
             of_vo = [name for name, group in groups.items() if group.vo == vo]
             if not of_vo or not (vo or rules.checked_settings):

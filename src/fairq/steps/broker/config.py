@@ -150,7 +150,6 @@ def _shown(name: str, stored: dict[str, Value]) -> dict[str, Any]:
         "default": default,
         "unit": key.unit if key else "",
         "family": key.family if key else "",
-        "help": key.help if key else "not read by the brokerage",
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fairq.engine.brokerage.flow.run import columns_of
+from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.pool.world import World
 from fairq.engine.brokerage.production.nucleus import ROLE, nucleus
 from fairq.state.connection import State, reading

@@ -9,7 +9,8 @@ from fairq.engine.brokerage.analysis.flow import analysis_plan, broker_analysis
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS, PRODUCTION, Activity, Chunk, Task
+from fairq.engine.brokerage.jobs.tasks import Chunk, Task
+from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION, Activity
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.production.flow import broker_production, production_plan
 from fairq.steps.broker.plugins import Plugins

@@ -8,7 +8,7 @@ from fairq.brokerdata.figures import PILOTS, SLOTS
 from fairq.brokerdata.jobs import JOBS
 from fairq.brokerdata.places import QUEUES
 from fairq.engine.brokerage.pool.catchall import read_flags
-from fairq.engine.brokerage.timeouts.job import Job, JobQueue
+from fairq.engine.brokerage.timeouts.job import JobQueue, PandaJob
 from fairq.state import broker_data
 from fairq.state.connection import State
 
@@ -42,13 +42,13 @@ _FIELDS = {
 _JEDI = "jedi"
 
 
-def load_jobs(state: State) -> list[Job]:
+def load_jobs(state: State) -> list[PandaJob]:
     """Return every job, oldest first."""
     columns = [*_FIELDS.values(), "lockedby", "transformation"]
     names = list(_FIELDS)
     task = names.index("task")
     return [
-        Job(
+        PandaJob(
             **dict(zip(names, row, strict=False)),
             from_jedi=row[-2] == _JEDI if row[-2] else row[task] is not None,
             build="build" in row[-1],

@@ -25,7 +25,7 @@ from fairq.engine.brokerage.flow.plugin import (
     Rows,
     Weight,
 )
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.errors.broker import BrokerPluginError
 
 FILTERS = "fairq.broker.filters"
@@ -129,15 +129,15 @@ class _Watched(PlainFilter):
         self.name, self.stage, self.place = one.name, one.stage, one.place
         self.phase, self.activities, self.reasons = one.phase, one.activities, one.reasons
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         try:
-            return bool(self._one.applies(question))
+            return bool(self._one.applies(request))
         except Exception as error:
             raise _unusable(self.point, _words(error)) from error
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         try:
-            answer = self._one.judge(question, rows)
+            answer = self._one.judge(request, rows)
         except Exception as error:
             raise _unusable(self.point, _words(error)) from error
         if answer is None or answer is SWITCHED_OFF:
@@ -149,9 +149,9 @@ class _Watched(PlainFilter):
             raise _unusable(self.point, f"the filter {self.name} gave a reason that it does not have")
         return codes.astype(np.uint8)
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         try:
-            return dict(self._one.details(question, row, reason))
+            return dict(self._one.details(request, row, reason))
         except Exception as error:
             raise _unusable(self.point, _words(error)) from error
 
@@ -163,23 +163,23 @@ class _WatchedWeight(PlainWeight):
         self.point, self._one = point, one
         self.name, self.place, self.activities = one.name, one.place, one.activities
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         try:
-            return bool(self._one.applies(question))
+            return bool(self._one.applies(request))
         except Exception as error:
             raise _unusable(self.point, _words(error)) from error
 
-    def factor(self, question: Question, rows: Rows) -> NDArray[np.float64]:
+    def factor(self, request: BrokerageRequest, rows: Rows) -> NDArray[np.float64]:
         try:
-            factors = np.asarray(self._one.factor(question, rows), dtype=np.float64)
+            factors = np.asarray(self._one.factor(request, rows), dtype=np.float64)
         except Exception as error:
             raise _unusable(self.point, _words(error)) from error
         if factors.shape != rows.shape or not np.isfinite(factors).all() or factors.min(initial=0) < 0:
             raise _unusable(self.point, f"the weight {self.name} gave something else than finite factors, 0 or more")
         return factors
 
-    def details(self, question: Question, row: int) -> Details:
+    def details(self, request: BrokerageRequest, row: int) -> Details:
         try:
-            return dict(self._one.details(question, row))
+            return dict(self._one.details(request, row))
         except Exception as error:
             raise _unusable(self.point, _words(error)) from error

@@ -18,9 +18,8 @@ from fairq.engine.brokerage.flow.pending import is_exhausted
 from fairq.engine.brokerage.flow.pipeline import TEMPORARY_STAGE, UNDECIDED, StageCount
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.flow.run import columns_of
-from fairq.engine.brokerage.jobs.tasks import Activity
-from fairq.engine.brokerage.pool.columns import Columns
+from fairq.engine.brokerage.pool.activity import Activity
+from fairq.engine.brokerage.pool.columns import Columns, columns_of
 from fairq.errors.broker import UnknownTaskError
 from fairq.records import Actor, Change
 from fairq.state import broker_cycles, broker_data, history

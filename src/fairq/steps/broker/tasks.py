@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fairq.brokerdata.work import INPUTS, TASKS
+from fairq.engine.brokerage.jobs.resource_types import matching_resource_types
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task, parse_rules
 from fairq.engine.brokerage.pool.model import ResourceType
-from fairq.engine.brokerage.pool.pseudo_queues import matching_resource_types
 from fairq.state import broker_data
 from fairq.state.connection import State
 

@@ -15,7 +15,7 @@ from fairq.brokerdata.values import value_of
 from fairq.brokerdata.work import TASKS
 from fairq.engine.brokerage.timeouts.overdue import Timeout, timeouts
 from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
-from fairq.engine.brokerage.timeouts.table import FAST, ORDER, SETS, TABLE
+from fairq.engine.brokerage.timeouts.table import ORDER
 from fairq.records import Actor, Change
 from fairq.state import broker_data, history
 from fairq.state.connection import State, reading, writing
@@ -32,8 +32,6 @@ BECOMES = {"kill": "closed", "fail": "failed", "rebroker": "closed"}
 """The state of a job after each action."""
 
 _SUB_STATUS = {"kill": "timeout", "fail": "timeout", "rebroker": "toreassign"}
-
-_WORDS = {FAST: "jobs beyond the queue's part of the share", SETS: "users' job sets that wait"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +58,13 @@ class Cleaned:
         """How many jobs each row of the table is about."""
         counted = Counter(record["row"] for record in self.found)
         return [
-            {"row": row, "what": words_of(row), "jobs": counted[row], "action": self._action(row)}
+            {"row": row, "jobs": counted[row], "action": self._action(row)}
             for row in ORDER
             if row in counted
         ]
 
     def _action(self, row: str) -> str:
         return next(str(record["action"]) for record in self.found if record["row"] == row)
-
-
-def words_of(row: str) -> str:
-    """Return what jobs a row of the table is about."""
-    return TABLE[row].words if row in TABLE else _WORDS[row]
 
 
 def clean(
@@ -121,7 +114,6 @@ def _record(one: Timeout) -> Record:
         "jedi_task_id": job.task,
         "prod_user_name": job.user,
         "row": one.row,
-        "what": words_of(one.row),
         "since": one.since,
         "age": one.age,
         "limit": one.limit,

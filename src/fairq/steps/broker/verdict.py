@@ -51,11 +51,11 @@ def keep(outcome: Outcome) -> Kept:
     """Return what is kept of *outcome*."""
     size = len(outcome.decided)
     weights = np.full(size, np.nan)
-    weighing = outcome.question.weighing
+    weighing = outcome.request.weighing
     if weighing is not None:
         weights[weighing.rows] = weighing.weight[weighing.rows]
     return Kept(
-        outcome.question.activity,
+        outcome.request.activity,
         outcome.decided,
         weights,
         outcome.stages,

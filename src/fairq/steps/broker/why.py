@@ -16,8 +16,7 @@ from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
 from fairq.engine.brokerage.flow.pipeline import UNDECIDED
 from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Reason
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.flow.run import columns_of
-from fairq.engine.brokerage.pool.columns import Columns
+from fairq.engine.brokerage.pool.columns import Columns, columns_of
 from fairq.errors.broker import NoVerdictError, UnknownQueueError, UnknownTaskError
 from fairq.state import broker_cycles, broker_data
 from fairq.state.connection import State, reading
@@ -275,15 +274,15 @@ def _changes(
 
 def _obstacles(outcome: Outcome, row: int) -> Iterable[Record]:
     """Ask every check before the weight about all queues, and tell those that refuse this one."""
-    question = outcome.question
-    every = np.arange(len(question.columns), dtype=np.intp)
+    request = outcome.request
+    every = np.arange(len(request.columns), dtype=np.intp)
     for one in outcome.plan.before:
-        codes = one.judge(question, every) if one.applies(question) else None
+        codes = one.judge(request, every) if one.applies(request) else None
         if codes is not None and codes is not SWITCHED_OFF and codes[row]:
             reason = one.reasons[int(codes[row]) - 1]
-            details = one.details(question, row, reason)
+            details = one.details(request, row, reason)
             yield {
-                "queue": question.columns.names[row],
+                "queue": request.columns.names[row],
                 "stage": one.stage,
                 "reason": reason.tag,
                 "meaning": reason.meaning,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fairq.engine.shares.cpu_time import read_segments
 from fairq.engine.shares.groups import JOB_SHARING, SCHEMA_JOB_SHARING, read_group
 from fairq.engine.shares.job_needs import JobDefaults
-from fairq.engine.shares.model import Group
+from fairq.engine.shares.model import OwnerGroup
 from fairq.engine.shares.options import names
 from fairq.engine.shares.rules import Rules
 from fairq.settings.keys import SINGLE
@@ -38,7 +38,7 @@ class SharePolicy:
     """
 
     rules: Rules
-    groups: Mapping[str, Group]
+    groups: Mapping[str, OwnerGroup]
     job_defaults: JobDefaults
     capacity: int
     corrections: Mapping[str, Any] = field(default_factory=dict)
@@ -105,7 +105,7 @@ def _whole_if_it_is(number: float) -> float:
     return int(number) if number.is_integer() else number
 
 
-def read_groups(settings: Settings, imported: Mapping[str, Mapping[str, Any]], rules: Rules) -> dict[str, Group]:
+def read_groups(settings: Settings, imported: Mapping[str, Mapping[str, Any]], rules: Rules) -> dict[str, OwnerGroup]:
     """Return the groups with the options *imported* of them and what *settings* say laid over.
 
     Raises ShareCorrectionError: a group's share cannot be meant.

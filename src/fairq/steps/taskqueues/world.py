@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from fairq.engine.shares.corrections import TO_START
 from fairq.engine.shares.history_settings import DEFAULT_PERIOD
-from fairq.engine.shares.model import Group
+from fairq.engine.shares.model import OwnerGroup
 from fairq.engine.shares.options import names, number
 from fairq.engine.shares.recalculation import Recalculation, recalculate
 from fairq.errors.shares import UnknownShareGroupError
@@ -77,7 +77,7 @@ def _load(state: State, settings: Settings, now: int, rules: str | None) -> Shar
     groups = dict(policy.groups)
     if policy.rules.checked_settings:
         # Who owns queues takes part in corrections even if nobody has configured the group; in DIRAC it does not.
-        groups |= {name: Group(name) for name in owning if name not in groups}
+        groups |= {name: OwnerGroup(name) for name in owning if name not in groups}
     known = dict.fromkeys((*policy.groups, *settings.groups))
     corrections = None
     if names(policy.corrections.get(TO_START)):

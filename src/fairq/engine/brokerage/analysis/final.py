@@ -9,9 +9,9 @@ from fairq.engine.brokerage.analysis.problems import LONG, has_problem, problem_
 from fairq.engine.brokerage.analysis.selection import given_rows
 from fairq.engine.brokerage.analysis.sources import sources_of
 from fairq.engine.brokerage.flow.plugin import Codes, Details, Phase, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.flow.weighing import FINAL_STAGE, MOST_CANDIDATES, least_weight, weighing_of
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Booleans
 from fairq.engine.brokerage.pool.queue_kinds import has_flag
 
@@ -30,32 +30,32 @@ class Problems(PlainFilter):
         Reason("cap", passing=True),
     )
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse the marked ones."""
-        marked = has_problem(question) & ~_given(question)
+        marked = has_problem(request) & ~_given(request)
         if not marked[rows].any():
             return None
-        only_long = problems(question)[LONG] & ~_others(question)
+        only_long = problems(request)[LONG] & ~_others(request)
         codes = np.where(marked, np.where(only_long, 2, 1), 0).astype(np.uint8)
         return codes[rows]
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the problem."""
-        return problem_details(question, row)
+        return problem_details(request, row)
 
 
-def _others(question: Question) -> Booleans:
+def _others(request: BrokerageRequest) -> Booleans:
     # Problems of a row apart from its length.
-    marks = [rows for name, rows in problems(question).items() if name != LONG]
+    marks = [rows for name, rows in problems(request).items() if name != LONG]
     others: Booleans = np.any(marks, axis=0)
     return others
 
 
-def _given(question: Question) -> Booleans:
+def _given(request: BrokerageRequest) -> Booleans:
     # The one queue that PanDA's code keeps whatever is wrong with it.
-    if not question.is_spared_alone:
-        return np.zeros(len(question.columns), dtype=np.bool_)
-    return given_rows(question)
+    if not request.is_spared_alone:
+        return np.zeros(len(request.columns), dtype=np.bool_)
+    return given_rows(request)
 
 
 class TenBest(PlainFilter):
@@ -71,34 +71,34 @@ class TenBest(PlainFilter):
     activities = _ANALYSIS
     reasons = (Reason("low_weight"),)
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Cut off; by PanDA's code not where input is distributed."""
-        unlimited = question.rules.distributed_unlimited and question.local
-        return not (unlimited and sources_of(question).distributed)
+        unlimited = request.rules.distributed_unlimited and request.local
+        return not (unlimited and sources_of(request).distributed)
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse all but the ten best; by PanDA's code never the queue that the task is given."""
         if len(rows) <= MOST_CANDIDATES:
             return None
         refused = np.zeros(len(rows), dtype=np.bool_)
-        refused[ranking(question, rows)[MOST_CANDIDATES:]] = True
-        result: Codes = refused & ~_given(question)[rows]
+        refused[ranking(request, rows)[MOST_CANDIDATES:]] = True
+        result: Codes = refused & ~_given(request)[rows]
         return result
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the weight."""
-        return {"weight": float(weighing_of(question).weight[row])}
+        return {"weight": float(weighing_of(request).weight[row])}
 
 
-def ranking(question: Question, rows: Rows) -> Rows:
+def ranking(request: BrokerageRequest, rows: Rows) -> Rows:
     """Return positions in *rows* in the order in which they are taken."""
-    used = question.world.used_queues.get(question.task.task_id, frozenset())
-    if not question.rules.used_queues_first:
+    used = request.world.used_queues.get(request.task.task_id, frozenset())
+    if not request.rules.used_queues_first:
         used = frozenset()
-    queues = question.columns.queues
+    queues = request.columns.queues
     fresh = np.array([not {queues[row].name, queues[row].unit} & used for row in rows], dtype=np.bool_)
     # Rows are in order of name already, and the last key sorts first.
-    return np.lexsort((-weighing_of(question).weight[rows], fresh))
+    return np.lexsort((-weighing_of(request).weight[rows], fresh))
 
 
 class LeastWeight(PlainFilter):
@@ -110,14 +110,14 @@ class LeastWeight(PlainFilter):
     activities = _ANALYSIS
     reasons = (Reason("below_min_weight"),)
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse below the minimum."""
-        least = least_weight(question)
-        return weighing_of(question).weight[rows] < least if least > 0 else None
+        least = least_weight(request)
+        return weighing_of(request).weight[rows] < least if least > 0 else None
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return weight and minimum."""
-        return {"weight": float(weighing_of(question).weight[row]), "MIN_WEIGHT": least_weight(question)}
+        return {"weight": float(weighing_of(request).weight[row]), "MIN_WEIGHT": least_weight(request)}
 
 
 class LocalDataOnly(PlainFilter):
@@ -129,16 +129,16 @@ class LocalDataOnly(PlainFilter):
     activities = _ANALYSIS
     reasons = (Reason("fileunavailable"),)
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse them."""
-        columns = question.columns
+        columns = request.columns
         picky = has_flag(columns, "use_only_local_data")
-        if not question.chunk.datasets or not picky[rows].any():
+        if not request.chunk.datasets or not picky[rows].any():
             return None
-        result: Codes = (picky & ~local_data(question).whole)[rows]
+        result: Codes = (picky & ~local_data(request).whole)[rows]
         return result
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the files there."""
-        data = local_data(question)
+        data = local_data(request)
         return {"nLocalDisk": int(data.disk_files[row]), "nLocalTape": int(data.tape_files[row])}

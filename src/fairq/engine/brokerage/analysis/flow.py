@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from fairq.engine.brokerage.analysis.final import LeastWeight, LocalDataOnly, Problems, TenBest, ranking
 from fairq.engine.brokerage.analysis.input_data import local_data
-from fairq.engine.brokerage.analysis.job_counts import counted_running, queued
 from fairq.engine.brokerage.analysis.load import Overload, TypeCap
 from fairq.engine.brokerage.analysis.locality import AvoidVp, DataNearby
 from fairq.engine.brokerage.analysis.problems import UserProblem
@@ -22,29 +21,31 @@ from fairq.engine.brokerage.analysis.queue_checks import (
     ZeroShare,
 )
 from fairq.engine.brokerage.analysis.selection import AnalysisQueues, Hospital, Included, Preassigned, select
+from fairq.engine.brokerage.analysis.share_jobs import counted_running, queued
 from fairq.engine.brokerage.analysis.slots_needed import (
     Memory,
     MinimumWalltime,
     ScratchDisk,
     Walltime,
 )
-from fairq.engine.brokerage.analysis.software_check import Software, platform_at
 from fairq.engine.brokerage.analysis.sources import has_second_pass
 from fairq.engine.brokerage.analysis.stops import STOPS, stop_of
 from fairq.engine.brokerage.analysis.storage_check import Storage
-from fairq.engine.brokerage.analysis.weights import WEIGHTS
+from fairq.engine.brokerage.analysis.weights import Balance, Classes, Data
 from fairq.engine.brokerage.checks.candidates import NoPseudoQueue
 from fairq.engine.brokerage.checks.scratch import atom_of, scratch_for_jobs
+from fairq.engine.brokerage.checks.software import AnalysisSoftware, platform_at
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.engine.brokerage.flow.pending import retry_after
-from fairq.engine.brokerage.flow.pipeline import UNDECIDED, Sieve, StageCount
+from fairq.engine.brokerage.flow.pipeline import UNDECIDED, FilterPipeline, StageCount
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Filter, Rows, Weight
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.flow.weighing import weigh, weighing_of
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS, Chunk, Task
+from fairq.engine.brokerage.jobs.tasks import Chunk, Task
 from fairq.engine.brokerage.jobs.walltime import job_seconds
+from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Columns
 
 FILTERS: tuple[Filter, ...] = (
@@ -59,7 +60,7 @@ FILTERS: tuple[Filter, ...] = (
     Cores(),
     GpuArchitecture(),
     Closed(),
-    Software(),
+    AnalysisSoftware(),
     Memory(),
     ScratchDisk(),
     Storage(),
@@ -79,12 +80,12 @@ FILTERS: tuple[Filter, ...] = (
 )
 """fairq's own filters of analysis, in PanDA's order."""
 
+WEIGHTS: tuple[Weight, ...] = (Balance(), Classes(), Data())
+"""fairq's own weights of analysis, in order."""
+
 FIRST_PASS = "LOOP with data locality"
 SECOND_PASS = "LOOP without data locality"
 """Lines of the stage table that say which pass begins."""
-
-_OF_ONE_PASS = frozenset({"fatal", "locality", "local data"})
-"""Notes that do not go from the first pass to the second."""
 
 
 def analysis_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weight] = WEIGHTS) -> Plan:
@@ -97,24 +98,24 @@ def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rule
 
     What is said of a queue is what the last pass found. Datasets without files are no input.
     """
-    question = Question(task, _with_files(chunk), columns, rules, ANALYSIS, local=True)
-    select(question)
-    sieve = Sieve(question, plan)
-    outcome = Outcome(question, plan, "failed", sieve.decided, [])
-    stop = stop_of(question)
+    request = BrokerageRequest(task, _with_files(chunk), columns, rules, ANALYSIS, local=True)
+    select(request)
+    pipeline = FilterPipeline(request, plan)
+    outcome = Outcome(request, plan, "failed", pipeline.decided, [])
+    stop = stop_of(request)
     if stop is not None:
         outcome.stopped_by, outcome.status, outcome.stop_details = stop.tag, stop.status, stop.details
-        sieve.decided[:] = plan.stop_number(stop.tag)
+        pipeline.decided[:] = plan.stop_number(stop.tag)
     else:
-        passed = _pass(sieve, outcome)
-        again = not passed or (rules.problems_open_second_pass and not len(sieve.left))
-        if again and has_second_pass(question):
-            sieve = Sieve(_second(question), plan)
-            outcome.question, outcome.decided = sieve.question, sieve.decided
-            _pass(sieve, outcome)
-        if len(sieve.left):
-            _choose(sieve, outcome)
-        elif sieve.question.notes.get("fatal"):
+        passed = _pass(pipeline, outcome)
+        again = not passed or (rules.problems_open_second_pass and not len(pipeline.left))
+        if again and has_second_pass(request):
+            pipeline = FilterPipeline(_second(request), plan)
+            outcome.request, outcome.decided = pipeline.request, pipeline.decided
+            _pass(pipeline, outcome)
+        if len(pipeline.left):
+            _choose(pipeline, outcome)
+        elif pipeline.request.is_fatal:
             outcome.status = "fatal"
     if outcome.status != "assigned":
         outcome.retry_after = retry_after(task, ANALYSIS, rules)
@@ -127,39 +128,38 @@ def _with_files(chunk: Chunk) -> Chunk:
     return replace(chunk, datasets=tuple(dataset for dataset in chunk.datasets if dataset.files))
 
 
-def _second(first: Question) -> Question:
-    question = Question(first.task, first.chunk, first.columns, first.rules, ANALYSIS, local=False)
-    question.notes = {key: value for key, value in first.notes.items() if key not in _OF_ONE_PASS}
-    select(question)
-    return question
+def _second(first: BrokerageRequest) -> BrokerageRequest:
+    request = first.second_pass()
+    select(request)
+    return request
 
 
-def _pass(sieve: Sieve, outcome: Outcome) -> bool:
+def _pass(pipeline: FilterPipeline, outcome: Outcome) -> bool:
     """Return whether a queue passes the checks of persistent issues."""
-    found = sieve.run(outcome.plan.before)
-    if found and (sieve.temporary != UNDECIDED).any():
-        sieve.settle_temporary()
-    count = sieve.stages[0]
-    name = FIRST_PASS if sieve.question.local else SECOND_PASS
+    found = pipeline.run(outcome.plan.before)
+    if found and (pipeline.temporary != UNDECIDED).any():
+        pipeline.settle_temporary()
+    count = pipeline.stages[0]
+    name = FIRST_PASS if pipeline.request.local else SECOND_PASS
     outcome.stages.append(StageCount(name, count.rows_before, count.rows_after, count.units_before, count.units_after))
-    outcome.stages.extend(sieve.stages[1:])
+    outcome.stages.extend(pipeline.stages[1:])
     return found
 
 
-def _choose(sieve: Sieve, outcome: Outcome) -> None:
-    question, before = sieve.question, len(sieve.stages)
-    question.weighing = weigh(question, outcome.plan, sieve.left)
-    found = sieve.run(outcome.plan.after)
-    outcome.stages.extend(sieve.stages[before:])
+def _choose(pipeline: FilterPipeline, outcome: Outcome) -> None:
+    request, before = pipeline.request, len(pipeline.stages)
+    request.weighing = weigh(request, outcome.plan, pipeline.left)
+    found = pipeline.run(outcome.plan.after)
+    outcome.stages.extend(pipeline.stages[before:])
     if found:
         outcome.status = "assigned"
-        outcome.candidates = _candidates(question, sieve.left)
+        outcome.candidates = _candidates(request, pipeline.left)
 
 
-def _candidates(question: Question, rows: Rows) -> list[Candidate]:
-    columns, data, weight = question.columns, local_data(question), weighing_of(question).weight
-    events = atom_of(question).events
-    scratch, run, waiting = scratch_for_jobs(question), counted_running(question), queued(question)
+def _candidates(request: BrokerageRequest, rows: Rows) -> list[Candidate]:
+    columns, data, weight = request.columns, local_data(request), weighing_of(request).weight
+    events = atom_of(request).events
+    scratch, run, waiting = scratch_for_jobs(request), counted_running(request), queued(request)
     return [
         Candidate(
             queue=columns.names[row],
@@ -168,10 +168,10 @@ def _candidates(question: Question, rows: Rows) -> list[Candidate]:
             queued=int(waiting[row]),
             running=int(run[row]),
             maxwdir=float(scratch[row]) or None,
-            max_walltime=job_seconds(question.task, events, columns.queues[row]),
-            platform=platform_at(question, row),
+            max_walltime=job_seconds(request.task, events, columns.queues[row]),
+            platform=platform_at(request, row),
             local_files=int(data.disk_files[row]),
             tape_files=int(data.tape_files[row]),
         )
-        for row in rows[ranking(question, rows)].tolist()
+        for row in rows[ranking(request, rows)].tolist()
     ]

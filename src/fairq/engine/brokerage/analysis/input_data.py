@@ -8,12 +8,10 @@ import numpy as np
 
 from fairq.engine.brokerage.analysis.locality import locality, may_use_vp
 from fairq.engine.brokerage.analysis.sources import sources_of
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_pass
 from fairq.engine.brokerage.pool.columns import Booleans, Floats
 from fairq.engine.brokerage.storage.availability import VP_SUFFIX, available_files
-from fairq.engine.brokerage.storage.endpoints import USER
-
-_KEY = "local data"
+from fairq.engine.brokerage.storage.endpoints import USER, units_reading
 
 
 class LocalData(NamedTuple):
@@ -34,36 +32,29 @@ class LocalData(NamedTuple):
     whole: Booleans
 
 
-def local_data(question: Question) -> LocalData:
+@once_per_pass
+def local_data(request: BrokerageRequest) -> LocalData:
     """Return what the queues hold, found once.
 
     Of other datasets than the master an incomplete replica is no help. Virtually placed files count as on disk where
     they can be used.
     """
-    if _KEY not in question.notes:
-        question.notes[_KEY] = _local_data(question)
-    found = question.notes[_KEY]
-    assert isinstance(found, LocalData)
-    return found
-
-
-def _local_data(question: Question) -> LocalData:
-    columns, chunk, storages = question.columns, question.chunk, question.world.storages
-    readers, count = columns.units_reading(USER), len(columns.unit_names)
+    columns, chunk, storages = request.columns, request.chunk, request.world.storages
+    readers, count = units_reading(columns, USER), len(columns.unit_names)
     disk_size, disk_files, tape_files = np.zeros((3, count))
-    whole, with_vp = np.ones(count, dtype=np.bool_), may_use_vp(question)
-    moves = not question.local or (bool(chunk.datasets) and locality(question).union)
+    whole, with_vp = np.ones(count, dtype=np.bool_), may_use_vp(request)
+    moves = not request.local or (bool(chunk.datasets) and locality(request).union)
     for number, dataset in enumerate(chunk.datasets):
         disk: dict[int, set[str]] = {}
         tape: dict[int, set[str]] = {}
-        for rse, held in question.world.replicas.get(dataset.name, {}).items():
+        for rse, held in request.world.replicas.get(dataset.name, {}).items():
             files = available_files(dataset, rse, held, merging=chunk.is_merging)
             if (number and len(files) < len(dataset.lfns)) or (rse.endswith(VP_SUFFIX) and not with_vp):
                 continue
             for unit in readers.get(rse, ()):
                 (tape if storages[rse].is_tape else disk).setdefault(int(unit), set()).update(files)
-        sources = sources_of(question)
-        apart = question.local and dataset.name in sources.distributed
+        sources = sources_of(request)
+        apart = request.local and dataset.name in sources.distributed
         if not apart and sources.available[dataset.name].complete_disk:
             total = len(dataset.lfns)
             complete = {unit for held_there in (disk, tape) for unit, n in held_there.items() if len(n) == total}

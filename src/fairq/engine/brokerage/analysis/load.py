@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairq.engine.brokerage.analysis.job_counts import queued, running
 from fairq.engine.brokerage.analysis.locality import locality, virtual_rows
 from fairq.engine.brokerage.analysis.problems import STALLED, mark
+from fairq.engine.brokerage.analysis.share_jobs import queued, running
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Booleans
 from fairq.engine.brokerage.pool.job_counts import queued_to_running
 
@@ -24,11 +24,11 @@ class TypeCap(PlainFilter):
     activities = _ANALYSIS
     reasons = ()
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Keep the line in the stage table where the rules are those of the code."""
-        return question.preassigned != "single" and not question.rules.analysis_queue_ratio
+        return request.preassigned != "single" and not request.rules.analysis_queue_ratio
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse nobody."""
         return None
 
@@ -47,41 +47,41 @@ class Overload(PlainFilter):
         Reason("overloaded_vp"),
     )
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Leave merges alone."""
-        return not question.chunk.is_merging
+        return not request.chunk.is_merging
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse overloaded queues; if no other is left, those with real input are taken back."""
-        least, ratio = self._limits(question)
-        waiting, run = queued(question), running(question)
+        least, ratio = self._limits(request)
+        waiting, run = queued(request), running(request)
         over = ((waiting > least) & ((run == 0) | (waiting > run * ratio)))[rows]
         if not over.any():
             return None
-        if question.rules.analysis_queue_ratio:
-            return np.where(over & virtual_rows(question.columns)[rows], np.uint8(2), np.uint8(0))
-        real = _has_real_input(question)[rows]
+        if request.rules.analysis_queue_ratio:
+            return np.where(over & virtual_rows(request.columns)[rows], np.uint8(2), np.uint8(0))
+        real = _has_real_input(request)[rows]
         codes = np.where(over, np.where(real, 1, 2), 0).astype(np.uint8)
-        mark(question, STALLED, rows[over & (run[rows] == 0)])
+        mark(request, STALLED, rows[over & (run[rows] == 0)])
         if over.all():
             codes[real] = 0
         return codes
 
-    def _limits(self, question: Question) -> tuple[float, float]:
-        columns, share, config = question.columns, question.task.gshare, question.config
-        grand = columns.kept(("grand ratio", share), lambda: queued_to_running(question.world.job_stats, share))
+    def _limits(self, request: BrokerageRequest) -> tuple[float, float]:
+        columns, share, config = request.columns, request.task.gshare, request.config
+        grand = columns.kept(("grand ratio", share), lambda: queued_to_running(request.world.job_stats, share))
         least = config.amount("anal_jobbroker.OVERLOAD_MIN_QUEUE")
         # Where nothing runs at all the ratio does not matter.
         return least, (grand or 0.0) * config.amount("anal_jobbroker.OVERLOAD_RATIO_OFFSET")
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the jobs there, and the limits."""
-        least, ratio = self._limits(question)
-        numbers = {"nQueue": int(queued(question)[row]), "nRunning": int(running(question)[row])}
+        least, ratio = self._limits(request)
+        numbers = {"nQueue": int(queued(request)[row]), "nRunning": int(running(request)[row])}
         return numbers | {"OVERLOAD_MIN_QUEUE": least, "ratio": ratio}
 
 
-def _has_real_input(question: Question) -> Booleans:
-    if question.local and question.chunk.datasets:
-        return locality(question).real
-    return np.ones(len(question.columns), dtype=np.bool_)
+def _has_real_input(request: BrokerageRequest) -> Booleans:
+    if request.local and request.chunk.datasets:
+        return locality(request).real
+    return np.ones(len(request.columns), dtype=np.bool_)

@@ -11,16 +11,16 @@ import numpy as np
 from fairq.engine.brokerage.analysis.selection import given_rows, select
 from fairq.engine.brokerage.analysis.sources import needs_no_locality, sources_of
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS, Dataset
+from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_pass
+from fairq.engine.brokerage.jobs.tasks import Dataset
+from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
 from fairq.engine.brokerage.storage.availability import VP_SUFFIX, ReplicaState, queues_with_data
-from fairq.engine.brokerage.storage.endpoints import USER
+from fairq.engine.brokerage.storage.endpoints import USER, endpoints_of, units_reading
 
 TAPE_WEIGHT = 0.001
 """Weight of a dataset that a queue has but not on disk."""
 
-_KEY = "locality"
 _ANALYSIS = frozenset({ANALYSIS})
 
 
@@ -48,34 +48,27 @@ class _Lists(NamedTuple):
     real: set[int]
 
 
-def may_use_vp(question: Question) -> bool:
+def may_use_vp(request: BrokerageRequest) -> bool:
     """Return whether virtually placed input counts: not for merges, scouts, input that is copied or distributed."""
-    task = question.task
-    return not (question.chunk.is_merging or _avoids_vp(question) or task.rule("US") == 2 or task.copies_input)
+    task = request.task
+    return not (request.chunk.is_merging or _avoids_vp(request) or task.rule("US") == 2 or task.copies_input)
 
 
-def _avoids_vp(question: Question) -> bool:
-    return question.task.has_rule("AV") or bool(sources_of(question).distributed)
+def _avoids_vp(request: BrokerageRequest) -> bool:
+    return request.task.has_rule("AV") or bool(sources_of(request).distributed)
 
 
-def locality(question: Question) -> Locality:
+@once_per_pass
+def locality(request: BrokerageRequest) -> Locality:
     """Return which queues have the input nearby, found once."""
-    if _KEY not in question.notes:
-        question.notes[_KEY] = _locality(question)
-    found = question.notes[_KEY]
-    assert isinstance(found, Locality)
-    return found
-
-
-def _locality(question: Question) -> Locality:
-    columns, chosen = question.columns, select(question)
-    lists = [_lists(question, dataset) for dataset in question.chunk.datasets]
+    columns, chosen = request.columns, select(request)
+    lists = [_lists(request, dataset) for dataset in request.chunk.datasets]
     everywhere, on_disk = _common(each.any for each in lists), _common(each.disk for each in lists)
     somewhere = set().union(*(each.any for each in lists))
     somewhere_on_disk = set().union(*(each.disk for each in lists))
     union = False
     if chosen.given:
-        units = set(columns.unit_of[given_rows(question)].tolist())
+        units = set(columns.unit_of[given_rows(request)].tolist())
         taken = everywhere if units & everywhere else somewhere if units & somewhere else set()
     elif on_disk:
         taken = on_disk
@@ -102,28 +95,28 @@ def _mask(columns: Columns, units: set[int]) -> Booleans:
     return mask[columns.unit_of]
 
 
-def _lists(question: Question, dataset: Dataset) -> _Lists:
-    columns, storages = question.columns, question.world.storages
-    is_candidate = select(question).units
-    readers, states = columns.units_reading(USER), dict[int, list[ReplicaState]]()
-    for rse, held in question.world.replicas.get(dataset.name, {}).items():
+def _lists(request: BrokerageRequest, dataset: Dataset) -> _Lists:
+    columns, storages = request.columns, request.world.storages
+    is_candidate = select(request).units
+    readers, states = units_reading(columns, USER), dict[int, list[ReplicaState]]()
+    for rse, held in request.world.replicas.get(dataset.name, {}).items():
         complete = held is None or dataset.lfns <= held
         for unit in readers.get(rse, ()):
             if is_candidate[unit]:
                 state = ReplicaState(storages[rse].is_tape, complete, rse.endswith(VP_SUFFIX))
                 states.setdefault(int(unit), []).append(state)
-    sources = sources_of(question)
+    sources = sources_of(request)
     welcome = dataset.name in sources.distributed or not sources.available[dataset.name].complete_disk
     return _Lists(
         queues_with_data(states, include_tape=True, use_vp=True, use_incomplete=welcome),
-        queues_with_data(states, include_tape=False, use_vp=may_use_vp(question), use_incomplete=welcome),
+        queues_with_data(states, include_tape=False, use_vp=may_use_vp(request), use_incomplete=welcome),
         queues_with_data(states, include_tape=True, use_vp=False, use_incomplete=welcome),
     )
 
 
 def virtual_rows(columns: Columns) -> Booleans:
     """Return the rows with virtually placed input."""
-    virtual = [endpoints.is_virtual for endpoints in columns.endpoints()]
+    virtual = [endpoints.is_virtual for endpoints in endpoints_of(columns)]
     rows: Booleans = np.array(virtual, dtype=np.bool_)[columns.unit_of]
     return rows
 
@@ -136,17 +129,17 @@ class DataNearby(PlainFilter):
     activities = _ANALYSIS
     reasons = (Reason("no_data"),)
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look in the pass that wants input nearby, unless the task needs none nearby."""
-        return question.local and bool(question.chunk.datasets) and not needs_no_locality(question)
+        return request.local and bool(request.chunk.datasets) and not needs_no_locality(request)
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse queues without."""
-        return ~locality(question).chosen[rows]
+        return ~locality(request).chosen[rows]
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the datasets."""
-        return {"datasets": [dataset.name for dataset in question.chunk.datasets]}
+        return {"datasets": [dataset.name for dataset in request.chunk.datasets]}
 
 
 class AvoidVp(PlainFilter):
@@ -157,14 +150,14 @@ class AvoidVp(PlainFilter):
     activities = _ANALYSIS
     reasons = (Reason("avoid_vp"),)
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look where the task says so; by PanDA's code also where input would be moved to them."""
-        if not question.rules.vp_restricted:
-            return question.task.has_rule("AV")
-        if question.chunk.is_merging or _avoids_vp(question) or not question.local:
+        if not request.rules.vp_restricted:
+            return request.task.has_rule("AV")
+        if request.chunk.is_merging or _avoids_vp(request) or not request.local:
             return True
-        return bool(question.chunk.datasets) and locality(question).union
+        return bool(request.chunk.datasets) and locality(request).union
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse queues that read from such an endpoint, whatever users' jobs read from."""
-        return question.columns.refusals("virtual placement", lambda: virtual_rows(question.columns), rows)
+        return request.columns.refusals("virtual placement", lambda: virtual_rows(request.columns), rows)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairq.engine.brokerage.analysis.job_counts import counted_running, queued, start_rate
 from fairq.engine.brokerage.analysis.queue_checks import failures_of
+from fairq.engine.brokerage.analysis.share_jobs import counted_running, queued, start_rate
 from fairq.engine.brokerage.analysis.sources import has_second_pass, ignores_locality
 from fairq.engine.brokerage.analysis.user_queues import user_queues
 from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
+from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Booleans
 
 LEAST_RUNNING = 20
@@ -23,47 +23,42 @@ QUEUED_FACTOR = 2
 STALLED, USER, FAILURES, LONG = "stalled", "user", "failures", "long"
 """Problems: nothing runs though much waits; the user's own jobs; the task's failed jobs; too many jobs."""
 
-_KEY = "problems"
 
-
-def problems(question: Question) -> dict[str, Booleans]:
+@once_per_task
+def problems(request: BrokerageRequest) -> dict[str, Booleans]:
     """Return the rows marked with each problem so far, the first pass included."""
-    if _KEY not in question.notes:
-        size = len(question.columns)
-        question.notes[_KEY] = {name: np.zeros(size, dtype=np.bool_) for name in (STALLED, USER, FAILURES, LONG)}
-    found = question.notes[_KEY]
-    assert isinstance(found, dict)
-    return found
+    size = len(request.columns)
+    return {name: np.zeros(size, dtype=np.bool_) for name in (STALLED, USER, FAILURES, LONG)}
 
 
-def mark(question: Question, problem: str, rows: Rows) -> None:
+def mark(request: BrokerageRequest, problem: str, rows: Rows) -> None:
     """Mark *rows* with a problem."""
-    problems(question)[problem][rows] = True
+    problems(request)[problem][rows] = True
 
 
-def has_problem(question: Question) -> Booleans:
+def has_problem(request: BrokerageRequest) -> Booleans:
     """Return the rows with any problem."""
-    marks = problems(question)
+    marks = problems(request)
     return marks[STALLED] | marks[USER] | marks[FAILURES] | marks[LONG]
 
 
-def mark_problems(question: Question, rows: Rows) -> None:
+def mark_problems(request: BrokerageRequest, rows: Rows) -> None:
     """Look at *rows*, which passed all filters, for temporary problems."""
-    config, numbers = question.config, user_queues(question)
-    waiting = queued(question)
+    config, numbers = request.config, user_queues(request)
+    waiting = queued(request)
     long = (waiting >= config.amount("anal_jobbroker.BASE_QUEUE_LENGTH_PER_PQ")) & (
-        waiting >= config.amount("anal_jobbroker.BASE_EXPECTED_WAIT_HOUR_ON_PQ") * start_rate(question)
+        waiting >= config.amount("anal_jobbroker.BASE_EXPECTED_WAIT_HOUR_ON_PQ") * start_rate(request)
     )
     crowded = long & numbers.known
-    failed, closed, finished = failures_of(question)
+    failed, closed, finished = failures_of(request)
     bad, tolerated = failed + closed, np.maximum(2 * finished, config.amount("anal_jobbroker.MIN_BAD_JOBS_TO_SKIP_PQ"))
     # By the page bad jobs must be fewer, at every queue; the code asks at crowded ones whether they are more.
-    failing = bad >= tolerated if question.rules.failures_everywhere else crowded & (bad > tolerated)
+    failing = bad >= tolerated if request.rules.failures_everywhere else crowded & (bad > tolerated)
     found = {USER: crowded & (numbers.queued > numbers.limit), FAILURES: failing & (bad > 0)}
-    if question.rules.analysis_queue_ratio:
-        found[LONG] = waiting > QUEUED_FACTOR * np.maximum(counted_running(question), LEAST_RUNNING)
+    if request.rules.analysis_queue_ratio:
+        found[LONG] = waiting > QUEUED_FACTOR * np.maximum(counted_running(request), LEAST_RUNNING)
     for name, where in found.items():
-        mark(question, name, rows[where[rows]])
+        mark(request, name, rows[where[rows]])
 
 
 class UserProblem(PlainFilter):
@@ -76,34 +71,34 @@ class UserProblem(PlainFilter):
         Reason("tmp_user_problem", passing=True),
     )
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Leave merges alone."""
-        return not question.chunk.is_merging
+        return not request.chunk.is_merging
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Mark problems; refuse all if all have one and there is a second pass to try."""
-        mark_problems(question, rows)
-        if not question.rules.problems_open_second_pass:
+        mark_problems(request, rows)
+        if not request.rules.problems_open_second_pass:
             return SWITCHED_OFF
-        if not (question.local and has_second_pass(question) and ignores_locality(question)):
+        if not (request.local and has_second_pass(request) and ignores_locality(request)):
             return SWITCHED_OFF
-        marked = has_problem(question)[rows]
+        marked = has_problem(request)[rows]
         return marked if marked.all() else SWITCHED_OFF
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the problem."""
-        return problem_details(question, row)
+        return problem_details(request, row)
 
 
-def problem_details(question: Question, row: int) -> Details:
+def problem_details(request: BrokerageRequest, row: int) -> Details:
     """Return the problems of a row with the numbers compared."""
-    marks = problems(question)
+    marks = problems(request)
     told: Details = {"problems": [name for name, rows in marks.items() if rows[row]]}
-    told |= {"nQueue": int(queued(question)[row]), "nRunning": int(counted_running(question)[row])}
+    told |= {"nQueue": int(queued(request)[row]), "nRunning": int(counted_running(request)[row])}
     if marks[USER][row]:
-        numbers = user_queues(question)
+        numbers = user_queues(request)
         told |= {"userQ": int(numbers.queued[row]), "userQ_max": float(numbers.limit[row])}
     if marks[FAILURES][row]:
-        failed, closed, finished = failures_of(question)
+        failed, closed, finished = failures_of(request)
         told |= {"nFailed": int(failed[row]), "nClosed": int(closed[row]), "nFinished": int(finished[row])}
     return told

@@ -12,14 +12,14 @@ from fairq.engine.brokerage.checks.cores import CoresCheck
 from fairq.engine.brokerage.checks.disk_traffic import DiskIOCheck, MaxIoIntensityCheck
 from fairq.engine.brokerage.checks.shares import ZeroShareCheck
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Floats
 from fairq.engine.brokerage.pool.queue_kinds import has_flag
 from fairq.engine.brokerage.pool.supply import pilot_counts
 from fairq.engine.brokerage.pool.world import Failures
 from fairq.engine.brokerage.software.architecture import read_architecture
-from fairq.engine.brokerage.software.check import ALL, Needs, Reading, judge
+from fairq.engine.brokerage.software.judging import ALL, Needs, Reading, judge
 
 _ANALYSIS = frozenset({ANALYSIS})
 
@@ -41,24 +41,24 @@ class Status(PlainFilter):
     activities = _ANALYSIS
     reasons = (Reason("status"),)
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse by status."""
-        columns, chosen = question.columns, select(question)
-        if question.rules.online_only:
+        columns, chosen = request.columns, select(request)
+        if request.rules.online_only:
             online = columns.flags("online", lambda queue: queue.status == "online")
-            refusals: Codes = ~(online | preassigned_rows(question))[rows]
+            refusals: Codes = ~(online | preassigned_rows(request))[rows]
             return refusals
         refused = columns.flags("offline", lambda queue: queue.status == "offline")[rows]
         if chosen.opens:
             return refused
         closed = columns.flags("brokeroff or test", lambda queue: queue.status in CLOSED_TO_BROKERS)[rows]
         if len(chosen.given) == 1:
-            closed = closed & ~given_rows(question)[rows]
+            closed = closed & ~given_rows(request)[rows]
         return refused | closed
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the status."""
-        return {"status": question.columns.queues[row].status}
+        return {"status": request.columns.queues[row].status}
 
 
 class ZeroShare(ZeroShareCheck):
@@ -67,9 +67,9 @@ class ZeroShare(ZeroShareCheck):
     name = "analysis zeroshare"
     activities = _ANALYSIS
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look under PanDA's rules; leave a queue that the task is given alone."""
-        return question.rules.analysis_zero_share and question.preassigned != "single"
+        return request.rules.analysis_zero_share and request.preassigned != "single"
 
 
 class DiskIO(DiskIOCheck):
@@ -103,33 +103,33 @@ class GpuArchitecture(PlainFilter):
     activities = _ANALYSIS
     reasons = (Reason("gpu_architecture"),)
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse flagged queues that do not publish software, and all of them to tasks without a platform."""
-        columns = question.columns
+        columns = request.columns
         flagged = has_flag(columns, "gpu")
-        if not flagged.any() or question.task.has_rule(HPO):
+        if not flagged.any() or request.task.has_rule(HPO):
             return None
-        platform = read_architecture(question.task.architecture, infer_cpu=question.rules.infer_cpu).sw_platform
+        platform = read_architecture(request.task.architecture, infer_cpu=request.rules.infer_cpu).sw_platform
         if not platform:
             return flagged[rows]
         needs = Needs(platform=platform, hardware_only=True)
-        world = question.world
+        world = request.world
 
         def is_silent(name: str, releases: tuple[str, ...]) -> bool:
             entry, gpus = world.software.get(name), world.gpus.get(name, ())
-            how = Reading.of(question.rules)
+            how = Reading.of(request.rules)
             judged = judge(needs, releases, entry, gpus, world.software.get(ALL), how=how)
             return judged.verdict != "accepted"
 
         silent = columns.unit_flags(
-            ("gpu without software", question.rules.gpu_lists), lambda unit: is_silent(unit.name, unit.releases)
+            ("gpu without software", request.rules.gpu_lists), lambda unit: is_silent(unit.name, unit.releases)
         )
         return (flagged & silent)[rows]
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return what the queue says and what the task asks for."""
-        queue = question.columns.queues[row]
-        return {"architecture": question.task.architecture, "releases": list(queue.releases)}
+        queue = request.columns.queues[row]
+        return {"architecture": request.task.architecture, "releases": list(queue.releases)}
 
 
 class Closed(PlainFilter):
@@ -140,25 +140,25 @@ class Closed(PlainFilter):
     activities = _ANALYSIS
     reasons = (Reason("closed", passing=True),)
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look unless one queue is given or the chunk merges; the page counts failed and closed jobs together."""
-        by_code = not question.rules.failures_everywhere
-        return by_code and question.preassigned != "single" and not question.chunk.is_merging
+        by_code = not request.rules.failures_everywhere
+        return by_code and request.preassigned != "single" and not request.chunk.is_merging
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse where one was."""
-        closed = failures_of(question)[1]
+        closed = failures_of(request)[1]
         return closed[rows] > 0
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return their number."""
-        return {"closed": int(failures_of(question)[1][row])}
+        return {"closed": int(failures_of(request)[1][row])}
 
 
-def failures_of(question: Question) -> tuple[Floats, Floats, Floats]:
+def failures_of(request: BrokerageRequest) -> tuple[Floats, Floats, Floats]:
     """Return the task's failed, closed and finished jobs at each row in the last hours."""
-    columns = question.columns
-    known = question.world.failures.get(question.task.task_id, {})
+    columns = request.columns
+    known = request.world.failures.get(request.task.task_id, {})
     counts = np.zeros((3, len(columns.unit_names)))
     for name, numbers in known.items():
         if name in columns.unit_numbers:
@@ -175,11 +175,11 @@ class NoPilot(PlainFilter):
     activities = _ANALYSIS
     reasons = (Reason("nopilot"),)
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse them; PanDA's code spares tests."""
-        spared = question.task.label == "test" and not question.rules.pilots_always
-        return None if spared else pilot_counts(question.columns)[rows] == 0
+        spared = request.task.label == "test" and not request.rules.pilots_always
+        return None if spared else pilot_counts(request.columns)[rows] == 0
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the count of pilots."""
-        return {"nPilot": int(pilot_counts(question.columns)[row])}
+        return {"nPilot": int(pilot_counts(request.columns)[row])}

@@ -11,12 +11,13 @@ import numpy as np
 
 from fairq.engine.brokerage.checks.candidates import CANDIDATES_STAGE
 from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
+from fairq.engine.brokerage.jobs.site_lists import excluded_sites, included_sites
+from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Booleans, Columns
-from fairq.engine.brokerage.pool.names import excluded_sites, included_sites, is_named, matches_any
+from fairq.engine.brokerage.pool.names import is_named, matches_any
 from fairq.engine.brokerage.pool.queue_kinds import listed, runs
-from fairq.engine.brokerage.storage.endpoints import USER
+from fairq.engine.brokerage.storage.endpoints import USER, units_reading
 
 LIMITED_SITES = "LS"
 """The two-letter rule without which the user's ``includedSite`` and ``excludedSite`` are not looked at."""
@@ -26,7 +27,6 @@ AUTO = "AUTO"
 
 HOSPITAL = "_HOSPITAL"
 
-_KEY = "selection"
 _ANALYSIS = frozenset({ANALYSIS})
 
 
@@ -48,34 +48,32 @@ class Selection(NamedTuple):
     opens: bool = False
 
 
-def select(question: Question) -> Selection:
-    """Return what the task says of queues, found once; note in the question whether some are pre-assigned."""
-    if _KEY not in question.notes:
-        question.notes[_KEY] = _select(question)
-    found = question.notes[_KEY]
-    assert isinstance(found, Selection)
+def select(request: BrokerageRequest) -> Selection:
+    """Return what the task says of queues, found once; note in the request whether some are pre-assigned."""
+    found = _select(request)
     if found.given:
-        question.preassigned = "single" if len(found.given) == 1 else "list"
-    elif found.included is not None and question.rules.included_sites_always:
-        question.preassigned = "list"
+        request.preassigned = "single" if len(found.given) == 1 else "list"
+    elif found.included is not None and request.rules.included_sites_always:
+        request.preassigned = "list"
     return found
 
 
-def given_rows(question: Question) -> Booleans:
+def given_rows(request: BrokerageRequest) -> Booleans:
     """Return the rows that the task's ``site`` names."""
-    return rows_called(question.columns, select(question).given)
+    return rows_called(request.columns, select(request).given)
 
 
-def preassigned_rows(question: Question) -> Booleans:
+def preassigned_rows(request: BrokerageRequest) -> Booleans:
     """Return the rows that the task is pre-assigned to: by ``site``, and by ``includedSite`` where that counts."""
-    rows, included = given_rows(question), select(question).included
-    if included is None or not question.rules.included_sites_always:
+    rows, included = given_rows(request), select(request).included
+    if included is None or not request.rules.included_sites_always:
         return rows
-    return rows | np.array([is_named(queue, included) for queue in question.columns.queues], dtype=np.bool_)
+    return rows | np.array([is_named(queue, included) for queue in request.columns.queues], dtype=np.bool_)
 
 
-def _select(question: Question) -> Selection:
-    task, columns, rules = question.task, question.columns, question.rules
+@once_per_task
+def _select(request: BrokerageRequest) -> Selection:
+    task, columns, rules = request.task, request.columns, request.rules
     candidates = runs(columns, ANALYSIS, every=rules.every_queue)
     units = columns.kept(("analysis units", rules.every_queue), lambda: _units(columns, candidates))
     included: tuple[str, ...] | None = None
@@ -93,7 +91,7 @@ def _select(question: Question) -> Selection:
         candidates = candidates | (rows_called(columns, names) & known)
         return Selection(candidates, _units(columns, candidates), names, included, excluded, opens)
     # Not a queue: the queues that read from storage of that name; a name of nothing is ignored, the list with it.
-    readers = columns.units_reading(USER).get(task.site, ())
+    readers = units_reading(columns, USER).get(task.site, ())
     reading = tuple(columns.unit_names[unit] for unit in readers if units[unit])
     return Selection(candidates, units, (), reading or None, excluded, opens)
 
@@ -118,13 +116,13 @@ class AnalysisQueues(PlainFilter):
     activities = _ANALYSIS
     reasons = (Reason("wrong_type"),)
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse them."""
-        return ~select(question).candidates[rows]
+        return ~select(request).candidates[rows]
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return what kind of queue it is."""
-        return {"type": question.columns.queues[row].type}
+        return {"type": request.columns.queues[row].type}
 
 
 class Included(PlainFilter):
@@ -139,12 +137,12 @@ class Included(PlainFilter):
         Reason("cloudmismatch"),
     )
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Compare names and clouds; AUTO in the list keeps the others for the case that none of the list is left."""
-        columns, task, chosen = question.columns, question.task, select(question)
+        columns, task, chosen = request.columns, request.task, select(request)
         names = columns.unit_names
         codes = np.zeros(len(names), dtype=np.uint8)
-        if question.rules.task_cloud and task.cloud and task.cloud != "any":
+        if request.rules.task_cloud and task.cloud and task.cloud != "any":
             codes[[unit.cloud != task.cloud for unit in columns.units]] = 3
         others = np.zeros(len(names), dtype=np.bool_)
         if chosen.included is not None:
@@ -160,11 +158,11 @@ class Included(PlainFilter):
             codes[others & (codes == 0)] = 2
         return codes[units]
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the list or the clouds."""
-        chosen = select(question)
+        chosen = select(request)
         if reason.tag == "cloudmismatch":
-            return {"cloud": question.columns.queues[row].cloud, "task_cloud": question.task.cloud}
+            return {"cloud": request.columns.queues[row].cloud, "task_cloud": request.task.cloud}
         if reason.tag == "excluded":
             return {"excludedSite": list(chosen.excluded)}
         return {"includedSite": list(chosen.included or ())}
@@ -179,20 +177,20 @@ class Preassigned(PlainFilter):
     activities = _ANALYSIS
     reasons = (Reason("nonpreassigned"),)
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look where queues are given."""
-        return bool(select(question).given)
+        return bool(select(request).given)
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse all others."""
-        given = given_rows(question)[rows]
-        if not given.any() and question.rules.lost_site_is_fatal:
-            question.notes["fatal"] = True
+        given = given_rows(request)[rows]
+        if not given.any() and request.rules.lost_site_is_fatal:
+            request.is_fatal = True
         return ~given
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the queues given."""
-        return {"site": question.task.site}
+        return {"site": request.task.site}
 
 
 class Hospital(PlainFilter):
@@ -203,11 +201,11 @@ class Hospital(PlainFilter):
     activities = _ANALYSIS
     reasons = (Reason("hospital"),)
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look under PanDA's rules."""
-        return question.rules.hospital_last
+        return request.rules.hospital_last
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse them unless only they are left."""
-        hospital = question.columns.unit_flags("hospital", lambda unit: unit.name.endswith(HOSPITAL))[rows]
+        hospital = request.columns.unit_flags("hospital", lambda unit: unit.name.endswith(HOSPITAL))[rows]
         return SWITCHED_OFF if hospital.all() else hospital

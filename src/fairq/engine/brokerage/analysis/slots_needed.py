@@ -9,9 +9,8 @@ import numpy as np
 from fairq.engine.brokerage.checks.memory import MemoryCheck
 from fairq.engine.brokerage.checks.scratch import ScratchCheck, atom_of, scratch_rules
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.jobs.scratch import Scratch, analysis_scratch
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS
 from fairq.engine.brokerage.jobs.units import is_hs06
 from fairq.engine.brokerage.jobs.walltime import (
     DAY,
@@ -21,6 +20,7 @@ from fairq.engine.brokerage.jobs.walltime import (
     minimum_work,
     work_within,
 )
+from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Floats
 
 _ANALYSIS = frozenset({ANALYSIS})
@@ -40,9 +40,9 @@ class ScratchDisk(ScratchCheck):
     stage = "scratch disk check"
     activities = _ANALYSIS
 
-    def estimate(self, question: Question) -> Scratch:
+    def estimate(self, request: BrokerageRequest) -> Scratch:
         """Return what an analysis job needs."""
-        return analysis_scratch(question.task, question.chunk, atom_of(question), scratch_rules(question))
+        return analysis_scratch(request.task, request.chunk, atom_of(request), scratch_rules(request))
 
 
 class Walltime(PlainFilter):
@@ -59,52 +59,52 @@ class Walltime(PlainFilter):
         Reason("longwalltime"),
     )
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look where the time is known; not at merges."""
-        known = _stated_seconds(question) or _work(question)
-        return bool(known) and not question.chunk.is_merging
+        known = _stated_seconds(request) or _work(request)
+        return bool(known) and not request.chunk.is_merging
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Compare the time of a job with the limits, or its work with what fits into them."""
-        limits = question.columns
+        limits = request.columns
         most = limits.numbers("maxtime", lambda queue: queue.maxtime)[rows]
         least = limits.numbers("mintime", lambda queue: queue.mintime)[rows]
-        stated = _stated_seconds(question)
+        stated = _stated_seconds(request)
         if stated is None:
-            work = _work(question)
-            fits, wanted = _within(question, "maxtime")[rows], _within(question, "mintime")[rows]
+            work = _work(request)
+            fits, wanted = _within(request, "maxtime")[rows], _within(request, "mintime")[rows]
         else:
             work, fits, wanted = stated, most, least
         codes: Codes = ((least != 0) & (work < wanted)) * np.uint8(2)
         codes[(most != 0) & (work > fits)] = 1
         return codes
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the work of a job, what fits, and the limit."""
         limit: Literal["maxtime", "mintime"] = "maxtime" if reason.tag == "shortwalltime" else "mintime"
-        stated = _stated_seconds(question)
+        stated = _stated_seconds(request)
         if stated is not None:
-            seconds = getattr(question.columns.queues[row], limit)
+            seconds = getattr(request.columns.queues[row], limit)
             return {"walltime": stated, limit: seconds, "seconds_needed": stated}
-        return compared_times(question.task, question.columns.queues[row], limit, _work(question))
+        return compared_times(request.task, request.columns.queues[row], limit, _work(request))
 
 
-def _stated_seconds(question: Question) -> float | None:
+def _stated_seconds(request: BrokerageRequest) -> float | None:
     """Return the walltime that the task states, if it counts as it is."""
-    task = question.task
-    counts = question.rules.stated_walltime and not is_hs06(task.cpu_time_unit)
+    task = request.task
+    counts = request.rules.stated_walltime and not is_hs06(task.cpu_time_unit)
     return task.walltime or None if counts else None
 
 
-def _work(question: Question) -> float:
-    return job_work(question.task, atom_of(question)) or 0.0
+def _work(request: BrokerageRequest) -> float:
+    return job_work(request.task, atom_of(request)) or 0.0
 
 
-def _within(question: Question, limit: str) -> Floats:
-    columns = question.columns
+def _within(request: BrokerageRequest, limit: str) -> Floats:
+    columns = request.columns
     result: Floats = work_within(
         columns.numbers(limit, lambda queue: float(getattr(queue, limit))),
-        question.task,
+        request.task,
         columns.numbers("corecount", lambda queue: queue.corecount),
         columns.numbers("corepower", lambda queue: queue.corepower),
     )
@@ -122,29 +122,29 @@ class MinimumWalltime(PlainFilter):
         Reason("min_walltime"),
     )
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look, under PanDA's rules, at scouts unless one queue is given, and at tasks that state no time."""
-        scout = question.chunk.is_scout and question.preassigned != "single"
-        return question.rules.analysis_minimum_walltime and (scout or is_time_unknown(question.task))
+        scout = request.chunk.is_scout and request.preassigned != "single"
+        return request.rules.analysis_minimum_walltime and (scout or is_time_unknown(request.task))
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse where less than a day fits."""
-        fits, day = _within(question, "maxtime")[rows], self._day(question)[rows]
+        fits, day = _within(request, "maxtime")[rows], self._day(request)[rows]
         less = (fits != 0) & (fits < day)
-        if question.rules.plain_minimum_walltime:
-            most = question.columns.numbers("maxtime", lambda queue: queue.maxtime)[rows]
+        if request.rules.plain_minimum_walltime:
+            most = request.columns.numbers("maxtime", lambda queue: queue.maxtime)[rows]
             less = (most != 0) & (most < DAY)
-        codes: Codes = less * np.uint8(1 if question.chunk.is_scout else 2)
+        codes: Codes = less * np.uint8(1 if request.chunk.is_scout else 2)
         return codes
 
-    def _day(self, question: Question) -> Floats:
-        cores = question.columns.numbers("corecount", lambda queue: queue.corecount)
+    def _day(self, request: BrokerageRequest) -> Floats:
+        cores = request.columns.numbers("corecount", lambda queue: queue.corecount)
         result: Floats = minimum_work(cores)
         return result
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return what fits into the limit and what a day is."""
-        queue, day = question.columns.queues[row], float(self._day(question)[row])
-        if question.rules.plain_minimum_walltime:
+        queue, day = request.columns.queues[row], float(self._day(request)[row])
+        if request.rules.plain_minimum_walltime:
             return {"maxtime": queue.maxtime, "seconds_needed": DAY}
-        return compared_times(question.task, queue, "maxtime", day, "work_in_a_day")
+        return compared_times(request.task, queue, "maxtime", day, "work_in_a_day")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from fairq.engine.brokerage.analysis.sources import incomplete_input
 from fairq.engine.brokerage.flow.outcome import Status
 from fairq.engine.brokerage.flow.plugin import Details, Reason
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.pool.world import UserTotals
 
 QUEUED_FACTOR = 2
@@ -45,17 +45,17 @@ class Stop(NamedTuple):
     details: Details
 
 
-def stop_of(question: Question) -> Stop | None:
+def stop_of(request: BrokerageRequest) -> Stop | None:
     """Return what stops the task; None: nothing does. The first in the order of `STOPS` is it."""
-    return _over_cap(question) or _over_share(question) or _over_quota(question) or _without_input(question)
+    return _over_cap(request) or _over_share(request) or _over_quota(request) or _without_input(request)
 
 
-def _over_cap(question: Question) -> Stop | None:
-    if question.chunk.is_merging:
+def _over_cap(request: BrokerageRequest) -> Stop | None:
+    if request.chunk.is_merging:
         return None
-    task, config = question.task, question.config
+    task, config = request.task, request.config
     owner = task.working_group or task.user or ""
-    total = question.world.user_totals.get(owner, UserTotals())
+    total = request.world.user_totals.get(owner, UserTotals())
     kind = "GROUP" if task.working_group else "USER"
     for unit, run, wait in (
         ("jobs", total.running_jobs, total.queued_jobs),
@@ -70,33 +70,33 @@ def _over_cap(question: Question) -> Stop | None:
     return None
 
 
-def _over_share(question: Question) -> Stop | None:
-    task, world = question.task, question.world
+def _over_share(request: BrokerageRequest) -> Stop | None:
+    task, world = request.task, request.world
     used, task_class = world.share_usage.get(USER_SHARE), world.task_classes.get(task.task_id)
-    if not question.rules.share_classes or task.gshare != USER_SHARE or used is None or task_class not in CLASS_LIMITS:
+    if not request.rules.share_classes or task.gshare != USER_SHARE or used is None or task_class not in CLASS_LIMITS:
         return None
     percent = 100 * min(used, world.share_usage.get(TOP_SHARE, used))
     limit = CLASS_LIMITS[task_class]
     told: Details = {"share_usage": percent, "limit": limit}
     if task_class == CLASS_A:
         remaining = world.remaining_slots.get(task.user or "")
-        threshold = question.config.amount("analy_eval.USER_USAGE_THRESHOLD_A")
+        threshold = request.config.amount("analy_eval.USER_USAGE_THRESHOLD_A")
         part = 0.5 if remaining is None or not threshold else 1 - remaining / threshold
         percent *= part
         told |= {"user": task.user, "user_slots_used": part}
     return Stop(_CLASS_TAGS[task_class], "waiting", told) if percent > limit else None
 
 
-def _over_quota(question: Question) -> Stop | None:
-    owner = question.task.working_group or question.task.user or ""
-    quota, rules = question.world.quotas.get(owner), question.rules
-    near = rules.quota_near and not question.chunk.is_merging
+def _over_quota(request: BrokerageRequest) -> Stop | None:
+    owner = request.task.working_group or request.task.user or ""
+    quota, rules = request.world.quotas.get(owner), request.rules
+    near = rules.quota_near and not request.chunk.is_merging
     if quota is None or (quota.ok and not (quota.near and near)):
         return None
     status: Status = "waiting" if rules.quota_throttles else "failed"
     return Stop("global_quota_near" if quota.ok else "global_quota", status, {"owner": owner})
 
 
-def _without_input(question: Question) -> Stop | None:
-    missing = incomplete_input(question)
+def _without_input(request: BrokerageRequest) -> Stop | None:
+    missing = incomplete_input(request)
     return None if missing is None else Stop("incomplete_input", "failed", missing)

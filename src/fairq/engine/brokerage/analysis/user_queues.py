@@ -6,16 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.analysis.job_counts import running, start_rate
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.analysis.share_jobs import running, start_rate
+from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
 from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
 from fairq.engine.brokerage.pool.names import user_of
 from fairq.engine.brokerage.pool.world import UserJobs
 
 TOTAL = "_total"
 """The row of all users in a queue's table."""
-
-_KEY = "user queues"
 
 
 class UserQueues(NamedTuple):
@@ -36,15 +34,6 @@ class UserQueues(NamedTuple):
     def remaining(self) -> Floats:
         """Jobs that may yet be queued."""
         return np.maximum(self.limit - self.queued, 0)
-
-
-def user_queues(question: Question) -> UserQueues:
-    """Return the jobs of the task's user, also for tasks of a working group."""
-    if _KEY not in question.notes:
-        question.notes[_KEY] = _user_queues(question)
-    found = question.notes[_KEY]
-    assert isinstance(found, UserQueues)
-    return found
 
 
 class _Table(NamedTuple):
@@ -71,21 +60,23 @@ def _table(columns: Columns, share: str) -> _Table:
     return _Table(rows[columns.unit_of], running[columns.unit_of], users)
 
 
-def _user_queues(question: Question) -> UserQueues:
-    columns, share, config = question.columns, question.task.gshare or "", question.config
+@once_per_task
+def user_queues(request: BrokerageRequest) -> UserQueues:
+    """Return the jobs of the task's user, also for tasks of a working group."""
+    columns, share, config = request.columns, request.task.gshare or "", request.config
     table = columns.kept(("users", share), lambda: _table(columns, share))
     own = np.zeros((3, len(columns.unit_names)))
-    for unit, jobs in table.users.get(user_of(question.task.user or ""), ()):
+    for unit, jobs in table.users.get(user_of(request.task.user or ""), ()):
         own[:, unit] = 1, jobs.queued, jobs.running
     known, own_queued, own_running = own[:, columns.unit_of]
-    run = np.where(np.isnan(table.running), running(question), table.running)
+    run = np.where(np.isnan(table.running), running(request), table.running)
 
     def setting(name: str) -> float:
         return config.amount(f"anal_jobbroker.{name}")
 
     most = np.maximum(
         np.maximum(setting("BASE_QUEUE_LENGTH_PER_PQ"), setting("STATIC_MAX_QUEUE_RUNNING_RATIO") * run),
-        setting("MAX_EXPECTED_WAIT_HOUR") * start_rate(question),
+        setting("MAX_EXPECTED_WAIT_HOUR") * start_rate(request),
     )
     part = np.divide(own_running, run, out=np.zeros(len(run)), where=run > 0)
     limit = np.maximum(

@@ -7,13 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from fairq.engine.brokerage.analysis.input_data import local_data
-from fairq.engine.brokerage.analysis.job_counts import counted_running, queued, start_rate
 from fairq.engine.brokerage.analysis.locality import locality
+from fairq.engine.brokerage.analysis.share_jobs import counted_running, queued, start_rate
 from fairq.engine.brokerage.analysis.user_queues import user_queues
-from fairq.engine.brokerage.flow.plugin import Details, PlainWeight, Rows, Weight
-from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.splitting import number_of_jobs
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS
+from fairq.engine.brokerage.flow.plugin import Details, PlainWeight, Rows
+from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.jobs.splitting import split_job_count
+from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Floats
 
 _ANALYSIS = frozenset({ANALYSIS})
@@ -36,20 +36,20 @@ class Balance(PlainWeight):
     name = "analysis jobs"
     activities = _ANALYSIS
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Count under the page's rules."""
-        return question.rules.analysis_weight == "ratio"
+        return request.rules.analysis_weight == "ratio"
 
-    def factor(self, question: Question, rows: Rows) -> Floats:
+    def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
         """Return (running + 1) / (queued + 1)."""
-        result: Floats = (counted_running(question)[rows] + 1) / (queued(question)[rows] + 1)
+        result: Floats = (counted_running(request)[rows] + 1) / (queued(request)[rows] + 1)
         return result
 
-    def details(self, question: Question, row: int) -> Details:
+    def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return both numbers."""
-        if not self.applies(question):
+        if not self.applies(request):
             return {}
-        return {"nRun": int(counted_running(question)[row]), "nQueued": int(queued(question)[row])}
+        return {"nRun": int(counted_running(request)[row]), "nQueued": int(queued(request)[row])}
 
 
 class Classes(PlainWeight):
@@ -61,35 +61,35 @@ class Classes(PlainWeight):
     name = "analysis classes"
     activities = _ANALYSIS
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Count under the code's rules."""
-        return question.rules.analysis_weight == "classes"
+        return request.rules.analysis_weight == "classes"
 
-    def factor(self, question: Question, rows: Rows) -> Floats:
+    def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
         """Return the part of the jobs for each queue; pseudo queues of one unit have the same."""
-        units = question.columns.unit_of[rows]
+        units = request.columns.unit_of[rows]
         _, first, unit = np.unique(units, return_index=True, return_inverse=True)
         ones = rows[first]
-        remaining = user_queues(question).remaining[ones]
-        classes = queue_classes(question)[ones]
-        jobs = number_of_jobs(question.task, question.chunk, question.rules.scratch_margin)
-        weights = _by_class(question, jobs, remaining, classes)
+        remaining = user_queues(request).remaining[ones]
+        classes = queue_classes(request)[ones]
+        jobs = split_job_count(request.task, request.chunk, request.rules.scratch_margin)
+        weights = _by_class(request, jobs, remaining, classes)
         result: Floats = weights[unit] + SMALLEST
         return result
 
-    def details(self, question: Question, row: int) -> Details:
+    def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return class, rate of starting jobs and room of the user."""
-        if not self.applies(question):
+        if not self.applies(request):
             return {}
-        columns = question.columns
+        columns = request.columns
         everything = columns.job_counts(None, "running")[row]
-        rate = question.world.to_running_rates.get(columns.queues[row].unit, 0.0)
-        counted = counted_running(question)[row]
-        numbers = user_queues(question)
+        rate = request.world.to_running_rates.get(columns.queues[row].unit, 0.0)
+        counted = counted_running(request)[row]
+        numbers = user_queues(request)
         return {
-            "class": int(queue_classes(question)[row]),
+            "class": int(queue_classes(request)[row]),
             "trr": float(counted * rate / everything) if everything > 0 else 0.0,
-            "share_trr": float(start_rate(question)[row]),
+            "share_trr": float(start_rate(request)[row]),
             "userR": int(numbers.running[row]),
             "userQ": int(numbers.queued[row]),
             "userQRem": float(numbers.remaining[row]),
@@ -105,23 +105,23 @@ class _Room(NamedTuple):
     queues: dict[int, int]
 
 
-def queue_classes(question: Question) -> Floats:
+def queue_classes(request: BrokerageRequest) -> Floats:
     """Return the class of each row; unknown is in the middle."""
-    known = question.world.site_classes
-    return question.columns.unit_numbers_of("class", lambda unit: known.get(unit.name) or MIDDLE)
+    known = request.world.site_classes
+    return request.columns.unit_numbers_of("class", lambda unit: known.get(unit.name) or MIDDLE)
 
 
-def _by_class(question: Question, jobs: float, remaining: Floats, classes: Floats) -> Floats:
+def _by_class(request: BrokerageRequest, jobs: float, remaining: Floats, classes: Floats) -> Floats:
     kinds = (HIGH, MIDDLE, LOW)
     room = _Room(
         float(remaining.sum()),
         {kind: float(remaining[classes == kind].sum()) for kind in kinds},
         {kind: int((classes == kind).sum()) for kind in kinds},
     )
-    merging = question.chunk.is_merging
-    if question.task.gshare not in CLASSED_SHARES:
+    merging = request.chunk.is_merging
+    if request.task.gshare not in CLASSED_SHARES:
         return jobs * _part(remaining, jobs, room.total, len(remaining), merging)
-    task_class = question.world.task_classes.get(question.task.task_id, HIGH)
+    task_class = request.world.task_classes.get(request.task.task_id, HIGH)
     shares = _divided(jobs, room, task_class)
     weights = np.zeros(len(remaining))
     for kind in kinds:
@@ -171,30 +171,26 @@ class Data(PlainWeight):
     name = "analysis data"
     activities = _ANALYSIS
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Count where there is input, under the code's rules."""
-        return bool(question.chunk.datasets) and question.rules.analysis_weight == "classes"
+        return bool(request.chunk.datasets) and request.rules.analysis_weight == "classes"
 
-    def factor(self, question: Question, rows: Rows) -> Floats:
+    def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
         """Return the factor."""
-        return data_factor(question)[rows]
+        return data_factor(request)[rows]
 
-    def details(self, question: Question, row: int) -> Details:
+    def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return the factor by PanDA's name."""
-        return {"dataW": float(data_factor(question)[row])} if self.applies(question) else {}
+        return {"dataW": float(data_factor(request)[row])} if self.applies(request) else {}
 
 
-def data_factor(question: Question) -> Floats:
+def data_factor(request: BrokerageRequest) -> Floats:
     """Return the factor by input for each row."""
-    if question.local and not locality(question).union:
-        weight = locality(question).weight
+    if request.local and not locality(request).union:
+        weight = locality(request).weight
         return np.where(weight > 0, weight, 1.0)
-    data = local_data(question)
+    data = local_data(request)
     if data.size < 2**30:
-        return np.ones(len(question.columns))
+        return np.ones(len(request.columns))
     result: Floats = 1 + np.floor(data.disk_size / 2**30) / DISK_GIB
     return result
-
-
-WEIGHTS: tuple[Weight, ...] = (Balance(), Classes(), Data())
-"""fairq's own weights of analysis."""

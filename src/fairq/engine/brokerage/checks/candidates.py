@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import Activity
+from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.pool.activity import Activity
 
 CANDIDATES_STAGE = "candidates"
 """The line of the stage table for the queues to begin with."""
@@ -20,12 +20,12 @@ class NoPseudoQueue(PlainFilter):
         self.name = f"pseudo queues of {activity}"
         self.activities = frozenset({activity})
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse unified queues themselves, which are among the rows only if they have no pseudo queue."""
-        columns = question.columns
+        columns = request.columns
         return columns.refusals("unified", lambda: columns.flags("unified", lambda queue: queue.is_unified), rows)
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the cores of the queue and the resource types."""
-        kinds = [kind.name for kind in question.world.resource_types]
-        return {"corecount": question.columns.queues[row].corecount, "resource_types": kinds}
+        kinds = [kind.name for kind in request.world.resource_types]
+        return {"corecount": request.columns.queues[row].corecount, "resource_types": kinds}

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest
 
 CoreMode = Literal["multi", "any", "single"]
 """Slots that suit a task: of several cores only, any, or of one core only."""
@@ -21,20 +21,20 @@ class CoresCheck(PlainFilter):
         Reason("max_cpucore"),
     )
 
-    def cores(self, question: Question) -> int | None:
+    def cores(self, request: BrokerageRequest) -> int | None:
         """Return the cores that jobs ask for: 0 is any number, None one."""
-        return question.task.core_count
+        return request.task.core_count
 
-    def mode(self, question: Question) -> CoreMode:
+    def mode(self, request: BrokerageRequest) -> CoreMode:
         """Return which slots suit."""
-        cores = self.cores(question)
+        cores = self.cores(request)
         if cores == 0:
             return "any"
         return "multi" if cores is not None and cores > 1 else "single"
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Compare the cores of slots with those of the task."""
-        columns, mode, most = question.columns, self.mode(question), question.task.most_cores
+        columns, mode, most = request.columns, self.mode(request), request.task.most_cores
 
         def make() -> Codes:
             cores = columns.numbers("corecount", lambda queue: queue.corecount)
@@ -47,9 +47,9 @@ class CoresCheck(PlainFilter):
 
         return columns.refusals(("cores", mode, most), make, rows)
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the cores of both."""
-        told: Details = {"corecount": question.columns.queues[row].corecount}
+        told: Details = {"corecount": request.columns.queues[row].corecount}
         if reason.tag == "max_cpucore":
-            return told | {"maxCoreCount": question.task.most_cores}
-        return told | {"coreCount": self.cores(question), "wants": self.mode(question)}
+            return told | {"maxCoreCount": request.task.most_cores}
+        return told | {"coreCount": self.cores(request), "wants": self.mode(request)}

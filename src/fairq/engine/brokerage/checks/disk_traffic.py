@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.pool.columns import Floats
 from fairq.engine.brokerage.pool.queue_kinds import flag_numbers
 
@@ -18,34 +18,34 @@ class DiskIOCheck(PlainFilter):
 
     stage = "diskIO check"
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse where both are over the limit, which is never 0."""
-        if not question.task.disk_io:
+        if not request.task.disk_io:
             return None
-        usage, limit, own = self._numbers(question)
+        usage, limit, own = self._numbers(request)
         codes: Codes = (usage > limit) & (own > limit)
         return codes[rows]
 
-    def _numbers(self, question: Question) -> tuple[Floats, Floats, Floats]:
-        columns = question.columns
-        default = question.config.amount("jobbroker.MAX_DISKIO_DEFAULT")
+    def _numbers(self, request: BrokerageRequest) -> tuple[Floats, Floats, Floats]:
+        columns = request.columns
+        default = request.config.amount("jobbroker.MAX_DISKIO_DEFAULT")
         usage = columns.unit_numbers_of("disk traffic", lambda unit: columns.world.disk_io.get(unit.name, 0))
         limit = columns.unit_numbers_of(
             ("disk traffic limit", default), lambda unit: unit.maxdiskio if unit.maxdiskio > 0 else default
         )
-        return usage, limit, self.own_traffic(question)
+        return usage, limit, self.own_traffic(request)
 
-    def own_traffic(self, question: Question) -> Floats:
+    def own_traffic(self, request: BrokerageRequest) -> Floats:
         """Return the kB/s per core that a job of the task makes at each row."""
-        columns = question.columns
-        own = np.full(len(columns), float(question.task.disk_io or 0))
-        if question.asks_for_cores:
+        columns = request.columns
+        own = np.full(len(columns), float(request.task.disk_io or 0))
+        if request.asks_for_cores:
             own = own / np.maximum(columns.unit_numbers_of("unit cores", lambda unit: unit.corecount), 1)
         return own
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the traffic of both and the limit, kB/s per core."""
-        usage, limit, own = self._numbers(question)
+        usage, limit, own = self._numbers(request)
         return {"usage": float(usage[row]), "limit": float(limit[row]), "diskIO": float(own[row])}
 
 
@@ -55,16 +55,16 @@ class MaxIoIntensityCheck(PlainFilter):
     stage = "max IO intensity check"
     reasons = (Reason("max_io_intensity"),)
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look at tasks that state it, merges left out."""
-        stated = bool(question.task.io_intensity) and not question.chunk.is_merging
-        return stated and question.rules.max_io_intensity
+        stated = bool(request.task.io_intensity) and not request.chunk.is_merging
+        return stated and request.rules.max_io_intensity
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse above the limit."""
-        return (question.task.io_intensity or 0) > flag_numbers(question.columns, "max_io_intensity")[rows]
+        return (request.task.io_intensity or 0) > flag_numbers(request.columns, "max_io_intensity")[rows]
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return intensity and limit, kB/s."""
-        limit = float(flag_numbers(question.columns, "max_io_intensity")[row])
-        return {"ioIntensity": question.task.io_intensity, "max_io_intensity": limit}
+        limit = float(flag_numbers(request.columns, "max_io_intensity")[row])
+        return {"ioIntensity": request.task.io_intensity, "max_io_intensity": limit}

@@ -4,35 +4,36 @@ from __future__ import annotations
 
 import math
 
-from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION, Dataset
+from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.jobs.tasks import Dataset
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.storage.availability import VP_SUFFIX, Availability, Replica, availability
 
 
-def dataset_availability(question: Question, dataset: Dataset) -> Availability:
-    """Return what the replicas of one dataset come to, by the settings of the question's brokerage."""
-    config, component = question.config, "jobbroker" if question.activity == PRODUCTION else "anal_jobbroker"
+def dataset_availability(request: BrokerageRequest, dataset: Dataset) -> Availability:
+    """Return what the replicas of one dataset come to, by the settings of the request's brokerage."""
+    config, component = request.config, "jobbroker" if request.activity == PRODUCTION else "anal_jobbroker"
     most_missing = config.amount(f"{component}.MAX_MISSING_INPUT_FILES")
     least = config.amount(f"{component}.MIN_INPUT_COMPLETENESS")
-    return availability(_replicas(question, dataset), most_missing, least)
+    return availability(_replicas(request, dataset), most_missing, least)
 
 
-def is_readable_from_afar(question: Question, dataset: Dataset, available: Availability) -> bool:
+def is_readable_from_afar(request: BrokerageRequest, dataset: Dataset, available: Availability) -> bool:
     """Return whether input of *dataset* can be moved to where it is not.
 
     By PanDA's code some replica that is complete enough (*available*) must be readable over WAN. By the page only
     storage that is out of service keeps it from being moved: some replica with files must be readable, if any has.
     """
-    if question.rules.incomplete_input:
+    if request.rules.incomplete_input:
         return available.remote_source
-    with_files = availability(_replicas(question, dataset), math.inf, 0)
+    with_files = availability(_replicas(request, dataset), math.inf, 0)
     return with_files.remote_source or not with_files.locations
 
 
-def _replicas(question: Question, dataset: Dataset) -> list[Replica]:
-    storages, total = question.world.storages, len(dataset.lfns)
+def _replicas(request: BrokerageRequest, dataset: Dataset) -> list[Replica]:
+    storages, total = request.world.storages, len(dataset.lfns)
     return [
         Replica(storages[rse], total if held is None else len(held & dataset.lfns), total, rse.endswith(VP_SUFFIX))
-        for rse, held in question.world.replicas.get(dataset.name, {}).items()
+        for rse, held in request.world.replicas.get(dataset.name, {}).items()
         if rse in storages
     ]

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.jobs.memory import job_memory, stated_memory
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns, Floats
 
 
@@ -21,40 +21,40 @@ class MemoryCheck(PlainFilter):
         Reason("highmemory"),
     )
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look where the memory is stated or known."""
-        return bool(stated_memory(question.task, question.chunk))
+        return bool(stated_memory(request.task, request.chunk))
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Compare the estimate for the cores of each queue with its limits."""
-        columns = question.columns
+        columns = request.columns
         most = columns.numbers("maxrss", lambda queue: queue.maxrss or 0)[rows]
         least = columns.numbers("minrss", lambda queue: queue.minrss or 0)[rows]
         # The estimate differs by cores alone, of which there are few.
         kinds, kind_of = columns.kept("kinds of cores", lambda: _kinds_of_cores(columns))
-        need = np.array([memory_on(question, int(cores)) for cores in kinds])[kind_of[rows]]
+        need = np.array([memory_on(request, int(cores)) for cores in kinds])[kind_of[rows]]
         codes: Codes = ((least > 0) & (need < least) & (need != 0)) * np.uint8(2)
         codes[(most > 0) & (need > most)] = 1
         return codes
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the estimate and the limits, MiB."""
-        queue = question.columns.queues[row]
+        queue = request.columns.queues[row]
         limit = {"maxrss": queue.maxrss} if reason.tag == "lowmemory" else {"minrss": queue.minrss}
-        return {"memory_need_mb": memory_on(question, queue.corecount), **limit, "corecount": queue.corecount}
+        return {"memory_need_mb": memory_on(request, queue.corecount), **limit, "corecount": queue.corecount}
 
 
-def memory_on(question: Question, cores: int) -> float:
+def memory_on(request: BrokerageRequest, cores: int) -> float:
     """Return the MiB that a job needs in a slot of *cores*."""
-    task = question.task
+    task = request.task
     return job_memory(
-        stated_memory(task, question.chunk) or 0,
+        stated_memory(task, request.chunk) or 0,
         cores,
         task.ram_unit,
         task.base_ram_count,
-        merging=question.chunk.is_merging,
-        base_always=question.rules.base_memory_always,
-        production=question.activity == PRODUCTION,
+        merging=request.chunk.is_merging,
+        base_always=request.rules.base_memory_always,
+        production=request.activity == PRODUCTION,
     )
 
 

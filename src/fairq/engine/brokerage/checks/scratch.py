@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
 from fairq.engine.brokerage.jobs.atom import Atom, smallest_job
 from fairq.engine.brokerage.jobs.scratch import (
     ALWAYS_DIRECT,
@@ -14,20 +14,14 @@ from fairq.engine.brokerage.jobs.scratch import (
     available_scratch,
     reads_directly,
 )
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Booleans, Floats
 
-_ATOM = "atom"
-_NEED = "scratch"
 
-
-def atom_of(question: Question) -> Atom:
-    """Return the smallest job of the question's chunk, found once."""
-    if _ATOM not in question.notes:
-        question.notes[_ATOM] = smallest_job(question.task, question.chunk)
-    atom = question.notes[_ATOM]
-    assert isinstance(atom, Atom)
-    return atom
+@once_per_task
+def atom_of(request: BrokerageRequest) -> Atom:
+    """Return the smallest job of the request's chunk, found once."""
+    return smallest_job(request.task, request.chunk)
 
 
 class ScratchCheck(PlainFilter):
@@ -38,39 +32,31 @@ class ScratchCheck(PlainFilter):
         Reason("disk"),
     )
 
-    def estimate(self, question: Question) -> Scratch:
+    def estimate(self, request: BrokerageRequest) -> Scratch:
         """Return what a job needs; to be given by the flow."""
         raise NotImplementedError
 
-    def need(self, question: Question) -> Scratch:
-        """Return what a job needs, found once."""
-        if _NEED not in question.notes:
-            question.notes[_NEED] = self.estimate(question)
-        need = question.notes[_NEED]
-        assert isinstance(need, Scratch)
-        return need
-
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Compare what is needed with what there is."""
-        need, have = self.need(question), scratch_for_jobs(question)[rows]
-        wanted = np.where(_reads_directly(question)[rows], float(need.direct), float(need.copied))
-        lacks = np.greater_equal if question.rules.scratch_must_exceed else np.greater
+        need, have = self.estimate(request), scratch_for_jobs(request)[rows]
+        wanted = np.where(_reads_directly(request)[rows], float(need.direct), float(need.copied))
+        lacks = np.greater_equal if request.rules.scratch_must_exceed else np.greater
         codes: Codes = (lacks(wanted, have) & (have != 0)) * np.uint8(2)
-        if question.task.rule("IL") == 2 and not question.chunk.is_merging:
-            no_direct = question.columns.unit_flags(
+        if request.task.rule("IL") == 2 and not request.chunk.is_merging:
+            no_direct = request.columns.unit_flags(
                 "no direct input", lambda unit: not unit.direct_access_lan and unit.maxinputsize != ALWAYS_DIRECT
             )
             codes[no_direct[rows]] = 1
         return codes
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return need and limit, MiB."""
-        queue = question.columns.queues[row]
+        queue = request.columns.queues[row]
         if reason.tag == "remoteio":
             return {"direct_access_lan": queue.direct_access_lan, "maxinputsize": queue.maxinputsize}
-        direct, need = bool(_reads_directly(question)[row]), self.need(question)
-        have = float(scratch_for_jobs(question)[row])
-        limit = {"less_than": have} if question.rules.scratch_must_exceed else {}
+        direct, need = bool(_reads_directly(request)[row]), self.estimate(request)
+        have = float(scratch_for_jobs(request)[row])
+        limit = {"less_than": have} if request.rules.scratch_must_exceed else {}
         return {
             "kind": "scratch",
             "scratch_need_mb": need.direct if direct else need.copied,
@@ -81,26 +67,26 @@ class ScratchCheck(PlainFilter):
         }
 
 
-def _reads_directly(question: Question) -> Booleans:
-    task, merging = question.task, question.chunk.is_merging
+def _reads_directly(request: BrokerageRequest) -> Booleans:
+    task, merging = request.task, request.chunk.is_merging
     key = ("reads directly", merging, task.copies_input, task.has_rule("IL"))
-    return question.columns.unit_flags(key, lambda unit: reads_directly(task, unit, merging=merging))
+    return request.columns.unit_flags(key, lambda unit: reads_directly(task, unit, merging=merging))
 
 
-def scratch_for_jobs(question: Question) -> Floats:
+def scratch_for_jobs(request: BrokerageRequest) -> Floats:
     """Return the MiB of scratch of one job at each row; 0 is no limit. Cores are those of the unified queue."""
-    task = question.task
-    event_service = question.activity == PRODUCTION and bool(task.event_service)
-    per_core = question.rules.scratch_per_core
-    return question.columns.unit_numbers_of(
-        ("scratch", question.asks_for_cores or event_service, per_core),
+    task = request.task
+    event_service = request.activity == PRODUCTION and bool(task.event_service)
+    per_core = request.rules.scratch_per_core
+    return request.columns.unit_numbers_of(
+        ("scratch", request.asks_for_cores or event_service, per_core),
         lambda unit: available_scratch(task, unit, per_core=per_core, event_service=event_service),
     )
 
 
-def scratch_rules(question: Question) -> ScratchRules:
+def scratch_rules(request: BrokerageRequest) -> ScratchRules:
     """Return how the rules in force estimate scratch."""
-    rules = question.rules
+    rules = request.rules
     sizes = rules.scratch_floor, rules.scratch_margin
     return ScratchRules(*sizes, rules.scratch_must_exceed, rules.scratch_of_whole_job)
 

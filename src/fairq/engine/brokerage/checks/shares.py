@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.fairshare_policy import Asker, Reading, deciding_part, has_zero_share, process_group
 
@@ -17,9 +17,9 @@ class ZeroShareCheck(PlainFilter):
     stage = "zero share check"
     reasons = (Reason("zeroshare"),)
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Ask each distinct policy once."""
-        columns, asker, how = question.columns, asker_of(question), reading_of(question)
+        columns, asker, how = request.columns, asker_of(request), reading_of(request)
         policies, policy_of = columns.kept("policies", lambda: _policies(columns))
         return columns.refusals(
             ("zeroshare", asker, how),
@@ -27,10 +27,10 @@ class ZeroShareCheck(PlainFilter):
             policy_of[rows],
         )
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the policy and the part of it that decided; where none did, the type of the task."""
-        policy, asker = question.columns.queues[row].fairsharepolicy, asker_of(question)
-        part = deciding_part(policy, asker, reading_of(question))
+        policy, asker = request.columns.queues[row].fairsharepolicy, asker_of(request)
+        part = deciding_part(policy, asker, reading_of(request))
         told: Details = {"fairsharepolicy": policy}
         return told | ({"decided_by": part.text} if part else {"type": asker.process_group, "decided_by_none": True})
 
@@ -41,19 +41,19 @@ def _policies(columns: Columns) -> tuple[list[str], NDArray[np.intp]]:
     return policies, np.array([numbers[queue.fairsharepolicy] for queue in columns.queues], dtype=np.intp)
 
 
-def reading_of(question: Question) -> Reading:
+def reading_of(request: BrokerageRequest) -> Reading:
     """Return how the rules in force read policies."""
-    rules = question.rules
+    rules = request.rules
     return Reading(rules.unnamed_have_no_share, rules.evgensimul, rules.tests_have_shares)
 
 
-def asker_of(question: Question) -> Asker:
+def asker_of(request: BrokerageRequest) -> Asker:
     """Return what fair share policies look at."""
-    task = question.task
+    task = request.task
     return Asker(
         process_group(task.processing_type),
         task.working_group,
         task.gshare,
         task.current_priority,
-        question.chunk.is_merging,
+        request.chunk.is_merging,
     )

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION
 from fairq.engine.brokerage.software.architecture import Architecture, read_architecture
-from fairq.engine.brokerage.software.check import (
+from fairq.engine.brokerage.software.equal_queues import by_software
+from fairq.engine.brokerage.software.hardware import Lack
+from fairq.engine.brokerage.software.judging import (
     ALL,
     ANY_RELEASE,
     ANY_RELEASES,
@@ -17,16 +20,15 @@ from fairq.engine.brokerage.software.check import (
     judge,
     lacks_hardware,
 )
-from fairq.engine.brokerage.software.hardware import Lack
-from fairq.engine.brokerage.software.kinds import by_software
-from fairq.engine.brokerage.software.platforms import is_pattern, resolve_platform
+from fairq.engine.brokerage.software.needs import analysis_needs, production_needs
+from fairq.engine.brokerage.software.platforms import is_pattern, may_resolve, resolve_platform
 
 NOTHING = Judgement("unjudged", Lack.NO_RELEASE_NAMED)
 
 
-def architecture_of(question: Question) -> Architecture:
+def architecture_of(request: BrokerageRequest) -> Architecture:
     """Return the hardware and platform that the task asks for."""
-    return read_architecture(question.task.architecture, infer_cpu=question.rules.infer_cpu)
+    return read_architecture(request.task.architecture, infer_cpu=request.rules.infer_cpu)
 
 
 class SoftwareCheck(PlainFilter):
@@ -38,7 +40,7 @@ class SoftwareCheck(PlainFilter):
         Reason("regexpcmtconfig"),
     )
 
-    def needs(self, question: Question, asked: Architecture) -> Sequence[Needs]:
+    def needs(self, request: BrokerageRequest, asked: Architecture) -> Sequence[Needs]:
         """Return what the task needs, one after the other: a queue left unjudged by the first is asked the next."""
         raise NotImplementedError
 
@@ -46,45 +48,81 @@ class SoftwareCheck(PlainFilter):
         """Return whether a queue with ANY for its releases has what is needed."""
         return asked.cpus is None and asked.gpu is None
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Ask each queue once for equal needs."""
-        asked = architecture_of(question)
-        needs = tuple(self.needs(question, asked))
+        asked = architecture_of(request)
+        needs = tuple(self.needs(request, asked))
 
         def make() -> Codes:
-            return by_software(question.columns, lambda unit: self._code(question, unit, needs, asked))
+            return by_software(request.columns, lambda unit: self._code(request, unit, needs, asked))
 
-        return question.columns.refusals((self.name, needs, asked), make, rows)
+        return request.columns.refusals((self.name, needs, asked), make, rows)
 
-    def _code(self, question: Question, unit: int, needs: Sequence[Needs], asked: Architecture) -> int:
-        if question.rules.any_releases and ANY_RELEASE in question.columns.units[unit].releases:
-            return 1 if _lacked_at_any(question, unit, asked) else 0
-        judgement, rule = _judgement(question, unit, needs), question.rules.software_without_release
+    def _code(self, request: BrokerageRequest, unit: int, needs: Sequence[Needs], asked: Architecture) -> int:
+        if request.rules.any_releases and ANY_RELEASE in request.columns.units[unit].releases:
+            return 1 if _lacked_at_any(request, unit, asked) else 0
+        judgement, rule = _judgement(request, unit, needs), request.rules.software_without_release
         if judgement.verdict == "unjudged" and rule and all(map(asks_for_nothing, needs)):
             return 0
         if judgement.verdict == "accepted":
             of_release = not (rule and all(one.hardware_only for one in needs))
             pattern = of_release and is_pattern(asked.sw_platform)
-            return 2 if pattern and not platform_of_unit(question, unit, asked) else 0
-        free = question.columns.units[unit].releases == ANY_RELEASES and self.suits_any_release(needs, asked)
+            return 2 if pattern and not platform_of_unit(request, unit, asked) else 0
+        free = request.columns.units[unit].releases == ANY_RELEASES and self.suits_any_release(needs, asked)
         return 0 if free else 1
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return what is asked for, and why the queue does not have it."""
-        task, asked = question.task, architecture_of(question)
-        unit = int(question.columns.unit_of[row])
-        told: Details = {"architecture": task.architecture, "releases": list(question.columns.units[unit].releases)}
+        task, asked = request.task, architecture_of(request)
+        unit = int(request.columns.unit_of[row])
+        told: Details = {"architecture": task.architecture, "releases": list(request.columns.units[unit].releases)}
         hardware = {key: value for key, value in asked.as_dict().items() if key in {"cpu_specs", "gpu_spec"}}
         if hardware:
             told["hardware"] = hardware
         if reason.tag == "regexpcmtconfig":
-            published = question.world.software.get(question.columns.unit_names[unit], {})
+            published = request.world.software.get(request.columns.unit_names[unit], {})
             return told | {"cmtconfigs": list(published.get("cmtconfigs") or ())}
-        any_release = question.rules.any_releases and ANY_RELEASE in question.columns.units[unit].releases
-        lacked = _lacked_at_any(question, unit, asked) if any_release else None
-        why = lacked or _judgement(question, unit, self.needs(question, asked)).lacks
+        any_release = request.rules.any_releases and ANY_RELEASE in request.columns.units[unit].releases
+        lacked = _lacked_at_any(request, unit, asked) if any_release else None
+        why = lacked or _judgement(request, unit, self.needs(request, asked)).lacks
         named = {"transHome": task.trans_home, "container_name": task.container_name}
         return told | named | {"why": None if why is None else why.value}
+
+
+class ProductionSoftware(SoftwareCheck):
+    """The queue must have the release and the hardware."""
+
+    name = "software"
+    activities = frozenset({PRODUCTION})
+
+    def applies(self, request: BrokerageRequest) -> bool:
+        """Look at every task; by PanDA's code at those that name a release."""
+        return request.task.trans_home is not None or request.rules.software_without_release
+
+    def needs(self, request: BrokerageRequest, asked: Architecture) -> Sequence[Needs]:
+        """Return what a production task needs."""
+        needs = production_needs(request.task, asked, without_release=request.rules.software_without_release)
+        return () if needs is None else (needs,)
+
+    def suits_any_release(self, needs: Sequence[Needs], asked: Architecture) -> bool:
+        """Return whether ANY is enough: not for containers that a tag must name."""
+        tagged = any(one.container and one.only_tags for one in needs)
+        return super().suits_any_release(needs, asked) and not tagged
+
+
+class AnalysisSoftware(SoftwareCheck):
+    """The queue must have the release, container and hardware."""
+
+    name = "analysis software"
+    activities = frozenset({ANALYSIS})
+
+    def applies(self, request: BrokerageRequest) -> bool:
+        """Leave a queue that the task is given alone under PanDA's rules."""
+        return not request.is_spared_alone
+
+    def needs(self, request: BrokerageRequest, asked: Architecture) -> Sequence[Needs]:
+        """Return what an analysis task needs."""
+        return analysis_needs(request.task, asked)
 
 
 def asks_for_nothing(needs: Needs) -> bool:
@@ -92,34 +130,47 @@ def asks_for_nothing(needs: Needs) -> bool:
     return needs.hardware_only and not needs.container and needs.cpus is None and needs.gpu is None
 
 
-def _lacked_at_any(question: Question, unit: int, asked: Architecture) -> Lack | None:
+def _lacked_at_any(request: BrokerageRequest, unit: int, asked: Architecture) -> Lack | None:
     # Where ANY release will do, only hardware is compared, if it is asked for and published.
-    world, name = question.world, question.columns.unit_names[unit]
+    world, name = request.world, request.columns.unit_names[unit]
     entry = world.software.get(name) or {}
     if (asked.cpus is None and asked.gpu is None) or not entry.get("architectures"):
         return None
     needs = Needs(cpus=asked.cpus, gpu=asked.gpu)
-    return lacks_hardware(needs, entry, world.gpus.get(name, ()), Reading.of(question.rules))
+    return lacks_hardware(needs, entry, world.gpus.get(name, ()), Reading.of(request.rules))
 
 
-def _judgement(question: Question, unit: int, needs: Sequence[Needs]) -> Judgement:
-    world, name = question.world, question.columns.unit_names[unit]
+def _judgement(request: BrokerageRequest, unit: int, needs: Sequence[Needs]) -> Judgement:
+    world, name = request.world, request.columns.unit_names[unit]
     judgement = NOTHING
     for one in needs:
         judgement = judge(
             one,
-            question.columns.units[unit].releases,
+            request.columns.units[unit].releases,
             world.software.get(name),
             world.gpus.get(name, ()),
             world.software.get(ALL),
-            how=Reading.of(question.rules),
+            how=Reading.of(request.rules),
         )
         if judgement.verdict != "unjudged":
             break
     return judgement
 
 
-def platform_of_unit(question: Question, unit: int, asked: Architecture) -> str | None:
+def platform_of_unit(request: BrokerageRequest, unit: int, asked: Architecture) -> str | None:
     """Return what the platform asked for comes out as at a unit; None: it fits none there."""
-    entry = question.world.software.get(question.columns.unit_names[unit])
+    entry = request.world.software.get(request.columns.unit_names[unit])
     return resolve_platform(asked.sw_platform, asked.base_platform, entry)
+
+
+def platform_at(request: BrokerageRequest, row: int) -> str | None:
+    """Return the platform that the task's pattern resolves to at a queue; None: there is nothing to resolve."""
+    task = request.task
+    if request.activity == PRODUCTION:
+        is_skipped = task.trans_home is None or not task.architecture
+    else:
+        is_skipped = request.is_spared_alone
+    asked = architecture_of(request)
+    if is_skipped or not may_resolve(asked.sw_platform):
+        return None
+    return platform_of_unit(request, int(request.columns.unit_of[row]), asked)

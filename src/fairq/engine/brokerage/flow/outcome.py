@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairq.engine.brokerage.flow.pipeline import UNDECIDED, StageCount
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Details, Reason
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest
 
 Status = Literal["assigned", "failed", "waiting", "fatal"]
 """At least one candidate; nothing left, or the input is not there; throttled, which does not age the task; the one
@@ -83,7 +83,7 @@ class Outcome:
     """The result for one task.
 
     Attributes:
-        question: what was asked.
+        request: what was asked.
         plan: the flow; its `reasons` are what the numbers in *decided* mean.
         status: see `Status`.
         decided: for every row of the columns the number of its reason, or `UNDECIDED` for a candidate.
@@ -94,7 +94,7 @@ class Outcome:
         retry_after: seconds until the task is brokered again; None if it is assigned.
     """
 
-    question: Question
+    request: BrokerageRequest
     plan: Plan
     status: Status
     decided: NDArray[np.int16]
@@ -106,14 +106,14 @@ class Outcome:
 
     def verdict(self, row: int) -> Verdict:
         """Return what became of the queue of *row*, with the numbers compared."""
-        question = self.question
-        queue, weighing, weight = question.columns.queues[row], question.weighing, None
+        request = self.request
+        queue, weighing, weight = request.columns.queues[row], request.weighing, None
         terms: dict[str, float] = {}
         numbers: Details = {}
         if weighing is not None and weighing.weighed[row]:
             weight, terms = float(weighing.weight[row]), weighing.of(row)
             for factor in self.plan.weights:
-                numbers |= factor.details(question, row)
+                numbers |= factor.details(request, row)
         number = int(self.decided[row])
         if number == UNDECIDED:
             return Verdict(queue.name, queue.unit, "", "", True, {}, weight, terms, numbers)
@@ -124,7 +124,7 @@ class Outcome:
             stage,
             reason.tag,
             not reason.is_temporary,
-            self.stop_details if one is None else one.details(question, row, reason),
+            self.stop_details if one is None else one.details(request, row, reason),
             weight,
             terms,
             numbers,

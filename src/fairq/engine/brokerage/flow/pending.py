@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS, Activity, Task
+from fairq.engine.brokerage.jobs.tasks import Task
+from fairq.engine.brokerage.pool.activity import ANALYSIS, Activity
 from fairq.engine.brokerage.pool.config import Config
 
 MINUTE = 60.0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Filter, Rows
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest
 
 UNDECIDED = -1
 """Instead of a reason's number: the queue is still in (at the end: a candidate)."""
@@ -33,11 +33,11 @@ class StageCount(NamedTuple):
     marked: int = 0
 
 
-class Sieve:
+class FilterPipeline:
     """The queues of one task on their way through a plan's filters.
 
     Args:
-        question: the task and the pool.
+        request: the task and the pool.
         plan: the flow.
         rows: the queues to begin with; all if None.
 
@@ -48,10 +48,10 @@ class Sieve:
         stages: counts so far.
     """
 
-    def __init__(self, question: Question, plan: Plan, rows: Rows | None = None) -> None:
-        self.question = question
+    def __init__(self, request: BrokerageRequest, plan: Plan, rows: Rows | None = None) -> None:
+        self.request = request
         self.plan = plan
-        size = len(question.columns)
+        size = len(request.columns)
         self.left: Rows = np.arange(size, dtype=np.intp) if rows is None else rows
         self.decided: NDArray[np.int16] = np.full(size, UNDECIDED, dtype=np.int16)
         self.temporary: NDArray[np.int16] = np.full(size, UNDECIDED, dtype=np.int16)
@@ -83,7 +83,7 @@ class Sieve:
         before = len(self.left), self._units
         looked, self._marked = False, 0
         for one in filters:
-            if one.applies(self.question):
+            if one.applies(self.request):
                 looked = self._apply(one) or looked
                 if not len(self.left):
                     break
@@ -95,7 +95,7 @@ class Sieve:
         return len(self.left) > 0
 
     def _apply(self, one: Filter) -> bool:
-        codes = one.judge(self.question, self.left)
+        codes = one.judge(self.request, self.left)
         if codes is None or codes is SWITCHED_OFF:
             return codes is None
         refused = codes.astype(np.bool_, copy=False)
@@ -118,5 +118,5 @@ class Sieve:
 
     def _count_units(self) -> int:
         # Rows are in order of their units.
-        units = self.question.columns.unit_of[self.left]
+        units = self.request.columns.unit_of[self.left]
         return int(np.count_nonzero(units[1:] != units[:-1])) + 1 if len(units) else 0

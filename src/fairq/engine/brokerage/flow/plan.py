@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from fairq.engine.brokerage.flow.plugin import Filter, Reason, Weight
-from fairq.engine.brokerage.jobs.tasks import Activity
+from fairq.engine.brokerage.pool.activity import Activity
 
 TASK_STAGE = "task"
 """The stage of reasons that stop a task before any queue is looked at."""

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_ch
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS, PRODUCTION, Activity, Task
+from fairq.engine.brokerage.jobs.tasks import Task
+from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION, Activity
 from fairq.engine.brokerage.pool.model import Queue
 from fairq.engine.brokerage.pool.world import World
 
 if TYPE_CHECKING:
-    from fairq.engine.brokerage.flow.request import Question
+    from fairq.engine.brokerage.flow.request import BrokerageRequest
 
 Rows = NDArray[np.intp]
 """Numbers of queues in the run's `Columns`."""
@@ -92,13 +93,13 @@ class Filter(Protocol):
     def reasons(self) -> tuple[Reason, ...]:
         """All that it may say."""
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Return whether the filter looks at this task at all; otherwise its stage is left out."""
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Return for each of *rows* whether it passes; None: all pass; or `SWITCHED_OFF`."""
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return what was compared when *row* was refused for *reason*."""
 
 
@@ -118,13 +119,13 @@ class Weight(Protocol):
     def activities(self) -> frozenset[Activity]:
         """Production, analysis or both."""
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Return whether the factor counts for this task at all."""
 
-    def factor(self, question: Question, rows: Rows) -> NDArray[np.float64]:
+    def factor(self, request: BrokerageRequest, rows: Rows) -> NDArray[np.float64]:
         """Return the factor of each of *rows*: finite and not negative."""
 
-    def details(self, question: Question, row: int) -> Details:
+    def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return the numbers that the factor of *row* was computed from."""
 
 
@@ -138,15 +139,15 @@ class PlainFilter:
     activities: frozenset[Activity] = BOTH
     reasons: tuple[Reason, ...]
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look at every task."""
         return True
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """To be given by the filter."""
         raise NotImplementedError
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return nothing more than the reason says itself."""
         return {}
 
@@ -158,15 +159,15 @@ class PlainWeight:
     place: float | None = None
     activities: frozenset[Activity] = BOTH
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Count for every task."""
         return True
 
-    def factor(self, question: Question, rows: Rows) -> NDArray[np.float64]:
+    def factor(self, request: BrokerageRequest, rows: Rows) -> NDArray[np.float64]:
         """To be given by the weight."""
         raise NotImplementedError
 
-    def details(self, question: Question, row: int) -> Details:
+    def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return nothing more than the factor itself."""
         return {}
 
@@ -203,15 +204,15 @@ class per_queue(PlainFilter):  # noqa: N801 - reads as the function that it is u
         self.activities = activities
         self._rule = rule
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Ask the rule about each queue."""
-        task, world, queues = question.task, question.world, question.columns.queues
+        task, world, queues = request.task, request.world, request.columns.queues
         refused = (self._rule(task, queues[row], world) not in (None, False) for row in rows)
         return np.fromiter(refused, np.bool_, len(rows))
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the numbers that the rule compared, if it tells them."""
-        answer = self._rule(question.task, question.columns.queues[row], question.world)
+        answer = self._rule(request.task, request.columns.queues[row], request.world)
         return dict(answer) if isinstance(answer, Mapping) else {}
 
 
@@ -231,7 +232,7 @@ class per_queue_weight(PlainWeight):  # noqa: N801
         self.activities = activities
         self._rule = rule
 
-    def factor(self, question: Question, rows: Rows) -> NDArray[np.float64]:
+    def factor(self, request: BrokerageRequest, rows: Rows) -> NDArray[np.float64]:
         """Ask the rule about each queue."""
-        task, world, queues = question.task, question.world, question.columns.queues
+        task, world, queues = request.task, request.world, request.columns.queues
         return np.fromiter((self._rule(task, queues[row], world) for row in rows), np.float64, len(rows))

@@ -2,21 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from functools import cached_property
-from typing import Literal, TypeVar
+from collections.abc import Callable, Hashable
+from functools import cached_property, wraps
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.jobs.tasks import Activity, Chunk, Task
+from fairq.engine.brokerage.jobs.tasks import Chunk, Task
+from fairq.engine.brokerage.pool.activity import Activity
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.world import World
 
 Preassigned = Literal["single", "list"]
 T = TypeVar("T")
+
+
+def once_per_task(compute: Callable[[BrokerageRequest], T]) -> Callable[[BrokerageRequest], T]:
+    """Make *compute* a function whose answer is computed once for each task."""
+
+    @wraps(compute)
+    def answer(request: BrokerageRequest) -> T:
+        return _kept(request.of_task, compute, request)
+
+    return answer
+
+
+def once_per_pass(compute: Callable[[BrokerageRequest], T]) -> Callable[[BrokerageRequest], T]:
+    """Make *compute* a function whose answer is computed once for each pass of a task."""
+
+    @wraps(compute)
+    def answer(request: BrokerageRequest) -> T:
+        return _kept(request.of_pass, compute, request)
+
+    return answer
+
+
+def _kept(answers: dict[Hashable, Any], compute: Callable[[BrokerageRequest], T], request: BrokerageRequest) -> T:
+    try:
+        return cast(T, answers[compute])
+    except KeyError:
+        answer = answers[compute] = compute(request)
+        return answer
 
 
 class Weighing:
@@ -40,7 +69,7 @@ class Weighing:
         return {name: float(values[row]) for name, values in self.terms.items()}
 
 
-class Question:
+class BrokerageRequest:
     """One task's chunk asked to the pool.
 
     Args:
@@ -54,7 +83,8 @@ class Question:
     Attributes:
         preassigned: whether queues are given: one (``single``) or several (``list``); None: all queues.
         weighing: the weights, as soon as there are some.
-        notes: what filters hand on to later ones for this task, by names of their own.
+        given: production's rows that the task or its merge is given; None: all.
+        is_fatal: the one queue that the task is given is out although others are not.
     """
 
     def __init__(
@@ -74,7 +104,16 @@ class Question:
         self.local = local
         self.preassigned: Preassigned | None = None
         self.weighing: Weighing | None = None
-        self.notes: dict[Hashable, object] = {}
+        self.given: NDArray[np.bool_] | None = None
+        self.is_fatal = False
+        self.of_task: dict[Hashable, Any] = {}
+        self.of_pass: dict[Hashable, Any] = {}
+
+    def second_pass(self) -> BrokerageRequest:
+        """Return the request for the pass without data locality; what holds for the task is not computed again."""
+        second = BrokerageRequest(self.task, self.chunk, self.columns, self.rules, self.activity)
+        second.of_task = self.of_task
+        return second
 
     @property
     def is_spared(self) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Rows
-from fairq.engine.brokerage.flow.request import Question, Weighing
+from fairq.engine.brokerage.flow.request import BrokerageRequest, Weighing
 
 FINAL_STAGE = "final check"
 """The line of the stage table for what looks at weighed queues."""
@@ -18,15 +18,15 @@ MOST_CANDIDATES = 10
 """Queues that a task goes to at most."""
 
 
-def weigh(question: Question, plan: Plan, rows: Rows) -> Weighing:
-    """Return the weights of *rows* by the factors of *plan*, and note them in the question."""
-    weighing = Weighing(len(question.columns), rows)
-    question.weighing = weighing
+def weigh(request: BrokerageRequest, plan: Plan, rows: Rows) -> Weighing:
+    """Return the weights of *rows* by the factors of *plan*, and note them in the request."""
+    weighing = Weighing(len(request.columns), rows)
+    request.weighing = weighing
     product = np.ones(len(rows))
     for one in plan.weights:
-        if one.applies(question):
-            factor = one.factor(question, rows)
-            term = np.zeros(len(question.columns))
+        if one.applies(request):
+            factor = one.factor(request, rows)
+            term = np.zeros(len(request.columns))
             term[rows] = factor
             weighing.terms[one.name] = term
             product = product * factor
@@ -34,16 +34,16 @@ def weigh(question: Question, plan: Plan, rows: Rows) -> Weighing:
     return weighing
 
 
-def weighing_of(question: Question) -> Weighing:
+def weighing_of(request: BrokerageRequest) -> Weighing:
     """Return the weights, which exist after the filters."""
-    assert question.weighing is not None
-    return question.weighing
+    assert request.weighing is not None
+    return request.weighing
 
 
-def least_weight(question: Question) -> float:
+def least_weight(request: BrokerageRequest) -> float:
     """Return the weight that candidates need: by PanDA's code ``MIN_WEIGHT`` of the label and share, else of the label;
     by the page none."""
-    task = question.task
-    if not question.rules.minimum_weight:
+    task = request.task
+    if not request.rules.minimum_weight:
         return 0.0
-    return question.config.amount("jobbroker.MIN_WEIGHT", f"{task.label}_{task.gshare}", task.label)
+    return request.config.amount("jobbroker.MIN_WEIGHT", f"{task.label}_{task.gshare}", task.label)

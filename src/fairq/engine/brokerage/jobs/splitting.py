@@ -48,7 +48,7 @@ class _Load(NamedTuple):
         )
 
 
-def number_of_jobs(task: Task, chunk: Chunk, margin: float) -> int:
+def split_job_count(task: Task, chunk: Chunk, margin: float) -> int:
     """Return the jobs that *chunk* is split into: files are taken group by group while a job holds them.
 
     A group is as many files as rule *NF* says, or one file. A chunk without input is not split: 0. *margin*: MiB that

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
-Activity = Literal["production", "analysis"]
-PRODUCTION: Activity = "production"
-ANALYSIS: Activity = "analysis"
+from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION, Activity
 
 USER_LABELS = frozenset({"user", "panda"})
 """Labels of tasks that the analysis brokerage is for; all others are production."""

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.brokerage.pool.model import Queue
+from fairq.engine.brokerage.pool.pseudo_queues import candidates_of
 from fairq.engine.brokerage.pool.world import World
-from fairq.engine.brokerage.storage.endpoints import DEFAULT, Endpoints, endpoints
 
 T = TypeVar("T")
 Floats = NDArray[np.float64]
@@ -99,27 +99,6 @@ class Columns:
         """Return the numbers *of_units* for each row."""
         return np.array(of_units, dtype=np.float64)[self.unit_of]
 
-    def endpoints(self, scope: str = DEFAULT) -> tuple[Endpoints, ...]:
-        """Return the storage of each unit in *scope*."""
-
-        def make() -> tuple[Endpoints, ...]:
-            relations, storages = self.world.relations, self.world.storages
-            return tuple(endpoints(relations.get(name, ()), storages, scope) for name in self.unit_names)
-
-        return self.kept(("endpoints", scope), make)
-
-    def units_reading(self, scope: str = DEFAULT) -> dict[str, NDArray[np.intp]]:
-        """Return for each endpoint the units that read from it in *scope*."""
-
-        def make() -> dict[str, NDArray[np.intp]]:
-            found: dict[str, list[int]] = {}
-            for number, storage in enumerate(self.endpoints(scope)):
-                for endpoint in storage.read:
-                    found.setdefault(endpoint.rse, []).append(number)
-            return {rse: np.array(numbers, dtype=np.intp) for rse, numbers in found.items()}
-
-        return self.kept(("reading", scope), make)
-
     def job_counts(self, share: str | None, state: str) -> Floats:
         """Return the jobs in *state* of each row's unit, of *share*, or of all shares if that is None."""
 
@@ -130,3 +109,8 @@ class Columns:
             return shares.get(share, {}).get(state, 0)
 
         return self.unit_numbers_of(("jobs", share, state), count)
+
+
+def columns_of(world: World) -> Columns:
+    """Return the queues of *world* as columns, pseudo queues in the place of unified ones."""
+    return Columns(world, candidates_of(world.queues.values(), world.resource_types))

@@ -11,72 +11,68 @@ class ConfigKey(NamedTuple):
 
     Args:
         default: the value if nothing is set; None is unset.
-        help: one line for people.
         unit: what a number counts.
         zero_is_default: whether 0 (or false) selects the default, as it does for some in PanDA.
         family: what the ending of a family names, such as ``gshare``; empty for a single key.
     """
 
     default: float | bool | None
-    help: str
     unit: str = ""
     zero_is_default: bool = False
     family: str = ""
 
 
-_RUNNING = "running jobs of one {}; twice as many may be queued"
-
 KEYS: dict[str, ConfigKey] = {
-    "jobbroker.NW_ACTIVE": ConfigKey(False, "apply the network weight (only the rules panda ask)"),
-    "jobbroker.NW_QUEUE_IMPORTANCE": ConfigKey(0.5, "part of the network weight that is by queued files"),
-    "jobbroker.NW_THRESHOLD": ConfigKey(1.7, "network weight that express tasks need"),
-    "jobbroker.NW_WEIGHT_MULTIPLIER": ConfigKey(1, "factor of NW_THRESHOLD"),
-    "jobbroker.NQUEUED_SAT_CAP": ConfigKey(150, "files queued on a link to the nucleus", "files"),
-    "jobbroker.NQUEUED_NUC_CAP_FOR_JOBS": ConfigKey(10000, "files queued on all links to the nucleus", "files"),
-    "jobbroker.IO_INTENSITY_CUTOFF": ConfigKey(200, "I/O intensity from which input must be near", "kB/s"),
-    "jobbroker.SIZE_CUTOFF_TO_MOVE_INPUT": ConfigKey(10, "input that may be missing then", "GiB"),
-    "jobbroker.NUM_CUTOFF_TO_MOVE_INPUT": ConfigKey(100, "files that may be missing then", "files"),
-    "jobbroker.MAX_DISKIO_DEFAULT": ConfigKey(10**10, "disk traffic per core", "kB/s", True),
-    "jobbroker.STORAGE_MIN_FREE_SIZE": ConfigKey(200, "usable space that storage must have", "GB", True),
-    "jobbroker.MAX_PRIO_TO_BOOTSTRAP": ConfigKey(150, "highest priority for which an idle queue is tried out"),
-    "jobbroker.NQUEUELIMITSITE": ConfigKey(20, "queued jobs that any queue may have", "jobs", True, "gshare"),
-    "jobbroker.MIN_WEIGHT": ConfigKey(0, "smallest weight of a candidate", "", False, "label, label and gshare"),
-    "jobbroker.MAX_MISSING_INPUT_FILES": ConfigKey(10, "files that an input dataset may lack", "files"),
-    "jobbroker.MIN_INPUT_COMPLETENESS": ConfigKey(90, "part of an input dataset that must be there", "%"),
-    "core.WORK_SHORTAGE": ConfigKey(False, "use pledged cores only, for want of work"),
-    "anal_jobbroker.MAX_MISSING_INPUT_FILES": ConfigKey(10, "files that an input dataset may lack", "files"),
-    "anal_jobbroker.MIN_INPUT_COMPLETENESS": ConfigKey(90, "part of an input dataset that must be there", "%"),
-    "anal_jobbroker.MAX_DISKIO_DEFAULT": ConfigKey(10**10, "disk traffic per core", "kB/s", True),
-    "anal_jobbroker.STORAGE_MIN_FREE_SIZE": ConfigKey(200, "usable space of storage that is read from", "GB", True),
-    "anal_jobbroker.TW_DONE_JOB_STAT": ConfigKey(6, "time over which failed and closed jobs count", "hours"),
-    "anal_jobbroker.MIN_BAD_JOBS_TO_SKIP_PQ": ConfigKey(5, "failed and closed jobs that are tolerated", "jobs"),
-    "anal_jobbroker.IO_INTENSITY_CUTOFF_USER": ConfigKey(None, "I/O intensity up to which input may be far", "kB/s"),
-    "anal_jobbroker.DATA_CHECK_TIMEOUT_USER": ConfigKey(None, "failing so long, input may be far", "hours"),
-    "anal_jobbroker.STORAGE_MIN_FREE_SIZE_OUTPUT": ConfigKey(200, "usable space for output", "GB", True),
-    "anal_jobbroker.OVERLOAD_MIN_QUEUE": ConfigKey(20, "queued jobs from which a queue can be overloaded", "jobs"),
-    "anal_jobbroker.OVERLOAD_RATIO_OFFSET": ConfigKey(1.2, "queued to running, relative to all queues"),
-    "anal_jobbroker.BASE_QUEUE_LENGTH_PER_PQ": ConfigKey(100, "queue length that is never too long", "jobs"),
-    "anal_jobbroker.BASE_EXPECTED_WAIT_HOUR_ON_PQ": ConfigKey(8, "expected wait that is never too long", "hours"),
-    "anal_jobbroker.BASE_DEFAULT_QUEUE_LENGTH_PER_PQ_USER": ConfigKey(5, "a user's queued jobs at any queue", "jobs"),
-    "anal_jobbroker.BASE_QUEUE_RATIO_ON_PQ": ConfigKey(0.05, "a user's queued jobs as part of those running"),
-    "anal_jobbroker.STATIC_MAX_QUEUE_RUNNING_RATIO": ConfigKey(2.0, "queued to running jobs"),
-    "anal_jobbroker.MAX_EXPECTED_WAIT_HOUR": ConfigKey(12, "longest expected wait", "hours"),
-    "analy_eval.USER_USAGE_THRESHOLD_A": ConfigKey(1000, "slots of a user of class A"),
-    "analy_eval.USER_USAGE_THRESHOLD_B": ConfigKey(10000, "slots of a user of class B"),
-    "prio_mgr.CAP_RUNNING_USER_JOBS": ConfigKey(None, _RUNNING.format("user"), "jobs"),
-    "prio_mgr.CAP_RUNNING_USER_CORES": ConfigKey(None, _RUNNING.format("user"), "cores"),
-    "prio_mgr.CAP_RUNNING_GROUP_JOBS": ConfigKey(None, _RUNNING.format("working group"), "jobs"),
-    "prio_mgr.CAP_RUNNING_GROUP_CORES": ConfigKey(None, _RUNNING.format("working group"), "cores"),
-    "rebroker.FAST_REBRO_THRESHOLD_NQNR_RATIO": ConfigKey(3, "queued to running jobs", "", True),
-    "rebroker.FAST_REBRO_THRESHOLD_NQUEUE_FRAC": ConfigKey(0.3, "part of the share's queued jobs", "", True),
-    "rebroker.FAST_REBRO_THRESHOLD_NQUEUE": ConfigKey(None, "queued jobs; unset: never", "jobs", True, "gshare"),
-    "rebroker.ANALY_TIMEOUT": ConfigKey(12, "queued user jobs are brokered again", "hours", False, "working group"),
-    "job_timeout.TIMEOUT_defined": ConfigKey(4, "defined jobs", "hours", True),
-    "job_timeout.TIMEOUT_holding": ConfigKey(48, "holding jobs", "hours", True),
-    "watcher.HEARTBEAT_TIMEOUT": ConfigKey(2, "jobs without a sign of life", "hours", False, "workflow"),
-    "watchdog.PENDING_TIMEOUT": ConfigKey(7 * 24, "a task that stays pending is exhausted", "hours", True, "label"),
+    "jobbroker.NW_ACTIVE": ConfigKey(False),
+    "jobbroker.NW_QUEUE_IMPORTANCE": ConfigKey(0.5),
+    "jobbroker.NW_THRESHOLD": ConfigKey(1.7),
+    "jobbroker.NW_WEIGHT_MULTIPLIER": ConfigKey(1),
+    "jobbroker.NQUEUED_SAT_CAP": ConfigKey(150, "files"),
+    "jobbroker.NQUEUED_NUC_CAP_FOR_JOBS": ConfigKey(10000, "files"),
+    "jobbroker.IO_INTENSITY_CUTOFF": ConfigKey(200, "kB/s"),
+    "jobbroker.SIZE_CUTOFF_TO_MOVE_INPUT": ConfigKey(10, "GiB"),
+    "jobbroker.NUM_CUTOFF_TO_MOVE_INPUT": ConfigKey(100, "files"),
+    "jobbroker.MAX_DISKIO_DEFAULT": ConfigKey(10**10, "kB/s", zero_is_default=True),
+    "jobbroker.STORAGE_MIN_FREE_SIZE": ConfigKey(200, "GB", zero_is_default=True),
+    "jobbroker.MAX_PRIO_TO_BOOTSTRAP": ConfigKey(150),
+    "jobbroker.NQUEUELIMITSITE": ConfigKey(20, "jobs", zero_is_default=True, family="gshare"),
+    "jobbroker.MIN_WEIGHT": ConfigKey(0, family="label, label and gshare"),
+    "jobbroker.MAX_MISSING_INPUT_FILES": ConfigKey(10, "files"),
+    "jobbroker.MIN_INPUT_COMPLETENESS": ConfigKey(90, "%"),
+    "core.WORK_SHORTAGE": ConfigKey(False),
+    "anal_jobbroker.MAX_MISSING_INPUT_FILES": ConfigKey(10, "files"),
+    "anal_jobbroker.MIN_INPUT_COMPLETENESS": ConfigKey(90, "%"),
+    "anal_jobbroker.MAX_DISKIO_DEFAULT": ConfigKey(10**10, "kB/s", zero_is_default=True),
+    "anal_jobbroker.STORAGE_MIN_FREE_SIZE": ConfigKey(200, "GB", zero_is_default=True),
+    "anal_jobbroker.TW_DONE_JOB_STAT": ConfigKey(6, "hours"),
+    "anal_jobbroker.MIN_BAD_JOBS_TO_SKIP_PQ": ConfigKey(5, "jobs"),
+    "anal_jobbroker.IO_INTENSITY_CUTOFF_USER": ConfigKey(None, "kB/s"),
+    "anal_jobbroker.DATA_CHECK_TIMEOUT_USER": ConfigKey(None, "hours"),
+    "anal_jobbroker.STORAGE_MIN_FREE_SIZE_OUTPUT": ConfigKey(200, "GB", zero_is_default=True),
+    "anal_jobbroker.OVERLOAD_MIN_QUEUE": ConfigKey(20, "jobs"),
+    "anal_jobbroker.OVERLOAD_RATIO_OFFSET": ConfigKey(1.2),
+    "anal_jobbroker.BASE_QUEUE_LENGTH_PER_PQ": ConfigKey(100, "jobs"),
+    "anal_jobbroker.BASE_EXPECTED_WAIT_HOUR_ON_PQ": ConfigKey(8, "hours"),
+    "anal_jobbroker.BASE_DEFAULT_QUEUE_LENGTH_PER_PQ_USER": ConfigKey(5, "jobs"),
+    "anal_jobbroker.BASE_QUEUE_RATIO_ON_PQ": ConfigKey(0.05),
+    "anal_jobbroker.STATIC_MAX_QUEUE_RUNNING_RATIO": ConfigKey(2.0),
+    "anal_jobbroker.MAX_EXPECTED_WAIT_HOUR": ConfigKey(12, "hours"),
+    "analy_eval.USER_USAGE_THRESHOLD_A": ConfigKey(1000),
+    "analy_eval.USER_USAGE_THRESHOLD_B": ConfigKey(10000),
+    "prio_mgr.CAP_RUNNING_USER_JOBS": ConfigKey(None, "jobs"),
+    "prio_mgr.CAP_RUNNING_USER_CORES": ConfigKey(None, "cores"),
+    "prio_mgr.CAP_RUNNING_GROUP_JOBS": ConfigKey(None, "jobs"),
+    "prio_mgr.CAP_RUNNING_GROUP_CORES": ConfigKey(None, "cores"),
+    "rebroker.FAST_REBRO_THRESHOLD_NQNR_RATIO": ConfigKey(3, zero_is_default=True),
+    "rebroker.FAST_REBRO_THRESHOLD_NQUEUE_FRAC": ConfigKey(0.3, zero_is_default=True),
+    "rebroker.FAST_REBRO_THRESHOLD_NQUEUE": ConfigKey(None, "jobs", zero_is_default=True, family="gshare"),
+    "rebroker.ANALY_TIMEOUT": ConfigKey(12, "hours", family="working group"),
+    "job_timeout.TIMEOUT_defined": ConfigKey(4, "hours", zero_is_default=True),
+    "job_timeout.TIMEOUT_holding": ConfigKey(48, "hours", zero_is_default=True),
+    "watcher.HEARTBEAT_TIMEOUT": ConfigKey(2, "hours", family="workflow"),
+    "watchdog.PENDING_TIMEOUT": ConfigKey(7 * 24, "hours", zero_is_default=True, family="label"),
 }
-"""Every setting that the brokerage knows, as ``component.KEY``; a family's names go on with ``_`` and the ending."""
+"""Every setting that the brokerage knows, as ``component.KEY``; the names of a family end in ``_`` and the ending."""
 
 ALSO_ALONE = frozenset({"rebroker.ANALY_TIMEOUT"})
 """Families whose name without an ending is read as well; of the others PanDA reads the members alone."""

@@ -1,12 +1,10 @@
-"""Patterns for names of queues, lists of them that users give, and names of users."""
+"""Patterns for names of queues, and names of users."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
-from fairq.engine.brokerage.jobs.tasks import Task
 from fairq.engine.brokerage.pool.model import Queue
 
 _DROPPED = (
@@ -22,23 +20,6 @@ _DROPPED = (
 
 _PAIR = re.compile(r".*/CN=[^/]+/CN=([^/]+)")
 """Of two common names one behind the other the second is the user's."""
-
-
-def included_sites(task: Task) -> tuple[str, ...] | None:
-    """Return the queues that the user includes, names or patterns; None includes all."""
-    return _words(task.parameters.get("includedSite"))
-
-
-def excluded_sites(task: Task) -> tuple[str, ...]:
-    """Return the queues that the user excludes, names or patterns."""
-    return _words(task.parameters.get("excludedSite")) or ()
-
-
-def _words(value: Any) -> tuple[str, ...] | None:
-    # The user's list comes as such or as text with commas; an empty text is no list.
-    if value is None or value in ("", [], ()):
-        return None
-    return tuple(map(str, value)) if isinstance(value, (list, tuple)) else tuple(str(value).split(","))
 
 
 def is_named(queue: Queue, patterns: tuple[str, ...]) -> bool:

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from fairq.engine.brokerage.jobs.memory import compensated, is_per_core
 from fairq.engine.brokerage.pool.model import Queue, ResourceType
-
-CORES_OF_ANY = 8
-"""Cores that a task for any number of them is taken to use when its resource type is found."""
 
 
 def split_queue(queue: Queue, types: Iterable[ResourceType]) -> list[Queue]:
@@ -53,30 +49,4 @@ def _pseudo_queue(queue: Queue, slot_cores: int, kind: ResourceType) -> Queue:
         corecount=cores,
         minrss=minrss,
         maxrss=maxrss,
-    )
-
-
-def matching_resource_types(
-    core_count: int | None,
-    ram_count: float | None,
-    base_ram_count: float | None,
-    ram_unit: str | None,
-    types: Iterable[ResourceType],
-) -> list[str]:
-    """Return the resource types whose bounds hold for a task; the first is its own (PanDA ResourceSpec).
-
-    No cores given is one, 0 (any) is eight; memory is that per core after PanDA's compensation.
-    """
-    cores = CORES_OF_ANY if core_count == 0 else core_count or 1
-    memory = (ram_count or 0) * (cores if is_per_core(ram_unit) else 1) + (base_ram_count or 0)
-    per_core = compensated(memory / cores)
-    return [kind.name for kind in types if _holds(kind, cores, per_core)]
-
-
-def _holds(kind: ResourceType, cores: int, memory: float) -> bool:
-    return (
-        cores >= kind.mincore
-        and (kind.maxcore is None or cores <= kind.maxcore)
-        and (kind.minrampercore is None or memory >= kind.minrampercore)
-        and (kind.maxrampercore is None or memory <= kind.maxrampercore)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairq.engine.brokerage.jobs.tasks import ANALYSIS, PRODUCTION, Activity
+from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION, Activity
 from fairq.engine.brokerage.pool.catchall import Flags, read_flags
 from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
 from fairq.engine.brokerage.pool.model import Queue

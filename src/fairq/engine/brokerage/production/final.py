@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from fairq.engine.brokerage.flow.plugin import Codes, Details, Phase, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.flow.weighing import FINAL_STAGE, MOST_CANDIDATES, least_weight, weighing_of
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Booleans
 from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
 from fairq.engine.brokerage.production.input_data import input_data
-from fairq.engine.brokerage.production.job_counts import (
+from fairq.engine.brokerage.production.links import goes_to_one_queue
+from fairq.engine.brokerage.production.running_and_queued import (
     by_type,
     cap,
     is_idle,
@@ -19,7 +20,6 @@ from fairq.engine.brokerage.production.job_counts import (
     running,
     type_cap,
 )
-from fairq.engine.brokerage.production.links import goes_to_one_queue
 from fairq.engine.brokerage.production.weights import lacks_local_data, network_is_active, network_numbers
 
 
@@ -30,16 +30,16 @@ class FinalFilter(PlainFilter):
     phase: Phase = "after"
     activities = frozenset({PRODUCTION})
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse what `refused` says, jumbo queues left out."""
-        refused = self.refused(question)
+        refused = self.refused(request)
         if refused is None:
             return None
-        if question.task.has_rule("NJ"):
-            refused = refused & ~takes_jumbo_jobs(question.columns)
+        if request.task.has_rule("NJ"):
+            refused = refused & ~takes_jumbo_jobs(request.columns)
         return refused[rows]
 
-    def refused(self, question: Question) -> Booleans | None:
+    def refused(self, request: BrokerageRequest) -> Booleans | None:
         """Return for every row whether it is refused; None: none is."""
         raise NotImplementedError
 
@@ -50,12 +50,12 @@ class Locked(FinalFilter):
     name = "lock"
     reasons = (Reason("lock"),)
 
-    def refused(self, question: Question) -> Booleans | None:
+    def refused(self, request: BrokerageRequest) -> Booleans | None:
         """Refuse the locked ones, by PanDA's code; a unified name locks all its pseudo queues."""
-        locked = question.world.locked
-        if not locked or not question.rules.locks:
+        locked = request.world.locked
+        if not locked or not request.rules.locks:
             return None
-        return question.columns.flags("locked", lambda queue: queue.name in locked or queue.unit in locked)
+        return request.columns.flags("locked", lambda queue: queue.name in locked or queue.unit in locked)
 
 
 class LocalDataOnly(FinalFilter):
@@ -64,13 +64,13 @@ class LocalDataOnly(FinalFilter):
     name = "non_local"
     reasons = (Reason("non_local"),)
 
-    def refused(self, question: Question) -> Booleans | None:
+    def refused(self, request: BrokerageRequest) -> Booleans | None:
         """Refuse them."""
-        return lacks_local_data(question)
+        return lacks_local_data(request)
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return what is missing."""
-        data = input_data(question)
+        data = input_data(request)
         return {"fileSizeToMoveMB": float(data.missing_mib[row]), "nFilesToMove": int(data.missing_files[row])}
 
 
@@ -84,26 +84,26 @@ class QueuedCap(FinalFilter):
     name = "cap"
     reasons = (Reason("cap"),)
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Leave express tasks alone under PanDA's rules."""
-        return question.rules.queue_caps == "running" or not question.is_express
+        return request.rules.queue_caps == "running" or not request.is_express
 
-    def refused(self, question: Question) -> Booleans | None:
+    def refused(self, request: BrokerageRequest) -> Booleans | None:
         """Refuse above the cap."""
-        if question.rules.queue_caps == "running":
+        if request.rules.queue_caps == "running":
             # What is activated and starting is part of what is queued: the second sentence of the page holds the first.
-            return queued(question) > cap(question)
-        ucore = question.columns.flags("ucore", lambda queue: queue.capability == "ucore")
-        result: Booleans = ~ucore & (queued(question) > cap(question))
+            return queued(request) > cap(request)
+        ucore = request.columns.flags("ucore", lambda queue: queue.capability == "ucore")
+        result: Booleans = ~ucore & (queued(request) > cap(request))
         return result
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return queue, cap and what runs."""
         return {
-            "nQueued": int(queued(question)[row]),
-            "cap": float(cap(question)[row]),
-            "nRun": int(running(question)[row]),
-            "assigned_ignored": bool(input_data(question).is_local[row]),
+            "nQueued": int(queued(request)[row]),
+            "cap": float(cap(request)[row]),
+            "nRun": int(running(request)[row]),
+            "assigned_ignored": bool(input_data(request).is_local[row]),
         }
 
 
@@ -113,21 +113,21 @@ class SlowNetwork(FinalFilter):
     name = "network weight"
     reasons = (Reason("lowNetworkWeight"),)
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look at express tasks with a nucleus."""
-        return question.is_express and bool(question.task.nucleus) and network_is_active(question)
+        return request.is_express and bool(request.task.nucleus) and network_is_active(request)
 
-    def refused(self, question: Question) -> Booleans | None:
+    def refused(self, request: BrokerageRequest) -> Booleans | None:
         """Refuse below the threshold."""
-        return network_numbers(question).weight < _threshold(question)
+        return network_numbers(request).weight < _threshold(request)
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return weight and threshold."""
-        return {"weightNw": float(network_numbers(question).weight[row]), "threshold": _threshold(question)}
+        return {"weightNw": float(network_numbers(request).weight[row]), "threshold": _threshold(request)}
 
 
-def _threshold(question: Question) -> float:
-    config = question.config
+def _threshold(request: BrokerageRequest) -> float:
+    config = request.config
     return config.amount("jobbroker.NW_THRESHOLD") * config.amount("jobbroker.NW_WEIGHT_MULTIPLIER")
 
 
@@ -137,37 +137,37 @@ class TypeCap(FinalFilter):
     name = "cap_rt"
     reasons = (Reason("cap_rt"),)
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Leave express tasks alone, and all tasks by the page."""
-        return question.rules.type_cap and not question.is_express
+        return request.rules.type_cap and not request.is_express
 
-    def refused(self, question: Question) -> Booleans | None:
+    def refused(self, request: BrokerageRequest) -> Booleans | None:
         """Refuse above the cap, where numbers by resource type are known."""
-        numbers = by_type(question)
-        result: Booleans = numbers.known & (numbers.queued > type_cap(question))
+        numbers = by_type(request)
+        result: Booleans = numbers.known & (numbers.queued > type_cap(request))
         return result
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return queue, cap and what runs."""
-        numbers = by_type(question)
+        numbers = by_type(request)
         return {
             "nQueued_rt": int(numbers.queued[row]),
-            "cap_rt": float(type_cap(question)[row]),
+            "cap_rt": float(type_cap(request)[row]),
             "nRun_rt": int(numbers.running[row]),
         }
 
 
-def bootstrapped(question: Question) -> Booleans:
+def bootstrapped(request: BrokerageRequest) -> Booleans:
     """Return for every row whether, by PanDA's code, it is to be tried out: nothing of the share runs or waits there.
 
     That is for low priorities; not for merges, express tasks and jumbo jobs.
     """
-    most = question.config.amount("jobbroker.MAX_PRIO_TO_BOOTSTRAP")
-    low = question.task.current_priority <= most and question.rules.bootstrap
-    if not low or question.chunk.is_merging or question.is_express:
-        return np.zeros(len(question.columns), dtype=np.bool_)
-    idle = is_idle(question)
-    return idle & ~takes_jumbo_jobs(question.columns) if question.task.has_rule("NJ") else idle
+    most = request.config.amount("jobbroker.MAX_PRIO_TO_BOOTSTRAP")
+    low = request.task.current_priority <= most and request.rules.bootstrap
+    if not low or request.chunk.is_merging or request.is_express:
+        return np.zeros(len(request.columns), dtype=np.bool_)
+    idle = is_idle(request)
+    return idle & ~takes_jumbo_jobs(request.columns) if request.task.has_rule("NJ") else idle
 
 
 class LeastWeight(FinalFilter):
@@ -176,17 +176,17 @@ class LeastWeight(FinalFilter):
     name = "minimum weight"
     reasons = (Reason("below_min_weight"),)
 
-    def refused(self, question: Question) -> Booleans | None:
+    def refused(self, request: BrokerageRequest) -> Booleans | None:
         """Refuse below the minimum; queues to be tried out have no weight."""
-        least = least_weight(question)
+        least = least_weight(request)
         if least <= 0:
             return None
-        result: Booleans = (weighing_of(question).weight < least) & ~bootstrapped(question)
+        result: Booleans = (weighing_of(request).weight < least) & ~bootstrapped(request)
         return result
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return weight and minimum."""
-        return {"weight": float(weighing_of(question).weight[row]), "MIN_WEIGHT": least_weight(question)}
+        return {"weight": float(weighing_of(request).weight[row]), "MIN_WEIGHT": least_weight(request)}
 
 
 class OneAtNucleus(PlainFilter):
@@ -198,24 +198,24 @@ class OneAtNucleus(PlainFilter):
     activities = frozenset({PRODUCTION})
     reasons = (Reason("t1_weight"),)
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look, under PanDA's rules, at tasks with a negative weight that do not merge."""
-        return question.rules.one_queue_at_nucleus and goes_to_one_queue(question)
+        return request.rules.one_queue_at_nucleus and goes_to_one_queue(request)
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse all but the one with most running jobs of all shares, the first by name of equals."""
-        counted = ~bootstrapped(question)[rows]
-        if question.task.has_rule("NJ"):
-            counted &= ~takes_jumbo_jobs(question.columns)[rows]
+        counted = ~bootstrapped(request)[rows]
+        if request.task.has_rule("NJ"):
+            counted &= ~takes_jumbo_jobs(request.columns)[rows]
         if not counted.any():
             return None
-        jobs = np.where(counted, question.columns.job_counts(None, "running")[rows], -1)
+        jobs = np.where(counted, request.columns.job_counts(None, "running")[rows], -1)
         counted[int(np.argmax(jobs))] = False
         return counted
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return what runs there."""
-        return {"nRunningAll": int(question.columns.job_counts(None, "running")[row])}
+        return {"nRunningAll": int(request.columns.job_counts(None, "running")[row])}
 
 
 class TenBest(PlainFilter):
@@ -230,26 +230,26 @@ class TenBest(PlainFilter):
         Reason("others_bootstrap"),
     )
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse all but the ten best; those for jumbo jobs do not count."""
-        ranked = ranking(question, rows)
-        if question.task.has_rule("NJ"):
-            ranked = ranked[~takes_jumbo_jobs(question.columns)[rows[ranked]]]
+        ranked = ranking(request, rows)
+        if request.task.has_rule("NJ"):
+            ranked = ranked[~takes_jumbo_jobs(request.columns)[rows[ranked]]]
         if len(ranked) <= MOST_CANDIDATES:
             return None
         codes = np.zeros(len(rows), dtype=np.uint8)
         rest = ranked[MOST_CANDIDATES:]
-        codes[rest] = 1 + bootstrapped(question)[rows[rest]]
+        codes[rest] = 1 + bootstrapped(request)[rows[rest]]
         return codes
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the weight."""
-        return {"weight": float(weighing_of(question).weight[row])}
+        return {"weight": float(weighing_of(request).weight[row])}
 
 
-def ranking(question: Question, rows: Rows) -> Rows:
+def ranking(request: BrokerageRequest, rows: Rows) -> Rows:
     """Return positions in *rows* as they are taken: those to be tried out, then by weight, equals by name."""
-    tried = bootstrapped(question)[rows]
-    weight = np.where(tried, np.inf, weighing_of(question).weight[rows])
+    tried = bootstrapped(request)[rows]
+    weight = np.where(tried, np.inf, weighing_of(request).weight[rows])
     # Rows are in order of name already.
     return np.argsort(-weight, kind="stable")

@@ -6,18 +6,21 @@ from collections.abc import Iterable
 
 from fairq.engine.brokerage.checks.candidates import NoPseudoQueue
 from fairq.engine.brokerage.checks.scratch import atom_of, scratch_for_jobs
+from fairq.engine.brokerage.checks.software import ProductionSoftware, platform_at
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.engine.brokerage.flow.pending import retry_after
-from fairq.engine.brokerage.flow.pipeline import Sieve
+from fairq.engine.brokerage.flow.pipeline import FilterPipeline
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Filter, Reason, Rows, Weight
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.flow.weighing import weigh, weighing_of
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION, Chunk, Task
+from fairq.engine.brokerage.jobs.tasks import Chunk, Task
 from fairq.engine.brokerage.jobs.walltime import job_seconds
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
+from fairq.engine.brokerage.production.cpu_level import PreferredLevel
 from fairq.engine.brokerage.production.final import (
     LeastWeight,
     LocalDataOnly,
@@ -33,12 +36,11 @@ from fairq.engine.brokerage.production.final import (
 from fairq.engine.brokerage.production.input_check import stop_for_input
 from fairq.engine.brokerage.production.input_data import file_counts
 from fairq.engine.brokerage.production.io_check import InputNearby
-from fairq.engine.brokerage.production.job_counts import by_type, cap, queued, running, type_cap
 from fairq.engine.brokerage.production.links import FullChain, Link, T1Weight, Transferring, stop_for_nucleus
 from fairq.engine.brokerage.production.listing import GivenQueues, ProductionQueues, assign_given_queues
 from fairq.engine.brokerage.production.queue_state import Inactive, NoPilot, Pledge, Status, Urgent
-from fairq.engine.brokerage.production.slots_needed import Cores, Memory, Network, ScratchDisk
-from fairq.engine.brokerage.production.software_check import PreferredLevel, Software, platform_at
+from fairq.engine.brokerage.production.running_and_queued import by_type, cap, queued, running, type_cap
+from fairq.engine.brokerage.production.slots_needed import Connectivity, Cores, Memory, ScratchDisk
 from fairq.engine.brokerage.production.storage_check import StorageCheck
 from fairq.engine.brokerage.production.task_kind import (
     DiskIO,
@@ -49,7 +51,7 @@ from fairq.engine.brokerage.production.task_kind import (
     ZeroShare,
 )
 from fairq.engine.brokerage.production.walltime import Walltime
-from fairq.engine.brokerage.production.weights import WEIGHTS as FACTORS
+from fairq.engine.brokerage.production.weights import Data, Jobs, Near, Network
 
 FILTERS: tuple[Filter, ...] = (
     NoPseudoQueue(PRODUCTION),
@@ -64,12 +66,12 @@ FILTERS: tuple[Filter, ...] = (
     JumboEvents(),
     DiskIO(),
     Cores(),
-    Software(),
+    ProductionSoftware(),
     Memory(),
     ScratchDisk(),
     StorageCheck(),
     Walltime(),
-    Network(),
+    Connectivity(),
     EventService(),
     Transferring(),
     Pledge(),
@@ -89,8 +91,8 @@ FILTERS: tuple[Filter, ...] = (
 )
 """fairq's own filters of production, in PanDA's order."""
 
-WEIGHTS: tuple[Weight, ...] = (*FACTORS, PreferredLevel())
-"""fairq's own weights of production."""
+WEIGHTS: tuple[Weight, ...] = (Jobs(), Data(), Near(), Network(), PreferredLevel())
+"""fairq's own weights of production, in order."""
 
 STOPS = (
     Reason("unknown_nucleus", permanent=False),
@@ -106,36 +108,36 @@ def production_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weigh
 
 def broker_production(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules) -> Outcome:
     """Return where jobs of *task* for *chunk* may go, and why not to the other queues."""
-    question = Question(task, chunk, columns, rules, PRODUCTION)
-    assign_given_queues(question)
-    sieve = Sieve(question, plan)
-    outcome = Outcome(question, plan, "failed", sieve.decided, sieve.stages)
-    stop = stop_for_nucleus(question) or stop_for_input(question)
+    request = BrokerageRequest(task, chunk, columns, rules, PRODUCTION)
+    assign_given_queues(request)
+    pipeline = FilterPipeline(request, plan)
+    outcome = Outcome(request, plan, "failed", pipeline.decided, pipeline.stages)
+    stop = stop_for_nucleus(request) or stop_for_input(request)
     if stop is not None:
         outcome.stopped_by, outcome.stop_details = stop
-        sieve.decided[:] = plan.stop_number(outcome.stopped_by)
-    elif sieve.run(plan.before) and sieve.settle_temporary():
-        question.weighing = weigh(question, plan, sieve.left)
-        if sieve.run(plan.after):
+        pipeline.decided[:] = plan.stop_number(outcome.stopped_by)
+    elif pipeline.run(plan.before) and pipeline.settle_temporary():
+        request.weighing = weigh(request, plan, pipeline.left)
+        if pipeline.run(plan.after):
             outcome.status = "assigned"
-            outcome.candidates = _candidates(question, sieve.left)
+            outcome.candidates = _candidates(request, pipeline.left)
     if outcome.status != "assigned":
         outcome.retry_after = retry_after(task, PRODUCTION, rules)
     return outcome
 
 
-def _candidates(question: Question, rows: Rows) -> list[Candidate]:
-    columns, numbers, rules = question.columns, by_type(question), question.rules
-    weight, tried = weighing_of(question).weight, bootstrapped(question)
-    jumbo = takes_jumbo_jobs(columns) & question.task.has_rule("NJ")
-    scratch, run = scratch_for_jobs(question), running(question)
-    waiting, limit, type_limit = queued(question), cap(question), type_cap(question)
-    events, found = atom_of(question).events, []
-    for row in rows[ranking(question, rows)].tolist():
+def _candidates(request: BrokerageRequest, rows: Rows) -> list[Candidate]:
+    columns, numbers, rules = request.columns, by_type(request), request.rules
+    weight, tried = weighing_of(request).weight, bootstrapped(request)
+    jumbo = takes_jumbo_jobs(columns) & request.task.has_rule("NJ")
+    scratch, run = scratch_for_jobs(request), running(request)
+    waiting, limit, type_limit = queued(request), cap(request), type_cap(request)
+    events, found = atom_of(request).events, []
+    for row in rows[ranking(request, rows)].tolist():
         queue = columns.queues[row]
         # By PanDA's code unified queues are capped by resource type, and express tasks not at all.
-        by_kind, files = rules.type_cap and queue.capability == "ucore", file_counts(question, row)
-        uncapped = question.is_express and rules.queue_caps == "limit"
+        by_kind, files = rules.type_cap and queue.capability == "ucore", file_counts(request, row)
+        uncapped = request.is_express and rules.queue_caps == "limit"
         found.append(
             Candidate(
                 queue=queue.name,
@@ -147,8 +149,8 @@ def _candidates(question: Question, rows: Rows) -> list[Candidate]:
                 cap=None if uncapped else int((type_limit if by_kind else limit)[row]),
                 running=int(run[row]),
                 maxwdir=float(scratch[row]) or None,
-                max_walltime=job_seconds(question.task, events, queue),
-                platform=platform_at(question, row),
+                max_walltime=job_seconds(request.task, events, queue),
+                platform=platform_at(request, row),
                 local_files=files.disk,
                 tape_files=files.tape,
             )

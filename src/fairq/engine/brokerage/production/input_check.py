@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from fairq.engine.brokerage.checks.input import dataset_availability, is_readable_from_afar
 from fairq.engine.brokerage.flow.plugin import Details
-from fairq.engine.brokerage.flow.request import Question
-
-_KEY = "input sources"
+from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
+from fairq.engine.brokerage.jobs.tasks import Dataset
+from fairq.engine.brokerage.storage.availability import Availability
 
 
 class Sources(NamedTuple):
@@ -19,31 +19,37 @@ class Sources(NamedTuple):
     complete_at: frozenset[str] | None = None
 
 
-def sources_of(question: Question) -> Sources:
-    """Return what `stop_for_input` found out."""
-    found = question.notes.get(_KEY, Sources())
-    assert isinstance(found, Sources)
-    return found
-
-
-def stop_for_input(question: Question) -> tuple[str, Details] | None:
-    """Return why the task must wait for its input, with the numbers, or None; note where its input comes from.
-
-    Distributed datasets need not be complete anywhere, and tasks whose input is staged in advance need not wait. By the
-    page no task waits.
-    """
+@once_per_task
+def sources_of(request: BrokerageRequest) -> Sources:
+    """Return where the input comes from; distributed datasets need not be complete anywhere."""
     remote, complete_at = True, None
-    for dataset in question.chunk.datasets:
-        if dataset.distributed or not dataset.files:
-            continue
-        available = dataset_availability(question, dataset)
+    for dataset, available in _to_be_complete(request):
         places = frozenset(available.locations)
         complete_at = places if complete_at is None else complete_at & places
-        if question.task.has_rule("IS"):
-            continue
-        if question.rules.incomplete_input and not available.is_readable:
+        if not request.task.has_rule("IS"):
+            remote = remote and is_readable_from_afar(request, dataset, available)
+    return Sources(remote, complete_at)
+
+
+def stop_for_input(request: BrokerageRequest) -> tuple[str, Details] | None:
+    """Return why the task must wait for its input, with the numbers, or None.
+
+    Tasks whose input is staged in advance need not wait. By the page no task waits.
+    """
+    if not request.rules.incomplete_input or request.task.has_rule("IS"):
+        return None
+    for dataset, available in _to_be_complete(request):
+        if not available.is_readable:
+            places = sorted(available.locations)
             tag = "source_unreadable" if places else "incomplete_input"
-            return tag, {"dataset": dataset.name, "files": len(dataset.lfns), "complete_at": sorted(places)}
-        remote = remote and is_readable_from_afar(question, dataset, available)
-    question.notes[_KEY] = Sources(remote, complete_at)
+            return tag, {"dataset": dataset.name, "files": len(dataset.lfns), "complete_at": places}
     return None
+
+
+@once_per_task
+def _to_be_complete(request: BrokerageRequest) -> list[tuple[Dataset, Availability]]:
+    return [
+        (dataset, dataset_availability(request, dataset))
+        for dataset in request.chunk.datasets
+        if dataset.files and not dataset.distributed
+    ]

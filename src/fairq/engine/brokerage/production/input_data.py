@@ -6,13 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
 from fairq.engine.brokerage.jobs.tasks import Dataset
 from fairq.engine.brokerage.jobs.units import MIB
 from fairq.engine.brokerage.pool.columns import Floats
 from fairq.engine.brokerage.storage.availability import available_files
-
-_KEY = "input data"
+from fairq.engine.brokerage.storage.endpoints import endpoints_of, units_reading
 
 
 class InputData(NamedTuple):
@@ -48,27 +47,20 @@ class InputData(NamedTuple):
         return self.disk_size >= self.size
 
 
-def is_io_intensive(question: Question) -> bool:
+def is_io_intensive(request: BrokerageRequest) -> bool:
     """Return whether the task's I/O intensity asks for input nearby."""
-    return (question.task.io_intensity or 0) > question.config.amount("jobbroker.IO_INTENSITY_CUTOFF")
+    return (request.task.io_intensity or 0) > request.config.amount("jobbroker.IO_INTENSITY_CUTOFF")
 
 
-def input_data(question: Question) -> InputData:
-    """Return the input of the question's chunk at each queue, found once."""
-    if _KEY not in question.notes:
-        question.notes[_KEY] = _input_data(question)
-    found = question.notes[_KEY]
-    assert isinstance(found, InputData)
-    return found
-
-
-def _input_data(question: Question) -> InputData:
-    columns, chunk = question.columns, question.chunk
+@once_per_task
+def input_data(request: BrokerageRequest) -> InputData:
+    """Return the input of the request's chunk at each queue, found once."""
+    columns, chunk = request.columns, request.chunk
     on_disk: dict[int, list[frozenset[str]]] = {}
     anywhere: dict[int, list[frozenset[str]]] = {}
-    readers, storages = columns.units_reading(), columns.world.storages
+    readers, storages = units_reading(columns), columns.world.storages
     for dataset in chunk.datasets:
-        whole = _must_be_whole(question, dataset)
+        whole = _must_be_whole(request, dataset)
         for rse, held in columns.world.replicas.get(dataset.name, {}).items():
             units = readers.get(rse)
             files = available_files(dataset, rse, held, merging=chunk.is_merging)
@@ -79,18 +71,18 @@ def _input_data(question: Question) -> InputData:
                 anywhere.setdefault(unit, []).append(files)
                 if not tape:
                     on_disk.setdefault(unit, []).append(files)
-    disk_size, disk_files = _totals(question, on_disk)
-    all_size, all_files = _totals(question, anywhere)
+    disk_size, disk_files = _totals(request, on_disk)
+    all_size, all_files = _totals(request, anywhere)
     return InputData(chunk.total_size, len(chunk.sizes), disk_size, disk_files, all_size, all_files)
 
 
-def _must_be_whole(question: Question, dataset: Dataset) -> bool:
+def _must_be_whole(request: BrokerageRequest, dataset: Dataset) -> bool:
     # By PanDA's code, of secondary datasets, and where much is read, incomplete replicas are no help.
-    if question.rules.partial_input:
+    if request.rules.partial_input:
         return False
-    if dataset is not question.chunk.datasets[0]:
+    if dataset is not request.chunk.datasets[0]:
         return True
-    return is_io_intensive(question) and not question.task.has_rule("IS")
+    return is_io_intensive(request) and not request.task.has_rule("IS")
 
 
 class FileCounts(NamedTuple):
@@ -100,15 +92,15 @@ class FileCounts(NamedTuple):
     tape: int
 
 
-def file_counts(question: Question, row: int) -> FileCounts:
+def file_counts(request: BrokerageRequest, row: int) -> FileCounts:
     """Return how many files a job at the queue finds there (PanDA SiteCandidate).
 
     A name that is in two datasets is two files here.
     """
-    columns, chunk, disk_files, tape_files = question.columns, question.chunk, 0, 0
-    places = columns.endpoints()[columns.unit_of[row]].read
+    columns, chunk, disk_files, tape_files = request.columns, request.chunk, 0, 0
+    places = endpoints_of(columns)[columns.unit_of[row]].read
     for dataset in chunk.datasets:
-        whole, replicas = _must_be_whole(question, dataset), columns.world.replicas.get(dataset.name, {})
+        whole, replicas = _must_be_whole(request, dataset), columns.world.replicas.get(dataset.name, {})
         on_disk: set[str] = set()
         on_tape: set[str] = set()
         all_on_tape = False
@@ -125,13 +117,13 @@ def file_counts(question: Question, row: int) -> FileCounts:
     return FileCounts(disk_files, tape_files)
 
 
-def _totals(question: Question, held: dict[int, list[frozenset[str]]]) -> tuple[Floats, Floats]:
-    sizes, known = question.chunk.sizes, {}
-    size_of, files_of = np.zeros((2, len(question.columns.unit_names)))
+def _totals(request: BrokerageRequest, held: dict[int, list[frozenset[str]]]) -> tuple[Floats, Floats]:
+    sizes, known = request.chunk.sizes, {}
+    size_of, files_of = np.zeros((2, len(request.columns.unit_names)))
     for unit, parts in held.items():
         key = parts[0] if len(parts) == 1 else frozenset().union(*parts)
         if key not in known:
             known[key] = sum(sizes[name] for name in key), len(key)
         size_of[unit], files_of[unit] = known[key]
-    rows = question.columns.unit_of
+    rows = request.columns.unit_of
     return size_of[rows], files_of[rows]

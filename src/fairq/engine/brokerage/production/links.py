@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.queue_kinds import flags_of
 from fairq.engine.brokerage.production.network_weight import BLOCKED, CLOSENESS_KEY, EXPRESS_QUEUED_KEY, QUEUED_KEY
 from fairq.engine.brokerage.production.nucleus import (
@@ -24,20 +24,20 @@ DEFAULT_TRANSFERRING_LIMIT = 2000
 _PRODUCTION = frozenset({PRODUCTION})
 
 
-def queued_key(question: Question) -> str:
+def queued_key(request: BrokerageRequest) -> str:
     """Return the metric of queued files that counts for the task."""
-    return EXPRESS_QUEUED_KEY if question.is_express else QUEUED_KEY
+    return EXPRESS_QUEUED_KEY if request.is_express else QUEUED_KEY
 
 
-def stop_for_nucleus(question: Question) -> tuple[str, Details] | None:
+def stop_for_nucleus(request: BrokerageRequest) -> tuple[str, Details] | None:
     """Return why a task cannot go anywhere: its nucleus is not known (PanDA AtlasProdJobBroker); None if it can."""
-    name = question.task.nucleus
-    return ("unknown_nucleus", {"nucleus": name}) if name and not nucleus_of(question).members.any() else None
+    name = request.task.nucleus
+    return ("unknown_nucleus", {"nucleus": name}) if name and not nucleus_of(request).members.any() else None
 
 
-def goes_to_one_queue(question: Question) -> bool:
+def goes_to_one_queue(request: BrokerageRequest) -> bool:
     """Return whether a negative ``t1Weight`` keeps the task's jobs, merges left out, at one queue near the nucleus."""
-    return (question.task.rule("TW") or 0) < 0 and not question.chunk.is_merging
+    return (request.task.rule("TW") or 0) < 0 and not request.chunk.is_merging
 
 
 class Link(PlainFilter):
@@ -57,19 +57,19 @@ class Link(PlainFilter):
         Reason("link_unusable", permanent=False),
     )
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look at tasks with a nucleus."""
-        return bool(question.task.nucleus)
+        return bool(request.task.nucleus)
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Test the links of all queues at once."""
-        columns, place, key = question.columns, nucleus_of(question), queued_key(question)
-        rules = question.rules
+        columns, place, key = request.columns, nucleus_of(request), queued_key(request)
+        rules = request.rules
         kept = ("link", place.name, key, rules.every_queue, rules.link_caps, rules.nucleus_cap_spares_nucleus)
-        return columns.refusals(kept, lambda: self._codes(question, place, key), rows)
+        return columns.refusals(kept, lambda: self._codes(request, place, key), rows)
 
-    def _codes(self, question: Question, place: Nucleus, key: str) -> Codes:
-        columns, config, rules = question.columns, question.config, question.rules
+    def _codes(self, request: BrokerageRequest, place: Nucleus, key: str) -> Codes:
+        columns, config, rules = request.columns, request.config, request.rules
         is_over = np.greater if rules.link_caps == "exceeded" else np.greater_equal
         tested = ~place.at_nucleus & ~satellites(columns).are("")
         codes = np.zeros(len(columns), dtype=np.uint8)
@@ -84,27 +84,27 @@ class Link(PlainFilter):
             codes[tested] = 1
         return codes
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return what is queued or blocked, and the cap."""
-        place, key, config = nucleus_of(question), queued_key(question), question.config
-        told: Details = {"nucleus": place.name, "satellite": satellite_of(question.columns, row)}
+        place, key, config = nucleus_of(request), queued_key(request), request.config
+        told: Details = {"nucleus": place.name, "satellite": satellite_of(request.columns, row)}
         if reason.tag == "dest_blacklisted":
             output = place.output
             return told | ({"endpoint": output.rse, "write_wan": output.activities.get("write_wan")} if output else {})
         if reason.tag == "links_full":
             cap = config.amount("jobbroker.NQUEUED_NUC_CAP_FOR_JOBS")
             told |= {"queued": place.totals.get(key, 0), "NQUEUED_NUC_CAP_FOR_JOBS": cap}
-            return told | _at_most(question, cap)
+            return told | _at_most(request, cap)
         if reason.permanent:
             return told | {"closeness": BLOCKED}
-        queued = float(link_numbers(question.columns, place, key)[row])
+        queued = float(link_numbers(request.columns, place, key)[row])
         cap = config.amount("jobbroker.NQUEUED_SAT_CAP")
-        return told | {"queued": queued, "NQUEUED_SAT_CAP": cap, **_at_most(question, cap)}
+        return told | {"queued": queued, "NQUEUED_SAT_CAP": cap, **_at_most(request, cap)}
 
 
-def _at_most(question: Question, cap: float) -> Details:
+def _at_most(request: BrokerageRequest, cap: float) -> Details:
     # What is said of the cap depends on whether the cap itself passes.
-    return {"at_most": cap} if question.rules.link_caps == "exceeded" else {}
+    return {"at_most": cap} if request.rules.link_caps == "exceeded" else {}
 
 
 class Transferring(PlainFilter):
@@ -115,12 +115,12 @@ class Transferring(PlainFilter):
     activities = _PRODUCTION
     reasons = (Reason("transferring", permanent=False),)
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse queues with more than the limit, and more than twice what runs."""
-        columns, place, rules = question.columns, nucleus_of(question), question.rules
+        columns, place, rules = request.columns, nucleus_of(request), request.rules
 
         def make() -> Codes:
-            moving, limit = self._numbers(question)
+            moving, limit = self._numbers(request)
             codes: Codes = moving > np.maximum(limit, 2 * columns.job_counts(None, "running"))
             if rules.transfers_spare_nucleus:
                 codes = codes & ~place.near & ~place.at_nucleus & ~satellites(columns).are("")
@@ -130,10 +130,10 @@ class Transferring(PlainFilter):
             ("transferring", place.name, rules.every_queue, rules.transfers_spare_nucleus), make, rows
         )
 
-    def _numbers(self, question: Question) -> tuple[np.ndarray, np.ndarray]:
-        columns, every = question.columns, question.rules.every_queue
+    def _numbers(self, request: BrokerageRequest) -> tuple[np.ndarray, np.ndarray]:
+        columns, every = request.columns, request.rules.every_queue
         moving = columns.job_counts(None, "transferring")
-        if question.rules.transfers_spare_nucleus:
+        if request.rules.transfers_spare_nucleus:
             down, by_nucleus = down_nuclei(columns, every=every), columns.world.transferring_by_nucleus
             moving = moving - columns.unit_numbers_of(
                 ("transfers to down nuclei", every),
@@ -144,10 +144,10 @@ class Transferring(PlainFilter):
         )
         return moving, limit
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the counts and the limit."""
-        moving, limit = self._numbers(question)
-        running = int(question.columns.job_counts(None, "running")[row])
+        moving, limit = self._numbers(request)
+        running = int(request.columns.job_counts(None, "running")[row])
         return {"transferring": int(moving[row]), "transferringlimit": int(limit[row]), "running": running}
 
 
@@ -159,13 +159,13 @@ class T1Weight(PlainFilter):
     activities = _PRODUCTION
     reasons = (Reason("t1weight"),)
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse queues elsewhere."""
-        return ~nucleus_of(question).near[rows] if goes_to_one_queue(question) else None
+        return ~nucleus_of(request).near[rows] if goes_to_one_queue(request) else None
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the nucleus and the queue's own site."""
-        return {"nucleus": question.task.nucleus, "site": question.columns.queues[row].site}
+        return {"nucleus": request.task.nucleus, "site": request.columns.queues[row].site}
 
 
 class FullChain(PlainFilter):
@@ -179,14 +179,14 @@ class FullChain(PlainFilter):
         Reason("not_full_chain"),
     )
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look at tasks with a nucleus."""
-        return bool(question.task.nucleus) and question.rules.full_chain
+        return bool(request.task.nucleus) and request.rules.full_chain
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse by whether the task is a full chain."""
-        place, columns = nucleus_of(question), question.columns
-        if question.task.has_rule("FU") and place.bare is not None:
+        place, columns = nucleus_of(request), request.columns
+        if request.task.has_rule("FU") and place.bare is not None:
             return ~place.members[rows]
         return columns.refusals(
             "full chains only",
@@ -194,8 +194,8 @@ class FullChain(PlainFilter):
             rows,
         )
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the nucleus, or what the queue says of itself."""
         if reason.tag == "full_chain":
-            return {"nucleus": question.task.nucleus, "bareNucleus": nucleus_of(question).bare}
+            return {"nucleus": request.task.nucleus, "bareNucleus": nucleus_of(request).bare}
         return {"bareNucleus": "only"}

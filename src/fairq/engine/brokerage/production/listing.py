@@ -9,13 +9,13 @@ import numpy as np
 
 from fairq.engine.brokerage.checks.candidates import CANDIDATES_STAGE
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.jobs.site_lists import included_sites
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns
-from fairq.engine.brokerage.pool.names import included_sites, is_named
+from fairq.engine.brokerage.pool.names import is_named
 from fairq.engine.brokerage.pool.queue_kinds import runs, runs_all_of
-
-GIVEN = "given queues"
+from fairq.engine.brokerage.storage.endpoints import endpoints_of, units_reading
 
 MERGE_SKIPPED = 24 * 3600.0
 """A merge is free of the queues that it was given once they have been skipped for so many seconds."""
@@ -26,15 +26,15 @@ MERGE_FAILING = 6 * 3600.0
 many."""
 
 
-def assign_given_queues(question: Question) -> None:
-    """Find out whether the task or the merge chunk is given queues, and note their rows in the question."""
+def assign_given_queues(request: BrokerageRequest) -> None:
+    """Find out whether the task or the merge chunk is given queues, and note their rows in the request."""
     given: set[int] | None = None
-    task, chunk, columns = question.task, question.chunk, question.columns
-    included = included_sites(task) if question.rules.included_sites_always else None
+    task, chunk, columns = request.task, request.chunk, request.columns
+    included = included_sites(task) if request.rules.included_sites_always else None
     if chunk.preassigned_site:
-        if not _has_waited_in_vain(question):
-            given = _rows_of(columns, chunk.preassigned_site) | _sharing_output(question, chunk.preassigned_site)
-            question.preassigned = "list"
+        if not _has_waited_in_vain(request):
+            given = _rows_of(columns, chunk.preassigned_site) | _sharing_output(request, chunk.preassigned_site)
+            request.preassigned = "list"
     else:
         if task.sites:
             given = set().union(*(_rows_of(columns, name) for name in task.sites))
@@ -42,17 +42,17 @@ def assign_given_queues(question: Question) -> None:
             listed = {row for row, queue in enumerate(columns.queues) if is_named(queue, included)}
             given = listed if given is None else given & listed
         if given is not None:
-            question.preassigned = "list" if len(given) > 1 else "single"
+            request.preassigned = "list" if len(given) > 1 else "single"
     if given is not None:
         mask = np.zeros(len(columns), dtype=np.bool_)
         mask[list(given)] = True
-        question.notes[GIVEN] = mask
+        request.given = mask
 
 
-def _has_waited_in_vain(question: Question) -> bool:
+def _has_waited_in_vain(request: BrokerageRequest) -> bool:
     # The task's cycles have failed since the first one in which its queues were skipped.
-    master, frozen, now = question.chunk.datasets[0], question.task.frozen_time, question.world.now
-    if question.rules.merges_freed_by_skips:
+    master, frozen, now = request.chunk.datasets[0], request.task.frozen_time, request.world.now
+    if request.rules.merges_freed_by_skips:
         return frozen is not None and now - frozen >= MERGE_SKIPPED
     return (
         master.created is not None
@@ -70,15 +70,15 @@ def _rows_of(columns: Columns, name: str) -> set[int]:
     return {row for row, queue in enumerate(columns.queues) if queue.unit == name}
 
 
-def _sharing_output(question: Question, name: str) -> set[int]:
-    columns = question.columns
+def _sharing_output(request: BrokerageRequest, name: str) -> set[int]:
+    columns = request.columns
     # Other online queues that read what the given queue writes, and are for all that it is for, can merge its output.
     unit = columns.unit_numbers.get(name.partition("/")[0])
-    output = None if unit is None else columns.endpoints()[unit].default_write
+    output = None if unit is None else endpoints_of(columns)[unit].default_write
     if output is None:
         return set()
-    readers = set(columns.units_reading().get(output.rse, np.empty(0, dtype=np.intp)).tolist())
-    alike = runs_all_of(columns, columns.unit_of.tolist().index(unit), every=question.rules.every_queue)
+    readers = set(units_reading(columns).get(output.rse, np.empty(0, dtype=np.intp)).tolist())
+    alike = runs_all_of(columns, columns.unit_of.tolist().index(unit), every=request.rules.every_queue)
     return {
         row
         for row, queue in enumerate(columns.queues)
@@ -94,20 +94,18 @@ class GivenQueues(PlainFilter):
     activities = frozenset({PRODUCTION})
     reasons = (Reason("nonpreassigned"),)
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look only where queues are given."""
-        return GIVEN in question.notes
+        return request.given is not None
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse all but the given queues."""
-        given = question.notes[GIVEN]
-        assert isinstance(given, np.ndarray)
-        return ~given[rows]
+        return None if request.given is None else ~request.given[rows]
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the queues given."""
-        named = question.chunk.preassigned_site or question.task.site
-        return {"site": named} if named else {"includedSite": list(included_sites(question.task) or ())}
+        named = request.chunk.preassigned_site or request.task.site
+        return {"site": named} if named else {"includedSite": list(included_sites(request.task) or ())}
 
 
 class ProductionQueues(PlainFilter):
@@ -121,13 +119,13 @@ class ProductionQueues(PlainFilter):
         Reason("test_queue"),
     )
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look only where no queues are given."""
-        return GIVEN not in question.notes
+        return request.given is None
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse the queues of the wrong kind."""
-        columns, exclude, every = question.columns, question.rules.exclude_test_queues, question.rules.every_queue
+        columns, exclude, every = request.columns, request.rules.exclude_test_queues, request.rules.every_queue
 
         def make() -> Codes:
             codes = np.zeros(len(columns), dtype=np.uint8)
@@ -138,7 +136,7 @@ class ProductionQueues(PlainFilter):
 
         return columns.refusals(("production queues", exclude, every), make, rows)
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return what kind of queue it is."""
-        queue = question.columns.queues[row]
+        queue = request.columns.queues[row]
         return {"name": queue.unit} if reason.tag == "test_queue" else {"type": queue.type, "cloud": queue.cloud}

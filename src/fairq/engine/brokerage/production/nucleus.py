@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
 from fairq.engine.brokerage.pool.model import Storage
 from fairq.engine.brokerage.pool.queue_kinds import flags_of, runs, runs_all_of
 from fairq.engine.brokerage.pool.world import World
-from fairq.engine.brokerage.storage.endpoints import Endpoints
+from fairq.engine.brokerage.storage.endpoints import Endpoints, endpoints_of
 
 METRICS_VALID = 3600.0
 """Seconds after which a link metric is not looked at any more."""
@@ -61,9 +61,9 @@ def nucleus(columns: Columns, name: str | None, *, every: bool) -> Nucleus:
     return columns.kept(("nucleus", name, every), partial(_nucleus, columns, name or "", every))
 
 
-def nucleus_of(question: Question) -> Nucleus:
-    """Return the nucleus of the question's task."""
-    return nucleus(question.columns, question.task.nucleus, every=question.rules.every_queue)
+def nucleus_of(request: BrokerageRequest) -> Nucleus:
+    """Return the nucleus of the request's task."""
+    return nucleus(request.columns, request.task.nucleus, every=request.rules.every_queue)
 
 
 class Satellites(NamedTuple):
@@ -85,7 +85,7 @@ def satellites(columns: Columns) -> Satellites:
     """Return the site of each row's default output endpoint."""
 
     def make() -> Satellites:
-        of_units = [e.default_write.site if e.default_write else "" for e in columns.endpoints()]
+        of_units = [e.default_write.site if e.default_write else "" for e in endpoints_of(columns)]
         sites = tuple(sorted(set(of_units)))
         numbers = {site: number for number, site in enumerate(sites)}
         return Satellites(sites, np.array([numbers[site] for site in of_units], dtype=np.intp)[columns.unit_of])
@@ -128,10 +128,10 @@ def _nucleus(columns: Columns, name: str, every: bool) -> Nucleus:
         # A satellite can be the destination as well (PanDA SiteMapper.getNucleus).
         members = np.array([role == SATELLITE for role in roles], dtype=np.bool_) & used
     row = _first_queue(columns, members)
-    first = Endpoints() if row is None else columns.endpoints()[columns.unit_of[row]]
+    first = Endpoints() if row is None else endpoints_of(columns)[columns.unit_of[row]]
     inputs = {storage.rse for storage in first.read}
     links = _links(columns, name)
-    outputs = [e.default_write.rse if e.default_write else None for e in columns.endpoints()]
+    outputs = [e.default_write.rse if e.default_write else None for e in endpoints_of(columns)]
     return Nucleus(
         name=name,
         members=members,

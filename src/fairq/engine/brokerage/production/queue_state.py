@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
 from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
 from fairq.engine.brokerage.pool.supply import pilot_counts, slots_asked
@@ -40,21 +40,21 @@ class Status(PlainFilter):
     activities = _PRODUCTION
     reasons = (Reason("status"),)
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Leave given queues alone."""
-        return question.preassigned is None
+        return request.preassigned is None
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse all others."""
-        columns = question.columns
-        usable = frozenset({"online"} if question.rules.online_only else {"online", "standby"})
+        columns = request.columns
+        usable = frozenset({"online"} if request.rules.online_only else {"online", "standby"})
         return columns.refusals(
             ("status", usable), lambda: ~columns.flags(("usable", usable), lambda queue: queue.status in usable), rows
         )
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the status."""
-        return {"status": question.columns.queues[row].status}
+        return {"status": request.columns.queues[row].status}
 
 
 class Urgent(PlainFilter):
@@ -68,25 +68,25 @@ class Urgent(PlainFilter):
         Reason("not_in_nucleus"),
     )
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look at priorities of 800 and above and at scouts."""
-        nowhere = question.rules.urgent_needs_nucleus and not question.task.nucleus
-        return question.is_urgent and not question.is_spared and not nowhere
+        nowhere = request.rules.urgent_needs_nucleus and not request.task.nucleus
+        return request.is_urgent and not request.is_spared and not nowhere
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse by the rules in force."""
-        columns = question.columns
-        if question.rules.urgent_needs_nucleus:
-            near = nucleus_of(question).near[rows]
+        columns = request.columns
+        if request.rules.urgent_needs_nucleus:
+            near = nucleus_of(request).near[rows]
             return np.where(near, np.uint8(0), np.uint8(2))
         return columns.refusals(
             "opportunistic", lambda: columns.flags("no pledge", lambda queue: queue.pledgedcpu == -1), rows
         )
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the priority and where the queue stands."""
-        task, queue = question.task, question.columns.queues[row]
-        told: Details = {"currentPriority": task.current_priority, "scout": question.chunk.is_scout}
+        task, queue = request.task, request.columns.queues[row]
+        told: Details = {"currentPriority": task.current_priority, "scout": request.chunk.is_scout}
         if reason.tag == "opportunistic":
             return told | {"pledgedcpu": queue.pledgedcpu}
         return told | {"nucleus": task.nucleus, "site": queue.site}
@@ -100,14 +100,14 @@ class Inactive(PlainFilter):
     activities = _PRODUCTION
     reasons = (Reason("inactive", permanent=False),)
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look at urgent tasks, scouts, merges and tasks whose output will be merged."""
-        urgent = question.is_urgent or question.chunk.is_merging or question.task.has_rule("MO")
-        return urgent and not question.is_spared
+        urgent = request.is_urgent or request.chunk.is_merging or request.task.has_rule("MO")
+        return urgent and not request.is_spared
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse the inactive queues that have jobs to start."""
-        columns, with_starting = question.columns, question.rules.inactive_with_starting
+        columns, with_starting = request.columns, request.rules.inactive_with_starting
 
         def make() -> Booleans:
             waiting = columns.job_counts(None, "activated")
@@ -117,9 +117,9 @@ class Inactive(PlainFilter):
 
         return columns.refusals(("inactive", with_starting), make, rows)
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return when a job last started and how many wait."""
-        columns = question.columns
+        columns = request.columns
         pilots = columns.world.pilots[columns.queues[row].unit]
         return {
             "lastStart": pilots.last_start,
@@ -139,14 +139,14 @@ class Pledge(PlainFilter):
         Reason("over_pledged"),
     )
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look while ``WORK_SHORTAGE`` is set."""
-        wanted = question.rules.work_shortage and question.config.flag("core.WORK_SHORTAGE")
-        return wanted and not question.is_spared_alone
+        wanted = request.rules.work_shortage and request.config.flag("core.WORK_SHORTAGE")
+        return wanted and not request.is_spared_alone
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse opportunistic queues and those beyond their pledge."""
-        columns = question.columns
+        columns = request.columns
         pledged = columns.unit_numbers_of("pledgedcpu", lambda unit: unit.pledgedcpu)
 
         def make() -> Codes:
@@ -157,9 +157,9 @@ class Pledge(PlainFilter):
 
         return columns.refusals("pledge", make, rows)
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return cores pledged and used."""
-        columns = question.columns
+        columns = request.columns
         return {"pledgedcpu": columns.queues[row].pledgedcpu, "cores": int(used_cores(columns)[row])}
 
 
@@ -179,16 +179,16 @@ class NoPilot(PlainFilter):
     activities = _PRODUCTION
     reasons = (Reason("nopilot", permanent=False),)
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Leave given queues alone under PanDA's rules."""
-        return not question.is_spared
+        return not request.is_spared
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse queues without pilots; PanDA's code spares tests, jumbo jobs, and where slots are kept filled."""
-        task, columns = question.task, question.columns
-        if question.rules.pilots_always:
+        task, columns = request.task, request.columns
+        if request.rules.pilots_always:
             return columns.refusals("no pilots", lambda: pilot_counts(columns) == 0, rows)
-        if "test" in task.label and not question.is_express:
+        if "test" in task.label and not request.is_express:
             return None
         jumbo = task.has_rule("NJ")
 
@@ -199,6 +199,6 @@ class NoPilot(PlainFilter):
 
         return columns.refusals(("pilots", task.gshare, task.resource_type, jumbo), make, rows)
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the count of pilots."""
-        return {"nPilot": int(pilot_counts(question.columns)[row])}
+        return {"nPilot": int(pilot_counts(request.columns)[row])}

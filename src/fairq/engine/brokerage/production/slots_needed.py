@@ -8,9 +8,9 @@ from fairq.engine.brokerage.checks.cores import CoreMode, CoresCheck
 from fairq.engine.brokerage.checks.memory import MemoryCheck
 from fairq.engine.brokerage.checks.scratch import ScratchCheck, atom_of, scratch_rules
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.jobs.scratch import Scratch, production_scratch
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.connectivity import connectivity_of_rules, is_connected, read_queue_connectivity
 
@@ -24,20 +24,20 @@ class Cores(CoresCheck):
     stage = "core count check"
     activities = _PRODUCTION
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Leave a single given queue alone."""
-        return not question.is_spared_alone
+        return not request.is_spared_alone
 
-    def cores(self, question: Question) -> int | None:
+    def cores(self, request: BrokerageRequest) -> int | None:
         """Return the cores of merges where jobs merge, if they are stated."""
-        task = question.task
-        merges = question.chunk.is_merging and task.merge_core_count is not None
+        task = request.task
+        merges = request.chunk.is_merging and task.merge_core_count is not None
         return task.merge_core_count if merges else task.core_count
 
-    def mode(self, question: Question) -> CoreMode:
+    def mode(self, request: BrokerageRequest) -> CoreMode:
         """Return which slots suit: of several cores where any would do and it is urgent."""
-        mode = super().mode(question)
-        return "multi" if mode == "any" and question.is_high_priority else mode
+        mode = super().mode(request)
+        return "multi" if mode == "any" and request.is_high_priority else mode
 
 
 class Memory(MemoryCheck):
@@ -54,12 +54,12 @@ class ScratchDisk(ScratchCheck):
     stage = "disk check"
     activities = _PRODUCTION
 
-    def estimate(self, question: Question) -> Scratch:
+    def estimate(self, request: BrokerageRequest) -> Scratch:
         """Return what a production job needs."""
-        return production_scratch(question.task, atom_of(question), scratch_rules(question))
+        return production_scratch(request.task, atom_of(request), scratch_rules(request))
 
 
-class Network(PlainFilter):
+class Connectivity(PlainFilter):
     """Worker nodes must reach what the task needs of the network."""
 
     name = "network"
@@ -67,18 +67,18 @@ class Network(PlainFilter):
     activities = _PRODUCTION
     reasons = (Reason("network"),)
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look where the task asks for something."""
-        asked = connectivity_of_rules(question.task.rules.get("IP"), question.task.rules.get("IK"))
-        return not question.is_spared_alone and asked != (None, None)
+        asked = connectivity_of_rules(request.task.rules.get("IP"), request.task.rules.get("IK"))
+        return not request.is_spared_alone and asked != (None, None)
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Compare what is offered with what is asked."""
-        asked = connectivity_of_rules(question.task.rules.get("IP"), question.task.rules.get("IK"))
-        columns = question.columns
+        asked = connectivity_of_rules(request.task.rules.get("IP"), request.task.rules.get("IK"))
+        columns = request.columns
 
         def make() -> Codes:
-            exact = question.rules.ip_stack_of_queue
+            exact = request.rules.ip_stack_of_queue
             offered = {
                 text: is_connected(read_queue_connectivity(text), asked, ip_stack_of_queue=exact)
                 for text in _connectivities(columns)
@@ -87,10 +87,10 @@ class Network(PlainFilter):
 
         return columns.refusals(("network", asked), make, rows)
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return what both say."""
-        asked = connectivity_of_rules(question.task.rules.get("IP"), question.task.rules.get("IK"))
-        return {"wnconnectivity": question.columns.queues[row].wnconnectivity, "ipConnectivity": str(asked)}
+        asked = connectivity_of_rules(request.task.rules.get("IP"), request.task.rules.get("IK"))
+        return {"wnconnectivity": request.columns.queues[row].wnconnectivity, "ipConnectivity": str(asked)}
 
 
 def _connectivities(columns: Columns) -> frozenset[str]:

@@ -10,8 +10,8 @@ import numpy as np
 from fairq.engine.brokerage.checks.disk_traffic import DiskIOCheck, MaxIoIntensityCheck
 from fairq.engine.brokerage.checks.shares import ZeroShareCheck
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Floats
 from fairq.engine.brokerage.pool.queue_kinds import flag_numbers, takes_jumbo_jobs
 
@@ -24,13 +24,13 @@ class ZeroShare(ZeroShareCheck):
     name = "zeroshare"
     activities = _PRODUCTION
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Leave PanDA's shares for tests alone, except for a given queue and a label that is not production."""
-        if not question.rules.tests_have_shares:
+        if not request.rules.tests_have_shares:
             return True
-        if question.preassigned == "single" and question.task.label != "managed":
+        if request.preassigned == "single" and request.task.label != "managed":
             return True
-        return question.task.gshare not in {"test", "validation"}
+        return request.task.gshare not in {"test", "validation"}
 
 
 class Jumbo(PlainFilter):
@@ -41,13 +41,13 @@ class Jumbo(PlainFilter):
     activities = _PRODUCTION
     reasons = (Reason("jumbo"),)
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look at tasks without jumbo jobs; leave a single given queue alone."""
-        return not question.is_spared_alone and not question.task.has_rule("NJ")
+        return not request.is_spared_alone and not request.task.has_rule("NJ")
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse queues for jumbo jobs."""
-        columns = question.columns
+        columns = request.columns
         return columns.refusals("jumbo", lambda: takes_jumbo_jobs(columns), rows)
 
 
@@ -59,22 +59,22 @@ class JumboEvents(PlainFilter):
     activities = _PRODUCTION
     reasons = (Reason("fewevents"),)
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Look at tasks with jumbo jobs whose events are known; leave a single given queue alone."""
-        known = question.chunk.ready_events is not None
-        return not question.is_spared_alone and question.task.has_rule("NJ") and known
+        known = request.chunk.ready_events is not None
+        return not request.is_spared_alone and request.task.has_rule("NJ") and known
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse where too few are ready."""
-        columns, ready = question.columns, question.chunk.ready_events or 0
+        columns, ready = request.columns, request.chunk.ready_events or 0
         few = ready < flag_numbers(columns, "min_events_for_jumbo")[rows]
         codes: Codes = takes_jumbo_jobs(columns)[rows] & few
         return codes
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the events ready and those wanted."""
-        wanted = int(flag_numbers(question.columns, "min_events_for_jumbo")[row])
-        return {"ready_events": question.chunk.ready_events, "minEventsForJumbo": wanted}
+        wanted = int(flag_numbers(request.columns, "min_events_for_jumbo")[row])
+        return {"ready_events": request.chunk.ready_events, "minEventsForJumbo": wanted}
 
 
 class DiskIO(DiskIOCheck):
@@ -84,11 +84,11 @@ class DiskIO(DiskIOCheck):
     activities = _PRODUCTION
     reasons = (Reason("diskIO", permanent=False),)
 
-    def own_traffic(self, question: Question) -> Floats:
+    def own_traffic(self, request: BrokerageRequest) -> Floats:
         """Return the traffic per core; PanDA's code rounds it down."""
-        own = super().own_traffic(question)
-        if question.asks_for_cores and question.rules.disk_io_per_core == "rounded_down":
-            cores = question.columns.unit_numbers_of("unit cores", lambda unit: unit.corecount)
+        own = super().own_traffic(request)
+        if request.asks_for_cores and request.rules.disk_io_per_core == "rounded_down":
+            cores = request.columns.unit_numbers_of("unit cores", lambda unit: unit.corecount)
             own = np.where(cores > 0, np.floor(own), own)
         return own
 
@@ -113,14 +113,14 @@ class EventService(PlainFilter):
         Reason("nones"),
     )
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Leave a single given queue alone under PanDA's rules."""
-        return not question.is_spared_alone
+        return not request.is_spared_alone
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Compare the task with each queue's ``jobseed``."""
-        columns, high = question.columns, question.is_high_priority
-        if not question.task.is_event_service:
+        columns, high = request.columns, request.is_high_priority
+        if not request.task.is_event_service:
             only = columns.flags("only event service", lambda queue: queue.jobseed == "es")
             return columns.refusals("only event service", lambda: only * np.uint8(4), rows)
 
@@ -134,7 +134,7 @@ class EventService(PlainFilter):
 
         return columns.refusals(("event service", high), make, rows)
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return what the queue says."""
-        queue = question.columns.queues[row]
-        return {"jobseed": queue.jobseed, "eventService": question.task.event_service, "corecount": queue.corecount}
+        queue = request.columns.queues[row]
+        return {"jobseed": queue.jobseed, "eventService": request.task.event_service, "corecount": queue.corecount}

@@ -8,8 +8,8 @@ import numpy as np
 
 from fairq.engine.brokerage.checks.scratch import atom_of
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
-from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION, Chunk
+from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.jobs.tasks import Chunk
 from fairq.engine.brokerage.jobs.units import cpu_time_per_event
 from fairq.engine.brokerage.jobs.walltime import (
     DAY,
@@ -19,6 +19,7 @@ from fairq.engine.brokerage.jobs.walltime import (
     minimum_work,
     work_within,
 )
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns, Floats
 
 ROUNDING = 1e-12
@@ -56,10 +57,10 @@ class Walltime(PlainFilter):
         Reason("longwalltime"),
     )
 
-    def judge(self, question: Question, rows: Rows) -> Codes | None:
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Compare each queue's limits with the work of a job."""
-        task, columns, rules = question.task, question.columns, question.rules
-        work = work_of(question)
+        task, columns, rules = request.task, request.columns, request.rules
+        work = work_of(request)
         cores, power, most, least = (numbers[rows] for numbers in _limits(columns))
         fits = work_within(most, task, cores, power, exact=rules.walltime_below_maxtime)
         wanted = work_within(least, task, cores, power)
@@ -72,12 +73,12 @@ class Walltime(PlainFilter):
             too_short = np.where(dynamic, both_short, too_short)
         if rules.mintime_in_production:
             codes[(least != 0) & too_short] = 4
-        if needs_a_day(question):
+        if needs_a_day(request):
             if rules.plain_minimum_walltime:
                 less = (most != 0) & (most < DAY)
             else:
                 less = (fits != 0) & (fits < minimum_work(cores))
-            codes[less] = 2 if question.chunk.is_scout else 3
+            codes[less] = 2 if request.chunk.is_scout else 3
         longest = np.where(dynamic, work.least or 0.0, work.job or 0.0)
         too_long = (longest > 0) & (longest >= fits - ROUNDING * np.abs(fits)) if rules.walltime_below_maxtime else (
             longest > fits
@@ -85,46 +86,46 @@ class Walltime(PlainFilter):
         codes[(most != 0) & too_long] = 1
         return codes
 
-    def details(self, question: Question, row: int, reason: Reason) -> Details:
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the work of a job and what fits, and the queue's own numbers."""
-        task, queue, work = question.task, question.columns.queues[row], work_of(question)
+        task, queue, work = request.task, request.columns.queues[row], work_of(request)
         dynamic = bool(work.least) and queue.mintime > 0
         if reason.tag == "longwalltime":
             return compared_times(task, queue, "mintime", work.most if dynamic else work.job)
         if reason.tag == "shortwalltime":
-            below = question.rules.walltime_below_maxtime
+            below = request.rules.walltime_below_maxtime
             return compared_times(task, queue, "maxtime", work.least if dynamic else work.job, below=below)
-        if question.rules.plain_minimum_walltime:
+        if request.rules.plain_minimum_walltime:
             return {"maxtime": queue.maxtime, "seconds_needed": DAY}
         day = float(minimum_work(queue.corecount))
         return compared_times(task, queue, "maxtime", day, "work_in_a_day")
 
 
-def needs_a_day(question: Question) -> bool:
+def needs_a_day(request: BrokerageRequest) -> bool:
     """Return whether queues must offer a day: to scouts and merges, and by PanDA's code to unknown times.
 
     That code lets scouts alone that are given one queue.
     """
     return (
-        (question.chunk.is_scout and not question.is_spared_alone)
-        or question.chunk.is_merging
-        or (question.rules.unknown_walltime_needs_day and is_time_unknown(question.task))
+        (request.chunk.is_scout and not request.is_spared_alone)
+        or request.chunk.is_merging
+        or (request.rules.unknown_walltime_needs_day and is_time_unknown(request.task))
     )
 
 
-def work_of(question: Question) -> Work:
+def work_of(request: BrokerageRequest) -> Work:
     """Return the work of the task's jobs."""
-    task = question.task
+    task = request.task
     shared = 1
     if task.is_event_service:
         attempts = task.rule("XJ")
         shared = (task.rule("EC") or 1) * (DEFAULT_ATTEMPTS if attempts is None else attempts + 1)
-    job = job_work(task, atom_of(question), max(1, shared))
+    job = job_work(task, atom_of(request), max(1, shared))
     per_event = cpu_time_per_event(task.cpu_time, task.cpu_time_unit)
     granularity = task.rule("DY")
     if not task.has_rule("DY") or per_event is None:
         return Work(job)
-    events = longest_run(question.chunk)
+    events = longest_run(request.chunk)
     limit = task.rule("MX")
     return Work(job, per_event * (granularity or 0), per_event * (min(events, limit) if limit else events))
 

@@ -6,17 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.flow.plugin import Details, PlainWeight, Rows, Weight
-from fairq.engine.brokerage.flow.request import Question
-from fairq.engine.brokerage.jobs.tasks import PRODUCTION
+from fairq.engine.brokerage.flow.plugin import Details, PlainWeight, Rows
+from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Booleans, Floats
 from fairq.engine.brokerage.pool.queue_kinds import has_flag
 from fairq.engine.brokerage.pool.supply import pilot_counts
 from fairq.engine.brokerage.production.input_data import input_data
-from fairq.engine.brokerage.production.job_counts import by_type, running
 from fairq.engine.brokerage.production.links import goes_to_one_queue, queued_key
 from fairq.engine.brokerage.production.network_weight import network_weight
 from fairq.engine.brokerage.production.nucleus import nucleus_of, satellites
+from fairq.engine.brokerage.production.running_and_queued import by_type, running
 
 _PRODUCTION = frozenset({PRODUCTION})
 
@@ -36,40 +36,40 @@ class Jobs(PlainWeight):
     name = "jobs"
     activities = _PRODUCTION
 
-    def factor(self, question: Question, rows: Rows) -> Floats:
+    def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
         """Return (running + 1) / (queued + 10), divided by how many more are assigned than activated."""
-        columns, share = question.columns, question.task.gshare or ""
-        running_jobs = running(question)[rows]
+        columns, share = request.columns, request.task.gshare or ""
+        running_jobs = running(request)[rows]
         activated = columns.job_counts(share, "activated")[rows]
         waiting = activated + columns.job_counts(share, "starting")[rows] + columns.job_counts(share, "defined")[rows]
-        local = input_data(question).is_local[rows]
+        local = input_data(request).is_local[rows]
         assigned = np.where(local, 0, columns.job_counts(share, "assigned")[rows])
-        many = np.where(local, 1, many_assigned(question)[rows])
+        many = np.where(local, 1, many_assigned(request)[rows])
         result: Floats = (running_jobs + 1) / (waiting + assigned + SMOOTHING) / many
         return result
 
-    def details(self, question: Question, row: int) -> Details:
+    def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return the numbers of jobs and pilots by PanDA's names; assigned jobs only where they count."""
-        columns, share, types = question.columns, question.task.gshare or "", by_type(question)
-        numbers: Details = {"nRun": float(running(question)[row])}
+        columns, share, types = request.columns, request.task.gshare or "", by_type(request)
+        numbers: Details = {"nRun": float(running(request)[row])}
         for name, state in (("nAct", "activated"), ("nAss", "assigned"), ("nStart", "starting"), ("nDef", "defined")):
             numbers[name] = float(columns.job_counts(share, state)[row])
-        if input_data(question).is_local[row]:
+        if input_data(request).is_local[row]:
             del numbers["nAss"]
         else:
-            numbers["manyAss"] = float(many_assigned(question)[row])
-        if goes_to_one_queue(question):
+            numbers["manyAss"] = float(many_assigned(request)[row])
+        if goes_to_one_queue(request):
             numbers["nRunningAll"] = float(columns.job_counts(None, "running")[row])
         return numbers | {
-            "nPilot": float(pilot_counts(columns)[row]) if question.preassigned is None else 0.0,
+            "nPilot": float(pilot_counts(columns)[row]) if request.preassigned is None else 0.0,
             "nRun_rt": float(types.running[row]),
             "nQueued_rt": float(types.queued[row]),
         }
 
 
-def many_assigned(question: Question) -> Floats:
+def many_assigned(request: BrokerageRequest) -> Floats:
     """Return for each row how many times more jobs are assigned than activated, 1 to 2."""
-    columns, share = question.columns, question.task.gshare or ""
+    columns, share = request.columns, request.task.gshare or ""
 
     def make() -> Floats:
         assigned, activated = columns.job_counts(share, "assigned"), columns.job_counts(share, "activated")
@@ -79,7 +79,7 @@ def many_assigned(question: Question) -> Floats:
         most = np.where(assigned > 0, 2.0, 1.0)
         return np.clip(np.divide(assigned, activated, out=most, where=activated > 0), 1.0, 2.0)
 
-    smoothed = question.rules.many_assigned == "smoothed"
+    smoothed = request.rules.many_assigned == "smoothed"
     return columns.kept(("many assigned", share, smoothed), make)
 
 
@@ -89,30 +89,30 @@ class Data(PlainWeight):
     name = "data"
     activities = _PRODUCTION
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Count where there is input."""
-        return question.chunk.total_size > 0
+        return request.chunk.total_size > 0
 
-    def factor(self, question: Question, rows: Rows) -> Floats:
+    def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
         """Return the factor; 1 for queues that would need files moved but take none, which are refused later."""
-        data = input_data(question)
+        data = input_data(request)
         total, missing = data.size, data.missing_files[rows]
         result: Floats = (total + data.disk_size[rows]) / total / (missing / 100 + 1)
-        return np.where(lacks_local_data(question)[rows], 1.0, result)
+        return np.where(lacks_local_data(request)[rows], 1.0, result)
 
-    def details(self, question: Question, row: int) -> Details:
+    def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return what is missing."""
-        data = input_data(question)
-        if data.size <= 0 or lacks_local_data(question)[row]:
+        data = input_data(request)
+        if data.size <= 0 or lacks_local_data(request)[row]:
             return {}
         return {"fileSizeToMoveMB": float(data.missing_mib[row]), "nFilesToMove": float(data.missing_files[row])}
 
 
-def lacks_local_data(question: Question) -> Booleans:
+def lacks_local_data(request: BrokerageRequest) -> Booleans:
     """Return for each row whether it takes local input only and does not have all of it."""
-    columns, data = question.columns, input_data(question)
+    columns, data = request.columns, input_data(request)
     picky = has_flag(columns, "use_only_local_data")
-    if data.size <= 0 or not question.rules.local_data_only or not picky.any():
+    if data.size <= 0 or not request.rules.local_data_only or not picky.any():
         return np.zeros(len(columns), dtype=np.bool_)
     result: Booleans = picky & ((data.missing_mib > 0) | (data.missing_files > 0))
     return result
@@ -124,31 +124,31 @@ class Near(PlainWeight):
     name = "nucleus"
     activities = _PRODUCTION
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Count where it is not 1."""
-        return near_weight(question) != 1
+        return near_weight(request) != 1
 
-    def factor(self, question: Question, rows: Rows) -> Floats:
+    def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
         """Return the factor near the nucleus and 1 elsewhere."""
-        return np.where(nucleus_of(question).near[rows], near_weight(question), 1.0)
+        return np.where(nucleus_of(request).near[rows], near_weight(request), 1.0)
 
-    def details(self, question: Question, row: int) -> Details:
+    def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return the factor near the nucleus."""
-        return {"t1W": near_weight(question)} if nucleus_of(question).near[row] else {}
+        return {"t1W": near_weight(request)} if nucleus_of(request).near[row] else {}
 
 
-def near_weight(question: Question) -> float:
+def near_weight(request: BrokerageRequest) -> float:
     """Return how often queues near the nucleus count: rule *TW*, else once.
 
     By PanDA's code it is 4 times for much I/O, and 100 times for urgent tasks.
     """
-    task = question.task
+    task = request.task
     weight = float(task.rule("TW") or 0)
     if weight == 0:
-        much = question.rules.near_weight_of_io and (task.io_intensity or 0) > INTENSIVE
+        much = request.rules.near_weight_of_io and (task.io_intensity or 0) > INTENSIVE
         weight = NEAR_WEIGHT if much else 1
-    urgent = question.is_high_priority and question.preassigned is None and not task.event_service
-    if urgent and not question.rules.urgent_needs_nucleus:
+    urgent = request.is_high_priority and request.preassigned is None and not task.event_service
+    if urgent and not request.rules.urgent_needs_nucleus:
         return max(weight, URGENT_NEAR_WEIGHT)
     return max(weight, 1)
 
@@ -164,15 +164,15 @@ class NetworkNumbers(NamedTuple):
     throughput: Floats
 
 
-def network_is_active(question: Question) -> bool:
+def network_is_active(request: BrokerageRequest) -> bool:
     """Return whether the network weight counts."""
-    return question.rules.network_weight_always or question.config.flag("jobbroker.NW_ACTIVE")
+    return request.rules.network_weight_always or request.config.flag("jobbroker.NW_ACTIVE")
 
 
-def network_numbers(question: Question) -> NetworkNumbers:
+def network_numbers(request: BrokerageRequest) -> NetworkNumbers:
     """Return the network weights towards the task's nucleus."""
-    columns, config, place, key = question.columns, question.config, nucleus_of(question), queued_key(question)
-    choice = question.rules.throughput
+    columns, config, place, key = request.columns, request.config, nucleus_of(request), queued_key(request)
+    choice = request.rules.throughput
 
     def make() -> NetworkNumbers:
         # With a cap of 0 every link is overfull.
@@ -208,19 +208,19 @@ class Network(PlainWeight):
     name = "network"
     activities = _PRODUCTION
 
-    def applies(self, question: Question) -> bool:
+    def applies(self, request: BrokerageRequest) -> bool:
         """Count for tasks with a nucleus, by the rules in force or where ``NW_ACTIVE`` is set."""
-        return bool(question.task.nucleus) and network_is_active(question)
+        return bool(request.task.nucleus) and network_is_active(request)
 
-    def factor(self, question: Question, rows: Rows) -> Floats:
+    def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
         """Return the network weight; a link that is overfull counts as nothing, not as less."""
-        return np.maximum(network_numbers(question).weight[rows], 0.0)
+        return np.maximum(network_numbers(request).weight[rows], 0.0)
 
-    def details(self, question: Question, row: int) -> Details:
+    def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return the weight, whether it counts or not, and what it is made of."""
-        if not question.task.nucleus:
+        if not request.task.nucleus:
             return {}
-        weight, by_queued, by_throughput, closeness, files, mbps = (float(n[row]) for n in network_numbers(question))
+        weight, by_queued, by_throughput, closeness, files, mbps = (float(n[row]) for n in network_numbers(request))
         return {
             "weightNw": weight,
             "weightNwQueued": by_queued,
@@ -229,7 +229,3 @@ class Network(PlainWeight):
             "nFilesQueued": files,
             "throughputMBps": None if np.isnan(mbps) else mbps,
         }
-
-
-WEIGHTS: tuple[Weight, ...] = (Jobs(), Data(), Near(), Network())
-"""fairq's own weights of production, but for that of preferred CPU levels (see `software_check`)."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from fairq.engine.brokerage.jobs.tasks import Task
 from fairq.engine.brokerage.software.architecture import Architecture
-from fairq.engine.brokerage.software.check import Needs
+from fairq.engine.brokerage.software.judging import Needs
 
 ATLAS = "atlas"
 NIGHTLIES = "nightlies"

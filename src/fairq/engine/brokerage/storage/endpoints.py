@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.model import Relation, Storage
 
 DEFAULT = "default"
@@ -46,6 +50,29 @@ def endpoints(relations: Iterable[Relation], storages: Mapping[str, Storage], sc
         default_read=next((storages[r.rse] for r in readers if r.default_read), None),
         default_write=next((storages[r.rse] for r in writers if r.default_write), None),
     )
+
+
+def endpoints_of(columns: Columns, scope: str = DEFAULT) -> tuple[Endpoints, ...]:
+    """Return the storage of each unit in *scope*."""
+
+    def make() -> tuple[Endpoints, ...]:
+        relations, storages = columns.world.relations, columns.world.storages
+        return tuple(endpoints(relations.get(name, ()), storages, scope) for name in columns.unit_names)
+
+    return columns.kept(("endpoints", scope), make)
+
+
+def units_reading(columns: Columns, scope: str = DEFAULT) -> dict[str, NDArray[np.intp]]:
+    """Return for each endpoint the units that read from it in *scope*."""
+
+    def make() -> dict[str, NDArray[np.intp]]:
+        found: dict[str, list[int]] = {}
+        for number, storage in enumerate(endpoints_of(columns, scope)):
+            for endpoint in storage.read:
+                found.setdefault(endpoint.rse, []).append(number)
+        return {rse: np.array(numbers, dtype=np.intp) for rse, numbers in found.items()}
+
+    return columns.kept(("reading", scope), make)
 
 
 def lacks_space(storage: Storage, least: float, rules: Rules) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil
 
-from fairq.engine.brokerage.timeouts.job import QUEUED, Job, JobQueue, queue_of
+from fairq.engine.brokerage.timeouts.job import QUEUED, JobQueue, PandaJob, queue_of
 from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
 
 CODE = 10
@@ -36,7 +36,7 @@ class Overshoot:
     excess: int
 
 
-def overshoots(jobs: Iterable[Job], queues: Mapping[str, JobQueue], policy: TimeoutPolicy) -> list[Overshoot]:
+def overshoots(jobs: Iterable[PandaJob], queues: Mapping[str, JobQueue], policy: TimeoutPolicy) -> list[Overshoot]:
     """Return the queues and shares that all three limits of *policy* are passed at, by queue and share.
 
     A queue with a ``numSlots`` row is left out whole, of the totals as well: many jobs wait there by intention.
@@ -69,7 +69,7 @@ def overshoots(jobs: Iterable[Job], queues: Mapping[str, JobQueue], policy: Time
 
 
 def fast_rebrokerage(
-    jobs: Iterable[Job], queues: Mapping[str, JobQueue], policy: TimeoutPolicy
+    jobs: Iterable[PandaJob], queues: Mapping[str, JobQueue], policy: TimeoutPolicy
 ) -> dict[int, Overshoot]:
     """Return the jobs to send back, by id: of each queue that overshoots, the oldest of those that wait.
 
@@ -87,7 +87,7 @@ def fast_rebrokerage(
     return chosen
 
 
-def _counts(job: Job, queues: Mapping[str, JobQueue]) -> bool:
+def _counts(job: PandaJob, queues: Mapping[str, JobQueue]) -> bool:
     queue = queue_of(queues, job.queue)
     return not job.special and bool(job.queue) and (queue is None or not queue.has_slots)
 

@@ -40,7 +40,7 @@ NOT_REASSIGNED = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class PandaJob:
     """One job; times are seconds since 1970, None if they are not known.
 
     Args:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairq.engine.brokerage.timeouts.fast_rebrokerage import CODE, Overshoot, fast_rebrokerage
-from fairq.engine.brokerage.timeouts.job import QUEUED, Job, JobQueue, queue_of
+from fairq.engine.brokerage.timeouts.job import QUEUED, JobQueue, PandaJob, queue_of
 from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
-from fairq.engine.brokerage.timeouts.table import FAST, ORDER, SETS, TABLE, Action, Row, Situation
+from fairq.engine.brokerage.timeouts.table import FAST, ORDER, SETS, TABLE, Action, Situation, TimeoutRule
 from fairq.engine.brokerage.timeouts.user_rebrokerage import Waited, user_rebrokerage
 
 REASSIGN = 51
@@ -29,7 +29,7 @@ class Timeout:
         numbers: what else was compared.
     """
 
-    job: Job
+    job: PandaJob
     row: str
     action: Action
     code: int | None
@@ -47,7 +47,7 @@ _ROWS_OF: dict[str, tuple[str, ...]] = {
 
 
 def timeouts(
-    jobs: Iterable[Job], queues: Mapping[str, JobQueue], policy: TimeoutPolicy, now: float
+    jobs: Iterable[PandaJob], queues: Mapping[str, JobQueue], policy: TimeoutPolicy, now: float
 ) -> list[Timeout]:
     """Return what becomes of the *jobs* for which the time is over at *now*, at most one thing each, by job.
 
@@ -97,7 +97,7 @@ def _decide(name: str, of: Situation, fast: Mapping[int, Overshoot], sets: Mappi
     return Timeout(of.job, name, row.action, row.code, since, age, limit, _exemption(of, row.spared))
 
 
-def _sent_back_fast(job: Job, over: Overshoot) -> Timeout:
+def _sent_back_fast(job: PandaJob, over: Overshoot) -> Timeout:
     numbers = {
         "queued": over.queued,
         "running": over.running,
@@ -108,7 +108,7 @@ def _sent_back_fast(job: Job, over: Overshoot) -> Timeout:
     return Timeout(job, FAST, "rebroker", CODE, numbers=numbers)
 
 
-def _age(row: Row, of: Situation) -> tuple[str, float] | None:
+def _age(row: TimeoutRule, of: Situation) -> tuple[str, float] | None:
     """Return which time of the job counts, and how long ago it was; None if none is known.
 
     By the page that is when the job entered its state, or was heard of. Otherwise a transfer counts from the end of the

@@ -17,8 +17,8 @@ from fairq.engine.brokerage.timeouts.job import (
     EVENT_SERVICE_MERGE,
     IN_DEFINED_TABLE,
     NOT_REASSIGNED,
-    Job,
     JobQueue,
+    PandaJob,
 )
 from fairq.engine.brokerage.timeouts.policy import DAY, HOUR, TimeoutPolicy
 
@@ -32,19 +32,18 @@ Since = Literal["created", "modified", "changed", "ended", "started"]
 class Situation(NamedTuple):
     """What a row looks at: a job, its queue, the limits in force and the time."""
 
-    job: Job
+    job: PandaJob
     queue: JobQueue
     policy: TimeoutPolicy
     now: float
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TimeoutRule:
     """One row of the table.
 
     Args:
         name: what results call it; the same for ever.
-        words: which jobs it is about, for people.
         states: the states of a job that it looks at.
         since: the times that the age is counted from; of several the longest age counts.
         limit: the age in seconds that is still allowed.
@@ -57,7 +56,6 @@ class Row:
     """
 
     name: str
-    words: str
     states: frozenset[str]
     since: tuple[Since, ...]
     limit: Callable[[Situation], float]
@@ -69,7 +67,7 @@ class Row:
     heard: bool = False
     extra: bool = False
 
-    def looks_at(self, job: Job, rules: Rules) -> bool:
+    def looks_at(self, job: PandaJob, rules: Rules) -> bool:
         """Return whether the row is about jobs in this one's state."""
         if self.extra and not rules.extra_timeouts:
             return False
@@ -153,7 +151,7 @@ def _transfer_limit(of: Situation) -> float:
     return (2 if is_high else 6) * DAY
 
 
-def _rows(*rows: Row) -> dict[str, Row]:
+def _rows(*rows: TimeoutRule) -> dict[str, TimeoutRule]:
     return {row.name: row for row in rows}
 
 
@@ -161,61 +159,59 @@ def _one(*states: str) -> frozenset[str]:
     return frozenset(states)
 
 
-TABLE: dict[str, Row] = _rows(
-    Row("heartbeat_user", "users' jobs not heard of", _HEARD, ("modified",),
+TABLE: dict[str, TimeoutRule] = _rows(
+    TimeoutRule("heartbeat_user", _HEARD, ("modified",),
         lambda of: of.policy.heartbeat["analysis"], "fail", _NO_HEARTBEAT, lambda of: of.job.of_user, extra=True),
-    Row("heartbeat_transferring", "transferring jobs not heard of", _one("transferring"), ("modified",),
+    TimeoutRule("heartbeat_transferring", _one("transferring"), ("modified",),
         _transferring_heartbeat, "fail", _NO_HEARTBEAT, _is_watched_transfer, named=_one("transferring"), heard=True),
-    Row("sent", "jobs sent to a pilot that never answered", _one("sent"), ("modified",),
+    TimeoutRule("sent", _one("sent"), ("modified",),
         _after(HOUR / 2), "fail", _NOT_TAKEN, named=_one("sent")),
-    Row("holding_user", "users' jobs that hold without a report", _one("holding"), ("modified", "ended"),
+    TimeoutRule("holding_user", _one("holding"), ("modified", "ended"),
         _after(3 * HOUR), "fail", _NO_OUTPUT, _is_users_without_report, extra=True),
-    Row("holding_high", "urgent jobs that hold", _one("holding"), ("modified", "ended"),
+    TimeoutRule("holding_high", _one("holding"), ("modified", "ended"),
         _after(3 * HOUR), "fail", _NO_OUTPUT, _is_high_and_holding, named=_one("holding")),
-    Row("holding", "jobs that hold", _one("holding"), ("modified", "ended"),
+    TimeoutRule("holding", _one("holding"), ("modified", "ended"),
         lambda of: of.policy.holding, "fail", _NO_OUTPUT, named=_one("holding")),
-    Row("heartbeat", "jobs not heard of", _HEARD, ("modified",),
+    TimeoutRule("heartbeat", _HEARD, ("modified",),
         _heartbeat, "fail", _NO_HEARTBEAT, spared="paused", named=_one("running", "starting"), heard=True),
-    Row("pending", "pending jobs", _one("pending"), ("created",), _after(HOUR), "kill", _KILL_WAITING,
+    TimeoutRule("pending", _one("pending"), ("created",), _after(HOUR), "kill", _KILL_WAITING,
         named=_one("pending")),
-    Row("waiting", "waiting jobs", _one("waiting"), ("created",), _after(HOUR), "kill", _KILL_WAITING,
+    TimeoutRule("waiting", _one("waiting"), ("created",), _after(HOUR), "kill", _KILL_WAITING,
         lambda of: of.job.event_service != CO_JUMBO),
-    Row("defined_long", "jobs that no queue has yet", IN_DEFINED_TABLE, ("created",),
+    TimeoutRule("defined_long", IN_DEFINED_TABLE, ("created",),
         _after(7 * DAY), "kill", _KILL_EXPIRED, extra=True),
-    Row("activated_long", "activated jobs, in all", _one("activated"), ("created",),
+    TimeoutRule("activated_long", _one("activated"), ("created",),
         _after(7 * DAY), "kill", _KILL_EXPIRED, extra=True),
     # Here the cleaner looks for fast rebrokerage.
-    Row("inactive", "urgent jobs at inactive queues", _one("activated"), ("modified",),
+    TimeoutRule("inactive", _one("activated"), ("modified",),
         _after(4 * HOUR), "rebroker", _REASSIGN, _is_urgent_at_inactive, "disableReassign", _one("activated")),
-    Row("inactive_starting", "urgent starting jobs at inactive queues", _one("starting"), ("changed",),
+    TimeoutRule("inactive_starting", _one("starting"), ("changed",),
         _after(4 * HOUR), "rebroker", _REASSIGN, _is_urgent_at_inactive, "disableReassign", _one("starting")),
-    Row("defined", "defined jobs", _one("defined"), ("modified",),
+    TimeoutRule("defined", _one("defined"), ("modified",),
         lambda of: of.policy.defined, "rebroker", _REASSIGN, _can_be_made_anew, named=_one("defined")),
-    Row("defined_alone", "defined jobs that no task can make anew", _one("defined"), ("created",),
+    TimeoutRule("defined_alone", _one("defined"), ("created",),
         lambda of: of.policy.defined, "kill", _KILL_EXPIRED, _cannot_be_made_anew, named=_one("defined")),
-    Row("assigned", "jobs assigned to a queue", IN_DEFINED_TABLE, ("modified",),
+    TimeoutRule("assigned", IN_DEFINED_TABLE, ("modified",),
         _after(12 * HOUR), "rebroker", _REASSIGN, _is_managed, named=_one("assigned")),
-    Row("activated", "activated jobs", _one("activated"), ("modified",),
+    TimeoutRule("activated", _one("activated"), ("modified",),
         _after(2 * DAY), "rebroker", _REASSIGN, _may_move, "disableReassign", _one("activated")),
-    Row("starting", "starting jobs", _one("starting"), ("changed",),
+    TimeoutRule("starting", _one("starting"), ("changed",),
         _after(2 * DAY), "rebroker", _REASSIGN, _may_move, "disableReassign", _one("starting")),
-    Row("user_long", "users' and test jobs not heard of", ACTIVE, ("modified",), _after(7 * DAY), "kill",
+    TimeoutRule("user_long", ACTIVE, ("modified",), _after(7 * DAY), "kill",
         _KILL_EXPIRED, lambda of: of.job.of_user or of.job.label == "test", extra=True),
-    Row("event_service", "event-service jobs that run long", _one("running", "starting"), ("changed",),
+    TimeoutRule("event_service", _one("running", "starting"), ("changed",),
         _after(DAY), "kill", _KILL_EXPIRED, _is_long_event_service, extra=True),
     # Here the cleaner looks for users' job sets to send back.
-    Row("transferring", "jobs whose output does not arrive", _one("transferring"), ("ended", "started"),
+    TimeoutRule("transferring", _one("transferring"), ("ended", "started"),
         _transfer_limit, "fail", None, lambda of: not of.job.output_complete, named=_one("transferring")),
-    Row("throttled", "throttled jobs", _one("throttled"), ("created",), _after(7 * DAY), "kill", _KILL_EXPIRED,
+    TimeoutRule("throttled", _one("throttled"), ("created",), _after(7 * DAY), "kill", _KILL_EXPIRED,
         named=_one("throttled")),
-    Row("active_long", "jobs that run very long", ACTIVE, ("created",), _after(21 * DAY), "kill", _KILL_EXPIRED,
+    TimeoutRule("active_long", ACTIVE, ("created",), _after(21 * DAY), "kill", _KILL_EXPIRED,
         named=_one("running")),
 )  # fmt: skip
 """In the order in which PanDA's cleaner goes: the first row that a job is too old for decides."""
 
 ORDER: tuple[str, ...] = tuple(
-    name
-    for row in TABLE
-    for name in ({"inactive": (FAST, row), "transferring": (SETS, row)}.get(row, (row,)))
+    name for row in TABLE for name in ({"inactive": (FAST, row), "transferring": (SETS, row)}.get(row, (row,)))
 )
 """The names of all rows in order, those of rebrokerage included."""

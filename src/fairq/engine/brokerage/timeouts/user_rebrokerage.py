@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from fairq.engine.brokerage.timeouts.job import QUEUED, Job, JobQueue, queue_of
+from fairq.engine.brokerage.timeouts.job import QUEUED, JobQueue, PandaJob, queue_of
 from fairq.engine.brokerage.timeouts.policy import HOUR, TimeoutPolicy
 
 _SHORT = 3 * HOUR
@@ -34,14 +34,14 @@ class _Key(NamedTuple):
 
 
 def user_rebrokerage(
-    jobs: Iterable[Job], queues: Mapping[str, JobQueue], policy: TimeoutPolicy, now: float
+    jobs: Iterable[PandaJob], queues: Mapping[str, JobQueue], policy: TimeoutPolicy, now: float
 ) -> dict[int, Waited]:
     """Return the jobs of the sets to send back, by id.
 
     A set is counted from when its first job was activated, or, while none is, from when its last was made. It is
     left alone while any job of it has changed state in the last three hours, unless its queue is down.
     """
-    sets: defaultdict[_Key, list[Job]] = defaultdict(list)
+    sets: defaultdict[_Key, list[PandaJob]] = defaultdict(list)
     for job in jobs:
         if job.of_user and job.task is not None and job.job_set is not None:
             sets[_Key(job.task, job.job_set, job.user, job.queue)].append(job)
@@ -54,7 +54,7 @@ def user_rebrokerage(
     return chosen
 
 
-def _waited(members: list[Job], queue: JobQueue, policy: TimeoutPolicy, now: float) -> Waited | None:
+def _waited(members: list[PandaJob], queue: JobQueue, policy: TimeoutPolicy, now: float) -> Waited | None:
     """Return how long the jobs of one set have waited, or None if that is not too long."""
     of_task = [job for job in members if job.from_jedi]
     active = [job for job in of_task if job.status in ("activated", "starting")]
@@ -77,5 +77,5 @@ def _waited(members: list[Job], queue: JobQueue, policy: TimeoutPolicy, now: flo
     return Waited(since, now - start, limit)
 
 
-def _moves(job: Job, now: float) -> bool:
+def _moves(job: PandaJob, now: float) -> bool:
     return job.status not in _DOES_NOT_MOVE and job.changed is not None and now - job.changed < _SHORT

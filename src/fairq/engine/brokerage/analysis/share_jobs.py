@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.pool.columns import Floats
 from fairq.engine.brokerage.pool.job_counts import QUEUED
 from fairq.engine.brokerage.pool.supply import largest_running, with_slots, with_workers
 
 
-def running(question: Question) -> Floats:
+def running(request: BrokerageRequest) -> Floats:
     """Return the running jobs of the share."""
-    return question.columns.job_counts(question.task.gshare, "running")
+    return request.columns.job_counts(request.task.gshare, "running")
 
 
-def queued(question: Question) -> Floats:
+def queued(request: BrokerageRequest) -> Floats:
     """Return the jobs of the share that are defined, assigned, activated or starting (nQ)."""
-    columns, share = question.columns, question.task.gshare
+    columns, share = request.columns, request.task.gshare
 
     def make() -> Floats:
         return sum((columns.job_counts(share, state) for state in QUEUED), np.zeros(len(columns)))
@@ -25,30 +25,30 @@ def queued(question: Question) -> Floats:
     return columns.kept(("analysis queued", share), make)
 
 
-def start_rate(question: Question) -> Floats:
+def start_rate(request: BrokerageRequest) -> Floats:
     """Return the jobs of the share that start in an hour (trr): the queue's rate by the share's part of what runs."""
-    columns, share = question.columns, question.task.gshare
+    columns, share = request.columns, request.task.gshare
 
     def make() -> Floats:
         rates = columns.world.to_running_rates
         rate = columns.unit_numbers_of("start rate", lambda unit: rates.get(unit.name, 0.0))
         everything = columns.job_counts(None, "running")
-        return np.divide(running(question) * rate, everything, out=np.zeros(len(columns)), where=everything > 0)
+        return np.divide(running(request) * rate, everything, out=np.zeros(len(columns)), where=everything > 0)
 
     return columns.kept(("share's start rate", share), make)
 
 
-def counted_running(question: Question) -> Floats:
+def counted_running(request: BrokerageRequest) -> Floats:
     """Return the jobs that count as running (nRun): by the page the largest number (see `largest_running`).
 
     By PanDA's code real ones, few workers for none, ``numSlots``, and starting jobs beside them where that is 0.
     """
-    columns, task = question.columns, question.task
+    columns, task = request.columns, request.task
 
     def make() -> Floats:
-        if question.rules.running_jobs == "largest":
-            return largest_running(columns, running(question), task.gshare, task.resource_type)
-        count = with_workers(columns, running(question), np.ones(len(columns), dtype=np.bool_))
+        if request.rules.running_jobs == "largest":
+            return largest_running(columns, running(request), task.gshare, task.resource_type)
+        count = with_workers(columns, running(request), np.ones(len(columns), dtype=np.bool_))
         return with_slots(columns, count, task.gshare, task.resource_type)
 
-    return columns.kept(("analysis nRun", question.rules.running_jobs, task.gshare, task.resource_type), make)
+    return columns.kept(("analysis nRun", request.rules.running_jobs, task.gshare, task.resource_type), make)

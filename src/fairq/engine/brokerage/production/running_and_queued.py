@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.flow.request import Question
+from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
 from fairq.engine.brokerage.pool.columns import Booleans, Floats
 from fairq.engine.brokerage.pool.supply import largest_running, with_slots, with_workers
 from fairq.engine.brokerage.pool.world import Counts
@@ -15,8 +15,6 @@ from fairq.engine.brokerage.production.input_data import input_data
 
 RUNNING_FACTOR = 2
 """Queued jobs that a queue may have for each one running."""
-
-_TYPE_KEY = "numbers by resource type"
 
 
 class TypeNumbers(NamedTuple):
@@ -27,29 +25,29 @@ class TypeNumbers(NamedTuple):
     queued: Floats
 
 
-def running(question: Question) -> Floats:
+def running(request: BrokerageRequest) -> Floats:
     """Return the jobs that count as running at each row (nRun), of the task's share.
 
     By the page the largest counts of running jobs and what may stand for them (see `largest_running`). By PanDA's code,
     where hardly any run, batch workers stand in for them on queues that pull jobs; ``numSlots`` counts as running, and
     where it is 0, starting jobs do. Both hold for low priorities only.
     """
-    task, columns = question.task, question.columns
-    if question.rules.running_jobs == "largest":
+    task, columns = request.task, request.columns
+    if request.rules.running_jobs == "largest":
         share = task.gshare or ""
         count = columns.job_counts(share, "running")
         kept = ("largest", share, task.resource_type)
         return columns.kept(kept, lambda: largest_running(columns, count, share, task.resource_type))
-    low = task.current_priority <= question.config.amount("jobbroker.MAX_PRIO_TO_BOOTSTRAP")
+    low = task.current_priority <= request.config.amount("jobbroker.MAX_PRIO_TO_BOOTSTRAP")
     if not low:
         return columns.job_counts(task.gshare or "", "running")
-    piloted = question.preassigned is None
+    piloted = request.preassigned is None
     key = ("bootstrapped", task.gshare, task.resource_type, piloted)
-    return columns.kept(key, lambda: _bootstrapped(question, piloted))
+    return columns.kept(key, lambda: _bootstrapped(request, piloted))
 
 
-def _bootstrapped(question: Question, piloted: bool) -> Floats:
-    columns, task = question.columns, question.task
+def _bootstrapped(request: BrokerageRequest, piloted: bool) -> Floats:
+    columns, task = request.columns, request.task
     count = columns.job_counts(task.gshare or "", "running")
     if piloted:
         pulling = columns.unit_flags("pulls", lambda unit: unit.capability == "ucore" and unit.workflow == "pull_ups")
@@ -57,41 +55,34 @@ def _bootstrapped(question: Question, piloted: bool) -> Floats:
     return with_slots(columns, count, task.gshare or "", task.resource_type)
 
 
-def by_type(question: Question) -> TypeNumbers:
+@once_per_task
+def by_type(request: BrokerageRequest) -> TypeNumbers:
     """Return the jobs of the resource types that count at each row: those of the task's own jobs there, else its own
     type. Assigned jobs are left out where all input is local."""
-    if _TYPE_KEY not in question.notes:
-        question.notes[_TYPE_KEY] = _by_type(question)
-    found = question.notes[_TYPE_KEY]
-    assert isinstance(found, TypeNumbers)
-    return found
-
-
-def _by_type(question: Question) -> TypeNumbers:
-    task, columns = question.task, question.columns
-    own = question.world.own_resource_types.get(task.task_id, {})
+    task, columns = request.task, request.columns
+    own = request.world.own_resource_types.get(task.task_id, {})
     key: Hashable = ("by type", task.gshare, task.resource_type)
-    common = columns.kept(key, lambda: _unit_table(question, {}))
+    common = columns.kept(key, lambda: _unit_table(request, {}))
     table = common
     if own:
         table = common.copy()
         numbers = [columns.unit_numbers[name] for name in own if name in columns.unit_numbers]
-        table[:, numbers] = _unit_table(question, own)[:, numbers]
+        table[:, numbers] = _unit_table(request, own)[:, numbers]
     known, run, waiting, assigned = table[:, columns.unit_of]
-    local = input_data(question).is_local
+    local = input_data(request).is_local
     return TypeNumbers(
         known > 0,
-        np.where(known > 0, np.maximum(run, running(question)), 0),
+        np.where(known > 0, np.maximum(run, running(request)), 0),
         waiting + np.where(local, 0, assigned),
     )
 
 
-def _unit_table(question: Question, own: Mapping[str, frozenset[str]]) -> Floats:
+def _unit_table(request: BrokerageRequest, own: Mapping[str, frozenset[str]]) -> Floats:
     # One column per unit: whether there are numbers, running, defined with activated and starting, assigned.
-    task, columns = question.task, question.columns
+    task, columns = request.task, request.columns
     table = np.zeros((4, len(columns.unit_names)))
     for number, name in enumerate(columns.unit_names):
-        stats = question.world.job_stats_by_type.get(name, {}).get(task.gshare or "", {})
+        stats = request.world.job_stats_by_type.get(name, {}).get(task.gshare or "", {})
         if not stats:
             continue
         found: list[Counts] = [stats[kind] for kind in own.get(name, (task.resource_type or "",)) if kind in stats]
@@ -104,40 +95,40 @@ def _unit_table(question: Question, own: Mapping[str, frozenset[str]]) -> Floats
     return table
 
 
-def queued(question: Question) -> Floats:
+def queued(request: BrokerageRequest) -> Floats:
     """Return the jobs queued at each row (nQ): activated, starting, and assigned where input must be moved.
 
     By the page defined jobs are queued as well.
     """
-    columns, share = question.columns, question.task.gshare or ""
+    columns, share = request.columns, request.task.gshare or ""
     waiting = columns.job_counts(share, "activated") + columns.job_counts(share, "starting")
-    if question.rules.queue_caps == "running":
+    if request.rules.queue_caps == "running":
         waiting = waiting + columns.job_counts(share, "defined")
-    return waiting + np.where(input_data(question).is_local, 0, columns.job_counts(share, "assigned"))
+    return waiting + np.where(input_data(request).is_local, 0, columns.job_counts(share, "assigned"))
 
 
-def least_cap(question: Question) -> float:
+def least_cap(request: BrokerageRequest) -> float:
     """Return the queued jobs that any queue may have: none by the page, else ``NQUEUELIMITSITE`` of the share."""
-    if question.rules.queue_caps == "running":
+    if request.rules.queue_caps == "running":
         return 0.0
-    return question.config.amount("jobbroker.NQUEUELIMITSITE", question.task.gshare)
+    return request.config.amount("jobbroker.NQUEUELIMITSITE", request.task.gshare)
 
 
-def cap(question: Question) -> Floats:
+def cap(request: BrokerageRequest) -> Floats:
     """Return the queued jobs that each row may have."""
-    return np.maximum(least_cap(question), RUNNING_FACTOR * running(question))
+    return np.maximum(least_cap(request), RUNNING_FACTOR * running(request))
 
 
-def type_cap(question: Question) -> Floats:
+def type_cap(request: BrokerageRequest) -> Floats:
     """Return the queued jobs of the task's resource types that each row may have."""
-    return np.maximum(least_cap(question), RUNNING_FACTOR * by_type(question).running)
+    return np.maximum(least_cap(request), RUNNING_FACTOR * by_type(request).running)
 
 
-def is_idle(question: Question) -> Booleans:
+def is_idle(request: BrokerageRequest) -> Booleans:
     """Return for each row whether nothing of the share runs or waits there."""
-    columns, share = question.columns, question.task.gshare or ""
+    columns, share = request.columns, request.task.gshare or ""
     key = ("waiting", share)
     states = ("activated", "assigned", "starting", "defined")
     waiting = columns.kept(key, lambda: sum((columns.job_counts(share, s) for s in states), np.zeros(len(columns))))
-    idle: Booleans = running(question) + waiting == 0
+    idle: Booleans = running(request) + waiting == 0
     return idle

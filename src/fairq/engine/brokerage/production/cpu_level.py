@@ -1,0 +1,43 @@
+"""The weight of preferred CPU levels (docs/panda.md, Software)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairq.engine.brokerage.checks.software import architecture_of
+from fairq.engine.brokerage.flow.plugin import Details, PlainWeight, Rows
+from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.pool.activity import PRODUCTION
+from fairq.engine.brokerage.pool.columns import Floats
+from fairq.engine.brokerage.pool.model import Queue
+from fairq.engine.brokerage.software.judging import AUTO_RELEASES, level_factor
+
+
+class PreferredLevel(PlainWeight):
+    """Queues count more by how much of them has the CPU level that the task prefers."""
+
+    name = "cpu level"
+    activities = frozenset({PRODUCTION})
+
+    def applies(self, request: BrokerageRequest) -> bool:
+        """Count for tasks that prefer one."""
+        return request.task.trans_home is not None and architecture_of(request).preferred_level is not None
+
+    def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
+        """Return 1 and the part of the queue."""
+        levels, preferred = request.world.cpu_levels, architecture_of(request).preferred_level
+        published = request.world.software
+
+        def factor_of(unit: Queue) -> float:
+            # Only of queues that are judged by what they publish.
+            judged = unit.releases == AUTO_RELEASES and unit.name in published
+            return level_factor(levels.get(unit.name, {}), preferred) if judged else 1.0
+
+        return request.columns.unit_numbers_of(("level", preferred), factor_of)[rows]
+
+    def details(self, request: BrokerageRequest, row: int) -> Details:
+        """Return the factor and the level."""
+        if not self.applies(request):
+            return {}
+        rows = np.array([row], dtype=np.intp)
+        return {"prefW": float(self.factor(request, rows)[0]), "level": architecture_of(request).preferred_level}
