@@ -276,4 +276,4 @@ def test_a_job_may_say_that_it_was_submitted_outside_the_calendar(fairq, state, 
     ended = fairq("queue", "--state", state, "--now", T, environment={"TZ": zone})
 
     assert ended.code == 0, ended.err
-    assert ended.out.count("12/3") + ended.out.count("01/01") == 2
+    assert ended.out.count("9999-12-3") == 2

@@ -2,8 +2,10 @@
 
 import pytest
 
-from fairq.cli.userprio_arguments import find, rewrite
+from fairq.cli.userprio_arguments import USERPRIO
 from fairq.errors.base import UsageError
+
+find, rewrite = USERPRIO.find, USERPRIO.rewrite
 
 
 @pytest.mark.parametrize(

@@ -106,11 +106,13 @@ def _run(words: list[str]) -> int:
     import typer
 
     from fairq.cli.invocation import Invocation
+    from fairq.cli.output.messages import NOTE
     from fairq.cli.tree import Root
     from fairq.waiting import LISTENER
 
     root, invocation = Root(), Invocation(arguments=words)
     LISTENER.set(invocation.note_wait)
+    NOTE.set(invocation.note)
     try:
         with root.make_context("fairq", words, obj=invocation) as context:
             interrupts.as_usual()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fairq.cli.command import App
-from fairq.cli.figures import duration, local
+from fairq.cli.figures import duration, moment
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
 from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.output.long import long_texts
+from fairq.cli.queue_arguments import QueueCommand
 from fairq.cli.queue_options import Jobs
 
 if TYPE_CHECKING:
@@ -22,9 +25,11 @@ _LETTERS = {1: "I", 2: "R", 3: "X", 4: "C", 5: "H", 6: ">", 7: "S"}
 
 
 @app.command(
+    cls=QueueCommand,
     examples="""
         fairq queue                                # all jobs, identical ones on one line
-        fairq queue alice --held                   # the held jobs of an owner
+        fairq queue alice -hold                    # the held jobs of an owner
+        fairq queue --sort -JobPrio --limit 20     # the 20 lines with the highest priority
         fairq queue 7.0-99 --procs                 # each of a hundred jobs on its own line
         fairq queue --constraint 'RequestCpus > 8' --af ClusterId ProcId Owner
     """
@@ -37,12 +42,24 @@ def queue(
     running: Annotated[bool, typer.Option("--running", help="Show only running jobs.")] = False,
     held: Annotated[bool, typer.Option("--held", help="Show only held jobs.")] = False,
     procs: Annotated[bool, typer.Option("--procs", help="Show each job on its own line.")] = False,
+    long: Annotated[bool, typer.Option("--long", help="Show whole ads, attribute by attribute.")] = False,
+    totals: Annotated[bool, typer.Option("--totals", help="Show only the number of jobs.")] = False,
+    sort: Annotated[
+        str | None, typer.Option("--sort", metavar="ATTR", help="Sort by this attribute [-ATTR: descending].")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, help="Show at most N lines or ads.")
+    ] = None,
     now: Now = None,
 ) -> None:
     """Show the jobs.
 
     Identical jobs of a cluster share a line. ST is the status: I idle, R running, H held. RUN_TIME is the time since
-    the current run started. JSON, CSV, TSV and --af have the complete ad of every job.
+    the current run started. JSON, CSV, TSV, --af and --long have the complete ad of every job. The number of jobs
+    below the table counts all selected jobs, whatever --limit is.
+
+    The options of condor_q also work with one dash and abbreviated: -run, -hold, -idle, -long, -constraint, -af, -json,
+    -nobatch, -totals, -submitter. -global, -allusers, -batch and -wide are accepted and change nothing.
     """
     from fairq.steps.jobs.selection import Selection, parse_targets
     from fairq.steps.jobs.view import look
@@ -50,13 +67,24 @@ def queue(
     statuses = {status for status, wanted in ((1, idle), (2, running), (5, held)) if wanted}
     selection = Selection(parse_targets(jobs or ()), output.constraint)
     found = look(invocation.state_path, selection, invocation.now(now), statuses or None)
-    emit(_view(found, output, procs), output)
+    for note in found.notes:
+        invocation.note(note)
+    if sort is not None and not found.sort(sort.removeprefix("-"), descending=sort.startswith("-")):
+        invocation.note(f"no job has the attribute {sort.removeprefix('-')}; the jobs are in the order of the queue")
+    emit(_view(found, output, limit, procs=procs, long=long, totals=totals), output)
 
 
-def _view(found: Queue, output: Output, procs: bool) -> View:
+def _view(
+    found: Queue, output: Output, limit: int | None, *, procs: bool = False, long: bool = False, totals: bool = False
+) -> View:
     if output.format != "table":
-        return View(tables=[Table(columns=_COLUMNS, records=found.ads(), constrained=True)], fields=_FIELDS)
-    records = found.each() if procs else found.rows()
+        ads = islice(found.ads(), limit)
+        return View(tables=[Table(columns=_COLUMNS, records=ads, constrained=True)], fields=_FIELDS)
+    if long:
+        return View(text=long_texts(islice(found.ads(), limit)))
+    if totals:
+        return View(tables=[_summary(found)])
+    records = islice(found.each() if procs else found.rows(), limit)
     return View(tables=[Table(columns=_COLUMNS, records=records, constrained=True), _summary(found)])
 
 
@@ -69,7 +97,7 @@ def _summary(found: Queue) -> Table:
 
 
 def _submitted(time: Any) -> str:
-    return f"{local(time):%m/%d %H:%M}" if isinstance(time, int) else str(time)
+    return moment(time) if isinstance(time, int) else str(time)
 
 
 def _letter(status: Any) -> str:

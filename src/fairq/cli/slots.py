@@ -255,6 +255,7 @@ def _view(ads: Sequence[dict[str, Any]], output: Output) -> View:
 
     if output.constraint is not None:
         ads = list(matching(ads, output.constraint))  # type: ignore[arg-type]  # what comes out are the ads
+    empty = "no slots; add some with fairq slots add" if output.constraint is None else "no slot matches the constraint"
     columns = [
         Column("Name", "Name"),
         Column("OpSys", "OpSys"),
@@ -273,7 +274,7 @@ def _view(ads: Sequence[dict[str, Any]], output: Output) -> View:
     ]
     names = [column.attribute for column in counted[1:]]
     rows = [{**dict.fromkeys(names, 0), **row} for row in totals(ads)]
-    tables = [Table(columns=columns, records=ads, constrained=True, empty="no slots; add some with fairq slots add")]
+    tables = [Table(columns=columns, records=ads, constrained=True, empty=empty)]
     if rows:
         tables.append(Table(columns=counted, records=rows, constrained=True))
     return View(tables=tables)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
 from fairq.cli.output import Column, Table, View
+from fairq.cli.output.long import long_texts
 from fairq.cli.userprio_layout import (
     cell_text,
     column_title,
@@ -108,11 +108,7 @@ def records_view(ads: Sequence[Ad], cutoff: int | None) -> View:
 
 def long_view(ads: Sequence[Ad]) -> View:
     """Return the ads in the long form, attribute by attribute, with a blank line after each."""
-    from fairq.dumps.long_form import write
-
-    stream = io.StringIO()
-    write((dict(sorted(ad.items(), key=lambda item: item[0].lower())) for ad in ads), stream, _name)
-    return View(text=stream.getvalue())
+    return View(text=long_texts(ads))
 
 
 def table_view(ads: Sequence[Ad], options: ViewOptions, *, header: bool, plain: bool, classic: bool) -> View:
@@ -212,6 +208,3 @@ def _match_time(seconds: int) -> str:
     minutes, rest = divmod(max(0, seconds), 60)
     return f"{minutes // 1440:3d}+{minutes // 60 % 24:02d}:{minutes % 60:02d}:{rest:02d}"
 
-
-def _name(ad: Ad) -> str:
-    return str(ad.get("Name", "the resources"))

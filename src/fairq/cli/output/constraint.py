@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import tee
 
+from fairq.cli.output.messages import NOTE
 from fairq.cli.output.view import Record
 
 
@@ -18,18 +19,25 @@ def check(constraint: str) -> None:
 def matching(records: Iterable[Record], constraint: str) -> Iterator[Record]:
     """Return the records for which *constraint* is true; any number but 0 counts, as in HTCondor's tools.
 
+    An attribute that no record has is noted on stderr at the end.
+
     Raises ExpressionError at once, before any record is read, if *constraint* does not parse, and
     EvaluationBudgetError if evaluating it takes too long.
     """
     from fairq.engine.classad import parse
     from fairq.steps.evaluation.budget import evaluated, listing_budget
+    from fairq.steps.evaluation.unknown import UnknownNames
 
     expression = parse(constraint)
 
     def selected() -> Iterator[Record]:
+        unknown = UnknownNames(expression)
         shown, tested = tee(records)
         for record, value in zip(shown, evaluated(expression, tested, listing_budget()), strict=True):
+            unknown.see(record)
             if isinstance(value, (bool, int, float)) and value:
                 yield record
+        for note in unknown.notes("record"):
+            NOTE.get()(note)
 
     return selected()

@@ -101,9 +101,9 @@ def _people(view: View, output: Output, stream: TextIO) -> None:
 
     style = terminal.style(stream)
     written = False
-    if view.text is not None:
-        write_text(view.text)
-        written = bool(view.text)
+    for piece in [view.text] if isinstance(view.text, str) else view.text or ():
+        write_text(piece)
+        written = written or bool(piece)
     for table in view.tables:
         records: Sequence[Record] = list(_selected(table, output))
         exact = table.plain if style is None or not table.columns else None

@@ -5,11 +5,17 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
+from collections.abc import Callable
+from contextvars import ContextVar
 
 from fairq.cli.output.text import escape
 from fairq.quoting import shortened_sentence
 
 _LINE_END = re.compile(r"\s*\n\s*")
+
+
+NOTE: ContextVar[Callable[[str], None]] = ContextVar("NOTE", default=lambda _: None)
+"""Tells the user something beside the data; set by each run, which knows whether it is quiet."""
 
 
 def tell(text: str) -> None:

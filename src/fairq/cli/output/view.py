@@ -50,7 +50,7 @@ class Table:
 class View:
     """All that one command shows.
 
-    People see *text* (lines without an end of line), then the tables. ``--csv``, ``--tsv``, ``--ndjson`` and
+    People see *text* (whole, or in pieces of whole lines), then the tables. ``--csv``, ``--tsv``, ``--ndjson`` and
     ``--af`` show the table number *main*, or, of a view without tables, *document* as one record. The JSON
     document is the list of the main table's records; or, if *document* is given, *document* followed by the
     records of every table that has a key. *fields* are the attributes that CSV and TSV show, by default those
@@ -59,6 +59,6 @@ class View:
 
     tables: Sequence[Table] = field(default_factory=list)
     document: Mapping[str, Any] | None = None
-    text: str | None = None
+    text: str | Iterable[str] | None = None
     main: int = 0
     fields: Sequence[str] | None = None

@@ -17,7 +17,7 @@ from fairq.state.connection import State, reading, writing
 from fairq.state.job_ranges import Procs
 from fairq.state.location import exists
 from fairq.steps.jobs.end import end_runs
-from fairq.steps.jobs.selection import Selection, Target, find
+from fairq.steps.jobs.selection import Selection, Target, find, matcher
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -127,7 +127,8 @@ def choose(state: State, selection: Selection, statuses: Sequence[JobStatus] | N
     """
     changed = Changed()
     needed = "there" if statuses is None else " or ".join(_NAMES[status] for status in statuses)
-    for target, found in find(state, selection):
+    test = matcher(state, selection)
+    for target, found in find(state, selection, test):
         fit = [job for job in found if statuses is None or job.status in statuses]
         if found and not fit:
             if target.is_one_job:
@@ -139,7 +140,8 @@ def choose(state: State, selection: Selection, statuses: Sequence[JobStatus] | N
         changed.jobs += fit
     if not changed.jobs:
         condition = f"is {needed}" if selection.constraint is None else f"satisfies {selection.constraint}"
-        raise NoMatchingJobError(condition=condition)
+        notes = [] if test is None else test.unknown.notes("job")
+        raise NoMatchingJobError(condition=f"{condition} ({'; '.join(notes)})" if notes else condition)
     return changed
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import jobs
 from fairq.state.connection import State
+from fairq.steps.evaluation.unknown import UnknownNames
 from fairq.steps.jobs.overlay import RUNNING_ATTRIBUTES, Overlay
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ class Matcher:
         from fairq.engine.classad import parse
         from fairq.engine.classad.library import evaluate_tree, to_ad, to_library, tree
 
-        self._bounded = _Bounded(parse(constraint))
+        expression = parse(constraint)
+        self._bounded = _Bounded(expression)
+        self.unknown = UnknownNames(expression)
         self._state = state
         self._text = constraint.lower()
         self._tree = tree(constraint)
@@ -66,7 +69,9 @@ class Matcher:
         self._shown = job.ad_id, peculiar
         shape = (job.ad_id, *peculiar)
         if not again and shape != self._shape:
-            self._library_ad = self._to_ad({**self._shared[job.ad_id], **peculiar})
+            ad = {**self._shared[job.ad_id], **peculiar}
+            self._library_ad = self._to_ad(ad)
+            self.unknown.see(ad)
             self._shape = shape
             return
         for name, value in peculiar.items():

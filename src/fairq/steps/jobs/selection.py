@@ -74,16 +74,21 @@ def _target(word: str) -> Target:
     return Target(word, int(cluster), first_proc, last_proc)
 
 
+def matcher(state: State, selection: Selection) -> Matcher | None:
+    """Return what tests the constraint of *selection*, None without one; raises ExpressionError."""
+    return None if selection.constraint is None else Matcher(state, selection.constraint)
+
+
 def find(
-    state: State, selection: Selection, *, missing_is_error: bool = True
+    state: State, selection: Selection, test: Matcher | None, *, missing_is_error: bool = True
 ) -> Iterator[tuple[Target, list[JobRange]]]:
     """Yield each target with its jobs, as ranges cut to what was named; a range is found only once.
 
+    *test* is the selection's constraint, see `matcher`.
+
     Raises:
         UnknownJobError, NoMatchingJobError: a target, or the constraint, has no job (if that is an error).
-        ExpressionError: the constraint does not parse.
     """
-    test = None if selection.constraint is None else Matcher(state, selection.constraint)
     targets = selection.targets or [Target("all", owner=None)]
     seen = _Seen()
     for target in targets:

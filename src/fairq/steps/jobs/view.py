@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import jobs
 from fairq.state.connection import reading
 from fairq.steps.jobs.change import job_name
 from fairq.steps.jobs.overlay import Overlay
-from fairq.steps.jobs.selection import Selection, find
+from fairq.steps.jobs.selection import Selection, find, matcher
 
 
 @dataclass(slots=True)
 class Queue:
-    """Selected jobs as one consistent reading of the state saw them at *now* (seconds since 1970)."""
+    """Selected jobs as one consistent reading of the state saw them at *now* (seconds since 1970).
+
+    *notes* say which attributes of the constraint no job has.
+    """
 
     ranges: list[JobRange]
     shared: dict[int, Ad]
     overlay: Overlay
     now: int
+    notes: Sequence[str] = ()
 
     def counts(self) -> dict[int, int]:
         """Return how many jobs there are by status."""
@@ -29,6 +34,21 @@ class Queue:
         for job in self.ranges:
             result[job.status] = result.get(job.status, 0) + len(job)
         return result
+
+    def sort(self, attribute: str, *, descending: bool = False) -> bool:
+        """Order the jobs by *attribute*, those without it last; return False if none has it, and leave the order.
+
+        The attributes that `rows` adds count, too. Alike jobs stay together, by the first one's value.
+        """
+        keyed = []
+        for job in self.ranges:
+            ad = self._ad(job, job.first_proc)
+            lowered = {name.lower(): value for name, value in {**ad, **self._shown(job, ad)}.items()}
+            keyed.append((lowered.get(attribute.lower()), job))
+        known = [pair for pair in keyed if pair[0] is not None]
+        known.sort(key=lambda pair: _sort_key(pair[0]), reverse=descending)
+        self.ranges = [job for _, job in known] + [job for value, job in keyed if value is None]
+        return bool(known) or not keyed
 
     def rows(self) -> Iterator[Ad]:
         """Yield one ad per range of alike jobs, with ``Jobs`` naming them and ``RunTime`` in seconds."""
@@ -63,15 +83,23 @@ class Queue:
         }
 
 
+def _sort_key(value: Any) -> tuple[int, float, str]:
+    """Return the place of a value: numbers, then texts without regard to case, then all else."""
+    if isinstance(value, bool | int | float):
+        return (0, value, "")
+    return (1, 0, value.lower()) if isinstance(value, str) else (2, 0, str(value))
+
+
 def look(path: Path, selection: Selection, now: int, statuses: Collection[int] | None = None) -> Queue:
     """Return the jobs of *selection*, those in *statuses* only if given, ordered by cluster and proc.
 
     A job or an owner that is not there is no error: the queue holds none of it.
     """
     with reading(path) as state:
+        test = matcher(state, selection)
         found = [
             job
-            for target, ranges in find(state, selection, missing_is_error=False)
+            for target, ranges in find(state, selection, test, missing_is_error=False)
             for job in ranges
             if statuses is None or job.status in statuses
         ]
@@ -79,4 +107,5 @@ def look(path: Path, selection: Selection, now: int, statuses: Collection[int] |
         overlay = Overlay(state)
         if any(job.status == JobStatus.RUNNING for job in found):
             overlay.load()
-        return Queue(found, jobs.ads(state, (job.ad_id for job in found)), overlay, now)
+        notes = [] if test is None else test.unknown.notes("job")
+        return Queue(found, jobs.ads(state, (job.ad_id for job in found)), overlay, now, notes)

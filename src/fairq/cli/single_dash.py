@@ -1,0 +1,114 @@
+"""The single-dash spelling of HTCondor's tools, turned into fairq's own options.
+
+An option may be cut short as far as the tool allows: at least its minimum of letters, and where two options begin
+alike, the first of the table wins. What has fewer letters than that is taken, too, where it can mean one option only.
+With two dashes an option needs its whole name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from fairq.errors.base import UsageError
+
+_WITH_VALUE = ("--now", "--state", "--config")
+"""fairq's own options whose value may begin with a dash, as ``--now -1h`` does."""
+
+
+class Spelling(NamedTuple):
+    """One option of the tool: its name, the letters it needs, how many values follow it, and fairq's name for it.
+
+    One without *effect* says what holds here anyway; it and its values are left out. The values of a *bare* one
+    stand without the option: they are arguments here.
+    """
+
+    name: str
+    least: int = 1
+    values: int = 0
+    meaning: str = ""
+    effect: bool = True
+    bare: bool = False
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The options of one tool for *command*, in the order in which it looks for them.
+
+    Args:
+        own: options of fairq's own that are understood with one dash as well.
+        absent: options that fairq cannot have, with the cure.
+        keep: the letters of fairq's own short options.
+    """
+
+    command: str
+    spellings: Sequence[Spelling]
+    own: Sequence[Spelling]
+    absent: Mapping[str, str]
+    keep: str
+
+    @cached_property
+    def _by_name(self) -> dict[str, Spelling]:
+        return {spelling.name: spelling for spelling in (*self.spellings, *self.own)}
+
+    @property
+    def offered(self) -> list[Spelling]:
+        """The options that do something, for the completion of a shell."""
+        return [one for one in (*self.spellings, *self.own) if one.effect and one.name not in self.absent]
+
+    def find(self, word: str) -> Spelling | None:
+        """Return the option that *word*, without its dash and what follows a colon, stands for."""
+        for spelling in self.spellings:
+            if len(word) >= spelling.least and spelling.name.startswith(word):
+                return spelling
+        for table in (self.spellings, self.own):
+            meant = [spelling for spelling in table if spelling.name.startswith(word)]
+            # What has an effect comes before what is only accepted.
+            meant = [one for one in meant if one.effect] or meant
+            if len(meant) == 1:
+                return meant[0]
+        return None
+
+    def rewrite(self, arguments: list[str]) -> list[str]:
+        """Return *arguments* with every single-dash option in its double-dash form, values untouched.
+
+        Raises UsageError for an option that there is not, for one that only the tool can have, and for one without
+        its values.
+        """
+        result: list[str] = []
+        waiting = list(reversed(arguments))
+        while waiting:
+            word = waiting.pop()
+            if word == "--":
+                return [*result, word, *reversed(waiting)]
+            if word in _WITH_VALUE and waiting:
+                result += (word, waiting.pop())
+            elif word.startswith("--"):
+                self._add(word, self._by_name.get(word[2:]), waiting, result)
+            elif word.startswith("-") and word.strip(f"-{self.keep}") and word != "-help":
+                spelling = self.find(word[1:].partition(":")[0])
+                if spelling is None:
+                    raise UsageError(message=f"no such option: {word}; try 'fairq {self.command} --help'")
+                self._add(word, spelling, waiting, result)
+            else:
+                result.append("--help" if word == "-help" else word)
+        return result
+
+    def _add(self, word: str, spelling: Spelling | None, waiting: list[str], result: list[str]) -> None:
+        if spelling is None:
+            result.append(word)
+            return
+        if spelling.name in self.absent:
+            raise UsageError(message=f"fairq {self.command} has no {word}: {self.absent[spelling.name]}")
+        if len(waiting) < spelling.values:
+            noun = "value" if spelling.values == 1 else "values"
+            raise UsageError(message=f"{word} needs {spelling.values} {noun}; see fairq {self.command} --help")
+        values = [waiting.pop() for _ in range(spelling.values)]
+        if not spelling.effect:
+            return
+        if not spelling.bare:
+            colon = "".join(word.partition(":")[1:])
+            result.append(f"--{spelling.meaning or spelling.name}{colon}")
+        result += values

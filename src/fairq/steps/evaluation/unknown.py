@@ -1,0 +1,61 @@
+"""Attributes that an expression names and that no record has: most often a slip of the fingers."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fairq.steps.evaluation.spelling import spelled
+
+if TYPE_CHECKING:
+    from fairq.engine.classad import Expression
+
+
+class UnknownNames:
+    """The names that *expression* reads of a record itself, as long as no record seen has them."""
+
+    def __init__(self, expression: Expression) -> None:
+        self._missing = {name.lower(): name for name in _names(expression)}
+        self._shapes: set[tuple[str, ...]] = set()
+        self._known: dict[str, str] = {}
+
+    def see(self, record: Mapping[str, Any]) -> None:
+        """Take note of the names of *record*; one with the same names as one before costs next to nothing."""
+        if not self._missing or (shape := tuple(record)) in self._shapes:
+            return
+        self._shapes.add(shape)
+        self._known |= {name.lower(): name for name in shape}
+        for name in spelled(record):
+            self._missing.pop(name.lower(), None)
+
+    def notes(self, what: str) -> list[str]:
+        """Return a sentence for each name that no record has, of which *what* is the word; none without records."""
+        if not self._shapes:
+            return []
+        return [f"no {what} has the attribute {name}{self._meant(lower)}" for lower, name in self._missing.items()]
+
+    def _meant(self, lower: str) -> str:
+        close = difflib.get_close_matches(lower, self._known, 1, 0.7)
+        return f"; did you mean {self._known[close[0]]}?" if close else ""
+
+
+def _names(expression: Expression) -> list[str]:
+    from fairq.engine.classad.nodes import Node, Reference, children
+    from fairq.engine.classad.scopes import RESERVED
+
+    found: dict[str, None] = {}
+    waiting: list[Node] = [] if expression.node is None else [expression.node]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Reference):
+            scope = node.scope
+            if isinstance(scope, Reference) and scope.scope is None and scope.name.lower() == "my":
+                found[node.name] = None
+            elif scope is not None:
+                waiting.append(scope)
+            elif node.name.lower() not in RESERVED:
+                found[node.name] = None
+            continue
+        waiting.extend(reversed(children(node)))
+    return list(found)
