@@ -36,7 +36,7 @@ class Limits:
     the submitter has none at all. *exact*: no match that preempts nobody goes beyond its limit or the ceiling;
     otherwise the first one may go beyond that limit, and any beyond the ceiling that begins below it. *free_first*:
     nobody is preempted by priority for a job that suits a better slot which is free but beyond the limit: it may
-    still be dealt such a one.
+    still be dealt such a one. *least* is the smallest weight that a match can have.
     """
 
     limit: float
@@ -49,11 +49,17 @@ class Limits:
     rounds_up: bool = True
     exact: bool = False
     free_first: bool = False
+    least: float = 0.0
 
     @property
     def left_unclaimed(self) -> float:
         """How much more may be had of what nobody has to leave."""
         return self.unclaimed_limit - self.used_unclaimed
+
+    @property
+    def permits_nothing_free(self) -> bool:
+        """Whether an exact limit has less left than any free slot weighs."""
+        return self.exact and self.unclaimed_limit - self.used_unclaimed + TOLERANCE < self.least
 
     def use(self, cost: float, claimed: bool) -> None:
         """Count a match of that cost; *claimed*: it takes the slot from somebody."""
