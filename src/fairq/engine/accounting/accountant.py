@@ -272,7 +272,8 @@ class Accountant:
         for record in (chain.member, chain.group):
             if record is not None:
                 record.begin_usage_time = record.begin_usage_time or now
-                record.last_usage_time = max(record.last_usage_time, now)
+                if now > record.last_usage_time:  # noqa: PLR1730 - for every match, and max costs more
+                    record.last_usage_time = now
 
     def _chain(self, submitter: str) -> _Chain:
         group = self.group_of(submitter)

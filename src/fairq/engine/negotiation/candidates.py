@@ -159,9 +159,9 @@ class Candidates:
         gate = policy.preemption_requirements
         self._given_away = SharedWork(self._find_given_away, slots, [], [gate] if gate else [], changing)
         self._machine_ranks = SharedWork(self._find_machine_ranks, slots, [], [_RANK], changing)
-        self._same_machine_ranks: NDArray[np.float64] | None = None
+        self._same_machine_ranks: list[float] | None = None
         if not attributes_read([_RANK], "target", slots):
-            self._same_machine_ranks = evaluate_in_columns("Rank", slots, {}).as_rank(0.0)
+            self._same_machine_ranks = evaluate_in_columns("Rank", slots, {}).as_rank(0.0).tolist()
 
     @property
     def any_left(self) -> bool:
@@ -243,7 +243,7 @@ class Candidates:
     def machine_rank(self, slot: int, asker: Callable[[], Asker]) -> float:
         """How a slot ranks a job; *asker* is called only if any slot's Rank looks at the job at all."""
         ranks = self._same_machine_ranks
-        return float((self._machine_ranks.get(asker()) if ranks is None else ranks)[slot])
+        return float(self._machine_ranks.get(asker())[slot]) if ranks is None else ranks[slot]
 
     def packed_jobs(self, slot: int, asker: Callable[[], Asker]) -> int:
         """How many jobs a match stands for (matchmaker.cpp, jobsInSlot).

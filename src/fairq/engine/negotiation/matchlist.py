@@ -214,6 +214,7 @@ class LaneList:
         "_built",
         "_free",
         "_limits",
+        "_listed",
         "_new",
         "_open",
         "_place",
@@ -236,6 +237,7 @@ class LaneList:
         self._limits = limits
         self._built = replace(limits)
         self._new = True
+        self._listed: Lane | None = None
         self.refused_by_limit = self.refused_free = False
 
     def pop(self) -> tuple[int, int] | None:
@@ -245,16 +247,21 @@ class LaneList:
             if best is None:
                 return None
             lane, slot = best
-            listed = self._built.permit_on_list(lane.cost, lane.state) and not (
-                self.refused_free and self._limits.free_first and lane.state == PRIO
-            )
-            if listed and (self._new or self._limits.permit_popped(lane.cost, lane.state)):
+            if lane is not self._listed and self._lists(lane):
+                self._listed = lane
+            if lane is self._listed and (self._new or self._limits.permit_popped(lane.cost, lane.state)):
                 self._new = False
                 return slot, lane.state
+            self._listed = None
             self.refused_by_limit = True
             self.refused_free |= lane.state == NONE
             self._open = [walk for walk in self._open if walk.lane is not lane]
         return None
+
+    def _lists(self, lane: Lane) -> bool:
+        """Whether the lane's slots are on the list, as the limits stood when it was built."""
+        free_first = self.refused_free and self._limits.free_first and lane.state == PRIO
+        return not free_first and self._built.permit_on_list(lane.cost, lane.state)
 
     def pass_over(self, slot: int) -> None:
         """Leave out a slot that was popped and not taken."""

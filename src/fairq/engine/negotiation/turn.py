@@ -199,9 +199,10 @@ class Turn:
             elif self._policy.limits_of_slots_stay and state != NONE:
                 self._concurrency.use_as_before(slot)
             take(request.take(), first, request.autocluster, slot, state, text)
-            packed = self._candidates.packed_jobs(slot, lambda: self._asker_of(request.autocluster)) - 1
-            for _ in range(min(packed, request.count)):
-                request.take()
+            if self._policy.depth_first:
+                packed = self._candidates.packed_jobs(slot, lambda: self._asker_of(request.autocluster)) - 1
+                for _ in range(min(packed, request.count)):
+                    request.take()
             if self._only_free:
                 self._seen = self._candidates.version
                 yield
