@@ -16,17 +16,20 @@ from fairq.engine.negotiation.decision import CycleDecision, StopReason
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
 from fairq.records import AccountingRecord, Ad, JobRange
 
-POOL_SHARE: dict[str, Any] = {"pie_slices": "pool_share", "last_dealing": False, "settled_preemption": False}
-"""Slices of the whole pool: a turn ends at a request that finds nothing, not when all that is free is dealt."""
-
 
 def lost(
-    pool: list[Ad], job: Ad, count: int = 1, draining: frozenset[int] = frozenset(), **rules: Any
+    pool: list[Ad],
+    job: Ad,
+    count: int = 1,
+    draining: frozenset[int] = frozenset(),
+    ceiling: int = -1,
+    **rules: Any,
 ) -> tuple[dict[LostTo, int], CycleDecision]:
     """What the last rejected request of *count* jobs alike of ``a@x`` lost; tests that took nothing left out."""
     snapshot = PoolSlots([ad["Name"] for ad in pool], range(len(pool)), AdColumns(pool, now=NOW), draining)
     idle = JobRange(1, 0, count - 1, 0, "a@x", "a", 1, NOW, NOW)
-    accountant = Accountant([AccountingRecord("busy@x")], AccountingPolicy(), last_update=NOW)
+    records = [AccountingRecord("a@x", ceiling=ceiling), AccountingRecord("busy@x")]
+    accountant = Accountant(records, AccountingPolicy(), last_update=NOW)
     recorder = CycleRecorder(snapshot, policy(**rules))
     queues = [SubmitterQueue("a@x", "", 0, [idle]), SubmitterQueue("busy@x", "", 1, ())]
     decision = negotiate(snapshot, Jobs(queues, {0: job}), accountant, policy(**rules), NOW, watch=recorder)
@@ -48,7 +51,7 @@ def test_slots_in_use_are_lost_to_their_users() -> None:
     """One's own slots, the slots of others, and those taken earlier in the cycle."""
     own = [claimed(slot, "a@x") for slot in slots(2)]
     others = [claimed(slot, "busy@x") for slot in slots(3)]
-    found, decision = lost(own + others + slots(1), jobs(1)[1], 2, consider_preemption=False, **POOL_SHARE)
+    found, decision = lost(own + others + slots(1), jobs(1)[1], 2, consider_preemption=False)
 
     assert found == {LostTo.TAKEN: 1, LostTo.CLAIMED_OWN: 2, LostTo.CLAIMED_OTHERS: 3}
     assert decision.submitters[0].stopped == StopReason.NO_SLOTS
@@ -61,17 +64,18 @@ def test_preemption_is_refused_by_rank_then_policy_then_priority() -> None:
         *(claimed(slot, "busy@x", Old=False) for slot in slots(2)),
         *(claimed(slot, "busy@x", Old=True) for slot in slots(3)),
     ]
-    found, decision = lost(pool, jobs(1)[1], preemption_requirements="MY.Old", **POOL_SHARE)
+    found, decision = lost(pool, jobs(1)[1], preemption_requirements="MY.Old")
 
     assert found == {LostTo.OUTRANKED: 1, LostTo.PREEMPTION_POLICY: 2, LostTo.PRIORITY: 3}
     assert decision.submitters[0].stopped == StopReason.IN_USE
 
 
 def test_a_limit_is_named_where_nothing_else_stands_in_the_way() -> None:
-    """Half of a pie of 4 leaves no room for a slot of weight 3 once another is taken."""
-    found, _ = lost(slots(1) + slots(1, Cpus=3), jobs(1)[1], 2, **POOL_SHARE)
+    """A ceiling of 3 leaves no room for a slot of weight 3 once another is taken."""
+    found, decision = lost(slots(1) + slots(1, Cpus=3), jobs(1)[1], 2, ceiling=3)
 
     assert found == {LostTo.TAKEN: 1, LostTo.LIMIT: 1}
+    assert decision.submitters[0].stopped == StopReason.CEILING
 
 
 def test_a_job_that_fits_nowhere_is_told_from_one_that_waits() -> None:

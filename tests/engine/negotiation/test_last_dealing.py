@@ -71,15 +71,17 @@ class TestFigures:
 
         assert list(matched(decision).values()) == [1] * 4 + [2] * 4
 
-    @pytest.mark.parametrize("considered", [True, False])
-    def test_use_counts(self, considered: bool) -> None:
+    @pytest.mark.parametrize(
+        ("considered", "stopped"), [(True, StopReason.IN_USE), (False, StopReason.NO_SLOTS)]
+    )
+    def test_use_counts(self, considered: bool, stopped: StopReason) -> None:
         """A holds 8 of 10: B and C have the two others, whether or not preemption is considered."""
         pool = [claimed(slot, "a@x") for slot in slots(8)] + slots(10)[8:]
         priorities = dict.fromkeys(["a@x", "b@x", "c@x"], 10.0)
         decision = cycle(pool, wants("abc", 9), priorities, consider_preemption=considered)
 
         assert matched(decision) == {"a@x": 0, "b@x": 1, "c@x": 1}
-        assert {of.stopped for of in decision.submitters} == {StopReason.LIMIT}
+        assert {of.stopped for of in decision.submitters} == {stopped}
 
     def test_one_user_at_two_schedds_counts_once(self) -> None:
         """A has jobs at two schedds, and no more slots for it."""

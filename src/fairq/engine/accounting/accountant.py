@@ -216,13 +216,17 @@ class Accountant:
             if held.submitter == submitter:
                 return
             self.remove_match(slot, now)
-        self._catch_up(now)
+        if now > self.last_update:
+            self._catch_up(now)
         self.charges[slot] = SlotCharge(submitter, weight, now)
         chain = self._chains.get(submitter) or self._chain(submitter)
         self._count(chain, 1, weight)
-        self._take_off(chain, now - self.last_update, 1, weight)
+        early = now - self.last_update
+        if early > 0:
+            self._take_off(chain, early, 1, weight)
         if self.policy.exact_usage:
-            self._settle(chain, self.last_update - now, 1, weight)
+            if early < 0:
+                self._settle(chain, -early, 1, weight)
             self._note_use(chain, now)
 
     def preempt(self, submitter: str, slot: Hashable, weight: float, now: int) -> None:
@@ -281,7 +285,7 @@ class Accountant:
 
     def _settle(self, chain: _Chain, seconds: int, sign: int, weight: float) -> None:
         """Count (*sign* 1) or take off (-1) a slot of *weight* for the last *seconds* before the last update."""
-        if seconds <= 0:
+        if seconds <= 0:  # a match given back that began after the last update
             return
         for record in (chain.member, chain.group):
             if record is not None:
@@ -295,7 +299,8 @@ class Accountant:
         for record in (chain.member, chain.group):
             if record is not None:
                 record.begin_usage_time = record.begin_usage_time or now
-                record.last_usage_time = max(record.last_usage_time, now)
+                if now > record.last_usage_time:  # noqa: PLR1730 - for every match, and max costs more
+                    record.last_usage_time = now
 
     def _chain(self, submitter: str) -> _Chain:
         group = self.group_of(submitter)

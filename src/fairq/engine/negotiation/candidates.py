@@ -125,7 +125,7 @@ class Candidates:
         self._cost = cost
         self._costs = np.array(cost)
         self._holders = holders
-        self._any_held = bool(holders.held.any())
+        self.any_held = bool(holders.held.any())
         self._codes = {name: code for code, name in enumerate(dict.fromkeys(holders.names))}
         self._holder_codes = np.array([self._codes[name] for name in holders.names], np.int64)
         self._last_admitted: tuple[object, object, NDArray[np.bool_]] | None = None
@@ -137,15 +137,15 @@ class Candidates:
         self._partitioned = (
             None
             if partitions is None
-            else PartitionedLists(partitions, policy, self._any_held, tie_order, cost)
+            else PartitionedLists(partitions, policy, self.any_held, tie_order, cost)
         )
         self._room: Room | None = None
-        if partitions is not None and policy.allow_pslot_preemption and pool.carved and self._any_held:
+        if partitions is not None and policy.allow_pslot_preemption and pool.carved and self.any_held:
             self._room = Room(partitions, pool.carved)
         self._divided = np.empty(0, np.intp) if partitions is None else partitions.rows
         slots = pool.ads
         ranks = [] if static is not None else [policy.pre_job_rank, policy.post_job_rank]
-        if self._any_held:
+        if self.any_held:
             ranks += [*([] if static is not None else [policy.preemption_rank]), _RANK, _CURRENT_RANK]
         changing = holders.changing
         self._suitable = SharedWork(self._find_suitable, slots, ["requirements"], [_REQUIREMENTS], changing)
@@ -159,14 +159,19 @@ class Candidates:
         gate = policy.preemption_requirements
         self._given_away = SharedWork(self._find_given_away, slots, [], [gate] if gate else [], changing)
         self._machine_ranks = SharedWork(self._find_machine_ranks, slots, [], [_RANK], changing)
-        self._same_machine_ranks: NDArray[np.float64] | None = None
+        self._same_machine_ranks: list[float] | None = None
         if not attributes_read([_RANK], "target", slots):
-            self._same_machine_ranks = evaluate_in_columns("Rank", slots, {}).as_rank(0.0)
+            self._same_machine_ranks = evaluate_in_columns("Rank", slots, {}).as_rank(0.0).tolist()
+
+    @property
+    def any_left(self) -> bool:
+        """Whether any candidate is left."""
+        return self._free.left > 0
 
     def may_preempt(self) -> bool:
         """Whether anybody has a slot, and PREEMPTION_REQUIREMENTS is not just false."""
         gate = self._policy.preemption_requirements
-        return self._any_held and (gate is None or gate.node != Literal(False))
+        return self.any_held and (gate is None or gate.node != Literal(False))
 
     @property
     def lists_follow(self) -> bool:
@@ -187,9 +192,9 @@ class Candidates:
         kind = self._kind(asker)
         reasons: tuple[int, ...] = (RANK,) if only_rank else (NONE, RANK)
         allowed = self._holders.held
-        if only_free or not self._any_held:
+        if only_free or not self.any_held:
             reasons = () if only_rank else (NONE,)
-            self._listed_last = (asker, kind, None) if self._any_held else None
+            self._listed_last = (asker, kind, None) if self.any_held else None
         else:
             admitted = self._admitted(asker)
             allowed = self._allowed(asker, kind, admitted)
@@ -238,7 +243,7 @@ class Candidates:
     def machine_rank(self, slot: int, asker: Callable[[], Asker]) -> float:
         """How a slot ranks a job; *asker* is called only if any slot's Rank looks at the job at all."""
         ranks = self._same_machine_ranks
-        return float((self._machine_ranks.get(asker()) if ranks is None else ranks)[slot])
+        return float(self._machine_ranks.get(asker())[slot]) if ranks is None else ranks[slot]
 
     def packed_jobs(self, slot: int, asker: Callable[[], Asker]) -> int:
         """How many jobs a match stands for (matchmaker.cpp, jobsInSlot).
@@ -260,6 +265,12 @@ class Candidates:
             self._holders.changing.refresh()
         return negotiator_rank(self._policy.preemption_rank, self._pool.ads, asker.ad())
 
+    def finds_victim(self, asker: Asker) -> bool:
+        """Whether the job could have a slot by priority, were it not for its limit."""
+        kind = self._kind(asker)
+        theirs = kind.suitable & self._admitted(asker) & ~self._own(asker.submitter) & self._free.mask()
+        return bool((theirs & ~kind.ordering.outranked).any())
+
     def suits_any(self, asker: Asker) -> bool:
         """Whether the job could run on any slot that is not draining, were it not for who has it."""
         suitable = self._suitable.get(asker)
@@ -272,7 +283,7 @@ class Candidates:
         kind, held = self._kind(asker), self._holders.held
         own = held & self._own(asker.submitter)
         given_away = admitted = held
-        if self._any_held:
+        if self.any_held:
             given_away, admitted = self._given_away.get(asker), self._admitted(asker)
         state, free = kind.ordering.state, self._free.mask()
         if self._partitioned is not None:

@@ -14,7 +14,8 @@ class Contender:
     """One submitter at one schedd in a cycle: its queue and the record of what it got.
 
     With global job priorities there may be several, one for each range of priorities; *job_priority* is the
-    highest of the range.
+    highest of the range. *found_nothing_free*: its jobs were offered in vain when nothing was free any more;
+    *stopped_at* is the job that a limit stopped last.
     """
 
     name: str
@@ -23,6 +24,8 @@ class Contender:
     decision: SubmitterDecision
     starvation: float = 0.0
     job_priority: int | None = None
+    found_nothing_free: bool = False
+    stopped_at: tuple[int, int] | None = None
 
     @property
     def turn_order(self) -> tuple[float, float, float, str, str]:

@@ -278,7 +278,7 @@ class NegotiationCycle:
 
     def _line(self, contenders: Sequence[Contender], quota: PieQuota, room: Callable[[], float]) -> SingleMatches:
         """Put contenders of a group in line for single matches."""
-        return Pie(self, self._pie_rules(quota), contenders).line(room)
+        return Pie(self, self._pie_rules(quota), contenders).line(room, contenders)
 
     def _spin(self, rules: PieRules, contenders: Sequence[Contender]) -> list[Contender]:
         pie = Pie(self, rules, contenders)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.classad.budget import Overrun
@@ -48,8 +49,7 @@ class StopReason(StrEnum):
     JOB_CONSTRAINT = "jobs left are kept out by negotiator_job_constraint"
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """One match, in the order made.
 
     *request* is the first job of the request when the turn began, *slot* an index into the pool, *cost* its

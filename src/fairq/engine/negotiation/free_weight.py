@@ -15,12 +15,14 @@ class FreeWeight:
     """
 
     def __init__(self, weights: NDArray[np.float64], free: NDArray[np.bool_]) -> None:
-        self._left = np.where(free, weights, 0.0)
-        self.total = float(self._left.sum())
+        left = np.where(free, weights, 0.0)
+        self._left: list[float] = left.tolist()
+        self.total = float(left.sum())
 
     def take(self, slot: int, weight: float | None = None) -> None:
         """Take *weight* of a slot, or all that is left of it; a negative one is given back to it."""
-        left = float(self._left[slot])
-        taken = left if weight is None else min(left, weight)
+        left = self._left[slot]
+        taken = left if weight is None or weight > left else weight
         self._left[slot] = left - taken
-        self.total = max(0.0, self.total - taken)
+        total = self.total - taken
+        self.total = total if total > 0 else 0.0

@@ -80,6 +80,7 @@ class HeldTurn:
         self._group = rules.quota.group
         self._steps: Generator[None, None, TurnEnd] | None = None
         self._turn: Turn | None = None
+        self._regrouped = context.regroups(self._group)
         self._payer = Payer(contender.name)
 
     def run(self, ignore_limit: bool) -> TurnEnd:
@@ -110,6 +111,19 @@ class HeldTurn:
             end = stopped.value
         self._end(time, end)
         return None if end is None else self._told(end)
+
+    def stop_at_limit(self) -> None:
+        """Note once that a limit stops the next job."""
+        contender = self._contender
+        request = next(iter(contender.queue.session()), None)
+        if request is not None and contender.stopped_at != (job := request.first_job()):
+            contender.stopped_at = job
+            self._refuse(job, RejectReason.SUBMITTER_LIMIT, request.autocluster, ())
+
+    def would_preempt(self) -> bool:
+        """Whether the next job could have a slot by priority, were it not for the limit."""
+        request = next(iter(self._contender.queue.session()), None)
+        return request is not None and self._context.candidates.finds_victim(self._asker(request.autocluster))
 
     def _new_turn(self, ignore_limit: bool, time: TurnClock | None, *, only_free: bool = False) -> Turn:
         context = self._context
@@ -146,6 +160,8 @@ class HeldTurn:
     def _told(self, end: TurnEnd) -> TurnEnd:
         """How the turn ended as it is told: constraints and a pool without slots come before other reasons."""
         decision, kept_out = self._contender.decision, self._contender.queue.kept_out
+        if self._rules.last_dealing and not self._contender.queue.jobs_left:
+            end = TurnEnd(True, StopReason.NO_MORE_JOBS)
         if end.reason is StopReason.NO_MORE_JOBS and kept_out and decision.matched + kept_out >= decision.idle:
             return TurnEnd(end.satisfied, StopReason.JOB_CONSTRAINT)
         if not self._context.slots_left() and decision.matched < decision.idle:
@@ -188,7 +204,7 @@ class HeldTurn:
                 piece,
                 key,
                 concurrency_limits,
-                context.regroups(self._group),
+                self._regrouped,
             )
         )
 

@@ -28,6 +28,7 @@ class InUse:
     def __init__(self, accountant: Accountant, rule: ResourcesInUse) -> None:
         self._accountant = accountant
         self._whole = rule == "slots"
+        self._quotas: dict[str, float | str] = {}
 
     def of_user(self, name: str) -> float:
         """What a user has in use at this moment."""
@@ -42,7 +43,13 @@ class InUse:
 
     def quota_of(self, group: Group) -> float | str:
         """A group's own quota."""
-        return self._figure(group, group.quota)
+        if not self._whole:
+            return group.quota
+        # No quota but the root's, which is not told, changes within a cycle.
+        known = self._quotas.get(group.name)
+        if known is None:
+            known = self._quotas[group.name] = self._figure(group, group.quota)
+        return known
 
     def _figure(self, group: Group, weight: float) -> float | str:
         if not self._whole:

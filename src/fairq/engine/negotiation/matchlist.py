@@ -36,7 +36,7 @@ class Limits:
     the submitter has none at all. *exact*: no match that preempts nobody goes beyond its limit or the ceiling;
     otherwise the first one may go beyond that limit, and any beyond the ceiling that begins below it. *free_first*:
     nobody is preempted by priority for a job that suits a better slot which is free but beyond the limit: it may
-    still be dealt such a one.
+    still be dealt such a one. *least* is the smallest weight that a match can have.
     """
 
     limit: float
@@ -49,11 +49,17 @@ class Limits:
     rounds_up: bool = True
     exact: bool = False
     free_first: bool = False
+    least: float = 0.0
 
     @property
     def left_unclaimed(self) -> float:
         """How much more may be had of what nobody has to leave."""
         return self.unclaimed_limit - self.used_unclaimed
+
+    @property
+    def permits_nothing_free(self) -> bool:
+        """Whether an exact limit has less left than any free slot weighs."""
+        return self.exact and self.unclaimed_limit - self.used_unclaimed + TOLERANCE < self.least
 
     def use(self, cost: float, claimed: bool) -> None:
         """Count a match of that cost; *claimed*: it takes the slot from somebody."""
@@ -208,6 +214,7 @@ class LaneList:
         "_built",
         "_free",
         "_limits",
+        "_listed",
         "_new",
         "_open",
         "_place",
@@ -230,6 +237,7 @@ class LaneList:
         self._limits = limits
         self._built = replace(limits)
         self._new = True
+        self._listed: Lane | None = None
         self.refused_by_limit = self.refused_free = False
 
     def pop(self) -> tuple[int, int] | None:
@@ -239,16 +247,21 @@ class LaneList:
             if best is None:
                 return None
             lane, slot = best
-            listed = self._built.permit_on_list(lane.cost, lane.state) and not (
-                self.refused_free and self._limits.free_first and lane.state == PRIO
-            )
-            if listed and (self._new or self._limits.permit_popped(lane.cost, lane.state)):
+            if lane is not self._listed and self._lists(lane):
+                self._listed = lane
+            if lane is self._listed and (self._new or self._limits.permit_popped(lane.cost, lane.state)):
                 self._new = False
                 return slot, lane.state
+            self._listed = None
             self.refused_by_limit = True
             self.refused_free |= lane.state == NONE
             self._open = [walk for walk in self._open if walk.lane is not lane]
         return None
+
+    def _lists(self, lane: Lane) -> bool:
+        """Whether the lane's slots are on the list, as the limits stood when it was built."""
+        free_first = self.refused_free and self._limits.free_first and lane.state == PRIO
+        return not free_first and self._built.permit_on_list(lane.cost, lane.state)
 
     def pass_over(self, slot: int) -> None:
         """Leave out a slot that was popped and not taken."""

@@ -21,9 +21,7 @@ from fairq.engine.negotiation.turn import TurnEnd
 UNLIMITED = sys.float_info.max
 
 _GONE = (StopReason.IN_USE, StopReason.NO_SLOTS)
-"""Ends of the last turn that say: what the submitter could use has gone to others ..."""
-_STAY = (StopReason.LIMIT, StopReason.QUOTA)
-"""... and what stopped it before that, which stays the reason: others had a right to it."""
+"""Ends of the last turn that say: what the submitter could use has gone to others."""
 
 
 class Cycle(Protocol):
@@ -61,6 +59,12 @@ class LastTurn(Protocol):
 
     def deal(self) -> TurnEnd | None:
         """Make one match, on a slot that nobody has to leave; None if there was one, else how the turn ended."""
+
+    def stop_at_limit(self) -> None:
+        """Note once that a limit stops the next job."""
+
+    def would_preempt(self) -> bool:
+        """Whether the next job could have a slot by priority, were it not for the limit."""
 
 
 class Pie:
@@ -154,7 +158,13 @@ class Pie:
         end = self._no_turn(contender, limit, ceiling)
         if end is None:
             limits = Limits(
-                limit, unclaimed, ceiling, self._left, exact=rules.last_dealing, free_first=self._free_first
+                limit,
+                unclaimed,
+                ceiling,
+                self._left,
+                exact=rules.last_dealing,
+                free_first=self._free_first,
+                least=rules.min_slot_weight,
             )
             if rules.settled_preemption:
                 limits.slice = missing if self._is_first_chance() and self.spins == 1 else 0.0
@@ -163,12 +173,9 @@ class Pie:
             self._left = limits.pie_left
             self._moved |= limits.used > 0
             limit -= limits.used
-            if rules.last_dealing and not end.satisfied and not contender.queue.jobs_left:
-                end = TurnEnd(True, StopReason.NO_MORE_JOBS)
-            elif rules.last_dealing and limits.ceiling - limits.used < max(rules.min_slot_weight, TOLERANCE):
+            headroom = limits.ceiling - limits.used
+            if rules.last_dealing and not end.satisfied and headroom < max(rules.min_slot_weight, TOLERANCE):
                 end = TurnEnd(True, StopReason.CEILING)
-            elif self._max_min and end.reason in _GONE and limits.left_unclaimed < rules.min_slot_weight:
-                end = TurnEnd(end.satisfied, StopReason.LIMIT)
         decision.stopped, decision.quota_group = end.reason, None
         if end.reason is StopReason.LIMIT and rules.quota_group is not None:
             decision.quota_group = rules.quota_group
@@ -240,14 +247,19 @@ class Pie:
 
         *within_share*: to those alone who are, and stay, within their share of the whole pool, by priority.
         """
-        if self.contenders and self._cycle.free_weight() > 0:
-            line = self.line(lambda: self._room(self._group_used()), within_share=within_share)
-            while line.deal_one():
-                pass
-            self.contenders = [c for c in self.contenders if c.queue.jobs_left]
+        contenders = self.contenders
+        if self._cycle.free_weight() <= 0:
+            # Only to find out what to tell them, once.
+            contenders = [] if within_share else [c for c in contenders if not c.found_nothing_free]
+        line = self.line(lambda: self._room(self._group_used()), contenders, within_share=within_share)
+        while line.deal_one():
+            pass
+        self.contenders = [c for c in self.contenders if c.queue.jobs_left]
 
-    def line(self, room: Callable[[], float], *, within_share: bool = False) -> Line[Contender]:
-        """The contenders in line for single matches; *room* tells how much more they may have among them."""
+    def line(
+        self, room: Callable[[], float], contenders: Sequence[Contender], *, within_share: bool = False
+    ) -> Line[Contender]:
+        """Put *contenders* in line for single matches; *room* tells how much more they may have among them."""
         self._last_turns.clear()
 
         def deal(contender: Contender) -> bool:
@@ -258,7 +270,7 @@ class Pie:
                 self._stop(contender.decision, end)
             return end is None
 
-        return Line(self.contenders, self._cycle.weighted_used, deal, by_priority=within_share)
+        return Line(contenders, self._cycle.weighted_used, deal, by_priority=within_share)
 
     def _deal_one(self, contender: Contender, room: float, bound: float) -> StopReason | None:
         """Make one match for a contender, of no more weight than *bound*, within its ceiling; else why there is none.
@@ -268,10 +280,6 @@ class Pie:
         decision, smallest = contender.decision, max(self._rules.min_slot_weight, TOLERANCE)
         used = self._cycle.weighted_used(contender.name)
         ceiling = self._headroom(decision.ceiling, used)
-        if room <= TOLERANCE:
-            return StopReason.QUOTA
-        if ceiling < smallest:
-            return StopReason.CEILING
         if bound < smallest or (self._rules.floor_round and used >= decision.floor):
             return decision.stopped
         opened = self._last_turns.get(id(contender))
@@ -279,6 +287,9 @@ class Pie:
             limits = Limits(UNLIMITED, 0.0, 0.0, exact=True)
             opened = self._last_turns[id(contender)] = self._cycle.last_turn(contender, limits, self._rules), limits
         turn, limits = opened
+        if room <= TOLERANCE or ceiling < smallest:
+            turn.stop_at_limit()
+            return StopReason.QUOTA if room <= TOLERANCE else StopReason.CEILING
         limits.ceiling = limits.used + ceiling
         limits.unclaimed_limit = limits.used + min(ceiling, bound)
         end = turn.deal()
@@ -286,7 +297,16 @@ class Pie:
             return None
         if end.reason is StopReason.LIMIT:
             return StopReason.CEILING
-        return decision.stopped if decision.stopped in _STAY and end.reason in _GONE else end.reason
+        if end.reason not in _GONE:
+            return end.reason
+        contender.found_nothing_free = self._cycle.free_weight() <= 0
+        return decision.stopped if self._others_had_a_right(decision, turn) else end.reason
+
+    def _others_had_a_right(self, decision: SubmitterDecision, turn: LastTurn) -> bool:
+        """Whether what stopped a submitter earlier remains the reason, although nothing is free for it any more."""
+        if decision.stopped is StopReason.LIMIT:
+            return self._cycle.may_preempt() and turn.would_preempt()
+        return decision.stopped is StopReason.QUOTA
 
     def _stop(self, decision: SubmitterDecision, reason: StopReason) -> None:
         """Note what ended the last turn of a submitter."""

@@ -76,6 +76,7 @@ class Turn:
         self._stop_when_limited = not policy.consider_preemption and not policy.use_slot_weights
         self.time = time
         self._only_free = only_free
+        self._ends_with_limit = limits.exact and (only_free or not candidates.any_held)
         self._limited = self._limited_free = False
         self._seen: object = None
         self.offered: Job = (0, 0)
@@ -88,16 +89,15 @@ class Turn:
 
     def run(self, queue: JobQueue, take: TakeSlot, refuse: Refuse) -> TurnEnd:
         """Offer the queue's requests in order until the turn ends."""
-        steps = self.steps(queue, take, refuse)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                found: TurnEnd = end.value
-                return found
+        try:
+            next(self.steps(queue, take, refuse))
+        except StopIteration as end:
+            found: TurnEnd = end.value
+            return found
+        raise AssertionError("only the last dealing goes match by match")
 
     def steps(self, queue: JobQueue, take: TakeSlot, refuse: Refuse) -> Generator[None, None, TurnEnd]:
-        """The same match by match: yields after each one, and returns how the turn ended."""
+        """The same; in the last dealing match by match: yields after each one. Returns how the turn ended."""
         rejected: set[object] = set()
         failed: set[int] = set()
         stopped: set[int] = set()
@@ -157,6 +157,8 @@ class Turn:
             return TurnEnd(False, StopReason.TIME)
         if limits.used >= limits.limit and not self._rank_beyond_limit:
             return TurnEnd(False, StopReason.LIMIT)
+        if self._ends_with_limit and limits.permits_nothing_free:
+            return TurnEnd(False, StopReason.LIMIT)
         if limits.used >= limits.ceiling:
             return TurnEnd(False, StopReason.CEILING)
         return None
@@ -181,6 +183,8 @@ class Turn:
                 # The count of the search before stands (docs/htcondor.md 3.10).
                 self._limited |= self._list is not None and self._list.refused_by_limit
                 return RejectReason.CONCURRENCY_LIMIT, None
+            if self._only_free and not self._candidates.any_left:
+                return RejectReason.NO_MATCH, None
             self._told_limits.clear()
             matches = self._match_list(request.autocluster, only_rank, job_limits)
             found = matches.pop()
@@ -195,11 +199,13 @@ class Turn:
             elif self._policy.limits_of_slots_stay and state != NONE:
                 self._concurrency.use_as_before(slot)
             take(request.take(), first, request.autocluster, slot, state, text)
-            packed = self._candidates.packed_jobs(slot, lambda: self._asker_of(request.autocluster)) - 1
-            for _ in range(min(packed, request.count)):
-                request.take()
-            self._seen = self._candidates.version
-            yield
+            if self._policy.depth_first:
+                packed = self._candidates.packed_jobs(slot, lambda: self._asker_of(request.autocluster)) - 1
+                for _ in range(min(packed, request.count)):
+                    request.take()
+            if self._only_free:
+                self._seen = self._candidates.version
+                yield
         return None, None
 
     def _match_list(self, autocluster: int, only_rank: bool, job_limits: JobLimits | None) -> MatchList:

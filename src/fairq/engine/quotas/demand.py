@@ -26,6 +26,7 @@ class IdleDemand:
         self._policy = policy
         self._ads = ads
         self._known: dict[int, float] = {}
+        self._of_slots: dict[tuple[object, ...], float] = {}
 
     def of(self, idle: Iterable[JobRange]) -> float:
         """The summed weight of all *idle* jobs."""
@@ -54,10 +55,21 @@ class IdleDemand:
                     slot[_REQUESTS[name.lower()][0]] = number
         policy = self._policy
         of_job = policy.job_weight
-        weight = self._evaluated(policy.slot_weight, slot) if of_job is None else self._evaluated(of_job, job)
+        weight = self._of_slot(slot) if of_job is None else self._evaluated(of_job, job)
         if not _is_number(weight) or not weight >= 0:
             weight = slot["Cpus"]
         return float(int(weight) if policy.whole else weight)
+
+    def _of_slot(self, slot: Ad) -> Any:
+        """The weight of a slot by SLOT_WEIGHT; jobs that request the same share it."""
+        key = tuple((type(value), value) for value in slot.values())
+        known = self._of_slots.get(key)
+        if known is not None:
+            return known
+        weight = self._evaluated(self._policy.slot_weight, slot)
+        if _is_number(weight):
+            self._of_slots[key] = weight
+        return weight
 
     def _evaluated(self, expression: Expression, ad: Ad) -> Any:
         return evaluate_scalar(expression, ad, budget=self._budget)

@@ -1,0 +1,134 @@
+"""Under the documented rules no pool keeps a slot free that somebody could use, and what is left is shared by the ratio.
+
+HTCondor 8 manual, layperson's description of the pie spin, and "Effective User Priority (EUP)".
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.engine.negotiation.pools import SLOT, claimed, cycle, jobs, matched, slots
+from tests.engine.quotas.groups import rules_of
+
+from fairq.engine.negotiation.decision import CycleDecision, StopReason, SubmitterDecision
+from fairq.records import AccountingRecord, Ad
+
+PEOPLE = ("ann@x", "ben@x", "g.cy@x", "g.di@x", "g.h.ed@x", "k.flo@x")
+
+memories = st.sampled_from([512, 1024, 2048])
+users = st.sampled_from([None, None, None, "ann@x", "g.di@x", "z@x"])
+slot_ads = st.tuples(memories, st.sampled_from([1, 1, 1, 2, 4]), users)
+wanted = st.tuples(st.sampled_from(PEOPLE), st.integers(1, 6), memories, st.sampled_from([None, None, None, "db"]))
+quotas = st.fixed_dictionaries(
+    {"g": st.sampled_from([0, 2, 5, "50%"]), "g.h": st.sampled_from([1, 2, "50%"]), "k": st.sampled_from([0, 1, 100])}
+)
+pools = st.fixed_dictionaries(
+    {
+        "slots": st.lists(slot_ads, min_size=1, max_size=12),
+        "jobs": st.lists(wanted, min_size=1, max_size=8),
+        "priorities": st.lists(st.sampled_from([1.0, 2.0, 3.0, 10.0, 1000.0]), min_size=6, max_size=6),
+        "ceilings": st.lists(st.sampled_from([-1, -1, -1, 1, 3]), min_size=6, max_size=6),
+        "floors": st.lists(st.sampled_from([0, 0, 0, 2]), min_size=6, max_size=6),
+        "quotas": st.none() | quotas,
+        "surplus": st.sampled_from([True, False, ["g.h"], ["g", "k"]]),
+        "regroup": st.booleans(),
+        "considered": st.booleans(),
+        "policy": st.sampled_from(["false", "true", "MY.Cpus > 1"]),
+        "weights": st.booleans(),
+        "skip_by": st.sampled_from(["cluster", "autocluster", "nothing"]),
+    }
+)
+
+
+def hold(pool: dict[str, Any]) -> tuple[list[Ad], dict[str, list[tuple[int, Ad]]], CycleDecision]:
+    """The slots, everybody's jobs (a cluster each), and what a cycle decides."""
+    ads = []
+    for number, (memory, cpus, user) in enumerate(pool["slots"]):
+        ad = {**SLOT, "Name": f"slot1@m{number}", "Memory": memory, "Cpus": cpus}
+        ads.append(ad if user is None else claimed(ad, user))
+    queues: dict[str, list[tuple[int, Ad]]] = {}
+    for name, count, memory, limits in pool["jobs"]:
+        more = {} if limits is None else {"ConcurrencyLimits": limits}
+        queues.setdefault(name, []).append(jobs(count, RequestMemory=memory, **more))
+    records = [
+        AccountingRecord(name, ceiling=ceiling, floor=floor)
+        for name, ceiling, floor in zip(PEOPLE, pool["ceilings"], pool["floors"], strict=True)
+    ]
+    configured = None
+    if pool["quotas"] is not None:
+        configured = rules_of(pool["quotas"], surplus=pool["surplus"], regroup=pool["regroup"])
+    decision = cycle(
+        ads,
+        queues,
+        dict(zip(PEOPLE, pool["priorities"], strict=True)),
+        records,
+        quotas=configured,
+        consider_preemption=pool["considered"],
+        preemption_requirements=pool["policy"],
+        use_slot_weights=pool["weights"],
+        skip_by=pool["skip_by"],
+        limits={"db": 2.0},
+    )
+    return ads, queues, decision
+
+
+def is_kept_by(of: SubmitterDecision, decision: CycleDecision, weights: bool, free: list[Ad]) -> bool:
+    """Whether what is told to have stopped a submitter keeps it from *free* slots that suit its job."""
+    if of.stopped is StopReason.CEILING:
+        smallest = min(ad["Cpus"] if weights else 1 for ad in free)
+        return int(of.used_before + of.matched_weight) + smallest > of.ceiling
+    if of.stopped is not StopReason.QUOTA:
+        return False
+    figures = {group.group: group for group in decision.quotas}
+    group = figures[of.group]
+    while group.parent is not None:
+        # Without weights quotas are whole slots.
+        quota = group.quota if weights else math.floor(group.quota)
+        if not group.accept_surplus and group.subtree_used >= quota:
+            return True
+        group = figures[group.parent]
+    return False
+
+
+@given(pools)
+@settings(max_examples=200, deadline=None)
+def test_no_slot_stays_free_that_suits_an_idle_job(pool: dict[str, Any]) -> None:
+    """Unless a quota, a ceiling or a concurrency limit is what stopped its submitter."""
+    ads, queues, decision = hold(pool)
+    taken = {match.slot for match in decision.matches}
+    free = [ad for row, ad in enumerate(ads) if row not in taken and ad["State"] == "Unclaimed"]
+    of = {found.submitter: found for found in decision.submitters}
+    done = {(match.cluster, match.proc) for match in decision.matches}
+    cluster = 0
+    for name, entries in queues.items():
+        for count, job in entries:
+            cluster += 1
+            idle = any((cluster, proc) not in done for proc in range(count))
+            suitable = [ad for ad in free if ad["Memory"] >= job["RequestMemory"]]
+            if idle and suitable and "ConcurrencyLimits" not in job:
+                assert is_kept_by(of[name], decision, pool["weights"], suitable)
+
+
+@given(
+    size=st.integers(3, 60),
+    priorities=st.tuples(*[st.sampled_from([1.0, 2.0, 3.0, 5.0, 10.0, 40.0])] * 3),
+    first=st.integers(0, 60),
+    considered=st.booleans(),
+)
+@settings(max_examples=200, deadline=None)
+def test_what_one_leaves_the_others_share_by_the_ratio(
+    size: int, priorities: tuple[float, float, float], first: int, considered: bool
+) -> None:
+    """B and C want more than there is: what A does not take they share inversely to priority, within a slot."""
+    queues = {"a@x": [jobs(first)] if first else [], "b@x": [jobs(size)], "c@x": [jobs(size)]}
+    decision = cycle(
+        slots(size), queues, dict(zip(queues, priorities, strict=True)), consider_preemption=considered
+    )
+    got = matched(decision)
+    left = got["b@x"] + got["c@x"]
+
+    assert sum(got.values()) == size
+    assert abs(got["b@x"] - left * priorities[2] / (priorities[1] + priorities[2])) <= 1
