@@ -228,16 +228,16 @@ def accounting_ad(record: AccountingRecord, last_update: int) -> Ad:
     ad: dict[str, Any] = {"Name": record.name, "IsAccountingGroup": record.is_group}
     ad["RealPriority"] = record.priority
     for names in (_REALS, _SIGNED_REALS, _WHOLE):
-        for attribute, field in names.items():
-            value = getattr(record, field)
+        for attribute, field_name in names.items():
+            value = getattr(record, field_name)
             if value is not None:
                 ad[attribute] = value
     if record.priority_factor is not None:
         ad["PriorityFactor"] = record.priority_factor
         ad["Priority"] *= record.priority_factor
     ad["Ceiling"], ad["Floor"] = record.ceiling, record.floor
-    for limit, field in _LEASES.items():
-        lease: Lease | None = getattr(record, field)
+    for limit, field_name in _LEASES.items():
+        lease: Lease | None = getattr(record, field_name)
         if lease is not None:
             ad[f"{limit}LeaseExpiration"] = lease.expiration
             ad[f"{limit}PreLeaseValue"] = lease.prelease_value

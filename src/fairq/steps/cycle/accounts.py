@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from fairq.engine.accounting.accountant import Accountant, charges_of
 from fairq.engine.accounting.factors import AccountingPolicy
 from fairq.records import Claim
-from fairq.versions import newest
 from fairq.state import claims, meta, submitters
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.versions import newest
 
 if TYPE_CHECKING:
     from fairq.settings import Settings

@@ -18,9 +18,9 @@ def charge_imported(
 ) -> list[Change]:
     """Store the accounting records of *dump* and charge the claims of *plan*; return the changes of records.
 
-    Where the dump says what was in use at its last update, that is charged up to *now* and the claims count from then on (see
-    `fairq.steps.cycle.accounts`). Otherwise claims are charged from the start of their jobs on, as far as that is not
-    in the records already.
+    Where the dump says what was in use at its last update, that is charged up to *now* and the claims count from then
+    on (see `fairq.steps.cycle.accounts`). Otherwise claims are charged from the start of their jobs on, as far as that
+    is not in the records already.
     """
     if dump is not None:
         _complete(dump, policy)
