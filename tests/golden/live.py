@@ -1,8 +1,8 @@
 """Dumps of a real pool, taken over as the README tells it: the next cycle of its negotiator against fairq's.
 
 Nothing is set by hand. The order among submitters of exactly equal priority follows from when the collector heard of
-them, which no dump tells. Where they got different slots, the slots that they got together are compared. The order of a submitter's schedds is as
-unknown, so that what a submitter got is compared without its order.
+them, which no dump tells. Where they got different slots, the slots that they got together are compared. The order of a
+submitter's schedds is as unknown: what a submitter got is compared without its order.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairq.cli.command import App, SetCommand
+from fairq.cli.config_import import import_notes
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun
 from fairq.cli.output import Column, Output, Report, Table, View, emit, write_text
@@ -207,8 +208,10 @@ def import_(
     """Import settings from an HTCondor or DIRAC configuration.
 
     The settings file (see fairq config set) is replaced; the former one is kept with the suffix .bak. The rules become
-    htcondor, those of the current negotiator. Macros, continued lines, conditions and $ENV work as in HTCondor. Lines
-    that cannot be imported are listed on stderr with the reason. Includes are not followed; give those files as well.
+    htcondor, those of the negotiator (of the version CONDOR_VERSION, if the files name it). Macros, continued lines,
+    conditions and $ENV work as in HTCondor. Lines that cannot be imported are listed on stderr with the reason; of a
+    whole configuration only those that concern negotiation, accounting or quotas, unless --verbose is given. Includes
+    are not followed; give those files as well.
 
     A file in DIRAC's syntax, with sections in braces, is recognised by its content. The import reads JobScheduling and
     JobDescription of /Operations (the section of a virtual organisation overrides Defaults), the groups of /Registry,
@@ -218,10 +221,7 @@ def import_(
     from fairq.steps.config import import_config
 
     imported = import_config(invocation.place, files, dry_run=dry_run)
-    for entry in imported.not_taken:
-        invocation.note(f"{entry.where}: {entry.name} is not imported: {entry.why}")
-    for entry in imported.without_effect:
-        invocation.note(f"{entry.where}: {entry.name} has no effect in this version: {entry.why}")
+    import_notes(invocation, imported)
     emit(View(document=_summary(imported), text=_sentence(imported, dry_run)), output)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,7 @@ import typer
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
-from fairq.cli.output import Report, View, emit, progress
+from fairq.cli.output import Report, View, emit, progress, write_text
 from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
@@ -22,8 +23,12 @@ app = App()
 
 @app.command(
     examples="""
-        condor_status -json | fairq import --slots -           # slots of a live pool
-        fairq import --slots slots.json --jobs jobs.json --accounting accounting.json
+        fairq import --live                                    # the pool of this machine, asked now
+        fairq import --live --pool cm.example.org:9618         # another pool
+        fairq import --script > fairq-dump.sh                  # for a machine of the pool without fairq ...
+        fairq import pool.tar.gz                               # ... whose archive is taken over here
+        condor_status -sort no -json | fairq import --slots -  # only slots
+        fairq import --slots slots.json --jobs jobs.json --accounting accounting.long
         fairq import pool.json                                 # a whole state, as fairq export wrote it
     """
 )
@@ -32,7 +37,7 @@ def import_(
     output: Report,
     document: Annotated[
         str | None,
-        typer.Argument(metavar="[DOCUMENT]", help="State document from fairq export; - is stdin."),
+        typer.Argument(metavar="[DOCUMENT]", help="State document, or archive of dumps; - is stdin."),
     ] = None,
     slots: Annotated[
         str | None,
@@ -50,30 +55,53 @@ def import_(
             help="Accounting ads; replace records of the same name.",
         ),
     ] = None,
+    live: Annotated[bool, typer.Option("--live", help="Ask a running pool and take over everything.")] = False,
+    pool: Annotated[
+        str | None,
+        typer.Option("--pool", metavar="HOST", help="Collector for --live [default: COLLECTOR_HOST]."),
+    ] = None,
+    script: Annotated[
+        bool, typer.Option("--script", help="Print the script that writes an archive of dumps.")
+    ] = False,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Import slots, jobs and accounting records from HTCondor dumps, or a whole state.
+    """Import a pool from HTCondor: live, from dumps or from an archive; or a whole state.
 
-    Slots and jobs are the output of condor_status and condor_q with -json or -long. The format is recognised by its
-    content; gzip is accepted. Accounting ads, in the same formats, have Name, Priority (the real priority) and
+    --live asks collector, schedds, accountant and the negotiator's configuration, and takes all over in one go. It
+    needs no tools of HTCondor. It says what it could not get. On a machine without fairq, run the script that --script
+    prints: it writes one archive, which is imported as it is. Both replace the settings file as 'fairq config import'
+    does.
+
+    Slots and jobs are the output of condor_status -sort no and condor_q -global -allusers with -json or -long. The
+    format is recognised by its content; gzip is accepted. Several JSON documents in one file are one dump. A file
+    without content has no ads. A dump of another kind is refused.
+
+    Accounting is the output of condor_userprio -long -allusers, or Accounting ads in any form, alone or among others
+    (condor_status -any). Such ads have the effective priority. Other ads have Name, Priority (the real priority) and
     PriorityFactor, and optionally Ceiling, Floor, AccumulatedUsage, WeightedAccumulatedUsage, BeginUsageTime,
-    LastUsageTime and LastUpdate. Missing values are those of a new submitter.
+    LastUsageTime and LastUpdate. Missing values are those of a new submitter. What the records say is in use is charged
+    up to the time of the import; from then on the slots count.
+
+    The rules htcondor are those of the version that the slots or the settings (condor_version) name.
 
     All files are imported in one step: if one has an error, nothing is changed. Data that you do not give stays
     unchanged. A running job stays on its slot if both still exist. A slot whose ad names a running job of the queue is
     claimed for that job. If only another slot names the job, the job has moved there. If no slot is left for a job, it
     is idle again. Ended jobs and those of the grid (without WantMatching), scheduler or local universe are left out.
 
-    A DOCUMENT replaces the whole state, its history included. Exporting it again gives the same document.
+    A state document replaces the whole state, its history included. Exporting it again gives the same document.
     """
     given = [name for name in (document, slots, jobs, accounting) if name is not None]
-    if not given:
-        raise UsageError(message="nothing to import; name a state document, --slots, --jobs or --accounting")
-    if given.count("-") > 1:
-        raise UsageError(message="stdin can be read only once; give - for one file only")
-    if document is not None and len(given) > 1:
-        raise UsageError(message="a state document has all data; leave out --slots, --jobs and --accounting")
+    if script:
+        from fairq.steps.pool.bundle import script as text
+
+        write_text(text())
+        return
+    _check_use(given, document, live, pool)
+    if live or (document is not None and _is_archive(document)):
+        _take_over(invocation, output, document, pool, now, dry_run=dry_run)
+        return
     if document is not None:
         from fairq.steps.pool.import_document import import_document
 
@@ -94,12 +122,75 @@ def import_(
             dry_run=dry_run,
             advance=advance,
         )
+    _tell(invocation, imported)
+    summary = _summary(imported)
+    emit(View(document=summary, text=_sentence(summary, dry_run)), output)
+
+
+def _check_use(given: Sequence[str], document: str | None, live: bool, pool: str | None) -> None:
+    if live and given:
+        raise UsageError(message="--live asks for everything; leave out files")
+    if pool is not None and not live:
+        raise UsageError(message="--pool is only for --live; add --live")
+    if not given and not live:
+        raise UsageError(message="nothing to import; name a document, --slots, --jobs or --accounting, or give --live")
+    if given.count("-") > 1:
+        raise UsageError(message="stdin can be read only once; give - for one file only")
+    if document is not None and len(given) > 1:
+        raise UsageError(message="a state document has all data; leave out --slots, --jobs and --accounting")
+
+
+def _is_archive(document: str) -> bool:
+    from fairq.steps.pool.bundle import is_archive
+
+    return is_archive(document)
+
+
+def _take_over(
+    invocation: Invocation, output: Report, archive: str | None, pool: str | None, now: int | None, *, dry_run: bool
+) -> None:
+    """Import a live pool, or an archive of dumps; they are of their own time unless *now* says otherwise."""
+    import socket
+
+    from fairq.cli.config_import import import_notes
+    from fairq.steps.pool.bundle import import_bundle, read_archive
+
+    if archive is None:
+        from fairq.steps.pool.live import ask_pool
+
+        bundle = ask_pool(pool)
+    else:
+        bundle = read_archive(archive)
+    time = bundle.time if now is None and bundle.time is not None else invocation.now(now)
+    taken = import_bundle(
+        invocation.place,
+        invocation.state_path,
+        bundle,
+        invocation.settings,
+        invocation.actor(time),
+        host=socket.gethostname(),
+        dry_run=dry_run,
+    )
+    for problem in bundle.missing:
+        invocation.note(f"not imported: {problem}")
+    summary: dict[str, Any] = {}
+    if taken.config is not None:
+        import_notes(invocation, taken.config)
+        settings = f"{'would write' if dry_run else 'wrote'} {taken.config.file}"
+        if taken.config.former is not None:
+            settings += f" (the former one is {taken.config.former})"
+        invocation.note(settings)
+        summary["settings"] = str(taken.config.file)
+    _tell(invocation, taken.imported)
+    summary |= _summary(taken.imported) | ({"missing": bundle.missing} if bundle.missing else {})
+    emit(View(document=summary, text=_sentence(summary, dry_run)), output)
+
+
+def _tell(invocation: Invocation, imported: Imported) -> None:
     for reason, count in imported.left_out.items():
         invocation.note(f"left out: {count} ({reason})")
     for note in imported.notes:
         invocation.note(note)
-    summary = _summary(imported)
-    emit(View(document=summary, text=_sentence(summary, dry_run)), output)
 
 
 def _size(names: list[str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -160,7 +161,10 @@ def userprio(
         groups_first=grouporder,
         cutoff=cutoff,
     )
-    ads = accounting_report(invocation.state_path, invocation.settings, roll_up=grouprollup)
+    report = accounting_report(
+        invocation.state_path, invocation.settings, everybody=allusers or bool(names), roll_up=grouprollup
+    )
+    ads = report.ads
     for name in views.missing(ads, names or ()):
         invocation.note(f"fairq: there is no accounting record of {name}")
     ads = views.selected(ads, names or (), output.constraint)
@@ -169,6 +173,7 @@ def userprio(
     elif long:
         emit(views.long_view(views.active(ads, cutoff)), output)
     else:
-        if invocation.settings["negotiator.rules"] == "htcondor":
-            ads = views.as_logged(ads)
+        shown = {ad["Name"] for ad in ads}
+        ads = [ad for ad in report.logged if ad["Name"] in shown]
+        options = replace(options, without=report.without, tells_all=report.tells_all)
         emit(views.table_view(ads, options, header=output.header, plain=plain, classic=classic), output)

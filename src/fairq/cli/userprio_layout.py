@@ -168,7 +168,7 @@ def summary_text(name: str, listing: Listing) -> str:
 
 
 def _since(row: Row, listing: Listing) -> str:
-    return "" if row.last is None else elapsed(listing.last_update - row.last)
+    return "" if row.last is None else elapsed(listing.last_update - row.last)[: _COLUMNS["since"].width]
 
 
 def _sort_key(row: Row) -> str:

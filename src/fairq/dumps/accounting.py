@@ -60,6 +60,7 @@ class AccountingDump:
         real: how many ads have the real priority.
         without_factor: records whose priority is still the effective one, since the ad has no factor.
         tells_use: the ads say what is in use.
+        tells_usage: the records whose ads say what was used.
         quotas: what the ads of groups say of their quotas, by group.
         left_out: why ads were left out, and how many.
     """
@@ -71,6 +72,7 @@ class AccountingDump:
     real: int = 0
     without_factor: set[str] = field(default_factory=set)
     tells_use: bool = False
+    tells_usage: set[str] = field(default_factory=set)
     quotas: dict[str, Ad] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
 
@@ -197,6 +199,8 @@ def _record(fields: _Fields, dump: AccountingDump) -> AccountingRecord:
             value = fields.real(before, -math.inf) if before in fields else 0.0
             setattr(record, field_name, Lease(expiration, value))
     dump.tells_use = dump.tells_use or any(name in fields for name in _IN_USE)
+    if "AccumulatedUsage" in fields:
+        dump.tells_usage.add(name)
     if record.is_group:
         quotas = fields.quotas()
         if quotas:
@@ -228,16 +232,16 @@ def accounting_ad(record: AccountingRecord, last_update: int) -> Ad:
     ad: dict[str, Any] = {"Name": record.name, "IsAccountingGroup": record.is_group}
     ad["RealPriority"] = record.priority
     for names in (_REALS, _SIGNED_REALS, _WHOLE):
-        for attribute, field in names.items():
-            value = getattr(record, field)
+        for attribute, field_name in names.items():
+            value = getattr(record, field_name)
             if value is not None:
                 ad[attribute] = value
     if record.priority_factor is not None:
         ad["PriorityFactor"] = record.priority_factor
         ad["Priority"] *= record.priority_factor
     ad["Ceiling"], ad["Floor"] = record.ceiling, record.floor
-    for limit, field in _LEASES.items():
-        lease: Lease | None = getattr(record, field)
+    for limit, field_name in _LEASES.items():
+        lease: Lease | None = getattr(record, field_name)
         if lease is not None:
             ad[f"{limit}LeaseExpiration"] = lease.expiration
             ad[f"{limit}PreLeaseValue"] = lease.prelease_value

@@ -18,6 +18,9 @@ from fairq.records import Ad
 UNDEFINED = "/Expr(undefined)/"
 
 _FIRST_LINE = re.compile(r"\s*(?:--|#|[^\s=\"{}<]+\s*=)")
+_NO_JOBS = re.compile(r"All queues are empty\s*")
+"""What condor_q -global prints even with -json where no schedd has a job."""
+
 _LARGEST = 2**63 - 1
 
 
@@ -32,7 +35,7 @@ def read_ads(source: Source) -> Iterator[Ad]:
     while text and text.isspace():
         text = source.read()
     start = text.lstrip()
-    if not start:
+    if not start or _NO_JOBS.fullmatch(start):
         return
     if start.startswith(("[", "{")):
         yield from JsonAds(source, text)

@@ -7,6 +7,7 @@ import io
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -84,14 +85,25 @@ class Source:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A dump in memory: its *name* for messages, and its *content*."""
+
+    name: str
+    content: bytes
+
+
 @contextmanager
-def opened(name: str, advance: Advance | None = None) -> Iterator[Source]:
-    """Open the dump *name*, a path or ``-`` for the standard input; gzip is recognised by its content.
+def opened(name: str | Held, advance: Advance | None = None) -> Iterator[Source]:
+    """Open the dump *name*, a path, ``-`` for the standard input, or one in memory; gzip is told by its content.
 
     *advance* is told how many more bytes of a file are read.
 
     Raises UnreadableDumpError for what is missing, a directory or forbidden.
     """
+    if isinstance(name, Held):
+        yield Source(name.name, io.BytesIO(name.content), advance)
+        return
     if name == STANDARD_INPUT:
         try:
             stream = standard_input()

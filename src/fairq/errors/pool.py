@@ -154,6 +154,13 @@ class WrongDumpError(FairqError):
     summary = "A file to import is a dump of another kind"
 
 
+class UnreachablePoolError(FairqError):
+    """the pool at {pool} cannot be asked: {reason}; {cure}"""
+
+    exit_code = 52
+    summary = "The collector of a pool does not answer"
+
+
 # 53-59: userprio
 
 

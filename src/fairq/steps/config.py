@@ -147,7 +147,8 @@ def _group(place: Place, name: str) -> tuple[str, ...] | None:
 class ImportedConfig:
     """What an import wrote: the *text* of *file*, the settings from *taken* lines, what was *not_taken*.
 
-    *former* is where the file's former self was kept; lines *without_effect* were taken, but change nothing.
+    *former* is where the file's former self was kept; *settings* are those in force with it; lines *without_effect*
+    were taken, but change nothing.
     """
 
     file: Path
@@ -156,6 +157,7 @@ class ImportedConfig:
     taken: int
     not_taken: Sequence[NotTaken]
     former: Path | None
+    settings: Settings
     without_effect: Sequence[NotTaken] = ()
 
 
@@ -168,12 +170,16 @@ def import_config(place: Place, files: Sequence[str], *, dry_run: bool = False) 
     Raises HTCondorConfigError or DiracConfigError if a file is no such configuration, SettingValueError for a
     value HTCondor would refuse, SettingsFileError if a file cannot be read or written; nothing is then changed.
     """
+    return import_texts(place, [(name, configuration(name)) for name in files], dry_run=dry_run)
+
+
+def import_texts(place: Place, texts: Sequence[tuple[str, str]], *, dry_run: bool = False) -> ImportedConfig:
+    """Do the same with configuration at hand; *texts* are the names and contents of the files."""
     import tomli_w
 
     from fairq.settings.dirac.cfg import is_cfg
     from fairq.settings.writing import alone, replace
 
-    texts = [(name, configuration(name)) for name in files]
     of_dirac = [(name, text) for name, text in texts if is_cfg(text)]
     of_htcondor = [pair for pair in texts if pair not in of_dirac]
     file = place.destination
@@ -181,17 +187,17 @@ def import_config(place: Place, files: Sequence[str], *, dry_run: bool = False) 
         imported = translated(of_htcondor, place.environ) if of_htcondor else Imported(_document(file))
         if of_dirac:
             _add_dirac(imported, of_dirac)
-        sources = ", ".join(Path(name).name if name != "-" else "stdin" for name in files)
+        sources = ", ".join(Path(name).name if name != "-" else "stdin" for name, _ in texts)
         comment = "".join(letter if letter.isprintable() else "?" for letter in sources)
         whose = " and ".join(["HTCondor's"] * bool(of_htcondor) + ["DIRAC's"] * bool(of_dirac))
         text = f"# From {whose} configuration ({comment}) by fairq config import.\n"
         text += tomli_w.dumps(imported.document)
-        _as_if(place, file, text)
+        settings = _as_if(place, file, text)
         former = None if dry_run else replace(file, text, keep_former=True)
         if not dry_run:
             committed.mark()
     return ImportedConfig(
-        file, text, imported.document, imported.taken, imported.not_taken, former, imported.without_effect
+        file, text, imported.document, imported.taken, imported.not_taken, former, settings, imported.without_effect
     )
 
 

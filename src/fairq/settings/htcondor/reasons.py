@@ -35,6 +35,8 @@ _REASONS: tuple[tuple[str, str], ...] = (
 )
 _PATTERNS = [(re.compile(pattern, re.IGNORECASE), reason) for pattern, reason in _REASONS]
 
+_UNKNOWN = "unknown macro"
+
 _DAEMONS = frozenset(
     ("STARTD", "COLLECTOR", "MASTER", "SHADOW", "STARTER", "TOOL", "SUBMIT", "GRIDMANAGER", "SCHEDD", "NEGOTIATOR")
 )
@@ -55,4 +57,18 @@ def reason(name: str) -> str:
     if close := difflib.get_close_matches(bare, (*BY_MACRO, "GROUP_NAMES"), 1, 0.88):
         return f"unknown macro; did you mean {close[0]}?"
     pattern, words = _PATTERNS[-1]
-    return words if pattern.fullmatch(bare) else "unknown macro"
+    return words if pattern.fullmatch(bare) else _UNKNOWN
+
+
+_OF_NEGOTIATION = re.compile(
+    r"(NEGOTIATOR\.|SCHEDD\.)?(NEGOTIAT.*|GROUP_.*|ACCOUNT.*|PRIORITY_.*|PREEMPTION_.*|CONCURRENCY_.*|.*_PRIO_FACTOR.*"
+    r"|.*SLOT_WEIGHT|.*SIGNIFICANT_ATTRIBUTES.*)",
+    re.IGNORECASE,
+)
+
+
+def concerns_negotiation(name: str, why: str) -> bool:
+    """Say whether it matters to negotiation, accounting or quotas that the macro *name* is not taken over, by *why*."""
+    if why.startswith("no daemon"):
+        return False
+    return why != _UNKNOWN or _OF_NEGOTIATION.fullmatch(name) is not None

@@ -11,7 +11,7 @@ from fairq.records import Claim
 from fairq.state import claims, meta, submitters
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
-from fairq.versions import newest
+from fairq.versions import Version, newest
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -34,10 +34,14 @@ def recorded_until(state: State) -> int:
     return int(meta.get(state, RECORDED_UNTIL) or 0)
 
 
+def pool_version(settings: Settings, state: State) -> Version | None:
+    """Return the HTCondor version of the pool: the newest of the configuration's and the slots'; None if unknown."""
+    return newest(settings["negotiator.condor_version"], meta.get(state, CONDOR_VERSION))
+
+
 def settings_of_pool(settings: Settings, state: State) -> Settings:
-    """Return *settings* for the HTCondor version of the pool: the newest of the configuration's and the slots'."""
-    of_slots = meta.get(state, CONDOR_VERSION)
-    return settings.at_version(newest(settings["negotiator.condor_version"], of_slots)) if of_slots else settings
+    """Return *settings* for the HTCondor version of the pool."""
+    return settings.at_version(pool_version(settings, state))
 
 
 def load_accountant(state: State, policy: AccountingPolicy, held: Collection[Claim] | None = None) -> Accountant:

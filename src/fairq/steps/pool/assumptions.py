@@ -67,7 +67,7 @@ def _rules_of_version(settings: Settings, of_slots: Version | None) -> list[str]
     of_slots_text = None if of_slots is None else words(of_slots)
     version = newest(settings["negotiator.condor_version"], of_slots_text)
     if version is None:
-        return ["the dumps name no CondorVersion: the rules of the newest HTCondor hold; set condor_version to change it"]
+        return ["no CondorVersion in the dumps: the rules of the newest HTCondor hold; set condor_version for another"]
     source = "CondorVersion of the slots" if version == of_slots else "condor_version of the settings"
     older = [
         entry.name

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fairq.dumps.accounting import AccountingDump, read_accounting
 from fairq.dumps.jobs import JobDump, read_jobs
 from fairq.dumps.slots import SlotDump, read_slots
-from fairq.dumps.source import Advance, opened
+from fairq.dumps.source import Advance, Held, opened
 from fairq.records import SLOT_ELSEWHERE, Actor, Ad, Change, Claim, JobStatus
 from fairq.state import claims, dynamic_slots, history, jobs, meta, pilot_slots, slot_columns, slots
 from fairq.state.connection import State, reading, writing
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Dumps:
-    """The dumps to import: paths, ``-`` for the standard input, None for what is to stay as it is."""
+    """The dumps to import: paths, ``-`` for the standard input, held in memory; None for what is to stay as it is."""
 
-    slots: str | None = None
-    jobs: str | None = None
-    accounting: str | None = None
+    slots: str | Held | None = None
+    jobs: str | Held | None = None
+    accounting: str | Held | None = None
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from fairq.state import meta, submitters
 from fairq.state.connection import State
 from fairq.steps.cycle.accounts import LAST_UPDATE, RECORDED_UNTIL, last_update, recorded_until
 from fairq.steps.pool.import_claims import ClaimPlan
-from fairq.steps.userprio.reported import keep_reported
+from fairq.steps.userprio.reported import Reported, keep_reported
 
 
 def charge_imported(
@@ -18,13 +18,13 @@ def charge_imported(
 ) -> list[Change]:
     """Store the accounting records of *dump* and charge the claims of *plan*; return the changes of records.
 
-    Where the dump says what was in use at its last update, that is charged up to *now* and the claims count from then on (see
-    `fairq.steps.cycle.accounts`). Otherwise claims are charged from the start of their jobs on, as far as that is not
-    in the records already.
+    Where the dump says what was in use at its last update, that is charged up to *now* and the claims count from then
+    on (see `fairq.steps.cycle.accounts`). Otherwise claims are charged from the start of their jobs on, as far as that
+    is not in the records already.
     """
     if dump is not None:
         _complete(dump, policy)
-        keep_reported(state, dump.quotas)
+        keep_reported(state, Reported(dump.quotas, [record.name for record in dump.records], sorted(dump.tells_usage)))
     former = last_update(state)
     known = None if dump is None else dump.last_update
     # Decay counts from here on: what was imported is as of now, not as of 1970.

@@ -43,12 +43,13 @@ def accounting_ads(
     policy: AccountingPolicy,
     last_update: int,
     quotas: Mapping[str, Ad] = NO_GROUPS,
+    order: Sequence[str] = (),
 ) -> list[Ad]:
     """Return an ad for every record: ``<none>``, the groups level by level, then the submitters, by name.
 
     ``Priority`` is the effective priority and ``RealPriority`` the real one, as of *last_update* (seconds
     since 1970). *quotas* has what a group's ad says beyond its record, in the order of the tree; a group that
-    never used anything has an ad though it has no record.
+    never used anything has an ad though it has no record. Submitters in *order* stand in it, before the others.
     """
     records = list(records)
     if quotas is not NO_GROUPS:
@@ -59,11 +60,12 @@ def accounting_ads(
         if ad["IsAccountingGroup"]:
             ad.update(quotas.get(ad["Name"], {}))
     places = {name: place for place, name in enumerate(quotas)}
+    ordered = {name: place for place, name in enumerate(order)}
 
     def report_order(ad: Ad) -> tuple[int, int, int, str]:
         name: str = ad["Name"]
         if not ad["IsAccountingGroup"]:
-            return (2, 0, 0, name)
+            return (2, ordered.get(name, len(ordered)), 0, name)
         # Groups that are configured no more stand after those that are.
         return (1, 0, name.count("."), name) if name not in places else (0, places[name], 0, name)
 
@@ -113,15 +115,15 @@ def _leases(record: AccountingRecord) -> list[tuple[str, Lease]]:
     return [(name, lease) for name, lease in leases if lease is not None]
 
 
-def rolled_up(ads: Sequence[Ad]) -> list[Ad]:
+def rolled_up(ads: Sequence[Ad], *, keep_rest: bool = False) -> list[Ad]:
     """Return *ads* with every group's use being that of its whole subtree (``-grouprollup``).
 
     Use and accumulated usage are summed, the first and the last use are those of any group below; what has
-    no meaning for a subtree, priority and quotas, is 0 or left out.
+    no meaning for a subtree, priority and quotas, is 0 or left out. With *keep_rest* it stays (HTCondor before 25.10).
     """
     groups = {ad["Name"]: dict(ad) for ad in ads if ad["IsAccountingGroup"]}
     own = {name: dict(ad) for name, ad in groups.items()}
-    for ad in groups.values():
+    for ad in () if keep_rest else groups.values():
         ad["Priority"] = ad["RealPriority"] = 0.0
         for name in ("PriorityFactor", *NO_GROUPS[ROOT_GROUP]):
             ad.pop(name, None)
@@ -145,7 +147,7 @@ def _add_use(total: Ad, part: Ad) -> None:
 def as_logged(ad: Ad) -> Ad:
     """Return *ad* without what HTCondor's accountant has no entry for as long as nothing was used.
 
-    condor_userprio leaves the use of such records blank and prints their accumulated usage as ``-0.00``;
+    condor_userprio since 25.10 leaves the use of such records blank and prints their accumulated usage as ``-0.00``;
     the ``htcondor`` rules show the same.
     """
     unused = {"AccumulatedUsage", "WeightedAccumulatedUsage", "BeginUsageTime", "LastUsageTime"}
@@ -154,3 +156,10 @@ def as_logged(ad: Ad) -> Ad:
     if not ad["ResourcesUsed"]:
         unused.add("ResourcesUsed")
     return {name: value for name, value in ad.items() if name not in unused}
+
+
+def with_configured_factors(ads: Iterable[Ad], factors: Mapping[str, float]) -> list[Ad]:
+    """Return *ads* with the factors of groups that are configured, 0 for others, as the report in one ad has them."""
+    return [
+        {**ad, "PriorityFactor": factors.get(ad["Name"].lower(), 0.0)} if ad["IsAccountingGroup"] else ad for ad in ads
+    ]

@@ -45,13 +45,15 @@ class ViewOptions:
     *columns*: those asked for, empty for the default view. *keep_quotas*: quota columns were named
     themselves, so they stay even if they show nothing. *layout*: ``hierarchical``, ``flat`` or
     ``groups first`` if asked for, else None. *cutoff*: show what was used since then (seconds since 1970),
-    None for everybody.
+    None for everybody. *without*: columns to leave out. *tells_all*: a time of use of 0 is one, that of 1970.
     """
 
     columns: frozenset[str] = frozenset()
     keep_quotas: bool = False
     layout: str | None = None
     cutoff: int | None = None
+    without: frozenset[str] = frozenset()
+    tells_all: bool = False
 
 
 @dataclass(slots=True)
@@ -142,7 +144,10 @@ def _as_sent(value: float) -> float:
 def listing(ads: Sequence[Mapping[str, Any]], options: ViewOptions) -> Listing:
     """Return the table that *options* ask for of *ads*, which stand in the order of the report."""
     rows = [row_of(index, ad) for index, ad in enumerate(ads, 1)]
-    wanted = options.columns or MOST
+    if options.tells_all:
+        for row in rows:
+            row.last = row.last or 0
+    wanted = (options.columns or MOST) - options.without
     columns = _with_data(wanted, rows, options)
     policy = _pool_surplus_policy(rows)
     hierarchical = options.layout in (None, "hierarchical")

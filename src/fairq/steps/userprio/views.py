@@ -3,31 +3,65 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fairq.records import Ad
+from fairq.settings.key import DOCUMENTED
 from fairq.state import claims, meta, slots, submitters
 from fairq.state.connection import reading
 from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.accounts import pool_version
 from fairq.steps.quotas.figures import last_figures
-from fairq.steps.userprio.ads import accounting_ads, quota_attributes, rolled_up
+from fairq.steps.userprio.ads import accounting_ads, as_logged, quota_attributes, rolled_up, with_configured_factors
+from fairq.steps.userprio.reported import last_reported
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
-def accounting_report(path: Path, settings: Settings, *, roll_up: bool = False) -> list[Ad]:
+_ONE_AD_UNTIL = (25, 10)
+"""Before this version condor_userprio asked the negotiator for one ad in which every record tells all."""
+
+_FLOOR_SINCE = (23, 10)
+"""Since this version condor_userprio has a column for the floor."""
+
+
+class Report(NamedTuple):
+    """The accounting ads, in the order of HTCondor's report.
+
+    The table shows *logged*: the ads as condor_userprio of the pool's version gets them, from the collector or, of all
+    users, from the negotiator. *tells_all*: a time of 0 is a time. *without*: columns that the version does not have.
+    """
+
+    ads: list[Ad]
+    logged: list[Ad]
+    tells_all: bool = False
+    without: frozenset[str] = frozenset()
+
+
+def accounting_report(path: Path, settings: Settings, *, everybody: bool = False, roll_up: bool = False) -> Report:
     """Return the ads of all accounting records, in the order of HTCondor's report.
 
-    The groups' quotas are those of the last cycle. With *roll_up* every group's use is that of its whole
-    subtree. An empty or missing state has no ads.
+    The groups' quotas are those of the last cycle, or those that were imported since then. With *roll_up* every group's
+    use is that of its whole subtree. *everybody*: the tool asks the negotiator. An empty or missing state has no ads.
     """
     with reading(path) as state:
         records = submitters.load_all(state)
         last_update = int(meta.get(state, "last_update", "0") or 0)
-        figures = last_figures(state).groups if settings.groups else ()
-    ads = accounting_ads(records, accounting_policy(settings), last_update, quota_attributes(figures))
-    return rolled_up(ads) if roll_up else ads
+        reported = last_reported(state)
+        quotas = reported.quotas or quota_attributes(last_figures(state).groups if settings.groups else ())
+        version = pool_version(settings, state)
+    policy = accounting_policy(settings)
+    ads = accounting_ads(records, policy, last_update, quotas, reported.names)
+    one_ad = settings["negotiator.rules"] != DOCUMENTED and version is not None and version < _ONE_AD_UNTIL
+    if roll_up:
+        ads = rolled_up(ads, keep_rest=one_ad)
+    if settings["negotiator.rules"] == DOCUMENTED:
+        return Report(ads, ads)
+    if version is None or not one_ad:
+        return Report(ads, [ad if ad["Name"] in reported.used else as_logged(ad) for ad in ads])
+    logged = with_configured_factors(ads, policy.group_prio_factors) if everybody and not roll_up else ads
+    return Report(ads, logged, tells_all=True, without=frozenset({"floor"} if version < _FLOOR_SINCE else ()))
 
 
 def resources_of(path: Path, name: str) -> list[Ad]:

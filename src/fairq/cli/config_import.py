@@ -1,0 +1,37 @@
+"""What an import of settings tells: first what concerns negotiation, the rest only on demand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairq.cli.invocation import Invocation
+
+if TYPE_CHECKING:
+    from fairq.steps.config import ImportedConfig
+
+_SCREENFUL = 20
+"""Lines that are told whatever they concern."""
+
+
+def import_notes(invocation: Invocation, imported: ImportedConfig) -> None:
+    """Tell which lines were not imported, or have no effect.
+
+    If there are many, those that do not concern negotiation, accounting or quotas are only counted, unless ``-v``.
+    """
+    from fairq.settings.htcondor.reasons import concerns_negotiation
+
+    lines = [
+        (f"{entry.where}: {entry.name} is not imported: {entry.why}", concerns_negotiation(entry.name, entry.why))
+        for entry in imported.not_taken
+    ]
+    lines += [
+        (f"{entry.where}: {entry.name} has no effect in this version: {entry.why}", True)
+        for entry in imported.without_effect
+    ]
+    tells_all = invocation.verbose or len(lines) <= _SCREENFUL
+    for text, concerns in lines:
+        if concerns or tells_all:
+            invocation.note(text)
+    left = 0 if tells_all else sum(not concerns for _, concerns in lines)
+    if left:
+        invocation.note(f"{left} lines that do not concern negotiation or accounting are not imported; -v lists them")

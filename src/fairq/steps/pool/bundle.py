@@ -1,0 +1,143 @@
+"""All dumps of a pool at once: asked from its daemons, or in the archive that ``fairq-dump.sh`` writes."""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.dumps.source import Advance, Held
+from fairq.errors.pool import UnreadableDumpError
+from fairq.records import Actor
+from fairq.steps.pool.import_ import Dumps, Imported, import_dumps
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+    from fairq.steps.config import ImportedConfig, Place
+
+SCRIPT = "fairq-dump.sh"
+
+_LARGEST = 1 << 32
+"""Bytes of a member of an archive that are read: many times the dump of the largest pool."""
+
+
+@dataclass(slots=True)
+class Bundle:
+    """The dumps of one pool.
+
+    Args:
+        slots, jobs, accounting: the dumps; None for what could not be got.
+        configuration: HTCondor's configuration, with the name for messages.
+        missing: what could not be got, and why.
+        time: when the pool was asked, in seconds since 1970; None if nothing tells.
+    """
+
+    slots: Held | None = None
+    jobs: Held | None = None
+    accounting: Held | None = None
+    configuration: tuple[str, str] | None = None
+    missing: list[str] = field(default_factory=list)
+    time: int | None = None
+
+
+def script() -> str:
+    """Return the shell script that writes such an archive."""
+    return resources.files("fairq.dumps").joinpath(SCRIPT).read_text(encoding="utf-8")
+
+
+def is_archive(name: str) -> bool:
+    """Say whether the file *name* is an archive of dumps."""
+    try:
+        return Path(name).is_file() and tarfile.is_tarfile(name)
+    except (OSError, ValueError):
+        return False
+
+
+def read_archive(name: str) -> Bundle:
+    """Return the dumps in the archive *name*, which are told by their names.
+
+    Raises UnreadableDumpError if it is damaged or has no dump.
+    """
+    try:
+        members = _members(name)
+    except (tarfile.TarError, OSError, EOFError) as failure:
+        raise UnreadableDumpError(source=name, reason=f"it is damaged ({failure})", cure="write it anew") from None
+    bundle = Bundle()
+    for kind in ("slots", "jobs", "accounting"):
+        content = members.get(kind)
+        if content is None:
+            bundle.missing.append(f"{name} has no {kind}")
+        else:
+            setattr(bundle, kind, Held(f"{name}: {kind}", content))
+    if len(bundle.missing) == 3:
+        raise UnreadableDumpError(source=name, reason="it holds no dump", cure=f"write it with {SCRIPT}")
+    if "configuration" in members:
+        bundle.configuration = (f"{Path(name).name}:pool.conf", members["configuration"].decode("utf-8", "replace"))
+    else:
+        bundle.missing.append(f"{name} has no configuration")
+    told = members.get("time", b"").decode("ascii", "replace").strip()
+    bundle.time = int(told) if told.isdecimal() and len(told) < 12 else None
+    problems = members.get("problems", b"").decode("utf-8", "replace")
+    bundle.missing += [line.strip() for line in problems.splitlines() if line.strip()]
+    return bundle
+
+
+_KINDS: Mapping[str, str] = {
+    "pool.conf": "configuration",
+    "slots.json": "slots",
+    "jobs.json": "jobs",
+    "accounting.long": "accounting",
+    "time": "time",
+    "problems": "problems",
+}
+
+
+def _members(name: str) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    with tarfile.open(name) as archive:
+        for member in archive:
+            kind = _KINDS.get(Path(member.name).name)
+            content = archive.extractfile(member) if kind is not None and member.size < _LARGEST else None
+            if kind is not None and content is not None:
+                found[kind] = content.read()
+    return found
+
+
+@dataclass(slots=True)
+class TakenOver:
+    """What became of a bundle: the settings, None if they stay, and the state."""
+
+    config: ImportedConfig | None
+    imported: Imported
+
+
+def import_bundle(
+    place: Place,
+    path: Path,
+    bundle: Bundle,
+    settings: Settings,
+    actor: Actor,
+    *,
+    host: str,
+    dry_run: bool = False,
+    advance: Advance | None = None,
+) -> TakenOver:
+    """Take *bundle* over: first the state at *path*, by the settings of the pool, then the file of settings.
+
+    Where the pool's configuration is not known, *settings* hold. If anything is wrong, neither is changed.
+
+    Raises the errors of `import_dumps` and of `fairq.steps.config.import_config`.
+    """
+    from fairq.steps.config import import_texts
+
+    texts = [] if bundle.configuration is None else [bundle.configuration]
+    config = import_texts(place, texts, dry_run=True) if texts else None
+    dumps = Dumps(bundle.slots, bundle.jobs, bundle.accounting)
+    used = settings if config is None else config.settings
+    imported = import_dumps(path, dumps, used, actor, host=host, dry_run=dry_run, advance=advance)
+    if texts and not dry_run:
+        config = import_texts(place, texts)
+    return TakenOver(config, imported)

@@ -1,0 +1,144 @@
+"""Ask a running HTCondor pool for everything that a cycle depends on, through HTCondor's own library.
+
+Collector, schedds and negotiator answer without any tool of HTCondor and without a configuration of it.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from fairq.dumps.source import Held
+from fairq.errors.pool import UnreachablePoolError
+from fairq.settings.keys import BY_MACRO
+from fairq.steps.pool.bundle import Bundle
+
+_TRIES = 3
+"""How often a pool is asked anew whose negotiator held a cycle meanwhile."""
+
+_GROUPS_AND_LIMITS = re.compile(r"(NEGOTIATOR\.)?(GROUP_.*|.*_LIMIT|CONCURRENCY_LIMIT_DEFAULT.*)", re.IGNORECASE)
+_LAST_UPDATE = "LastUpdate"
+_UNSET = "Not defined"
+"""What a daemon answers for a macro without a value."""
+
+
+def ask_pool(pool: str | None) -> Bundle:
+    """Return the dumps of the pool whose collector is at *pool* (None: that of this machine's configuration).
+
+    Slots stand in the order of the collector. If the negotiator holds a cycle meanwhile, the pool is asked again, so
+    that slots, jobs and accounting are of the same moment. What cannot be got is told in the bundle.
+
+    Raises UnreachablePoolError if the collector does not answer.
+    """
+    import htcondor2
+
+    library: Any = htcondor2
+    where = pool or library.param.get("COLLECTOR_HOST") or ""
+    if not where:
+        raise UnreachablePoolError(
+            pool="this machine", reason="no COLLECTOR_HOST is configured", cure="name the collector with --pool"
+        )
+    try:
+        collector = library.Collector(where)
+        for _ in range(_TRIES):
+            bundle = _Asked(library, collector).bundle()
+            if bundle is not None:
+                return bundle
+    except (library.HTCondorException, RuntimeError, ValueError, OSError) as failure:
+        raise UnreachablePoolError(
+            pool=where, reason=_words(failure), cure="name the host of the collector with --pool, perhaps with its port"
+        ) from None
+    raise UnreachablePoolError(pool=where, reason="its negotiator holds one cycle after the other", cure="try again")
+
+
+class _Asked:
+    """One round of questions."""
+
+    def __init__(self, library: Any, collector: Any) -> None:
+        self._library = library
+        self._collector = collector
+        self._missing: list[str] = []
+
+    def bundle(self) -> Bundle | None:
+        """Return what the pool says; None if the negotiator held a cycle meanwhile."""
+        kinds = self._library.AdType
+        schedds = self._collector.query(kinds.Schedd)
+        negotiator = self._try("the negotiator", self._find_negotiator)
+        accounting, updated = self._accounting(negotiator)
+        slots = self._collector.query(kinds.Startd)
+        jobs = [ad for schedd in schedds for ad in self._jobs(schedd)]
+        now = int(time.time())
+        if updated is not None and self._accounting(negotiator)[1] != updated:
+            return None
+        configuration = None if negotiator is None else self._try("the configuration", lambda: self._macros(negotiator))
+        return Bundle(
+            slots=_dump("slots of the collector", slots),
+            jobs=_dump("jobs of the schedds", jobs),
+            accounting=None if accounting is None else _dump("records of the accountant", accounting),
+            configuration=None if configuration is None else ("negotiator", configuration),
+            missing=list(dict.fromkeys(self._missing)),
+            time=now,
+        )
+
+    def _find_negotiator(self) -> Any:
+        return self._collector.locate(self._library.DaemonType.Negotiator)
+
+    def _try(self, what: str, ask: Callable[[], Any]) -> Any:
+        try:
+            return ask()
+        except (self._library.HTCondorException, RuntimeError, ValueError, OSError, KeyError) as failure:
+            self._missing.append(f"{what} cannot be asked: {_words(failure)}")
+            return None
+
+    def _accounting(self, negotiator: Any) -> tuple[list[Any] | None, int | None]:
+        """Return the accountant's report, and the time of its last update; the collector's copy if it says nothing."""
+        report = None if negotiator is None else self._try("the accountant", lambda: _report(self._library, negotiator))
+        if report is not None:
+            return [report], report.get(_LAST_UPDATE)
+        kind = self._library.AdType.Accounting
+        ads = self._try("the collector for accounting ads", lambda: self._collector.query(kind))
+        return ads or None, None
+
+    def _jobs(self, schedd: Any) -> list[Any]:
+        name = schedd.get("Name", "without a name")
+        found: list[Any] | None = self._try(f"schedd {name}", lambda: self._library.Schedd(schedd).query())
+        return found or []
+
+    def _macros(self, negotiator: Any) -> str:
+        """Return what the negotiator's configuration says of negotiation, as a configuration file."""
+        remote = self._library.RemoteParam(negotiator)
+        lines = ["# Configuration of the negotiator"]
+        for name in remote.keys():  # noqa: SIM118 - it is no dictionary
+            if name.upper() in BY_MACRO or name.upper() == "GROUP_NAMES" or _GROUPS_AND_LIMITS.fullmatch(name):
+                value = " ".join(str(remote[name]).split("\n"))
+                if value != _UNSET:
+                    lines.append(f"{name} = {value}")
+        return "\n".join(lines) + "\n"
+
+
+def _report(library: Any, negotiator: Any) -> Any:
+    """Return the accountant's report as one ad; getPriorities would lose the time of the last update."""
+    from htcondor2.htcondor2_impl import _negotiator_command_return
+
+    asked = library.Negotiator(negotiator)
+    return _negotiator_command_return(asked._addr, asked._GET_PRIORITY)
+
+
+def _dump(name: str, ads: Iterable[Any]) -> Held:
+    """Return *ads* as -json prints them."""
+    return Held(name, b"".join(_json(ads)))
+
+
+def _json(ads: Iterable[Any]) -> Iterator[bytes]:
+    before = "[\n"
+    for ad in ads:
+        yield (before + ad.printJson()).encode("utf-8", "surrogateescape")
+        before = ",\n"
+    yield b"[]" if before == "[\n" else b"\n]\n"
+
+
+def _words(failure: BaseException) -> str:
+    text = " ".join(str(failure).split()) or type(failure).__name__
+    return text[0].lower() + text[1:]
