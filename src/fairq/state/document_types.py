@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from enum import StrEnum
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -91,9 +92,19 @@ def _reader(hint: Any) -> _Reader:
         return lambda value, place: read_records(item, value, place)
     if get_origin(hint) is dict:
         return read_object
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return lambda value, place: _choice(hint, value, place)
     if isinstance(hint, type) and is_dataclass(hint):
         return lambda value, place: read_record(hint, value, place)
     return _PLAIN[hint]
+
+
+def _choice(hint: type[StrEnum], value: Any, place: str) -> StrEnum:
+    try:
+        return hint(value)
+    except ValueError:
+        problem = f"must be one of {', '.join(hint)}, not {_shown(value)}"
+        raise InvalidDocumentError(place=place, problem=problem) from None
 
 
 def _string(value: Any, place: str) -> str:
