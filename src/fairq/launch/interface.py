@@ -17,8 +17,8 @@ class Assignment:
     *run* is the unique name of this run: it is started at most once under it. *program* are the words of the command,
     *output* and *error* absolute paths (None: the launcher keeps the text), *append* those of them that are not
     truncated. *memory* is a limit in MB (None: no limit), *execute_seconds* and *job_seconds* end the run, *grace* is
-    the time in seconds between *kill_signal* and SIGKILL. *limits* are resource limits by the names of `resource`. *cores* are those that it
-    may run on (none: all).
+    the time in seconds between *kill_signal* and SIGKILL. *limits* are resource limits by the names of `resource`.
+    *cores* are those that it may run on (none: all).
     """
 
     run: str

@@ -111,24 +111,25 @@ class Local:
         except OSError:
             return self._look_without(run, known)
         try:
-            if (end := record.read_end(directory)) is not None:
-                return Look(Condition.ENDED, known, end)
-            begun = record.read(directory, "begun")
-            started = known if begun is None or "pid" not in begun else _started(begun)
-            if record.is_locked(directory):
-                return Look(Condition.RUNNING, started)
-            # It may have ended between the two looks.
-            if (end := record.read_end(directory)) is not None:
-                return Look(Condition.ENDED, known, end)
-            if begun is None and not record.exists(directory, "begun"):
-                return self._look_without(run, known)
-            if started is not None and started.boot != self._boot:
-                return Look(Condition.LOST, started, detail="the machine was rebooted")
-            group = f"{begun['cgroup']}/{run}" if begun and begun.get("cgroup") else None
-            job = record.read(directory, "job")
+            return self._look_inside(run, known, directory)
         finally:
             os.close(directory)
-        return self._ended_strays(run, started, job, group)
+
+    def _look_inside(self, run: str, known: Started | None, directory: int) -> Look:
+        begun = record.read(directory, "begun")
+        started = known if begun is None or "pid" not in begun else _started(begun)
+        is_running = record.read_end(directory) is None and record.is_locked(directory)
+        if is_running:
+            return Look(Condition.RUNNING, started)
+        # Read once more: it may have ended between the two looks.
+        if (end := record.read_end(directory)) is not None:
+            return Look(Condition.ENDED, started, end)
+        if begun is None and not record.exists(directory, "begun"):
+            return self._look_without(run, known)
+        if started is not None and started.boot != self._boot:
+            return Look(Condition.LOST, started, detail="the machine was rebooted")
+        group = f"{begun['cgroup']}/{run}" if begun and begun.get("cgroup") else None
+        return self._ended_strays(run, started, record.read(directory, "job"), group)
 
     def _look_without(self, run: str, known: Started | None) -> Look:
         """Look at a run of which there is no trace on the disk."""

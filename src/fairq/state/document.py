@@ -146,7 +146,8 @@ def restore(state: State, document: Any) -> None:
 
 _TABLES = (
     *broker_document.TABLES,
-    *document_shares.TABLES, *document_launches.TABLES, "dynamic_slot", "claim", "slot", "job", "job_ad", "submitter", "run", "match", "cycle",
+    *document_shares.TABLES, *document_launches.TABLES,
+    "dynamic_slot", "claim", "slot", "job", "job_ad", "submitter", "run", "match", "cycle",
     "history", "meta",
 )  # fmt: skip
 """What refers to a record goes before it."""

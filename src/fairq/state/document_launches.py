@@ -23,9 +23,8 @@ def export(state: State) -> dict[str, Iterable[Any]]:
 
 def as_of_today(document: Any) -> Any:
     """Add to the document of an older schema what came with this one."""
-    document = {**dict.fromkeys(RECORDS, ()), **document}
-    document |= {name: [] for name in RECORDS if document[name] == ()}
-    later = {"claims": {"matched": False}, "jobs": {"hold_code": None, "hold_subcode": None}}
+    document = {**{name: [] for name in RECORDS}, **document}
+    later: dict[str, dict[str, Any]] = {"claims": {"matched": False}, "jobs": {"hold_code": None, "hold_subcode": None}}
     for name, values in later.items():
         if isinstance(document.get(name), list):
             document[name] = [{**values, **one} if isinstance(one, dict) else one for one in document[name]]

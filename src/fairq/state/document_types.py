@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from enum import StrEnum
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -92,14 +91,13 @@ def _reader(hint: Any) -> _Reader:
         return lambda value, place: read_records(item, value, place)
     if get_origin(hint) is dict:
         return read_object
-    if isinstance(hint, type) and issubclass(hint, StrEnum):
-        return lambda value, place: _choice(hint, value, place)
-    if isinstance(hint, type) and is_dataclass(hint):
-        return lambda value, place: read_record(hint, value, place)
+    if isinstance(hint, type) and hint not in _PLAIN:
+        read_it = read_record if is_dataclass(hint) else _choice
+        return lambda value, place: read_it(hint, value, place)
     return _PLAIN[hint]
 
 
-def _choice(hint: type[StrEnum], value: Any, place: str) -> StrEnum:
+def _choice(hint: Any, value: Any, place: str) -> Any:
     try:
         return hint(value)
     except ValueError:

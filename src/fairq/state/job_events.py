@@ -31,7 +31,8 @@ def of_job(state: State, cluster: int, proc: int | None = None) -> list[JobEvent
 
 def unwritten(state: State) -> list[JobEvent]:
     """Return the events that are still to be written to their logs, oldest first."""
-    return _records(state.connection.execute(f"SELECT {_COLUMNS} FROM job_event WHERE NOT written ORDER BY id").fetchall())
+    found = state.connection.execute(f"SELECT {_COLUMNS} FROM job_event WHERE NOT written ORDER BY id")
+    return _records(found.fetchall())
 
 
 def add(state: State, events: Iterable[JobEvent]) -> None:
@@ -64,4 +65,4 @@ def forget(state: State, before: int) -> None:
 
 
 def _records(found: Sequence[tuple[Any, ...]]) -> list[JobEvent]:
-    return [JobEvent(*row[:7], json.loads(row[7]), row[8], bool(row[9])) for row in found]
+    return [JobEvent(*(*row[:7], json.loads(row[7]), row[8], bool(row[9]))) for row in found]

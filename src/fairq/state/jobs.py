@@ -220,6 +220,19 @@ def _ranges(found: Sequence[tuple[Any, ...]]) -> list[JobRange]:
     owns = rows.loads_all(row[_OWN] or "null" for row in found)
     templates = rows.loads_all(row[_TEMPLATE] or "null" for row in found)
     return [
-        JobRange(*row[:_OWN], own, template, *row[_TEMPLATE + 1 :])
+        JobRange(*(*row[:_OWN], own, template, *row[_TEMPLATE + 1 :]))
         for row, own, template in zip(found, owns, templates, strict=True)
     ]
+
+
+def with_policies(state: State, names: Sequence[str]) -> list[JobRange]:
+    """Return the jobs of fairq's own queue whose ads have any of these attributes as an expression or true."""
+    written = [f'"{name}":{start}' for name in names for start in ('"/Expr(', "true")]
+    every = "job_ad.ad || coalesce(job.own, '') || coalesce(job.template, '')"
+    condition = " OR ".join(f"instr({every}, ?)" for _ in written)
+    found = state.connection.execute(
+        f"{_SELECT} JOIN job_ad ON job_ad.id = ad_id WHERE schedd = '' AND ({condition}) "
+        "ORDER BY cluster, schedd, first_proc",
+        written,
+    )
+    return _ranges(found.fetchall())

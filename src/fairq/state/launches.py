@@ -52,12 +52,17 @@ def ended_before(state: State, time: int, limit: int) -> list[str]:
     return [name for (name,) in found]
 
 
-def failed_starts(state: State, slot: str, limit: int) -> list[tuple[int, int, str]]:
-    """Return (cluster, proc, reason of the end) of the last *limit* runs on a slot that have ended, newest first."""
+def failed_starts(state: State, slot: str, whole: str, limit: int) -> list[tuple[int, int, str]]:
+    """Return (cluster, proc, reason of the end) of the last *limit* runs on a slot that have ended, newest first.
+
+    With a *whole* slot of another name, also those on what else was carved out of it.
+    """
+    stem, at, machine = whole.partition("@")
     found = state.connection.execute(
-        "SELECT cluster, proc, json_extract(ended, '$.reason') FROM launch WHERE slot = ? AND phase = 'ended' "
-        "ORDER BY id DESC LIMIT ?",
-        (slot, limit),
+        "SELECT cluster, proc, json_extract(ended, '$.reason') FROM launch WHERE phase = 'ended' "
+        "AND (slot = ?1 OR (?2 <> ?1 AND substr(slot, 1, length(?3)) = ?3 "
+        "AND substr(slot, -length(?4)) = ?4)) ORDER BY id DESC LIMIT ?5",
+        (slot, whole, f"{stem}_", at + machine or "_", limit),
     )
     return found.fetchall()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 
@@ -116,10 +117,8 @@ def peak_kb(group: str) -> int | None:
 
 
 def _remove(group: str) -> None:
-    try:
+    with contextlib.suppress(OSError):
         os.rmdir(group)  # noqa: PTH106
-    except OSError:
-        pass
 
 
 def _write(path: str, text: str) -> bool:

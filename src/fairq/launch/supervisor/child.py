@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import json
@@ -89,10 +90,8 @@ def _become(number: int, descriptor: int) -> None:
 def _default_signals() -> None:
     for number in signal.valid_signals():
         if number not in (signal.SIGKILL, signal.SIGSTOP):
-            try:
+            with contextlib.suppress(OSError, ValueError):
                 signal.signal(number, signal.SIG_DFL)
-            except (OSError, ValueError):
-                pass
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -36,10 +37,8 @@ def supervise(spec: dict[str, Any], report: int) -> NoReturn:
 
 def tell(report: int, answer: dict[str, Any]) -> None:
     """Answer whoever started the run, if he is still there."""
-    try:
+    with contextlib.suppress(OSError):
         os.write(report, json.dumps(answer).encode() + b"\n")
-    except OSError:
-        pass
 
 
 class Supervisor:
@@ -162,11 +161,9 @@ class Supervisor:
         self.reason = reason
         self.kill_at = time.clock_gettime(time.CLOCK_BOOTTIME) + self.spec["grace"]
         for number in (self.spec["kill_signal"], signal.SIGCONT):
-            try:
-                # The whole group: a shell does not pass the signal on to what it runs.
+            # The whole group: a shell does not pass the signal on to what it runs.
+            with contextlib.suppress(OSError):
                 os.killpg(self.job, number)
-            except OSError:
-                pass
 
     def _sample(self, exactly: bool) -> int:
         """Return the memory of the whole tree in KB; without a limit to hold, only now and then."""
@@ -184,10 +181,8 @@ class Supervisor:
             cgroup.kill(self.group)
         while self._reap():
             for pid in processes.descendants(os.getpid()):
-                try:
+                with contextlib.suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
-                except OSError:
-                    pass
             self._reap()
             time.sleep(wait)
             wait = min(wait * 1.5, 0.5)
