@@ -106,7 +106,10 @@ def test_a_launcher_that_there_is_not_is_named_with_the_others(pool):
 
 @pytest.mark.parametrize(
     "script",
-    ["setsid sleep 600 & echo $! > pid; exit 0", "(sleep 600 & echo $! > pid) & while [ ! -s pid ]; do sleep 0.01; done"],
+    [
+        "setsid sleep 600 & echo $! > pid; exit 0",
+        "(sleep 600 & echo $! > pid) & while [ ! -s pid ]; do sleep 0.01; done",
+    ],
 )
 def test_what_a_job_leaves_behind_ends_with_it(pool, any_cgroup, script):
     pool.slots(1)

@@ -71,7 +71,7 @@ def _further(state: State, job: JobRange) -> Ad:
     if len(job) == 1:
         runs = launches.of_job(state, job.cluster, job.first_proc)
         ended = [run for run in runs if run.ended]
-        more["NumJobStarts"] = sum(run.pid is not None for run in runs)
+        more["NumJobStarts"] = len(runs)
         more["NumJobCompletions"] = sum((run.ended or {}).get("reason") == "exit" for run in ended)
         more["NumHolds"] = sum(_was_held(run) for run in ended)
     if job.status == JobStatus.RUNNING:
