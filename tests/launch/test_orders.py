@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.launch.conftest import is_alive, until
 
-STUBBORN = "trap '' TERM; (setsid sh -c 'trap \"\" TERM; echo $$ > left; while :; do sleep 600; done' &); echo $$ > pid;"
+STUBBORN = (
+    "trap '' TERM; (setsid sh -c 'trap \"\" TERM; echo $$ > left; while :; do sleep 600; done' &); echo $$ > pid;"
+)
 """A job that does not hear SIGTERM, with a process in a session of its own."""
 
 
@@ -56,7 +58,7 @@ def test_the_job_hears_its_own_signal_first(pool):
     pool.turn()
     pool.pid_in("pid")
     pool.done("remove", "1.0")
-    until(lambda: (pool.work / "heard").exists(), "the signal")
+    until((pool.work / "heard").exists, "the signal")
 
 
 @pytest.mark.parametrize(("attribute", "code"), [("AllowedExecuteDuration", 47), ("AllowedJobDuration", 46)])
