@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import Any
 
 PROC_PLACEHOLDER = "$(ProcId)"
@@ -156,7 +156,7 @@ class Claim:
     *negotiating_group* is the group whose turn it was when the slot was matched, *autoregroup* whether that was
     the second chance of a member of another group; None where nothing tells. *advertised* is what an imported
     slot's ad told of the claim besides, such as that it is suspended, retiring or waited for. One that is not
-    *charged* is of a suspended job in a pool that discounts those.
+    *charged* is of a suspended job in a pool that discounts those. One that is *matched* was made by a cycle of fairq.
     """
 
     slot_id: int
@@ -172,6 +172,7 @@ class Claim:
     autoregroup: bool | None = None
     advertised: Ad | None = None
     charged: bool = True
+    matched: bool = False
 
 
 SLOT_ELSEWHERE = "its slot is not in the pool"
@@ -200,6 +201,8 @@ class JobRange:
     own: Ad | None = None
     template: Ad | None = None
     reason: str | None = None
+    hold_code: int | None = None
+    hold_subcode: int | None = None
 
     def __len__(self) -> int:
         return self.last_proc - self.first_proc + 1
@@ -244,6 +247,77 @@ class Run:
     how: str
     exit_code: int | None = None
     schedd: str = ""
+
+
+class LaunchPhase(StrEnum):
+    """How far a run has come that fairq starts itself."""
+
+    INTENDED = "intended"
+    """It is decided, and may have begun or not."""
+    STARTED = "started"
+    ENDED = "ended"
+
+
+@dataclass(slots=True)
+class Launch:
+    """A run of a job under a *launcher*, known to it by its *name*.
+
+    *intended* is when the match was made (seconds since 1970), at *boottime* seconds after the *boot* of this name.
+    It begins once the runs named in *after* (``{"runs": [...]}``) have ended. *pid* and *pid_start* say which process
+    watches over it, *cores* (``{"cores": [...]}``) where it may run. *ordered* is the order to end it: how, by whom and
+    why. *ended* are the facts of its end, *output* and *error* the files of its output.
+    """
+
+    id: int
+    name: str
+    launcher: str
+    schedd: str
+    cluster: int
+    proc: int
+    slot: str
+    phase: LaunchPhase
+    intended: int
+    boot: str
+    boottime: float
+    after: dict[str, Any] = field(default_factory=dict)
+    pid: int | None = None
+    pid_start: int | None = None
+    cores: dict[str, Any] = field(default_factory=dict)
+    ordered: dict[str, Any] | None = None
+    ended: dict[str, Any] | None = None
+    end_time: int | None = None
+    output: str | None = None
+    error: str | None = None
+
+    @property
+    def job(self) -> str:
+        """The id of its job."""
+        return f"{self.cluster}.{self.proc}"
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        """The schedd, cluster and proc of its job."""
+        return (self.schedd, self.cluster, self.proc)
+
+
+@dataclass(slots=True)
+class JobEvent:
+    """What happened to procs *first_proc* to *last_proc* at *time*: an event of HTCondor's *number*, with its *body*.
+
+    *log* is the file that it goes to, which may hold the placeholder of the proc's number; *written* whether it is
+    there, or need not be.
+    """
+
+    id: int
+    time: int
+    schedd: str
+    cluster: int
+    first_proc: int
+    last_proc: int
+    number: int
+    body: dict[str, Any]
+    log: str | None = None
+    written: bool = True
 
 
 @dataclass(slots=True)

@@ -14,8 +14,11 @@ from fairq.records import (
     CycleRecord,
     DelayState,
     DynamicSlot,
+    JobEvent,
     JobRange,
     JobStatus,
+    Launch,
+    LaunchPhase,
     Lease,
     MatchRecord,
     PilotSlot,
@@ -30,7 +33,9 @@ from fairq.state import (
     cycles,
     dynamic_slots,
     history,
+    job_events,
     jobs,
+    launches,
     meta,
     pilot_slots,
     runs,
@@ -75,6 +80,7 @@ def fill(state: State) -> None:
         state,
         [
             procs(1, 0, 999_999, ad_id=shared[0], template={"Args": "$(ProcId)"}, reason="why"),
+            procs(2, 1, 1, ad_id=shared[0], status=JobStatus.HELD, reason="why", hold_code=6, hold_subcode=2),
             procs(2, 0, 0, ad_id=shared[1], own={"Env": {"A": [1, 2.5, None, True]}}, schedd="far", submitter="bob@y"),
         ],
     )
@@ -88,10 +94,28 @@ def fill(state: State) -> None:
     claims.store(
         state,
         [
-            Claim(2, "alice@x", 200, 1.5, "", 1, 5, 0.25, "licence:2", "physics.hep", False),
+            Claim(2, "alice@x", 200, 1.5, "", 1, 5, 0.25, "licence:2", "physics.hep", False, matched=True),
             Claim(3, "carol@z", 150, 1.0, autoregroup=True, advertised={"Activity": "Suspended"}),
             Claim(4, "dave@z", 170, 0.5),
             Claim(5, "erin@z", 170, 0.5, charged=False),
+        ],
+    )
+    # A job that runs, one that is to start when it has ended, and one that has ended.
+    launches.add(
+        state,
+        [
+            Launch(0, "1.5-a", "local", "", 1, 5, "slot2", LaunchPhase.STARTED, 200, "b", 0.5, {}, 7, 8,
+                   {"cores": [1]}, {"how": "remove"}, output="/out", error="/err"),
+            Launch(0, "2.0-b", "local", "far", 2, 0, "slot2", LaunchPhase.INTENDED, 201, "b", 1.5, {"runs": ["1.5-a"]}),
+            Launch(0, "1.4-c", "local", "", 1, 4, "slot2", LaunchPhase.ENDED, 100, "b", 0.25, ended={"exit_code": 0},
+                   end_time=150),
+        ],
+    )  # fmt: skip
+    job_events.add(
+        state,
+        [
+            JobEvent(0, 100, "", 1, 0, 999_999, 0, {"host": "node"}, "/log.$(ProcId)", False),
+            JobEvent(0, 200, "", 1, 5, 5, 1, {"slot": "slot2"}),
         ],
     )
     submitters.store(

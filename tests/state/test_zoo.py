@@ -28,11 +28,13 @@ def expected(file: Path) -> Any:
     found = json.loads(file.with_suffix(".json").read_text())
     del found["fairq"]
     # What a later schema has is empty in an older one.
-    later = {"negotiating_group": None, "autoregroup": None, "advertised": None, "charged": True}
+    later = {"negotiating_group": None, "autoregroup": None, "advertised": None, "charged": True, "matched": False}
     found["claims"] = [{**later, **claim} for claim in found["claims"]]
+    found["jobs"] = [{"hold_code": None, "hold_subcode": None, **job} for job in found["jobs"]]
+    launches: dict[str, list[Any]] = {"launches": [], "job_events": []}
     shares = {name: [] for name in ("pilot_slots", "task_queues", "share_groups", "usage_reports", "matching_delays")}
     broker = {**broker_document.empty(), **found.get("broker", {})}
-    return {"dynamic_slots": [], **shares, **found, "broker": broker}
+    return {"dynamic_slots": [], **shares, **launches, **found, "broker": broker}
 
 
 def test_the_zoo_has_a_state_of_every_schema() -> None:

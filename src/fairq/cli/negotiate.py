@@ -11,12 +11,16 @@ from fairq.cli.cycle_view import cycle_view
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Output, emit
+from fairq.cli.runs_view import runs_view, with_runs
+from fairq.errors.base import UsageError
 
 app = App()
 
 Explain = Annotated[
     bool, typer.Option("--explain", help="Count slots lost to each test per request.")
 ]
+NoLaunch = Annotated[bool, typer.Option("--no-launch", help="Start no jobs; the next turn starts them.")]
+CollectOnly = Annotated[bool, typer.Option("--collect-only", help="Only take in the jobs that have ended.")]
 
 
 @app.command(
@@ -28,9 +32,19 @@ Explain = Annotated[
 """
 )
 def negotiate(
-    invocation: Invocation, output: Output, now: Now = None, dry_run: DryRun = False, explain: Explain = False
+    invocation: Invocation,
+    output: Output,
+    now: Now = None,
+    dry_run: DryRun = False,
+    explain: Explain = False,
+    no_launch: NoLaunch = False,
+    collect_only: CollectOnly = False,
 ) -> None:
-    """Run one negotiation cycle: match idle jobs with slots.
+    """Run one negotiation cycle: match idle jobs with slots, and start them.
+
+    Where slots have a launcher (launch.kind, or the Launch of a slot), the command first takes in the jobs that have
+    ended: it frees their slots and charges their usage. Then it holds the cycle. Then it starts the matched jobs, which
+    run on after the command. Without a launcher, matches are only recorded.
 
     The cycle charges usage up to now and lets priorities decay. Then it divides the slots of the pool among the
     submitters, in inverse proportion to their effective priorities, in spins until no more jobs match. Each
@@ -63,10 +77,30 @@ def negotiate(
     was carved from a partitionable slot. docs/json.md in fairq's source describes all members.
     """
     from fairq.steps.cycle.document import match_document
-    from fairq.steps.cycle.negotiate import negotiate as step
+    from fairq.steps.cycle.negotiate import negotiate as decide
+    from fairq.steps.launch.turn import Turn, turn
 
-    time = invocation.now(now)
-    cycle = step(invocation.state_path, invocation.settings, invocation.actor(time), dry_run=dry_run, explain=explain)
+    if collect_only and (no_launch or dry_run or explain):
+        raise UsageError(message="--collect-only holds no cycle; leave out the other options")
+    actor = invocation.actor(invocation.now(now))
+    if dry_run:
+        held = Turn(decide(invocation.state_path, invocation.settings, actor, dry_run=True, explain=explain))
+    else:
+        launch = not (no_launch or collect_only)
+        held = turn(
+            invocation.state_path,
+            invocation.settings,
+            actor,
+            match=not collect_only,
+            launch=launch,
+            explain=explain,
+        )
+    for text in held.notes:
+        invocation.note(text)
+    cycle = held.cycle
+    if cycle is None:
+        emit(runs_view(held), output)
+        return
     for note in cycle.notes:
         invocation.note(note)
     for lease in cycle.expired:
@@ -74,4 +108,5 @@ def negotiate(
     for problem in cycle.decision.problems:
         invocation.detail(str(problem))
     matches = [match_document(cycle, match) for match in cycle.decision.matches]
-    emit(cycle_view(cycle.document, matches, dry_run=dry_run), output)
+    view = cycle_view(cycle.document, matches, dry_run=dry_run)
+    emit(with_runs(view, held) if held.launching else view, output)

@@ -116,6 +116,7 @@ def add(
         fairq slots detect --add              # add one slot per core to the pool
         fairq slots detect --slots 2 --add    # two slots that share the machine
         fairq slots detect --partitionable    # one slot that is divided as jobs request
+        fairq slots detect --add --launch local    # make this machine run jobs
     """,
 )
 def detect(
@@ -135,12 +136,19 @@ def detect(
         bool, typer.Option("--partitionable", help="Partitionable slots [default: one].")
     ] = False,
     store: Annotated[bool, typer.Option("--add", help="Add the slots to the pool.")] = False,
+    launch: Annotated[
+        str | None,
+        typer.Option("--launch", metavar="NAME", help="Launcher that starts the jobs of the slots, such as local."),
+    ] = None,
     now: Now = None,
 ) -> None:
     """Describe this machine: its cores, memory, disk and GPUs, as slots.
 
     It counts the resources that this process may use: the cores of its affinity, the memory of its control group, and
     the free disk space beside the state file. nvidia-smi lists the GPUs. Nothing is stored without --add.
+
+    With --launch local, fairq starts the jobs that it matches with these slots as processes of this machine; this is
+    the Launch attribute of the slots. Without it, launch.kind decides.
     """
     from fairq import hardware
     from fairq.steps.pool import slots as step
@@ -150,6 +158,8 @@ def detect(
     machine = hardware.detect(invocation.state_path.absolute().parent)
     count = slots if slots is not None else 1 if partitionable else machine.cpus
     ads = machine_slots(machine, count, time, partitionable=partitionable)
+    if launch is not None:
+        ads = step.with_launcher(ads, launch)
     if store:
         step.add(invocation.state_path, step.records(ads), invocation.actor(time))
         invocation.note(f"{counted(len(ads), 'slot')} added")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from fairq.settings.broker_keys import BROKER
 from fairq.settings.key import HTCONDOR, Key, macro, own
+from fairq.settings.launch_keys import LAUNCH
 from fairq.settings.rule_points import ACCOUNTING_POINTS, NEGOTIATOR_POINTS, SCHEDD_POINTS
 from fairq.settings.share_keys import SHARES
 
@@ -217,6 +218,7 @@ KEYS: tuple[Key, ...] = (
     *_SCHEDD,
     *SCHEDD_POINTS,
     *_SUBMIT,
+    *LAUNCH,
     *_GROUPS,
     *_LIMITS,
     *SHARES,

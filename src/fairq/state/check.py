@@ -32,6 +32,8 @@ JSON_COLUMNS = {
     "share_group": ("name", "properties"),
     "broker_cycle": ("number", "document"),
     "slot_columns": ("first", "content"),
+    "launch": ("id", "after", "cores", "ordered", "ended"),
+    "job_event": ("id", "body"),
     **{
         kind.table: (kind.keys[0].name, *nested)
         for kind in STORED

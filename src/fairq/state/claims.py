@@ -12,7 +12,7 @@ from fairq.state.connection import State
 
 _SELECT = (
     "SELECT slot_id, submitter, start_time, slot_weight, schedd, cluster, proc, current_rank, "
-    "concurrency_limits, negotiating_group, autoregroup, advertised, charged FROM claim"
+    "concurrency_limits, negotiating_group, autoregroup, advertised, charged, matched FROM claim"
 )
 
 
@@ -43,8 +43,8 @@ def store(state: State, claims: Iterable[Claim]) -> None:
     )
     state.connection.executemany(
         "INSERT INTO claim (slot_id, submitter, start_time, slot_weight, schedd, cluster, proc, "
-        "current_rank, concurrency_limits, negotiating_group, autoregroup, advertised, charged) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "current_rank, concurrency_limits, negotiating_group, autoregroup, advertised, charged, matched) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         map(_row, claims),
     )
 
@@ -68,9 +68,10 @@ def delete_all(state: State) -> None:
 
 
 def _claim(row: tuple[Any, ...]) -> Claim:
-    *columns, autoregroup, advertised, charged = row
+    *columns, autoregroup, advertised, charged, matched = row
     claim = Claim(*columns)
     claim.charged = bool(charged)
+    claim.matched = bool(matched)
     if autoregroup is not None:
         claim.autoregroup = bool(autoregroup)
     if advertised is not None:
@@ -93,4 +94,5 @@ def _row(claim: Claim) -> tuple[Any, ...]:
         claim.autoregroup,
         None if claim.advertised is None else rows.dumps(claim.advertised),
         claim.charged,
+        claim.matched,
     )

@@ -15,6 +15,8 @@ that is not UTF-8 in an ad, as a file's name may hold, is the escape of a lone s
 - ``runs``: `Run`. ``cycles``: `CycleRecord` with its matches. ``history``: `HistoryRecord`. All oldest first.
 - ``pilot_slots``: `PilotSlot`, which slots pilots brought along; ``task_queues``: `QueueNumber`; ``share_groups``:
   `ShareGroup`; ``usage_reports``: `UsageReport`; ``matching_delays``: `DelayState` (all since schema 4).
+- ``launches``: `Launch`, runs that fairq starts itself; ``job_events``: `JobEvent`. They, the hold codes of ``jobs``
+  and whether a claim is ``matched`` are there since schema 11.
 - ``broker``: an object (since schema 6), of what the brokerage reads a list of records for each kind, with the
   columns that `fairq.brokerdata.kinds` describes; and ``cycles`` and ``verdicts``, these packed in base64.
 """
@@ -35,6 +37,7 @@ from fairq.state import (
     check,
     claims,
     cycles,
+    document_launches,
     document_shares,
     dynamic_slots,
     history,
@@ -91,6 +94,7 @@ _RECORDS: dict[str, type[Any]] = {
     "cycles": CycleRecord,
     "history": HistoryRecord,
     **document_shares.RECORDS,
+    **document_launches.RECORDS,
 }
 
 
@@ -114,6 +118,7 @@ def export(state: State) -> dict[str, Any]:
             for one in history.load(state)
         ],
         **document_shares.export(state),
+        **document_launches.export(state),
     }
     parts = {"broker": broker_document.export(state)}
     meta = dict(state.connection.execute("SELECT key, value FROM meta ORDER BY key").fetchall())
@@ -141,7 +146,8 @@ def restore(state: State, document: Any) -> None:
 
 _TABLES = (
     *broker_document.TABLES,
-    *document_shares.TABLES, "dynamic_slot", "claim", "slot", "job", "job_ad", "submitter", "run", "match", "cycle",
+    *document_shares.TABLES, *document_launches.TABLES,
+    "dynamic_slot", "claim", "slot", "job", "job_ad", "submitter", "run", "match", "cycle",
     "history", "meta",
 )  # fmt: skip
 """What refers to a record goes before it."""
@@ -166,6 +172,8 @@ def _as_of_today(document: Any) -> Any:
     """Add to the document of an older schema the members that came later."""
     version = document.get("fairq", {}) if isinstance(document, dict) else None
     schema = version.get("schema") if isinstance(version, dict) else None
+    if isinstance(schema, int) and schema < document_launches.SCHEMA:
+        document = document_launches.as_of_today(document)
     if schema == 1:
         document = {"dynamic_slots": [], **document}
     if schema in (1, 2, 3, 4, 5):
@@ -200,6 +208,7 @@ def _check(found: dict[str, Any]) -> None:
             is_amount = isinstance(amount, int | float) and not isinstance(amount, bool) and 0 <= amount < inf
             _require(is_amount, f"{place}.carved.{name}", "must be a number, at least 0")
     document_shares.check(found, slot_ids, _require, _once)
+    document_launches.check(found, _require, _once)
     ad_ids = {record.id for record in found["job_ads"]}
     for number, claim in enumerate(found["claims"]):
         _require(claim.slot_id in slot_ids, f"claims[{number}].slot_id", f"there is no slot {claim.slot_id}")
@@ -250,6 +259,7 @@ def _store(state: State, found: dict[str, Any]) -> None:
     jobs.add(state, found["jobs"])
     runs.add(state, found["runs"])
     document_shares.store(state, found)
+    document_launches.store(state, found)
     for cycle in found["cycles"]:
         cycles.add(state, cycle)
     broker_document.store(state, found["broker"])

@@ -91,9 +91,18 @@ def _reader(hint: Any) -> _Reader:
         return lambda value, place: read_records(item, value, place)
     if get_origin(hint) is dict:
         return read_object
-    if isinstance(hint, type) and is_dataclass(hint):
-        return lambda value, place: read_record(hint, value, place)
+    if isinstance(hint, type) and hint not in _PLAIN:
+        read_it = read_record if is_dataclass(hint) else _choice
+        return lambda value, place: read_it(hint, value, place)
     return _PLAIN[hint]
+
+
+def _choice(hint: Any, value: Any, place: str) -> Any:
+    try:
+        return hint(value)
+    except ValueError:
+        problem = f"must be one of {', '.join(hint)}, not {_shown(value)}"
+        raise InvalidDocumentError(place=place, problem=problem) from None
 
 
 def _string(value: Any, place: str) -> str:

@@ -22,6 +22,8 @@ _TAIL = (
     "queue_date",
     "status_date",
     "reason",
+    "hold_code",
+    "hold_subcode",
 )
 _BOUNDS = 4
 _AD_ID = 0
@@ -40,6 +42,8 @@ class JobColumns(TypedDict, total=False):
     queue_date: int
     status_date: int
     reason: str | None
+    hold_code: int | None
+    hold_subcode: int | None
 
 
 def change(
@@ -73,9 +77,22 @@ def set_status(
     status: int,
     time: int,
     reason: str | None = None,
+    code: int | None = None,
+    subcode: int | None = None,
 ) -> int:
-    """Bring procs into a *status* they have from *time* on; return how many of them are in the queue."""
-    return change_many(state, procs, status=int(status), status_date=time, reason=reason)
+    """Bring procs into a *status* they have from *time* on; return how many of them are in the queue.
+
+    *code* and *subcode* are HTCondor's HoldReasonCode and HoldReasonSubCode.
+    """
+    return change_many(
+        state,
+        procs,
+        status=int(status),
+        status_date=time,
+        reason=reason,
+        hold_code=code,
+        hold_subcode=subcode,
+    )
 
 
 def mark_running(state: State, jobs: Iterable[tuple[str, int, int]], time: int) -> int:

@@ -45,7 +45,7 @@ __all__ = [
 
 _SELECT = (
     "SELECT cluster, first_proc, last_proc, ad_id, submitter, owner, status, queue_date, status_date, "
-    "priority, schedd, own, template, reason FROM job"
+    "priority, schedd, own, template, reason, hold_code, hold_subcode FROM job"
 )
 _OWN, _TEMPLATE = 11, 12
 _MOST_DIGITS = 18
@@ -65,8 +65,8 @@ def add(state: State, ranges: Iterable[JobRange]) -> None:
     """Queue ranges of jobs: one row each, however many jobs that is."""
     state.connection.executemany(
         "INSERT INTO job (cluster, first_proc, last_proc, ad_id, submitter, owner, status, queue_date, "
-        "status_date, priority, schedd, own, template, reason) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "status_date, priority, schedd, own, template, reason, hold_code, hold_subcode) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             (
                 job.cluster,
@@ -83,6 +83,8 @@ def add(state: State, ranges: Iterable[JobRange]) -> None:
                 None if job.own is None else rows.dumps(job.own),
                 None if job.template is None else rows.dumps(job.template),
                 job.reason,
+                job.hold_code,
+                job.hold_subcode,
             )
             for job in ranges
         ),
@@ -218,6 +220,19 @@ def _ranges(found: Sequence[tuple[Any, ...]]) -> list[JobRange]:
     owns = rows.loads_all(row[_OWN] or "null" for row in found)
     templates = rows.loads_all(row[_TEMPLATE] or "null" for row in found)
     return [
-        JobRange(*(*row[:_OWN], own, template, row[-1]))
+        JobRange(*(*row[:_OWN], own, template, *row[_TEMPLATE + 1 :]))
         for row, own, template in zip(found, owns, templates, strict=True)
     ]
+
+
+def with_policies(state: State, names: Sequence[str]) -> list[JobRange]:
+    """Return the jobs of fairq's own queue whose ads have any of these attributes as an expression or true."""
+    written = [f'"{name}":{start}' for name in names for start in ('"/Expr(', "true")]
+    every = "job_ad.ad || coalesce(job.own, '') || coalesce(job.template, '')"
+    condition = " OR ".join(f"instr({every}, ?)" for _ in written)
+    found = state.connection.execute(
+        f"{_SELECT} JOIN job_ad ON job_ad.id = ad_id WHERE schedd = '' AND ({condition}) "
+        "ORDER BY cluster, schedd, first_proc",
+        written,
+    )
+    return _ranges(found.fetchall())

@@ -76,6 +76,13 @@ def load_names(state: State) -> list[str]:
     return [name for (name,) in state.connection.execute("SELECT name FROM slot ORDER BY id")]
 
 
+def names_of(state: State, numbers: Iterable[int]) -> dict[int, str]:
+    """Return the names of the slots of these numbers."""
+    find = state.connection.execute
+    found = (find("SELECT id, name FROM slot WHERE id = ?", (number,)).fetchone() for number in set(numbers))
+    return dict(one for one in found if one is not None)
+
+
 def load_addresses(state: State) -> list[str]:
     """Return the addresses of all slots, in pool order; empty where none is known."""
     return [address for (address,) in state.connection.execute("SELECT address FROM slot ORDER BY id")]
@@ -196,3 +203,9 @@ def _records(found: Sequence[tuple[Any, ...]]) -> list[SlotRecord]:
         SlotRecord(number, name, ad, address, bool(draining))
         for (number, name, address, draining, _), ad in zip(found, ads, strict=True)
     ]
+
+
+def any_names(state: State, attribute: str) -> bool:
+    """Tell whether the ad of any slot has an attribute spelled like this."""
+    found = state.connection.execute("SELECT EXISTS (SELECT 1 FROM slot WHERE instr(ad, ?))", (f'"{attribute}":',))
+    return bool(found.fetchone()[0])

@@ -15,6 +15,7 @@ from fairq.state.schema import (
     m0008_forgotten_decisions,
     m0009_slot_columns,
     m0010_guards,
+    m0011_launch,
 )
 
 
@@ -36,5 +37,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("0008_forgotten_decisions", m0008_forgotten_decisions.STATEMENTS),
     Migration("0009_slot_columns", m0009_slot_columns.STATEMENTS),
     Migration("0010_guards", m0010_guards.STATEMENTS),
+    Migration("0011_launch", m0011_launch.STATEMENTS),
 )
 """In order: the schema after the first n of them has the number n. Never edit one that was released."""

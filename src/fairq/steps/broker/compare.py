@@ -54,7 +54,7 @@ def _steps(outcome: Outcome, rows: list[int]) -> Steps:
         number = int(outcome.decided[row])
         if number != UNDECIDED:
             refused[plan.reasons[number].stage].add(row)
-    names = {outcome.question.columns.names[row] for row in rows}
+    names = {outcome.request.columns.names[row] for row in rows}
     left = [candidate.queue for candidate in outcome.candidates if candidate.queue in names]
     return {**refused, "decision": left or outcome.status}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,9 @@ from fairq.steps.cycle.document import Cycle, decision_document, explanation_doc
 from fairq.steps.cycle.load import LoadedPool, load_pool, load_round_robin_times, with_known_groups
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.cycle.store import store_cycle
+from fairq.steps.launch.clock import Clock
+from fairq.steps.launch.intent import Matched, intend
+from fairq.steps.launch.launchers import is_launching
 from fairq.steps.pool.assumptions import missing_accounting
 from fairq.steps.pool.dynamic_slots import carved_slots
 
@@ -41,14 +45,37 @@ def negotiate(
         with reading(path) as state:
             policy = with_known_groups(policy, state, settings)
             return _decide(load_pool(state, settings, actor.time), state, policy, actor.time, explain)
-    with cycle_lock(path), writing(path) as state:
+    with cycle_lock(path):
+        return hold_cycle(path, settings, actor, explain=explain)
+
+
+def hold_cycle(path: Path, settings: Settings, actor: Actor, *, explain: bool = False) -> Cycle:
+    """Hold one cycle as `negotiate` does, in a process that has the cycle's lock already."""
+    policy = negotiation_policy(settings)
+    clock = Clock.at(actor.time)
+    with writing(path) as state:
         pool = load_pool(state, settings, actor.time)
         known = set(pool.accountant.records)
         policy = with_known_groups(policy, state, settings)
         cycle = _decide(pool, state, policy, actor.time, explain)
         store_cycle(state, cycle, pool, known, actor)
+        if cycle.decision.matches and is_launching(state, settings):
+            intend(state, settings, _matched(cycle, pool), clock)
         cycles.forget_decisions(state, keep=settings["negotiator.decisions_kept"])
         return cycle
+
+
+def _matched(cycle: Cycle, pool: LoadedPool) -> Iterator[Matched]:
+    for match in cycle.decision.matches:
+        victims = (cycle.victims[row] for row in match.victims if row in cycle.victims)
+        yield Matched(
+            match.schedd,
+            match.cluster,
+            match.proc,
+            cycle.slot_names[match.slot] if match.piece is None else cycle.carved[match.key].name,
+            pool.ads[match.slot],
+            [(claim.schedd or "", claim.cluster or 0, claim.proc or 0) for claim in victims],
+        )
 
 
 def _decide(

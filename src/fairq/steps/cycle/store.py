@@ -101,7 +101,7 @@ def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> Non
             if not former.charged:
                 fresh.append(replace(former, charged=True))
             continue
-        claim = Claim(key, charge.submitter, charge.start_time, charge.slot_weight)
+        claim = Claim(key, charge.submitter, charge.start_time, charge.slot_weight, matched=match is not None)
         if match is not None:
             claim.schedd, claim.cluster, claim.proc = match.schedd, match.cluster, match.proc
             claim.current_rank, claim.start_time = match.machine_rank, now

@@ -18,9 +18,15 @@ from fairq.state.job_ranges import Procs
 from fairq.state.location import exists
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.jobs.selection import Selection, Target, find, matcher
+from fairq.steps.launch import events
+from fairq.steps.launch.launchers import is_launching
+from fairq.steps.launch.order import order_ends
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
+
+BY_USER = 1
+"""HTCondor's hold code of a user's own hold."""
 
 _NAMES = {int(status): status.name.lower() for status in JobStatus}
 _LARGEST_PRIORITY = 2**31 - 1
@@ -46,13 +52,20 @@ class JobEditor:
         self._settings = settings
         self._actor = actor
         self._dry_run = dry_run
+        self._ordered: set[str] = set()
 
     def remove(self, selection: Selection, reason: str | None = None) -> Changed:
-        """Take jobs out of the queue; running ones end, and their slots become free."""
+        """Take jobs out of the queue; running ones end, and their slots become free.
+
+        The processes of those that a launcher started are ended first: such a job leaves the queue when none is left.
+        """
+        said = reason or f"removed by {self._actor.user}"
 
         def change(state: State, found: Sequence[JobRange]) -> None:
-            self._end(state, found, "removed")
-            jobs.remove_many(state, map(procs, found))
+            rest = self._order(state, found, {"how": "remove", "reason": said})
+            self._end(state, rest, "removed")
+            self._tell(state, rest, events.ABORTED, {"reason": said})
+            jobs.remove_many(state, map(procs, rest))
 
         after = {"JobStatus": int(JobStatus.REMOVED), **_because("Remove", reason)}
         return self._change(selection, None, change, lambda _: after)
@@ -62,8 +75,10 @@ class JobEditor:
         said = reason or f"held by {self._actor.user}"
 
         def change(state: State, found: Sequence[JobRange]) -> None:
-            self._end(state, found, "held")
-            jobs.set_status(state, map(procs, found), JobStatus.HELD, self._actor.time, said)
+            rest = self._order(state, found, {"how": "hold", "reason": said, "code": BY_USER, "subcode": 0})
+            self._end(state, rest, "held")
+            jobs.set_status(state, map(procs, rest), JobStatus.HELD, self._actor.time, said, BY_USER, 0)
+            self._tell(state, rest, events.HELD, {"reason": said, "code": BY_USER, "subcode": 0})
 
         after = {"JobStatus": int(JobStatus.HELD), "HoldReason": said}
         return self._change(selection, (JobStatus.IDLE, JobStatus.RUNNING), change, lambda _: after)
@@ -73,6 +88,7 @@ class JobEditor:
 
         def change(state: State, found: Sequence[JobRange]) -> None:
             jobs.set_status(state, map(procs, found), JobStatus.IDLE, self._actor.time)
+            self._tell(state, found, events.RELEASED, {"reason": reason or f"released by {self._actor.user}"})
 
         after = {"JobStatus": int(JobStatus.IDLE), **_because("Release", reason)}
         return self._change(selection, (JobStatus.HELD,), change, lambda _: after)
@@ -107,7 +123,26 @@ class JobEditor:
             if not self._dry_run:
                 change(state, changed.jobs)
                 history.record(state, self._actor, changes)
+        if not self._dry_run:
+            self._settle()
         return changed
+
+    def _order(self, state: State, found: Sequence[JobRange], order: dict[str, Any]) -> Sequence[JobRange]:
+        """Order the end of those jobs that a launcher runs; return the others."""
+        ordered, rest = order_ends(state, found, order)
+        self._ordered |= ordered
+        return rest
+
+    def _tell(self, state: State, found: Sequence[JobRange], number: int, body: dict[str, Any]) -> None:
+        always = is_launching(state, self._settings)
+        events.record(state, found, number, body, self._actor.time, always=always)
+
+    def _settle(self) -> None:
+        if self._ordered:
+            from fairq.steps.launch.settle import settle
+
+            settle(self._path, self._settings, self._actor, self._ordered)
+        events.flush(self._path)
 
     def _open(self) -> AbstractContextManager[State]:
         # Without a file there is no job: the search says so, and no file is made for it.

@@ -30,11 +30,13 @@ def end_runs(
     how: str,
     exit_codes: Mapping[tuple[int, int], int] | None = None,
     moved: Mapping[int, int] = MappingProxyType({}),
+    ends: Mapping[int, tuple[int, str]] = MappingProxyType({}),
 ) -> list[Run]:
     """End the runs that the claims *ended* stand for at *end* (seconds since 1970); return the runs.
 
     *exit_codes* are by cluster and proc. *moved* says since when some of the jobs run on another slot, by the
     number of the slot that they have left: there their use ends, and a stay that ends as it begins is no run.
+    *ends* says, by the number of the slot, when some ended instead, and how.
     What dynamic slots have goes back to their parents, and slots that pilots brought along leave with them.
     The jobs themselves stay as they are in the queue. A claim of a job that is not in fairq's queue is charged
     too, but is no run.
@@ -51,8 +53,9 @@ def end_runs(
     )
     touched: set[str] = set()
     before = accountant.last_update
-    for claim in ended:
-        accountant.remove_match(claim.slot_id, moved.get(claim.slot_id, end))
+    dates = {claim.slot_id: ends.get(claim.slot_id, (moved.get(claim.slot_id, end), how)) for claim in ended}
+    for claim in sorted(ended, key=lambda one: dates[one.slot_id][0]):
+        accountant.remove_match(claim.slot_id, dates[claim.slot_id][0])
         touched.update((claim.submitter, *group_and_ancestors(accountant.group_of(claim.submitter))))
     if accountant.last_update != before:
         meta.set(state, "last_update", str(accountant.last_update))
@@ -69,8 +72,8 @@ def end_runs(
             slot=names[claim.slot_id],
             slot_weight=claim.slot_weight,
             start_time=claim.start_time,
-            end_time=moved.get(claim.slot_id, end),
-            how=how,
+            end_time=dates[claim.slot_id][0],
+            how=dates[claim.slot_id][1],
             exit_code=(exit_codes or {}).get((claim.cluster, claim.proc)),
             schedd=claim.schedd or "",
         )

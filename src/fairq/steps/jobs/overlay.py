@@ -22,7 +22,8 @@ class Overlay:
     def of(self, job: JobRange, proc: int) -> Ad:
         """Return the further attributes of one proc; times in seconds since 1970."""
         if job.status == JobStatus.HELD:
-            return {} if job.reason is None else {"HoldReason": job.reason}
+            said = {"HoldReason": job.reason, "HoldReasonCode": job.hold_code, "HoldReasonSubCode": job.hold_subcode}
+            return {name: value for name, value in said.items() if value is not None}
         if job.status != JobStatus.RUNNING:
             return {}
         claim = self._claims.get((job.schedd, job.cluster, proc))

@@ -11,6 +11,8 @@ from fairq.engine.accounting.identity import submitter_name
 from fairq.records import Actor, Ad, Change, JobRange
 from fairq.state import history, jobs, meta
 from fairq.state.connection import State, reading, writing
+from fairq.steps.launch import events
+from fairq.steps.launch.launchers import is_launching
 from fairq.submitfile import Context, Description, External, JobGroup, Program, Submission, submission
 
 if TYPE_CHECKING:
@@ -68,6 +70,9 @@ def submit(
         ranges = _ranges(made, cluster, domain, context.owner, actor, _ad_numbers(state))
         jobs.add(state, ranges)
         history.record(state, actor, [_change(cluster, made, ranges)])
+        is_launched = is_launching(state, settings)
+        events.record(state, ranges, events.SUBMITTED, {"host": host}, actor.time, always=is_launched)
+    events.flush(path)
     return Submitted(cluster, made, ranges)
 
 

@@ -35,6 +35,13 @@ def records(ads: Sequence[Ad]) -> list[SlotRecord]:
     return [SlotRecord(0, str(ad["Name"]), ad) for ad in ads]
 
 
+def with_launcher(ads: Sequence[Ad], launcher: str) -> list[Ad]:
+    """Return *ads* with the name of the launcher of their slots; raises UnknownLauncherError."""
+    from fairq.launch.discovery import check
+
+    return [{**ad, "Launch": check(launcher)} for ad in ads]
+
+
 def add(path: Path, new: Sequence[SlotRecord], actor: Actor, *, dry_run: bool = False) -> None:
     """Append slots to the pool; raises DuplicateSlotError if one is there already."""
     with _open(path, dry_run) as state:

@@ -1,0 +1,141 @@
+"""``fairq run``: cycles in the foreground."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairq.cli.command import App
+from fairq.cli.figures import counted
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import duration_of
+
+if TYPE_CHECKING:
+    from fairq.records import Launch
+    from fairq.steps.launch.outcome import Outcome
+    from fairq.steps.launch.run import Standing
+    from fairq.steps.launch.turn import Turn
+
+app = App()
+
+_EVERY = 60
+
+
+@app.command(
+    examples="""
+        fairq run                       # until Ctrl-C
+        fairq run --until-idle          # until no job runs and no more can start
+        fairq -q run --every 10m        # from a service manager
+    """
+)
+def run(
+    invocation: Invocation,
+    until_idle: Annotated[bool, typer.Option("--until-idle", help="End when no job runs and none can start.")] = False,
+    every: Annotated[
+        int | None,
+        typer.Option(
+            "--every",
+            metavar="TIME",
+            parser=duration_of("--every"),
+            help="Longest time between two cycles [seconds or 10m; default: 60].",
+        ),
+    ] = None,
+    stop: Annotated[bool, typer.Option("--stop", help="End the running jobs on Ctrl-C; they are requeued.")] = False,
+) -> None:
+    """Run jobs: hold a cycle whenever something has changed.
+
+    The command collects the jobs that have ended, matches idle jobs and starts them, as fairq negotiate does. It holds
+    the next cycle as soon as a job has ended or somebody has changed the state, and at least once every --every.
+
+    Ctrl-C, or SIGTERM, ends the command; the jobs run on, and the next fairq run or fairq negotiate collects them. With
+    --stop, it ends the jobs first; they return to the queue.
+    """
+    from fairq.steps.launch.run import Standing, stop_all
+    from fairq.steps.launch.run import run as step
+
+    line = _Progress(invocation)
+    standing = Standing(0, 0, 0)
+
+    def report(held: Turn, now: Standing) -> None:
+        nonlocal standing
+        standing = now
+        line.clear()
+        for note in held.notes:
+            invocation.note(note)
+        if not invocation.quiet:
+            _write(held)
+        line.show(now)
+
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        standing = step(
+            invocation.state_path,
+            invocation.settings,
+            lambda: invocation.actor(invocation.now()),
+            report,
+            every=max(1, _EVERY if every is None else every),
+            until_idle=until_idle,
+        )
+    except KeyboardInterrupt:
+        line.clear()
+        if not stop:
+            if standing.running:
+                invocation.note(f"{counted(standing.running, 'job')} still running; fairq run goes on with them")
+            raise
+        left = stop_all(invocation.state_path, invocation.settings, invocation.actor(invocation.now()))
+        if left:
+            invocation.note(f"{counted(left, 'job')} still ending")
+        raise
+    line.clear()
+    if standing.idle:
+        invocation.note(f"{counted(standing.idle, 'idle job')} left that no free slot takes; 'fairq why JOB' tells why")
+    if standing.held:
+        invocation.note(f"{counted(standing.held, 'held job')} left; 'fairq queue --held' tells why")
+
+
+def _interrupt(_signal: int, _frame: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def _write(held: Turn) -> None:
+    from fairq.cli.output.emit import write_text
+
+    lines = [_ended(launch, outcome) for launch, outcome in held.ended]
+    lines += [f"{launch.job} started on {launch.slot}" for launch in held.started]
+    write_text("\n".join(lines))
+    sys.stdout.flush()
+
+
+def _ended(launch: Launch, outcome: Outcome | None) -> str:
+    facts = launch.ended or {}
+    end = ""
+    if facts.get("signal") is not None:
+        end = f" by signal {facts['signal']}"
+    elif facts.get("exit_code") is not None:
+        end = f" with exit code {facts['exit_code']}"
+    how = "ended" if outcome is None else outcome.how
+    reason = f": {outcome.reason}" if outcome is not None and outcome.reason else ""
+    return f"{launch.job} {how}{end}{reason}"
+
+
+class _Progress:
+    """One line on a terminal that says how the pool stands."""
+
+    def __init__(self, invocation: Invocation) -> None:
+        self._is_shown = sys.stderr.isatty() and not invocation.quiet
+        self._is_there = False
+
+    def clear(self) -> None:
+        if self._is_there:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._is_there = False
+
+    def show(self, standing: Standing) -> None:
+        if self._is_shown:
+            sys.stderr.write(f"{standing.running} running, {standing.idle} idle, {standing.held} held")
+            sys.stderr.flush()
+            self._is_there = True

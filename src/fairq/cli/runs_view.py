@@ -1,0 +1,77 @@
+"""How the runs that ended and began in a turn are shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from fairq.cli.output import Column, Record, Table, View
+
+if TYPE_CHECKING:
+    from fairq.records import Launch
+    from fairq.steps.launch.outcome import Outcome
+    from fairq.steps.launch.turn import Turn
+
+
+def runs_view(held: Turn) -> View:
+    """Show the runs that a turn took in, where it held no cycle."""
+    document = _document(held)
+    return View(tables=[_ended(document["ended"])], document=document)
+
+
+def with_runs(view: View, held: Turn) -> View:
+    """Add the runs of a turn to the *view* of its cycle; the tables of those that there are, the members always."""
+    document = _document(held)
+    main = view.main + (1 if held.ended else 0)
+    tables = [_ended(document["ended"])] if held.ended else []
+    tables += [*view.tables]
+    matched = {match["job"] for match in (tables[main].records if tables else ())}
+    others = [record for record in document["started"] if record["job"] not in matched]
+    if others:
+        tables.append(_started(others))
+    return replace(view, tables=tables, main=main, document={**(view.document or {}), **document})
+
+
+def _document(held: Turn) -> Record:
+    return {
+        "ended": [ended_record(launch, outcome) for launch, outcome in held.ended],
+        "started": [{"job": launch.job, "slot": launch.slot, "run": launch.name} for launch in held.started],
+    }
+
+
+def ended_record(launch: Launch, outcome: Outcome | None) -> dict[str, Any]:
+    """Return a run that ended as plain data: with its exit code or signal, and what became of its job."""
+    facts = launch.ended or {}
+    return {
+        "job": launch.job,
+        "slot": launch.slot,
+        "run": launch.name,
+        "end_time": launch.end_time,
+        "seconds": (launch.end_time or launch.intended) - launch.intended,
+        "exit_code": facts.get("exit_code"),
+        "signal": facts.get("signal"),
+        "outcome": "ended" if outcome is None else outcome.how,
+        "reason": None if outcome is None else outcome.reason,
+    }
+
+
+def _ended(records: list[dict[str, Any]]) -> Table:
+    return Table(
+        columns=[
+            Column("Job", "job"),
+            Column("Slot", "slot"),
+            Column("Seconds", "seconds"),
+            Column("Exit", "exit_code"),
+            Column("Signal", "signal"),
+            Column("Outcome", "outcome"),
+            Column("Reason", "reason"),
+        ],
+        records=records,
+        title="Ended",
+        key="ended",
+    )
+
+
+def _started(records: list[dict[str, Any]]) -> Table:
+    columns = [Column("Job", "job"), Column("Slot", "slot")]
+    return Table(columns=columns, records=records, title="Started", key="started")

@@ -1,0 +1,67 @@
+"""``fairq wait``: until jobs have ended."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import duration_of
+from fairq.errors.launch import JobHeldError, JobRemovedError, WaitTimeoutError
+
+app = App()
+
+
+@app.command(
+    examples="""
+        fairq wait 7.3 && ./next-step.sh     # the exit code is that of the job
+        fairq wait 7 8 --timeout 2h          # two clusters, at most two hours
+        fairq wait 7 --any                   # until the first job of a cluster has ended
+    """
+)
+def wait(
+    invocation: Invocation,
+    jobs: Annotated[
+        list[str], typer.Argument(metavar="JOB...", help="Job (7.0), jobs (7.0-99), cluster (7) or owner.")
+    ],
+    timeout: Annotated[
+        int | None,
+        typer.Option(
+            "--timeout", metavar="TIME", parser=duration_of("--timeout"), help="Wait at most this long [seconds or 2h]."
+        ),
+    ] = None,
+    any_: Annotated[bool, typer.Option("--any", help="Wait for one of the jobs only.")] = False,
+) -> None:
+    """Wait until jobs have ended.
+
+    The exit code is that of the job; for a job ended by a signal it is 128 and the signal's number. For several jobs
+    it is 0 if all of them ended with 0, else the first other one. A held job counts as ended: then the exit code is
+    91. If a job was removed, it is 92. After --timeout it is 124.
+
+    The command collects the jobs that have ended. It starts none; fairq run or fairq negotiate do.
+    """
+    from fairq.steps.jobs.selection import parse_targets
+    from fairq.steps.launch.wait import wait_for
+
+    verdicts = wait_for(
+        invocation.state_path,
+        invocation.settings,
+        parse_targets(jobs),
+        lambda: invocation.actor(invocation.now()),
+        timeout=timeout,
+        any_of_them=any_,
+    )
+    ended = [one for one in verdicts if one.how != "pending"]
+    if not ended or (len(ended) < len(verdicts) and not any_):
+        pending = [one.job for one in verdicts if one.how == "pending"]
+        raise WaitTimeoutError(count=len(pending), seconds=timeout, job=pending[0])
+    for one in ended:
+        if one.how == "held":
+            raise JobHeldError(job=one.job, reason=one.reason or "no reason is given")
+        if one.how == "removed":
+            raise JobRemovedError(job=one.job)
+    code = next((one.code for one in ended if one.code), 0)
+    if code:
+        raise typer.Exit(code)

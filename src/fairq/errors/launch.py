@@ -1,0 +1,47 @@
+"""What can go wrong with jobs that run: exit codes 88 to 96."""
+
+from __future__ import annotations
+
+from fairq.errors.base import FairqError
+
+
+class UnknownLauncherError(FairqError):
+    """there is no launcher {name!r}; give one of {known}, or install the package that brings it"""
+
+    exit_code = 88
+    summary = "There is no launcher of this name"
+
+
+class NoRunError(FairqError):
+    """job {job} has not run yet, so there is nothing to show; 'fairq why {job}' tells why it waits"""
+
+    exit_code = 89
+    summary = "The job has not run yet"
+
+
+class NoOutputError(FairqError):
+    """the {what} of job {job} cannot be read: {path}: {reason}"""
+
+    exit_code = 90
+    summary = "The output of a job cannot be read"
+
+
+class JobHeldError(FairqError):
+    """job {job} is held: {reason}; release it with 'fairq release {job}'"""
+
+    exit_code = 91
+    summary = "A job that 'fairq wait' waited for is held"
+
+
+class JobRemovedError(FairqError):
+    """job {job} was removed before it ended by itself"""
+
+    exit_code = 92
+    summary = "A job that 'fairq wait' waited for was removed"
+
+
+class WaitTimeoutError(FairqError):
+    """{count} of the jobs have not ended within {seconds} seconds; first of them {job}"""
+
+    exit_code = 124
+    summary = "The jobs have not ended within the time of 'fairq wait --timeout'"

@@ -1,0 +1,202 @@
+"""Runs on this machine, each in a directory of its own, under a supervisor that outlives whoever started it."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+
+from fairq.launch import processes
+from fairq.launch.discovery import Options
+from fairq.launch.interface import Assignment, Condition, Look, Refused, Slots, Started
+from fairq.launch.strays import end_strays
+from fairq.launch.supervisor import cgroup, record
+
+_PATIENCE = 20.0
+"""Seconds that a run may take to begin before the others' turn goes on; it may begin afterwards."""
+
+_CODE = "import sys; sys.path.insert(0, sys.argv[1]); from fairq.launch.supervisor.main import main; main()"
+_SOURCE = Path(__file__).parent.parent.parent
+
+
+class Local:
+    """The launcher ``local``: jobs are processes of this machine and of this user."""
+
+    def __init__(self, directory: Path, options: Options) -> None:
+        """Keep the directories of runs inside *directory*."""
+        self._directory = directory
+        self._options = options
+        self._warm: subprocess.Popen[bytes] | None = None
+        self._heard = b""
+        self._boot = processes.boot_id()
+
+    def start(self, assignments: Sequence[Assignment]) -> dict[str, Started | Refused]:
+        """Start runs; see `fairq.launch.interface.Launcher`."""
+        answers: dict[str, Started | Refused] = {}
+        waiting: set[str] = set()
+        base = cgroup.base(self._options.cgroup) if assignments else None
+        for assignment in assignments:
+            place = self._directory / assignment.run
+            kept = {"output": assignment.output or str(place / "out"), "error": assignment.error or str(place / "err")}
+            limits = {"keep_output": self._options.keep_output, "cgroup": base}
+            spec = {**asdict(assignment), **kept, **limits, "run_directory": str(place)}
+            try:
+                place.mkdir(0o700, parents=True, exist_ok=True)
+                self._ask(json.dumps(spec).encode() + b"\n")
+            except OSError as error:
+                answers[assignment.run] = Refused(f"{place}: {error.strerror or error}")
+                continue
+            waiting.add(assignment.run)
+        end = time.monotonic() + _PATIENCE
+        while waiting:
+            lines = self._answers(end - time.monotonic())
+            if lines is None:
+                break
+            for line in lines:
+                answer = json.loads(line)
+                waiting.discard(answer["run"])
+                if "pid" in answer:
+                    started = Started(answer["pid"], answer["start"], answer["boot"], tuple(answer["cores"]))
+                    answers[answer["run"]] = started
+        return answers
+
+    def look(self, runs: Mapping[str, Started | None]) -> dict[str, Look]:
+        """Return how runs are found; what is left of those that nobody watches over any more is ended."""
+        return {run: self._look(run, known) for run, known in runs.items()}
+
+    def stop(self, runs: Mapping[str, str]) -> None:
+        """End runs; those that have not begun never will."""
+        for run, word in runs.items():
+            place = self._directory / run
+            with suppress(OSError):
+                place.mkdir(0o700, parents=True, exist_ok=True)
+                directory = record.open_directory(str(place))
+                try:
+                    record.write_order(directory, word)
+                    self._stop(directory)
+                finally:
+                    os.close(directory)
+
+    def forget(self, runs: Iterable[str]) -> None:
+        """Delete the directories of runs."""
+        for run in runs:
+            shutil.rmtree(self._directory / run, ignore_errors=True)
+
+    def slots(self) -> Slots:
+        """Return the cores of this process's affinity."""
+        return Slots(tuple(sorted(os.sched_getaffinity(0))))
+
+    def close(self) -> None:
+        """Let the warm process end; the supervisors live on."""
+        warm, self._warm = self._warm, None
+        if warm is not None:
+            for stream in (warm.stdin, warm.stdout):
+                if stream is not None:
+                    with suppress(OSError):
+                        stream.close()
+            warm.wait()
+
+    def _look(self, run: str, known: Started | None) -> Look:
+        place = self._directory / run
+        try:
+            directory = record.open_directory(str(place))
+        except OSError:
+            return self._look_without(run, known)
+        try:
+            return self._look_inside(run, known, directory)
+        finally:
+            os.close(directory)
+
+    def _look_inside(self, run: str, known: Started | None, directory: int) -> Look:
+        begun = record.read(directory, "begun")
+        started = known if begun is None or "pid" not in begun else _started(begun)
+        is_running = record.read_end(directory) is None and record.is_locked(directory)
+        if is_running:
+            return Look(Condition.RUNNING, started)
+        # Read once more: it may have ended between the two looks.
+        if (end := record.read_end(directory)) is not None:
+            return Look(Condition.ENDED, started, end)
+        if begun is None and not record.exists(directory, "begun"):
+            return self._look_without(run, known)
+        if started is not None and started.boot != self._boot:
+            return Look(Condition.LOST, started, detail="the machine was rebooted")
+        group = f"{begun['cgroup']}/{run}" if begun and begun.get("cgroup") else None
+        return self._ended_strays(run, started, record.read(directory, "job"), group)
+
+    def _look_without(self, run: str, known: Started | None) -> Look:
+        """Look at a run of which there is no trace on the disk."""
+        if known is not None:
+            if known.boot != self._boot:
+                return Look(Condition.LOST, known, detail="the machine was rebooted")
+            if processes.start_of(known.pid) == known.start:
+                return Look(Condition.RUNNING, known)
+        found = self._ended_strays(run, known, None, None)
+        if known is None and found.condition is Condition.LOST:
+            return Look(Condition.WAITING)
+        return found
+
+    @staticmethod
+    def _ended_strays(run: str, known: Started | None, job: dict[str, int] | None, group: str | None) -> Look:
+        left = end_strays(run, job, group)
+        if left:
+            detail = f"its supervisor is gone; process {left[0]} of it is still there"
+            return Look(Condition.STRAY, known, detail=detail)
+        return Look(Condition.LOST, known, detail="its supervisor was killed")
+
+    def _stop(self, directory: int) -> None:
+        if not record.is_locked(directory):
+            lock = record.lock(directory)
+            if lock is not None:
+                # Nobody has begun it, or whoever did is gone: now nobody will.
+                record.begin(directory, {"cancelled": True})
+                os.close(lock)
+                return
+        begun = record.read(directory, "begun")
+        if begun and begun.get("boot") == self._boot:
+            processes.send(begun["pid"], begun["start"], 15)
+
+    def _ask(self, line: bytes) -> None:
+        if self._warm is None or self._warm.poll() is not None:
+            self._warm = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _CODE, str(_SOURCE)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env={"PATH": os.defpath},
+                bufsize=0,
+                # Ctrl-C in the terminal of whoever starts jobs does not end them.
+                start_new_session=True,
+            )
+            self._heard = b""
+        assert self._warm.stdin is not None
+        while line:
+            line = line[self._warm.stdin.write(line) or 0 :]
+
+    def _answers(self, seconds: float) -> list[bytes] | None:
+        """Return the next lines of the warm process; None if it says no more in time."""
+        assert self._warm is not None
+        assert self._warm.stdout is not None
+        if seconds <= 0 or not select.select([self._warm.stdout], [], [], seconds)[0]:
+            return None
+        text = self._warm.stdout.read(65536)
+        if not text:
+            return None
+        *lines, self._heard = (self._heard + text).split(b"\n")
+        return lines
+
+
+def _started(begun: dict[str, object]) -> Started:
+    pid, start, boot, cores = (begun[name] for name in ("pid", "start", "boot", "cores"))
+    assert isinstance(pid, int)
+    assert isinstance(start, int)
+    assert isinstance(cores, list)
+    return Started(pid, start, str(boot), tuple(cores))

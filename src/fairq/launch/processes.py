@@ -1,0 +1,93 @@
+"""Processes as the kernel names them: a number, a start in ticks since boot, and the boot. Standard library only."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+_BOOT = "/proc/sys/kernel/random/boot_id"
+
+
+def boot_id() -> str:
+    """Return the name of this boot of the machine."""
+    with open(_BOOT, encoding="ascii") as file:  # noqa: PTH123 - a supervisor imports no pathlib
+        return file.read().strip()
+
+
+def boot_time() -> int:
+    """Return when this machine was booted, in seconds since 1970."""
+    with open("/proc/stat", encoding="ascii") as file:  # noqa: PTH123
+        return next(int(line.split()[1]) for line in file if line.startswith("btime "))
+
+
+def stat_of(pid: int) -> tuple[int, int, int, str] | None:
+    """Return (parent, session, start in ticks since boot, state letter) of a process; None if it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
+            text = file.read()
+    except OSError:
+        return None
+    # The name of the program may hold blanks and brackets.
+    fields = text[text.rfind(b")") + 2 :].split()
+    return int(fields[1]), int(fields[3]), int(fields[19]), fields[0].decode("ascii")
+
+
+def start_of(pid: int) -> int | None:
+    """Return when a process started, in ticks since boot; None if there is no such process."""
+    found = stat_of(pid)
+    return None if found is None else found[2]
+
+
+def numbers() -> list[int]:
+    """Return the numbers of all processes."""
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]  # noqa: PTH208
+
+
+def descendants(root: int) -> list[int]:
+    """Return the processes below *root*, those that have ended and are not reaped left out."""
+    children: dict[int, list[int]] = {}
+    for pid in numbers():
+        found = stat_of(pid)
+        if found is not None:
+            children.setdefault(found[0], []).append(pid if found[3] != "Z" else -pid)
+    below: list[int] = []
+    waiting = [root]
+    while waiting:
+        for child in children.get(waiting.pop(), ()):
+            waiting.append(abs(child))
+            if child > 0:
+                below.append(child)
+    return below
+
+
+def send(pid: int, start: int, number: int) -> bool:
+    """Send a signal to the process *pid* that started at *start*; False if it is gone or another one."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except OSError:
+        return False
+    try:
+        if start_of(pid) != start:
+            return False
+        signal.pidfd_send_signal(descriptor, number)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def memory_of(pid: int) -> int:
+    """Return the memory of a process in KB: its share of what it has in common with others counts in part."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:  # noqa: PTH123
+            for line in file:
+                if line.startswith(b"Pss:"):
+                    return int(line.split()[1])
+    except OSError:
+        pass
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:  # noqa: PTH123
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+    except OSError:
+        return 0

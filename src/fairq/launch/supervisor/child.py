@@ -1,0 +1,110 @@
+"""From the fork to the program of the job: session, limits, directory, files, signals, exec."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import resource
+import signal
+from typing import Any, NoReturn
+
+from fairq.launch.supervisor import cgroup
+
+_OUT_OF_MEMORY_SCORE = "500"
+"""Under pressure the kernel ends jobs before supervisors and other people's programs."""
+
+
+def become_job(spec: dict[str, Any], group: str | None, report: int) -> NoReturn:
+    """Turn this process into the job; what fails is reported as JSON (step, errno, text), and the process ends."""
+    step = "session"
+    try:
+        os.setsid()
+        # First of all: the supervisor's lock must not live on in a job that waits for a file to be opened.
+        os.dup2(report, 3, inheritable=False)
+        os.closerange(4, 1 << 20)
+        report = 3
+        step = "limits"
+        for name, value in spec["limits"].items():
+            kind = getattr(resource, name)
+            _, hard = resource.getrlimit(kind)
+            top = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.setrlimit(kind, (top, hard))
+        _score()
+        if spec["cores"]:
+            os.sched_setaffinity(0, spec["cores"])
+        if group is not None:
+            step = "cgroup"
+            cgroup.enter(group)
+        os.umask(spec["umask"])
+        step = "directory"
+        os.chdir(spec["directory"])
+        step = "input"
+        _become(0, _opened(spec["input"] or os.devnull, os.O_RDONLY))
+        step = "output"
+        _become(1, _output(spec, "output"))
+        step = "error"
+        if spec["error"] == spec["output"]:
+            os.dup2(1, 2)
+        else:
+            _become(2, _output(spec, "error"))
+        step = "program"
+        _default_signals()
+        _execute(spec["program"], spec["environment"])
+    except BaseException as error:
+        number = error.errno if isinstance(error, OSError) and error.errno else 0
+        text = os.strerror(number) if number else f"{type(error).__name__}: {error}"
+        os.write(report, json.dumps([step, number, text]).encode())
+    os._exit(127)
+
+
+def _score() -> None:
+    try:
+        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:  # noqa: PTH123
+            file.write(_OUT_OF_MEMORY_SCORE)
+    except OSError:
+        pass
+
+
+def _opened(path: str, flags: int) -> int:
+    # Not blocking: a named pipe that nobody has at its other end must not stop the starts of other jobs.
+    descriptor = os.open(path, flags | os.O_NOCTTY | os.O_NONBLOCK, 0o666)
+    fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) & ~os.O_NONBLOCK)
+    return descriptor
+
+
+def _output(spec: dict[str, Any], which: str) -> int:
+    path = spec[which]
+    how = os.O_APPEND if path in spec["append"] else os.O_TRUNC
+    return _opened(path, os.O_WRONLY | os.O_CREAT | how)
+
+
+def _become(number: int, descriptor: int) -> None:
+    os.dup2(descriptor, number)
+    if descriptor > 3:
+        os.close(descriptor)
+
+
+def _default_signals() -> None:
+    for number in signal.valid_signals():
+        if number not in (signal.SIGKILL, signal.SIGSTOP):
+            with contextlib.suppress(OSError, ValueError):
+                signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def _execute(program: list[str], environment: dict[str, str]) -> None:
+    name = program[0]
+    if "/" in name:
+        os.execve(name, program, environment)
+    missing: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    for directory in environment.get("PATH", os.defpath).split(":"):
+        try:
+            os.execve(f"{directory or '.'}/{name}", program, environment)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            missing = error
+    raise missing

@@ -1,0 +1,75 @@
+"""The warm process: reads runs from stdin, forks a supervisor for each, and answers on stdout how each began.
+
+A run is a line of JSON, and so is an answer. At the end of its input the process ends; the supervisors live on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import select
+import signal
+
+from fairq.launch.supervisor.watch import supervise, tell
+
+_AT_ONCE = 65536
+
+
+def main() -> None:
+    """Serve until stdin is closed and every run has begun."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    gc.freeze()
+    waiting = b""
+    poll = select.poll()
+    poll.register(0, select.POLLIN | select.POLLHUP)
+    open_reports: set[int] = set()
+    is_open = True
+    while is_open or open_reports:
+        for descriptor, _ in poll.poll():
+            text = os.read(descriptor, _AT_ONCE)
+            if descriptor != 0:
+                if text:
+                    tell_on(text)
+                    continue
+                poll.unregister(descriptor)
+                os.close(descriptor)
+                open_reports.discard(descriptor)
+            elif text:
+                *lines, waiting = (waiting + text).split(b"\n")
+                for line in lines:
+                    report = _fork(line, open_reports)
+                    poll.register(report, select.POLLIN | select.POLLHUP)
+                    open_reports.add(report)
+            else:
+                poll.unregister(0)
+                is_open = False
+
+
+def tell_on(text: bytes) -> None:
+    """Hand an answer on; whoever asked may be gone."""
+    with contextlib.suppress(OSError):
+        os.write(1, text)
+
+
+def _fork(line: bytes, others: set[int]) -> int:
+    """Fork the supervisor of one run; return where its answer comes from."""
+    hear, say = os.pipe()
+    try:
+        child = os.fork()
+    except OSError as error:
+        tell(say, {"run": json.loads(line)["run"], "failed": f"fork: {error.strerror}"})
+        os.close(say)
+        return hear
+    if child == 0:
+        os.close(hear)
+        for descriptor in others:
+            os.close(descriptor)
+        supervise(json.loads(line), say)
+    os.close(say)
+    return hear
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""The files of a run's directory: how it began, the order to end it, and its end, each written whole or not at all.
+
+- ``lock``: locked (flock) by the supervisor as long as it lives.
+- ``begun``: made by whoever first may begin the run, and by nobody after: a run begins at most once.
+- ``job``: the job's first process.
+- ``order``: why the run is to end, in one word.
+- ``end``: the facts of the end, with a checksum. Its space is reserved before the job starts: a full disk loses none.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import time
+import zlib
+from typing import Any
+
+VERSION = 1
+RESERVED = 4096
+_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_LONGEST_WAIT = 60.0
+
+
+def open_directory(path: str) -> int:
+    """Return a descriptor of a run's directory; raises OSError."""
+    return os.open(path, _DIRECTORY)
+
+
+def lock(directory: int) -> int | None:
+    """Lock the run; return the descriptor that holds the lock, None if another process has it."""
+    descriptor = os.open("lock", os.O_RDWR | os.O_CREAT | _FLAGS, 0o600, dir_fd=directory)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def begin(directory: int, content: dict[str, Any]) -> bool:
+    """Claim the right to begin the run; False if somebody had it before."""
+    try:
+        descriptor = os.open("begun", os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600, dir_fd=directory)
+    except FileExistsError:
+        return False
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(content, file)
+    return True
+
+
+def note_job(directory: int, content: dict[str, Any]) -> None:
+    """Note which process is the job's first, for whoever has to look for what is left of the run."""
+    try:
+        descriptor = os.open("job", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _FLAGS, 0o600, dir_fd=directory)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(content, file)
+    except OSError:
+        pass
+
+
+def read(directory: int, name: str) -> Any:
+    """Return the JSON of a file of the run; None if it is not there or is not whole."""
+    try:
+        with os.fdopen(os.open(name, os.O_RDONLY | _FLAGS, dir_fd=directory), "rb") as file:
+            return json.loads(file.read())
+    except (OSError, ValueError):
+        return None
+
+
+def write_order(directory: int, word: str) -> None:
+    """Order the run to end; the first order counts. Raises OSError."""
+    draft = f".order-{os.getpid()}"
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _FLAGS, 0o600, dir_fd=directory)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump({"order": word}, file)
+    try:
+        os.link(draft, "order", src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
+    except FileExistsError:
+        pass
+    finally:
+        os.unlink(draft, dir_fd=directory)
+
+
+def reserve(directory: int) -> int | None:
+    """Set aside the space of the end; return its descriptor, None where that cannot be."""
+    try:
+        descriptor = os.open("end.reserve", os.O_RDWR | os.O_CREAT | _FLAGS, 0o600, dir_fd=directory)
+        os.posix_fallocate(descriptor, 0, RESERVED)
+    except OSError:
+        return None
+    return descriptor
+
+
+def exists(directory: int, name: str) -> bool:
+    """Tell whether the run has a file of this name."""
+    try:
+        os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def is_locked(directory: int) -> bool:
+    """Tell whether a supervisor watches over the run."""
+    try:
+        descriptor = os.open("lock", os.O_RDWR | _FLAGS, dir_fd=directory)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def read_end(directory: int) -> dict[str, Any] | None:
+    """Return the facts of the end; None if the run has not ended or what is there is not what was written."""
+    found = read(directory, "end")
+    if not isinstance(found, dict) or found.get("version") != VERSION:
+        return None
+    checksum = found.pop("checksum", None)
+    return found if checksum == _checksum(found) else None
+
+
+def write_end(path: str, directory: int, reserved: int | None, facts: dict[str, Any]) -> None:
+    """Write the end so that it is there after a power failure; goes on trying until there is space for it."""
+    facts = {"version": VERSION, **facts}
+    text = json.dumps({**facts, "checksum": _checksum(facts)}).encode()
+    wait = 0.1
+    while True:
+        try:
+            _write_end(directory, reserved, text)
+            return
+        except OSError as error:
+            if error.errno == errno.ENOENT:
+                # The job has deleted the run's directory.
+                try:
+                    os.makedirs(path, 0o700, exist_ok=True)  # noqa: PTH103
+                    directory, reserved = open_directory(path), None
+                    continue
+                except OSError:
+                    pass
+        reserved = None
+        time.sleep(wait)
+        wait = min(2 * wait, _LONGEST_WAIT)
+
+
+def _write_end(directory: int, reserved: int | None, text: bytes) -> None:
+    name = "end.reserve"
+    if reserved is None:
+        name = "end.draft"
+        reserved = os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC | _FLAGS, 0o600, dir_fd=directory)
+    os.pwrite(reserved, text, 0)
+    os.ftruncate(reserved, len(text))
+    os.fsync(reserved)
+    os.rename(name, "end", src_dir_fd=directory, dst_dir_fd=directory)
+    os.fsync(directory)
+    os.close(reserved)
+
+
+def _checksum(facts: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(facts, sort_keys=True).encode())

@@ -1,0 +1,267 @@
+"""One supervisor: it starts the job of a run, ends its whole tree when that is due, and records the end."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import signal
+import time
+from typing import Any, NoReturn
+
+from fairq.launch import processes
+from fairq.launch.supervisor import cgroup, record
+from fairq.launch.supervisor.child import become_job
+
+_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
+_NAME = 15  # PR_SET_NAME
+_LIBRARY = ctypes.CDLL(None, use_errno=True)
+_LOOK = 1.0
+"""Seconds between two looks at a job's memory and kept output."""
+_CLOSE_LOOK = 0.2
+_HEARD = (signal.SIGCHLD, signal.SIGTERM)
+_DEAF = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGPIPE", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGXFSZ", "SIGUSR1", "SIGUSR2")
+
+
+def supervise(spec: dict[str, Any], report: int) -> NoReturn:
+    """Run one job to its end in this process, which nothing else is done in; *report* hears how it began."""
+    try:
+        Supervisor(spec, report).run()
+    except BaseException as error:
+        tell(report, {"run": spec["run"], "failed": f"{type(error).__name__}: {error}"})
+        os._exit(1)
+    os._exit(0)
+
+
+def tell(report: int, answer: dict[str, Any]) -> None:
+    """Answer whoever started the run, if he is still there."""
+    with contextlib.suppress(OSError):
+        os.write(report, json.dumps(answer).encode() + b"\n")
+
+
+class Supervisor:
+    """Watches over one run, described by *spec*: an `Assignment` as an object, with its directory and its cores."""
+
+    def __init__(self, spec: dict[str, Any], report: int) -> None:
+        self.spec = spec
+        self.report = report
+        self.path: str = spec["run_directory"]
+        self.directory = record.open_directory(self.path)
+        self.group: str | None = None
+        self.job = 0
+        self.status: int | None = None
+        self.user = self.system = 0.0
+        self.largest = 0
+        self.sampled = 0
+        self.reason = "exit"
+        self.kill_at: float | None = None
+        self.killed_for_memory = False
+
+    def run(self) -> None:
+        """Start the job, watch it, end its tree, record the end."""
+        spec = self.spec
+        _become_supervisor(spec["run"])
+        lock = record.lock(self.directory)
+        if lock is None:
+            tell(self.report, {"run": spec["run"], "taken": True})
+            return
+        me = {"pid": os.getpid(), "start": processes.start_of(os.getpid()), "boot": processes.boot_id()}
+        if not record.begin(self.directory, {**me, "cores": spec["cores"], "cgroup": spec["cgroup"]}):
+            tell(self.report, {"run": spec["run"], "taken": True})
+            return
+        reserved = record.reserve(self.directory)
+        if spec["cgroup"]:
+            self.group = cgroup.make(spec["cgroup"], spec["run"], spec["memory"])
+        self.began = time.clock_gettime(time.CLOCK_BOOTTIME)
+        began = time.time()
+        failure = self._start_job()
+        tell(self.report, {"run": spec["run"], **me, "cores": spec["cores"]})
+        os.close(self.report)
+        if failure is None:
+            self._watch()
+        self._end_tree()
+        ended = time.clock_gettime(time.CLOCK_BOOTTIME)
+        facts = {
+            "run": spec["run"],
+            **me,
+            "job": self.job,
+            "started": began,
+            "ended": began + ended - self.began,
+            "began_boottime": self.began,
+            "ended_boottime": ended,
+            **self._how(failure),
+            **self._used(),
+        }
+        if self.group is not None:
+            cgroup.remove(self.group)
+        record.write_end(self.path, self.directory, reserved, facts)
+
+    def _start_job(self) -> list[Any] | None:
+        """Fork the job; return (step, errno, text) if its program could not be executed."""
+        hear, say = os.pipe()
+        self.job = os.fork()
+        if self.job == 0:
+            become_job(self.spec, self.group, say)
+        os.close(say)
+        record.note_job(self.directory, {"pid": self.job, "start": processes.start_of(self.job)})
+        text = b""
+        while part := os.read(hear, 4096):
+            text += part
+        os.close(hear)
+        return json.loads(text) if text else None
+
+    def _watch(self) -> None:
+        """Wait until the job's first process has ended, for whatever reason."""
+        memory = self.spec["memory"] if self.group is None or not cgroup.limits_memory(self.group) else None
+        kept = [path for path in (self.spec["output"], self.spec["error"]) if path.startswith(self.path + "/")]
+        limits = [
+            (self.began + seconds, reason)
+            for reason in ("job_seconds", "execute_seconds")
+            if (seconds := self.spec[reason]) is not None
+        ]
+        look_at = self.began + _CLOSE_LOOK
+        self._reap()
+        if record.read(self.directory, "order"):
+            self._obey()
+        while self.status is None:
+            now = time.clock_gettime(time.CLOCK_BOOTTIME)
+            dates = [date for date, _ in limits] if self.kill_at is None else [self.kill_at]
+            heard = signal.sigtimedwait(_HEARD, max(0.0, min([*dates, look_at]) - now))
+            now = time.clock_gettime(time.CLOCK_BOOTTIME)
+            self._reap()
+            if self.status is not None:
+                break
+            if heard is not None and heard.si_signo == signal.SIGTERM:
+                self._obey()
+            if self.kill_at is None:
+                due = [reason for date, reason in limits if date <= now]
+                if due:
+                    self._stop(due[0])
+            elif self.kill_at <= now:
+                return
+            if look_at <= now:
+                used = self._sample(memory is not None)
+                for path in kept:
+                    _trim(path, self.spec["keep_output"])
+                if memory is not None and used > memory * 1024:
+                    self.reason = "memory"
+                    return
+                close = memory is not None and used > memory * 512
+                look_at = now + (_CLOSE_LOOK if close else _LOOK)
+
+    def _obey(self) -> None:
+        """End the job as ordered; without an order, somebody ended the supervisor politely."""
+        found = record.read(self.directory, "order")
+        if self.kill_at is None:
+            self._stop(found["order"] if found else "terminated")
+
+    def _stop(self, reason: str) -> None:
+        self.reason = reason
+        self.kill_at = time.clock_gettime(time.CLOCK_BOOTTIME) + self.spec["grace"]
+        for number in (self.spec["kill_signal"], signal.SIGCONT):
+            # The whole group: a shell does not pass the signal on to what it runs.
+            with contextlib.suppress(OSError):
+                os.killpg(self.job, number)
+
+    def _sample(self, exactly: bool) -> int:
+        """Return the memory of the whole tree in KB; without a limit to hold, only now and then."""
+        if not exactly and self.sampled and time.clock_gettime(time.CLOCK_BOOTTIME) % 10 > _LOOK:
+            return 0
+        tree = cgroup.members(self.group) if self.group is not None else processes.descendants(os.getpid())
+        used = sum(map(processes.memory_of, tree))
+        self.sampled = max(self.sampled, used)
+        return used
+
+    def _end_tree(self) -> None:
+        """Kill whatever the job has left, until nothing is left of it: orphans come to this process."""
+        wait = 0.001
+        if self.group is not None:
+            cgroup.kill(self.group)
+        while self._reap():
+            for pid in processes.descendants(os.getpid()):
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            self._reap()
+            time.sleep(wait)
+            wait = min(wait * 1.5, 0.5)
+        while self.group is not None and not cgroup.is_empty(self.group):
+            cgroup.kill(self.group)
+
+    def _reap(self) -> bool:
+        """Take leave of the children that have ended; return whether any is left."""
+        while True:
+            try:
+                pid, status, used = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            self.user += used.ru_utime
+            self.system += used.ru_stime
+            self.largest = max(self.largest, used.ru_maxrss)
+            if pid == self.job:
+                self.status = status
+
+    def _how(self, failure: list[Any] | None) -> dict[str, Any]:
+        facts: dict[str, Any] = {"reason": self.reason, "exit_code": None, "signal": None, "core": False}
+        if failure is not None:
+            return {**facts, "reason": "start", "step": failure[0], "errno": failure[1], "detail": failure[2]}
+        if self.group is not None and self.reason == "exit" and cgroup.killed_for_memory(self.group):
+            facts["reason"] = "memory"
+        status = self.status or 0
+        if os.WIFSIGNALED(status):
+            facts |= {"signal": os.WTERMSIG(status), "core": os.WCOREDUMP(status)}
+        else:
+            facts["exit_code"] = os.waitstatus_to_exitcode(status)
+        return facts
+
+    def _used(self) -> dict[str, Any]:
+        peak = None if self.group is None else cgroup.peak_kb(self.group)
+        if peak is None:
+            peak, measured = max(self.sampled, self.largest), "sampled" if self.sampled > self.largest else "rusage"
+        else:
+            measured = "cgroup"
+        enforced = self.group is not None and cgroup.limits_memory(self.group)
+        return {
+            "user_seconds": self.user,
+            "system_seconds": self.system,
+            "cpu_measured": "rusage",
+            "peak_memory_kb": peak,
+            "memory_measured": measured,
+            "memory_limit_mb": self.spec["memory"],
+            "memory_limit_held_by": "kernel" if enforced else "supervisor",
+        }
+
+
+def _become_supervisor(run: str) -> None:
+    os.setsid()
+    os.chdir("/")
+    os.umask(0o077)
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+    os.close(null)
+    # Heard by sigtimedwait only, so that none is missed.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
+    for name in _DEAF:
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+    for one in (signal.SIGTERM, signal.SIGCHLD):
+        signal.signal(one, signal.SIG_DFL)
+    _LIBRARY.prctl(_SUBREAPER, 1, 0, 0, 0)
+    _LIBRARY.prctl(_NAME, f"fairq {run}"[:15].encode(), 0, 0, 0)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+
+
+def _trim(path: str, most: int) -> None:
+    """Empty a file of kept output that has grown beyond *most* bytes: a job that floods it must not fill the disk."""
+    try:
+        if os.stat(path).st_size > most:  # noqa: PTH116
+            os.truncate(path, 0)
+            with open(path, "ab") as file:  # noqa: PTH123
+                file.write(b"[fairq: earlier output was dropped; name a file with output and error to keep it]\n")
+    except OSError:
+        pass

@@ -1,0 +1,68 @@
+"""What happened to jobs, as the event log of a submit description tells it; and what of it is still to be written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from fairq.records import JobEvent
+from fairq.state import rows
+from fairq.state.connection import State
+
+_COLUMNS = "id, time, schedd, cluster, first_proc, last_proc, number, body, log, written"
+
+
+def load_all(state: State) -> list[JobEvent]:
+    """Return all events, oldest first."""
+    return _records(state.connection.execute(f"SELECT {_COLUMNS} FROM job_event ORDER BY id").fetchall())
+
+
+def of_job(state: State, cluster: int, proc: int | None = None) -> list[JobEvent]:
+    """Return the events of a job, or of a whole cluster, oldest first."""
+    return _records(
+        state.connection.execute(
+            f"SELECT {_COLUMNS} FROM job_event WHERE cluster = ?1 "
+            "AND (?2 IS NULL OR ?2 BETWEEN first_proc AND last_proc) ORDER BY id",
+            (cluster, proc),
+        ).fetchall()
+    )
+
+
+def unwritten(state: State) -> list[JobEvent]:
+    """Return the events that are still to be written to their logs, oldest first."""
+    found = state.connection.execute(f"SELECT {_COLUMNS} FROM job_event WHERE NOT written ORDER BY id")
+    return _records(found.fetchall())
+
+
+def add(state: State, events: Iterable[JobEvent]) -> None:
+    """Append events; a number (id) of 0 is replaced by the next one."""
+    state.connection.executemany(
+        f"INSERT INTO job_event ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                one.id or None, one.time, one.schedd, one.cluster, one.first_proc, one.last_proc, one.number,
+                rows.dumps(one.body), one.log, one.written,
+            )
+            for one in events
+        ),
+    )  # fmt: skip
+
+
+def mark_written(state: State, ids: Iterable[int]) -> None:
+    """Note that events are in their logs."""
+    state.connection.executemany("UPDATE job_event SET written = 1 WHERE id = ?", [(one,) for one in ids])
+
+
+def forget(state: State, before: int) -> None:
+    """Delete the written events from before a time, but those of jobs that are still in the queue."""
+    state.connection.execute(
+        "DELETE FROM job_event WHERE time < ?1 AND written AND NOT EXISTS (SELECT 1 FROM job "
+        "WHERE job.cluster = job_event.cluster AND job.schedd = job_event.schedd "
+        "AND job.first_proc <= job_event.last_proc AND job.last_proc >= job_event.first_proc)",
+        (before,),
+    )
+
+
+def _records(found: Sequence[tuple[Any, ...]]) -> list[JobEvent]:
+    return [JobEvent(*(*row[:7], json.loads(row[7]), row[8], bool(row[9]))) for row in found]

@@ -1,0 +1,115 @@
+"""The runs that fairq starts itself, from the intent to long after their end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from fairq.records import Launch, LaunchPhase
+from fairq.state import rows
+from fairq.state.connection import State
+
+_COLUMNS = (
+    "id, name, launcher, schedd, cluster, proc, slot, phase, intended, boot, boottime, after, pid, pid_start, "
+    "cores, ordered, ended, end_time, output, error"
+)
+_JSON = {"after", "cores", "ordered", "ended"}
+_NAMES = _COLUMNS.split(", ")
+_LIVE = "phase <> 'ended'"
+
+
+def load_all(state: State) -> list[Launch]:
+    """Return every run that there is a record of, oldest first."""
+    return _records(state.connection.execute(f"SELECT {_COLUMNS} FROM launch ORDER BY id").fetchall())
+
+
+def live(state: State) -> list[Launch]:
+    """Return the runs that have not ended, oldest first."""
+    return _records(state.connection.execute(f"SELECT {_COLUMNS} FROM launch WHERE {_LIVE} ORDER BY id").fetchall())
+
+
+def of_job(state: State, cluster: int, proc: int) -> list[Launch]:
+    """Return the runs of one job, oldest first."""
+    return _records(
+        state.connection.execute(
+            f"SELECT {_COLUMNS} FROM launch WHERE cluster = ? AND proc = ? ORDER BY id", (cluster, proc)
+        ).fetchall()
+    )
+
+
+def last_of_cluster(state: State, cluster: int) -> dict[int, Launch]:
+    """Return the last run of every job of a cluster, by proc."""
+    found = state.connection.execute(f"SELECT {_COLUMNS} FROM launch WHERE cluster = ? ORDER BY id", (cluster,))
+    return {one.proc: one for one in _records(found.fetchall())}
+
+
+def ended_before(state: State, time: int, limit: int) -> list[str]:
+    """Return the names of at most *limit* runs that ended before *time*, the oldest first."""
+    found = state.connection.execute(
+        "SELECT name FROM launch WHERE phase = 'ended' AND end_time < ? ORDER BY id LIMIT ?", (time, limit)
+    )
+    return [name for (name,) in found]
+
+
+def failed_starts(state: State, slot: str, whole: str, limit: int) -> list[tuple[int, int, str]]:
+    """Return (cluster, proc, reason of the end) of the last *limit* runs on a slot that have ended, newest first.
+
+    With a *whole* slot of another name, also those on what else was carved out of it.
+    """
+    stem, at, machine = whole.partition("@")
+    found = state.connection.execute(
+        "SELECT cluster, proc, json_extract(ended, '$.reason') FROM launch WHERE phase = 'ended' "
+        "AND (slot = ?1 OR (?2 <> ?1 AND substr(slot, 1, length(?3)) = ?3 "
+        "AND substr(slot, -length(?4)) = ?4)) ORDER BY id DESC LIMIT ?5",
+        (slot, whole, f"{stem}_", at + machine or "_", limit),
+    )
+    return found.fetchall()
+
+
+def names(state: State) -> set[str]:
+    """Return the names of all runs that there is a record of."""
+    return {name for (name,) in state.connection.execute("SELECT name FROM launch")}
+
+
+def add(state: State, launches: Iterable[Launch]) -> None:
+    """Append runs; a number of 0 is replaced by the next one."""
+    state.connection.executemany(
+        f"INSERT INTO launch ({_COLUMNS}) VALUES ({', '.join('?' * len(_NAMES))})",
+        ([_stored(one, name) for name in _NAMES] for one in launches),
+    )
+
+
+def store(state: State, launches: Iterable[Launch], *columns: str) -> None:
+    """Store these *columns* of runs as they are now."""
+    setting = ", ".join(f"{name} = ?" for name in columns)
+    state.connection.executemany(
+        f"UPDATE launch SET {setting} WHERE name = ?",
+        ([*(_stored(one, name) for name in columns), one.name] for one in launches),
+    )
+
+
+def delete(state: State, run_names: Sequence[str]) -> None:
+    """Delete the records of runs."""
+    state.connection.executemany("DELETE FROM launch WHERE name = ?", [(name,) for name in run_names])
+
+
+def _stored(launch: Launch, name: str) -> Any:
+    value = getattr(launch, name)
+    if name == "id":
+        return value or None
+    if name == "phase":
+        return str(value)
+    return rows.dumps(value) if name in _JSON and value is not None else value
+
+
+def _records(found: Sequence[tuple[Any, ...]]) -> list[Launch]:
+    result = []
+    for row in found:
+        values = dict(zip(_NAMES, row, strict=True))
+        for name in _JSON:
+            if values[name] is not None:
+                values[name] = json.loads(values[name])
+        values["phase"] = LaunchPhase(values["phase"])
+        result.append(Launch(**values))
+    return result

@@ -1,0 +1,169 @@
+"""What a launcher is told of a job: its program, files, environment and limits, from its ad and its slot's."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import signal
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairq.launch.interface import Assignment
+from fairq.launch.strays import MARKER
+from fairq.records import Ad, Launch
+from fairq.steps.launch.values import number, raw
+from fairq.steps.pool.devices import assigned_gpus, available_gpus
+from fairq.submitfile.arguments import split_arguments, split_environment, split_quoted
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+_NULL = os.devnull
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_THREADS = (
+    "OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS",
+    "JULIA_NUM_THREADS", "ROOT_MAX_THREADS", "TF_NUM_THREADS", "GOMAXPROCS", "PYTHON_CPU_COUNT", "CUBACORES",
+)  # fmt: skip
+"""What HTCondor sets to the number of cores of a job."""
+
+_DEFAULT_REQUEST = 128
+"""MB that a job requests of whose memory its submit description says nothing."""
+
+_NO_GPU = "10000"
+"""The number of a GPU that no machine has, as HTCondor hides those that a job has not been given."""
+
+
+def files(ad: Ad) -> tuple[str | None, str | None, str | None]:
+    """Return the paths of a job's input, output and error; None where it names none."""
+    directory = str(raw(ad, "Iwd") or "/")
+
+    def path(name: str) -> str | None:
+        text = raw(ad, name)
+        if not isinstance(text, str) or text in ("", _NULL):
+            return None
+        return str(Path(directory, text))
+
+    return path("In"), path("Out"), path("Err")
+
+
+def assignment(
+    launch: Launch, ad: Ad, slot: Mapping[str, Any], settings: Settings, now: int, cores: tuple[int, ...]
+) -> Assignment:
+    """Return what to tell the launcher of the job with this *ad*, which runs on a *slot* with that ad at *now*."""
+    given, output, error = files(ad)
+    cpus = max(1, int(number(ad, "RequestCpus", now, slot) or 1))
+    appended = raw(ad, "AppendFiles")
+    return Assignment(
+        run=launch.name,
+        program=[str(raw(ad, "Cmd") or ""), *_arguments(ad)],
+        directory=str(raw(ad, "Iwd") or "/"),
+        environment=_environment(launch, ad, slot, cpus),
+        input=given,
+        output=output,
+        error=error,
+        append=_appended(str(appended), str(raw(ad, "Iwd") or "/")) if appended else (),
+        cpus=cpus,
+        memory=_memory(ad, slot, settings, now),
+        execute_seconds=_positive(number(ad, "AllowedExecuteDuration", now, slot)),
+        job_seconds=_positive(number(ad, "AllowedJobDuration", now, slot)),
+        kill_signal=_signal(raw(ad, "KillSig")),
+        grace=_grace(ad, slot, settings, now),
+        umask=int(settings["launch.umask"], 8),
+        limits=_limits(ad, now),
+        cores=cores,
+    )
+
+
+def _arguments(ad: Ad) -> list[str]:
+    new, old = raw(ad, "Arguments"), raw(ad, "Args")
+    if isinstance(new, str):
+        return split_quoted(_in_quotes(new))
+    return split_arguments(old)[0] if isinstance(old, str) else []
+
+
+def _in_quotes(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _environment(launch: Launch, ad: Ad, slot: Mapping[str, Any], cpus: int) -> dict[str, str]:
+    me = pwd.getpwuid(os.getuid()) if _has_account() else None
+    home, user, shell = (me.pw_dir, me.pw_name, me.pw_shell) if me else ("/", str(os.getuid()), "/bin/sh")
+    base = {
+        "PATH": _PATH, "HOME": home, "USER": user, "LOGNAME": user, "SHELL": shell or "/bin/sh", "TMPDIR": "/tmp",
+        **dict.fromkeys(_THREADS, str(cpus)),
+    }  # fmt: skip
+    new, old = raw(ad, "Environment"), raw(ad, "Env")
+    text = _in_quotes(new) if isinstance(new, str) else old
+    own = split_environment(text) if isinstance(text, str) else {}
+    return {
+        **base,
+        **own,
+        **_devices(slot),
+        "_CONDOR_SLOT": launch.slot,
+        "_CONDOR_JOB_IWD": str(raw(ad, "Iwd") or "/"),
+        "FAIRQ_JOB": launch.job,
+        "FAIRQ_CLUSTER": str(launch.cluster),
+        "FAIRQ_PROCESS": str(launch.proc),
+        "FAIRQ_SLOT": launch.slot,
+        MARKER: launch.name,
+    }
+
+
+def _has_account() -> bool:
+    with suppress(KeyError):
+        return bool(pwd.getpwuid(os.getuid()).pw_name)
+    return False
+
+
+def _devices(slot: Mapping[str, Any]) -> dict[str, str]:
+    names = assigned_gpus(dict(slot))
+    if not names and raw(slot, "DynamicSlot") is not True:
+        names = [name.removeprefix("GPUs_").replace("_", "-") for name in available_gpus(dict(slot))]
+    if names:
+        return {"CUDA_VISIBLE_DEVICES": ",".join(name.removeprefix("CUDA") for name in names)}
+    return {"CUDA_VISIBLE_DEVICES": _NO_GPU, "NVIDIA_VISIBLE_DEVICES": "none"}
+
+
+def _memory(ad: Ad, slot: Mapping[str, Any], settings: Settings, now: int) -> int | None:
+    policy = settings["launch.memory"]
+    if policy == "none":
+        return None
+    whole = number(slot, "Memory", now)
+    request = number(ad, "RequestMemory", now, slot)
+    if policy == "slot" or request is None or request == _DEFAULT_REQUEST:
+        request = max(whole or 0, request or 0)
+    return int(request) if request > 0 else None
+
+
+def _grace(ad: Ad, slot: Mapping[str, Any], settings: Settings, now: int) -> float:
+    for name in ("JobMaxVacateTime", "KillSigTimeout"):
+        seconds = number(ad, name, now, slot)
+        if seconds is not None:
+            return max(0.0, float(seconds))
+    return float(settings["launch.grace"])
+
+
+def _signal(given: Any) -> int:
+    """Return the number of a signal given by name or number; an unknown one is SIGTERM."""
+    text = str(given or "SIGTERM").strip().upper()
+    if text.isdecimal() and 0 < int(text) < signal.NSIG:
+        return int(text)
+    name = text if text.startswith("SIG") else f"SIG{text}"
+    return int(getattr(signal, name, signal.SIGTERM))
+
+
+def _limits(ad: Ad, now: int) -> dict[str, int]:
+    limits = {"RLIMIT_CORE": number(ad, "CoreSize", now), "RLIMIT_STACK": number(ad, "StackSize", now)}
+    return {name: int(value) for name, value in limits.items() if value is not None and value >= 0}
+
+
+def _positive(value: float | None) -> float | None:
+    return None if value is None else max(0.0, value)
+
+
+def _appended(text: str, directory: str) -> tuple[str, ...]:
+    return tuple(str(Path(directory, name)) for name in text.replace(",", " ").split())
+
+

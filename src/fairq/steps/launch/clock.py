@@ -1,0 +1,45 @@
+"""The clock of runs: seconds since 1970 for people, seconds since boot for what is charged."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import cached_property
+
+from fairq.launch import processes
+from fairq.records import Launch
+
+_SAME = 5.0
+"""Seconds by which a command's time may differ from the clock and still be taken from it."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A moment: *now* in whole seconds since 1970, as *boottime* seconds after the *boot* of that name."""
+
+    now: int
+    boottime: float
+    boot: str
+
+    @classmethod
+    def at(cls, now: int) -> Clock:
+        """Return the clock of a command whose time is *now*, whatever the machine's clock says."""
+        boottime = time.clock_gettime(time.CLOCK_BOOTTIME)
+        since = time.time() - now
+        # The command began its second a fraction ago: ends are cut to the same seconds.
+        return cls(now, boottime - since if 0 <= since < _SAME else boottime, processes.boot_id())
+
+    def end_of(self, launch: Launch, ended_boottime: float | None = None, boot: str | None = None) -> int:
+        """Return when a run ended, in seconds since 1970: a step of the machine's clock makes no difference.
+
+        Without *ended_boottime* (of that *boot*) it is this moment; after a reboot the boot, which no run survives.
+        """
+        if ended_boottime is not None and boot == launch.boot:
+            return launch.intended + max(0, int(ended_boottime - launch.boottime))
+        if launch.boot == self.boot:
+            return launch.intended + max(0, int(self.boottime - launch.boottime))
+        return max(launch.intended, min(self.now, self._booted))
+
+    @cached_property
+    def _booted(self) -> int:
+        return processes.boot_time()

@@ -1,0 +1,280 @@
+"""Take in what ended: free its slot, charge it, and decide what becomes of the job; all in one transaction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairq.launch.interface import Condition, Look, Started
+from fairq.records import Actor, Ad, Change, Claim, JobRange, JobStatus, Launch, LaunchPhase
+from fairq.state import claims, history, jobs, launches, slots
+from fairq.state.connection import State, reading, writing
+from fairq.steps.jobs.end import end_runs
+from fairq.steps.launch import events
+from fairq.steps.launch.clock import Clock
+from fairq.steps.launch.launchers import Launchers
+from fairq.steps.launch.outcome import Outcome, outcome
+from fairq.steps.launch.values import number
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+_FAILURES = 3
+"""So many different jobs in a row that did not start on a slot drain it."""
+
+_DYNAMIC = re.compile(r"(.+)_\d+(@.*)?")
+
+Key = tuple[str, int, int]
+
+
+@dataclass(slots=True)
+class Collected:
+    """The runs that ended with what became of their jobs, and what an administrator should know."""
+
+    ended: list[tuple[Launch, Outcome | None]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def started(launch: Launch) -> Started | None:
+    """Return what is known of how a run began."""
+    if launch.pid is None or launch.pid_start is None:
+        return None
+    return Started(launch.pid, launch.pid_start, launch.boot, tuple(launch.cores.get("cores", ())))
+
+
+def look(live: Iterable[Launch], launchers: Launchers) -> dict[str, Look]:
+    """Return how these runs are found, by name."""
+    by_launcher: dict[str, dict[str, Started | None]] = {}
+    for launch in live:
+        by_launcher.setdefault(launch.launcher, {})[launch.name] = started(launch)
+    found: dict[str, Look] = {}
+    for name, runs in by_launcher.items():
+        found |= launchers[name].look(runs)
+    return found
+
+
+def stop(live: Iterable[Launch], launchers: Launchers) -> None:
+    """Have those runs ended that are ordered to; it does no harm to have it done twice."""
+    by_launcher: dict[str, dict[str, str]] = {}
+    for launch in live:
+        if launch.ordered is not None:
+            by_launcher.setdefault(launch.launcher, {})[launch.name] = str(launch.ordered.get("how", "stop"))
+    for name, runs in by_launcher.items():
+        launchers[name].stop(runs)
+
+
+def collect(path: Path, settings: Settings, launchers: Launchers, actor: Actor) -> Collected:
+    """Take in the runs of this state that have ended, and have those ended that lost their slot."""
+    clock = Clock.at(actor.time)
+    result = Collected()
+    with reading(path) as state:
+        live = launches.live(state)
+        without = _without_claim(state, live)
+    if not live:
+        return result
+    looks = look(live, launchers)
+    news = {name: one for name, one in looks.items() if _is_news(one, live)}
+    for launch in live:
+        if looks[launch.name].condition is Condition.STRAY:
+            result.notes.append(f"job {launch.job}: {looks[launch.name].detail}")
+    if news or without:
+        with writing(path) as state:
+            live = launches.live(state)
+            _order(state, _without_claim(state, live), {"how": "evict", "reason": "its slot was taken"})
+            _Collection(state, settings, clock, actor, result).take(live, news)
+            live = launches.live(state)
+    stop(live, launchers)
+    return result
+
+
+def _is_news(one: Look, live: Sequence[Launch]) -> bool:
+    if one.condition in (Condition.ENDED, Condition.LOST):
+        return True
+    return one.condition is Condition.RUNNING and any(
+        launch.phase is LaunchPhase.INTENDED and launch.pid is None and one.started is not None
+        for launch in live
+    )
+
+
+def _without_claim(state: State, live: Sequence[Launch]) -> list[Launch]:
+    """Return the runs that nobody ordered to end, and that have no slot any more: their claim is gone or another's."""
+    if not live:
+        return []
+    held = held_slots(state, live)
+    return [launch for launch in live if launch.ordered is None and launch.name not in held]
+
+
+def held_slots(state: State, live: Sequence[Launch]) -> dict[str, Claim]:
+    """Return the claims that live runs have on their slots, by the names of the runs."""
+    found = claims.of_procs(state, {(*launch.key, launch.proc) for launch in live})
+    by_job = {(claim.schedd or "", claim.cluster or 0, claim.proc or 0): claim for claim in found}
+    names = slots.names_of(state, [claim.slot_id for claim in found])
+    last = {launch.key: launch.name for launch in live}
+    return {
+        launch.name: claim
+        for launch in live
+        if last[launch.key] == launch.name
+        and (claim := by_job.get(launch.key)) is not None
+        and names.get(claim.slot_id) == launch.slot
+        and claim.start_time == launch.intended
+    }
+
+
+def _order(state: State, live: Iterable[Launch], order: dict[str, Any]) -> None:
+    live = list(live)
+    for launch in live:
+        launch.ordered = order
+    launches.store(state, live, "ordered")
+
+
+class _Collection:
+    """One transaction that takes in ends."""
+
+    def __init__(
+        self, state: State, settings: Settings, clock: Clock, actor: Actor, result: Collected
+    ) -> None:
+        self._state = state
+        self._settings = settings
+        self._clock = clock
+        self._actor = actor
+        self._result = result
+        self._changes: list[Change] = []
+
+    def take(self, live: Sequence[Launch], news: Mapping[str, Look]) -> None:
+        """Store what is new of the *live* runs."""
+        held = held_slots(self._state, live)
+        begun: list[Launch] = []
+        done: list[tuple[Launch, Claim | None]] = []
+        for launch in live:
+            found = news.get(launch.name)
+            if found is None:
+                continue
+            if found.started is not None and launch.pid is None:
+                launch.pid, launch.pid_start = found.started.pid, found.started.start
+                launch.boot = found.started.boot
+            if found.condition is Condition.RUNNING:
+                launch.phase = LaunchPhase.STARTED
+                begun.append(launch)
+                continue
+            launch.ended = found.end or {"reason": "lost", "detail": found.detail}
+            end = found.end or {}
+            launch.end_time = self._clock.end_of(launch, end.get("ended_boottime"), end.get("boot"))
+            launch.phase = LaunchPhase.ENDED
+            done.append((launch, held.get(launch.name)))
+        mark_started(self._state, begun, self._clock.now, always=True)
+        if done:
+            self._end(done)
+        history.record(self._state, self._actor, self._changes)
+
+    def _end(self, done: Sequence[tuple[Launch, Claim | None]]) -> None:
+        state = self._state
+        decided: list[tuple[Launch, Outcome, JobRange, Ad, list[Launch]]] = []
+        ends: dict[int, tuple[int, str]] = {}
+        codes: dict[tuple[int, int], int] = {}
+        ended: list[Claim] = []
+        for launch, claim in done:
+            job = self._job(launch) if claim is not None else None
+            if claim is None or job is None:
+                self._result.ended.append((launch, None))
+                continue
+            ad = job.ad_of(jobs.ads(state, [job.ad_id])[job.ad_id], launch.proc)
+            ad |= {"JobCurrentStartDate": launch.intended, "CompletionDate": launch.end_time}
+            former = [one for one in launches.of_job(state, launch.cluster, launch.proc) if one.phase == "ended"]
+            facts = launch.ended or {}
+            what = outcome(launch, ad, facts, former, self._settings, self._clock.now)
+            assert launch.end_time is not None
+            ends[claim.slot_id] = (launch.end_time, what.how)
+            if facts.get("exit_code") is not None and what.status in (JobStatus.COMPLETED, JobStatus.IDLE):
+                codes[launch.cluster, launch.proc] = facts["exit_code"]
+            ended.append(claim)
+            decided.append((launch, what, job, ad, former))
+            self._result.ended.append((launch, what))
+        launches.store(
+            state, [launch for launch, _ in done], "phase", "ended", "end_time", "pid", "pid_start", "boot"
+        )
+        end_runs(state, self._settings, ended, self._clock.now, "finished", codes, ends=ends)
+        for launch, what, job, ad, former in decided:
+            self._apply(launch, what, job, ad, former)
+        for slot in dict.fromkeys(launch.slot for launch, _ in done if (launch.ended or {}).get("reason") == "start"):
+            self._drain_if_broken(slot)
+
+    def _job(self, launch: Launch) -> JobRange | None:
+        found = jobs.select(self._state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd)
+        return found[0] if found else None
+
+    def _apply(self, launch: Launch, what: Outcome, job: JobRange, ad: Ad, former: Sequence[Launch]) -> None:
+        """Give the job its new status, with its history and its events."""
+        state, procs = self._state, [(*launch.key, launch.proc)]
+        end = launch.end_time or self._clock.now
+        body = usage(launch, ad, former, self._clock.now)
+        after: dict[str, Any] = {"JobStatus": int(what.status)}
+        if what.status is JobStatus.COMPLETED:
+            after |= {"ExitCode": body["exit_code"], "CompletionDate": end}
+            if body["signal"] is not None:
+                after["ExitSignal"] = body["signal"]
+            happened = [(events.TERMINATED, body)]
+        elif what.status is JobStatus.HELD:
+            after |= {"HoldReason": what.reason, "HoldReasonCode": what.code, "HoldReasonSubCode": what.subcode}
+            happened = [(events.EVICTED, body)] if (launch.ended or {}).get("reason") != "exit" else []
+            happened.append((events.HELD, {"reason": what.reason, "code": what.code, "subcode": what.subcode}))
+        elif what.status is JobStatus.REMOVED:
+            after |= {"RemoveReason": what.reason} if what.reason else {}
+            happened = [(events.EVICTED, body), (events.ABORTED, {"reason": what.reason})]
+        else:
+            after["Reason"] = what.reason
+            happened = [(events.EVICTED, {**body, "reason": what.reason, "requeued": what.how == "requeued"})]
+        for number_, of in happened:
+            events.record(state, [job], number_, of, end, always=True)
+        if what.status in (JobStatus.COMPLETED, JobStatus.REMOVED):
+            jobs.remove_many(state, procs)
+        else:
+            jobs.set_status(state, procs, what.status, end, what.reason, what.code, what.subcode)
+        before = {"JobStatus": int(JobStatus.RUNNING), "RemoteHost": launch.slot}
+        self._changes.append(Change(f"job {launch.job}", before, after))
+
+    def _drain_if_broken(self, slot: str) -> None:
+        found = _DYNAMIC.fullmatch(slot)
+        whole = f"{found[1]}{found[2] or ''}" if found and not slots.load(self._state, slot) else slot
+        last = launches.failed_starts(self._state, slot, whole, _FAILURES)
+        failed = {(cluster, proc) for cluster, proc, reason in last if reason == "start"}
+        if len(failed) < _FAILURES or not any(not one.draining for one in slots.load(self._state, whole)):
+            return
+        slots.set_draining(self._state, [whole], True)
+        reason = f"{_FAILURES} different jobs did not start on it"
+        self._changes.append(Change(f"slot {whole}", {"Draining": False}, {"Draining": True, "Reason": reason}))
+        self._result.notes.append(
+            f"slot {whole} is being drained: {reason}; mend it, then run 'fairq slots drain {whole} --cancel'"
+        )
+
+
+def mark_started(state: State, begun: Iterable[Launch], now: int, *, always: bool) -> None:
+    """Store that runs have begun, with the events."""
+    begun = list(begun)
+    launches.store(state, begun, "phase", "pid", "pid_start", "cores", "boot")
+    for launch in begun:
+        found = jobs.select(state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd)
+        events.record(state, found, events.EXECUTING, {"slot": launch.slot}, now, always=always)
+
+
+def usage(launch: Launch, ad: Ad, former: Sequence[Launch], now: int) -> dict[str, Any]:
+    """Return what the events tell of a run's end: seconds of CPU, of this run and of all, and MB of memory."""
+    facts = launch.ended or {}
+    user, system = facts.get("user_seconds", 0.0), facts.get("system_seconds", 0.0)
+    request = int(number(ad, "RequestMemory", now) or 0)
+    return {
+        "exit_code": facts.get("exit_code"),
+        "signal": facts.get("signal"),
+        "user": user,
+        "system": system,
+        "total_user": user + sum((one.ended or {}).get("user_seconds", 0.0) for one in former),
+        "total_system": system + sum((one.ended or {}).get("system_seconds", 0.0) for one in former),
+        "wall": max(0.0, facts.get("ended", 0.0) - facts.get("started", 0.0)),
+        "memory": -(-int(facts.get("peak_memory_kb", 0)) // 1024),
+        "request_cpus": int(number(ad, "RequestCpus", now) or 1),
+        "request_memory": request,
+        "allocated_memory": int(facts.get("memory_limit_mb") or request),
+        "slot": launch.slot,
+    }

@@ -1,0 +1,174 @@
+"""What happened to jobs, recorded in the state and written to the event log that a job names (``log = FILE``).
+
+The layout is that of HTCondor's user log (its manual, "Job Event Log Codes").
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from fairq.records import PROC_PLACEHOLDER, Ad, JobEvent, JobRange
+from fairq.state import job_events, jobs
+from fairq.state.connection import State, reading, writing
+from fairq.steps.launch.values import raw
+
+SUBMITTED, EXECUTING, EVICTED, TERMINATED, ABORTED, HELD, RELEASED = 0, 1, 4, 5, 9, 12, 13
+
+_END = b"...\n"
+_TAIL = 65536
+_NO_BYTES = "\t0  -  Run Bytes Sent By Job\n\t0  -  Run Bytes Received By Job\n"
+_NO_TOTAL = "\t0  -  Total Bytes Sent By Job\n\t0  -  Total Bytes Received By Job\n"
+
+
+def record(
+    state: State, found: Iterable[JobRange], number: int, body: Mapping[str, Any], now: int, *, always: bool
+) -> None:
+    """Record that an event of this *number* happened to jobs at *now*; only to those with a log, if not *always*."""
+    found = list(found)
+    shared = jobs.ads(state, {job.ad_id for job in found})
+    events = []
+    for job in found:
+        log = _log(job, shared[job.ad_id])
+        if log is not None or always:
+            procs = (job.schedd, job.cluster, job.first_proc, job.last_proc)
+            events.append(JobEvent(0, now, *procs, number, dict(body), log, log is None))
+    job_events.add(state, events)
+
+
+def _log(job: JobRange, shared: Ad) -> str | None:
+    for ad in (job.template or {}, job.own or {}, shared):
+        value = raw(ad, "UserLog")
+        if isinstance(value, str) and value:
+            return value
+    return None
+
+
+def flush(path: Path) -> list[str]:
+    """Write the events that wait to their logs, in order; return what could not be written, one line for each log.
+
+    After a crash in between an event is found in its log, and not written again.
+    """
+    with reading(path) as state:
+        waiting = job_events.unwritten(state)
+    if not waiting:
+        return []
+    texts: dict[str, list[tuple[int, bytes]]] = {}
+    for event in waiting:
+        for proc in range(event.first_proc, event.last_proc + 1):
+            log = str(event.log).replace(PROC_PLACEHOLDER, str(proc))
+            texts.setdefault(log, []).append((event.id, text(event, proc).encode("utf-8", "surrogateescape")))
+    problems: list[str] = []
+    failed: set[int] = set()
+    for log, entries in texts.items():
+        try:
+            _append(log, [entry for _, entry in entries])
+        except OSError as error:
+            failed.update(number for number, _ in entries)
+            problems.append(f"the event log {log} cannot be written: {error.strerror or error}")
+    with writing(path) as state:
+        job_events.mark_written(state, (event.id for event in waiting if event.id not in failed))
+    return problems
+
+
+def _append(log: str, entries: list[bytes]) -> None:
+    descriptor = os.open(log, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
+    try:
+        with suppress(OSError):  # there are no locks on some file systems
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        size = os.fstat(descriptor).st_size
+        start = max(0, size - _TAIL)
+        tail = os.pread(descriptor, _TAIL, start)
+        if tail and not tail.endswith(_END):
+            # A torn event that is followed by anything stops every reader: cut back to the last whole one.
+            whole = tail.rfind(b"\n" + _END)
+            kept = whole + 1 + len(_END) if whole >= 0 else 0
+            if whole >= 0 or start == 0:
+                os.ftruncate(descriptor, start + kept)
+                tail = tail[:kept]
+        for entry in entries:
+            if entry not in tail:
+                os.write(descriptor, entry)
+    finally:
+        os.close(descriptor)
+
+
+def text(event: JobEvent, proc: int) -> str:
+    """Return an event of one job as the log has it."""
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(event.time))
+    head = f"{event.number:03d} ({event.cluster:03d}.{proc:03d}.000) {when} "
+    return head + _TEXTS[event.number]({name: _one_line(value) for name, value in event.body.items()}) + "...\n"
+
+
+def _one_line(value: Any) -> Any:
+    # A line break would end the event early.
+    return " ".join(value.split()) if isinstance(value, str) else value
+
+
+def _terminated(body: dict[str, Any]) -> str:
+    total = _usage("Total Remote", body["total_user"], body["total_system"]) + _usage("Total Local", 0, 0)
+    return (
+        "Job terminated.\n" + _ending(body) + _run_usage(body) + total + _NO_BYTES + _NO_TOTAL + _resources(body)
+    )
+
+
+def _ending(body: dict[str, Any]) -> str:
+    if body.get("signal") is not None:
+        return f"\t(0) Abnormal termination (signal {body['signal']})\n\t(0) No core file\n"
+    return f"\t(1) Normal termination (return value {body.get('exit_code')})\n"
+
+
+def _run_usage(body: dict[str, Any]) -> str:
+    return _usage("Run Remote", body.get("user", 0), body.get("system", 0)) + _usage("Run Local", 0, 0)
+
+
+def _usage(what: str, user: float, system: float) -> str:
+    return f"\t\tUsr {_days(user)}, Sys {_days(system)}  -  {what} Usage\n"
+
+
+def _days(seconds: float) -> str:
+    minutes, second = divmod(int(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    day, hour = divmod(hours, 24)
+    return f"{day} {hour:02d}:{minute:02d}:{second:02d}"
+
+
+def _resources(body: dict[str, Any]) -> str:
+    if not body.get("wall"):
+        return ""
+    cpus = (body["user"] + body["system"]) / body["wall"]
+    return (
+        "\tPartitionable Resources :    Usage  Request Allocated \n"
+        f"\t   Cpus                 : {cpus:8.2f} {body['request_cpus']:8d} {body['request_cpus']:9d} \n"
+        f"\t   Memory (MB)          : {body['memory']:8d} {body['request_memory']:8d} {body['allocated_memory']:9d} \n"
+    )
+
+
+def _evicted(body: dict[str, Any]) -> str:
+    if body.get("requeued"):
+        reason = f"\t{body['reason']}\n" if body.get("reason") else ""
+        start = "Job was evicted.\n\t(0) Job terminated and was requeued\n"
+        return start + _run_usage(body) + _NO_BYTES + _ending(body) + reason
+    reason = f"\tReason: {body['reason']}\n" if body.get("reason") else ""
+    return "Job was evicted.\n\t(0) CPU times\n" + _run_usage(body) + _NO_BYTES + reason
+
+
+def _held(body: dict[str, Any]) -> str:
+    code, subcode = body.get("code") or 0, body.get("subcode") or 0
+    return f"Job was held.\n\t{body.get('reason') or 'Reason unspecified'}\n\tCode {code} Subcode {subcode}\n"
+
+
+_TEXTS: dict[int, Callable[[dict[str, Any]], str]] = {
+    SUBMITTED: lambda body: f"Job submitted from host: <127.0.0.1:0?alias={body['host']}>\n",
+    EXECUTING: lambda body: f"Job executing on host: <127.0.0.1:0>\n\tSlotName: {body['slot']}\n",
+    EVICTED: _evicted,
+    TERMINATED: _terminated,
+    ABORTED: lambda body: f"Job was aborted.\n\t{body.get('reason') or 'removed'}\n",
+    HELD: _held,
+    RELEASED: lambda body: f"Job was released.\n\t{body.get('reason') or 'released'}\n",
+}

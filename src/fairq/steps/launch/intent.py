@@ -1,0 +1,61 @@
+"""The intent to start: written in the transaction of the match, before anything runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fairq.launch.discovery import NONE
+from fairq.records import Launch, LaunchPhase
+from fairq.state import jobs, launches
+from fairq.state.connection import State
+from fairq.steps.launch.assignment import files
+from fairq.steps.launch.clock import Clock
+from fairq.steps.launch.launchers import of_slot, runs_directory
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+class Matched(NamedTuple):
+    """A job that a cycle has matched with a slot; *displaced* are the jobs (schedd, cluster, proc) that had it."""
+
+    schedd: str
+    cluster: int
+    proc: int
+    slot: str
+    slot_ad: Mapping[str, Any]
+    displaced: Sequence[tuple[str, int, int]] = ()
+
+
+def intend(state: State, settings: Settings, matched: Iterable[Matched], clock: Clock) -> None:
+    """Record the intent to start what was *matched* on slots that have a launcher.
+
+    A run waits for those of the same job, on the same slot and of the jobs displaced, until nothing is left of them.
+    """
+    wanted = [(one, name) for one in matched if (name := of_slot(one.slot_ad, settings)) != NONE]
+    if not wanted:
+        return
+    live = launches.live(state)
+    new = []
+    for one, name in wanted:
+        key = (one.schedd, one.cluster, one.proc)
+        before = [run.name for run in live if run.slot == one.slot or run.key == key or run.key in one.displaced]
+        run = f"{one.cluster}.{one.proc}-{os.urandom(5).hex()}"
+        output, error = _outputs(state, one, run)
+        new.append(
+            Launch(
+                0, run, name, *key, one.slot, LaunchPhase.INTENDED, clock.now, clock.boot, clock.boottime,
+                {"runs": before} if before else {}, output=output, error=error,
+            )
+        )  # fmt: skip
+    launches.add(state, new)
+
+
+def _outputs(state: State, one: Matched, run: str) -> tuple[str, str]:
+    kept = runs_directory(state.path) / run
+    (job,) = jobs.select(state, cluster=one.cluster, proc=one.proc, schedd=one.schedd)
+    ad = job.ad_of(jobs.ads(state, [job.ad_id])[job.ad_id], one.proc)
+    _, output, error = files(ad)
+    return output or str(kept / "out"), error or str(kept / "err")

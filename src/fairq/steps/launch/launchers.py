@@ -1,0 +1,71 @@
+"""The launchers that a command uses, opened when first needed, and which one a slot's jobs go to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairq.launch.discovery import NONE, Options, check
+from fairq.state import slots
+from fairq.state.connection import State
+from fairq.state.location import resolve
+
+if TYPE_CHECKING:
+    from fairq.launch.interface import Launcher
+    from fairq.settings import Settings
+
+ATTRIBUTE = "Launch"
+"""The attribute of a slot's ad that names its launcher."""
+
+_MB = 1024**2
+
+
+def runs_directory(state: Path) -> Path:
+    """Return where the directories of a state's runs are."""
+    return Path(f"{resolve(state)}.runs")
+
+
+class Launchers:
+    """The launchers of one state under its settings; they are closed with `close`."""
+
+    def __init__(self, state: Path, settings: Settings) -> None:
+        self._directory = runs_directory(state)
+        self._options = Options(settings["launch.cgroup"], settings["launch.keep_output"] * _MB)
+        self._open: dict[str, Launcher] = {}
+
+    def __getitem__(self, name: str) -> Launcher:
+        """Return the launcher *name*; raises UnknownLauncherError."""
+        if name not in self._open:
+            from fairq.launch.discovery import launcher
+
+            self._open[name] = launcher(name, self._directory, self._options)
+        return self._open[name]
+
+    def close(self) -> None:
+        """Close those that are open; runs go on."""
+        for one in self._open.values():
+            one.close()
+        self._open.clear()
+
+
+@contextmanager
+def opened(state: Path, settings: Settings) -> Iterator[Launchers]:
+    """Open launchers for a while."""
+    found = Launchers(state, settings)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def of_slot(ad: Mapping[str, Any], settings: Settings) -> str:
+    """Return the name of the launcher of a slot with this *ad*; raises UnknownLauncherError."""
+    own = next((value for name, value in ad.items() if name.lower() == ATTRIBUTE.lower()), None)
+    return check(own if isinstance(own, str) else settings["launch.kind"])
+
+
+def is_launching(state: State, settings: Settings) -> bool:
+    """Tell whether anything starts the jobs of this pool, or of some of its slots."""
+    return bool(settings["launch.kind"] != NONE or slots.any_names(state, ATTRIBUTE))

@@ -1,0 +1,58 @@
+"""Order the end of runs that a launcher has: their jobs change only when none of their processes is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from fairq.records import JobRange, JobStatus
+from fairq.state import launches
+from fairq.state.connection import State
+
+
+def order_ends(
+    state: State, found: Sequence[JobRange], order: dict[str, Any]
+) -> tuple[set[str], list[JobRange]]:
+    """Order the end of those of the jobs *found* that a launcher runs; return these runs' names, and the other jobs.
+
+    *order* says how (``remove``, ``hold``), for which reason and by which hold code. A later order replaces an earlier
+    one: who holds a job that is being removed comes too late, who removes one that is being held does not.
+    """
+    live = {launch.key: launch for launch in launches.live(state)} if _any_running(found) else {}
+    if not live:
+        return set(), list(found)
+    ordered = []
+    rest: list[JobRange] = []
+    for job in found:
+        mine = [
+            proc
+            for schedd, cluster, proc in live
+            if (schedd, cluster) == (job.schedd, job.cluster) and job.first_proc <= proc <= job.last_proc
+        ]
+        if job.status != JobStatus.RUNNING or not mine:
+            rest.append(job)
+            continue
+        for proc in mine:
+            launch = live[job.schedd, job.cluster, proc]
+            if launch.ordered is None or launch.ordered.get("how") != "remove":
+                launch.ordered = order
+            ordered.append(launch)
+        rest += _without(job, mine)
+    launches.store(state, ordered, "ordered")
+    return {launch.name for launch in ordered}, rest
+
+
+def _any_running(found: Iterable[JobRange]) -> bool:
+    return any(job.status == JobStatus.RUNNING for job in found)
+
+
+def _without(job: JobRange, taken: Sequence[int]) -> list[JobRange]:
+    """Return *job* less these procs."""
+    rest = []
+    start = job.first_proc
+    for proc in [*sorted(taken), job.last_proc + 1]:
+        if proc > start:
+            rest.append(replace(job, first_proc=start, last_proc=proc - 1))
+        start = proc + 1
+    return rest

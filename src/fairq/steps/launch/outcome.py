@@ -1,0 +1,146 @@
+"""What becomes of a job when its run has ended: done, held, or waiting again (docs/running.md, "Ends").
+
+Source: the manual of condor_submit, "on_exit_hold" to "retry_until"; ``AnalyzePolicy`` and ``SetJobRetries``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fairq.records import Ad, JobStatus, Launch
+from fairq.steps.launch.values import computed, is_true, number, raw
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+BY_USER = 1
+BY_POLICY = 3
+NOT_STARTED = 6
+NO_OUTPUT = 7
+NO_INPUT = 8
+NO_DIRECTORY = 14
+NO_LOG = 22
+OVER_RESOURCES = 34
+JOB_DURATION = 46
+EXECUTE_DURATION = 47
+LOST = 26
+"""HTCondor's hold codes (condor_holdcodes.h); a job that is lost too often is held by the pool's policy."""
+
+_STEPS = {"directory": NO_DIRECTORY, "input": NO_INPUT, "output": NO_OUTPUT, "error": NO_OUTPUT}
+_WHAT = {
+    "directory": "its working directory {Iwd} cannot be entered",
+    "input": "its input {In} cannot be opened",
+    "output": "its output {Out} cannot be opened",
+    "error": "its error file {Err} cannot be opened",
+    "program": "its program {Cmd} cannot be started",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The *status* a job has next; how the run is recorded (*how*); why and by which code it is held."""
+
+    status: JobStatus
+    how: str
+    reason: str | None = None
+    code: int | None = None
+    subcode: int | None = None
+
+
+def outcome(
+    launch: Launch, ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings: Settings, now: int
+) -> Outcome:
+    """Return what becomes of the job with this *ad*, whose run ended with *facts*; *former* are its ended runs."""
+    order = launch.ordered or {}
+    ended = facts["reason"]
+    if order.get("how") == "remove":
+        return Outcome(JobStatus.REMOVED, "removed", order.get("reason"))
+    if ended == "exit":
+        decided = _at_exit(ad, facts, former, now)
+        if order.get("how") != "hold" or decided.status == JobStatus.COMPLETED:
+            return decided
+    if order.get("how") == "hold":
+        return Outcome(JobStatus.HELD, "held", order.get("reason"), order.get("code"), order.get("subcode"))
+    if order:
+        return Outcome(JobStatus.IDLE, "preempted", order.get("reason"))
+    return _cut_short(ad, facts, former, settings, now)
+
+
+def _cut_short(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings: Settings, now: int) -> Outcome:
+    ended = facts["reason"]
+    if ended == "start":
+        what = _WHAT.get(facts["step"], f"it cannot be started ({facts['step']})")
+        told = what.format(**{name: raw(ad, name) for name in ("Iwd", "In", "Out", "Err", "Cmd")})
+        reason = f"{told}: {facts['detail']}"
+        return Outcome(JobStatus.HELD, "held", reason, _STEPS.get(facts["step"], NOT_STARTED), facts["errno"])
+    if ended == "memory":
+        limit, by = facts["memory_limit_mb"], facts["memory_limit_held_by"]
+        used = max(facts["peak_memory_kb"] // 1024, limit or 0)
+        told = "the kernel enforced it" if by == "kernel" else "the supervisor watched it"
+        reason = f"it used {used} MB of memory, more than its limit of {limit} MB ({told})"
+        return Outcome(JobStatus.HELD, "held", reason, OVER_RESOURCES, 102)
+    if ended == "job_seconds":
+        reason = f"it ran longer than allowed_job_duration, {number(ad, 'AllowedJobDuration', now):g} s"
+        return Outcome(JobStatus.HELD, "held", reason, JOB_DURATION, 0)
+    if ended == "execute_seconds":
+        reason = f"it ran longer than allowed_execute_duration, {number(ad, 'AllowedExecuteDuration', now):g} s"
+        return Outcome(JobStatus.HELD, "held", reason, EXECUTE_DURATION, 0)
+    retries = number(ad, "JobMaxRetries", now)
+    most = settings["launch.max_lost"] if retries is None else int(retries)
+    lost = 1 + sum((run.ended or {}).get("reason") in ("lost", "terminated") for run in former)
+    detail = facts.get("detail") or "its supervisor was ended"
+    if lost > most:
+        reason = f"{lost} of its runs were lost, more than {most}; the last one because {detail}"
+        return Outcome(JobStatus.HELD, "lost", reason, LOST, 0)
+    return Outcome(JobStatus.IDLE, "lost", f"its run was lost: {detail}")
+
+
+def exit_ad(ad: Ad, facts: dict[str, Any], former: Sequence[Launch]) -> Ad:
+    """Return *ad* with the attributes that it has at the exit; of a code and a signal the other one is absent."""
+    completions = 1 + sum((run.ended or {}).get("reason") == "exit" for run in former)
+    gone = {"exitcode", "exitsignal", "exitbysignal", "numjobcompletions", "numjobstarts", "jobstatus"}
+    seen = {name: value for name, value in ad.items() if name.lower() not in gone}
+    seen |= {"JobStatus": 2, "NumJobCompletions": completions, "NumJobStarts": 1 + len(former)}
+    if facts["signal"] is not None:
+        return {**seen, "ExitBySignal": True, "ExitSignal": facts["signal"], "JobCoreDumped": facts["core"]}
+    return {**seen, "ExitBySignal": False, "ExitCode": facts["exit_code"]}
+
+
+def _at_exit(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], now: int) -> Outcome:
+    seen = exit_ad(ad, facts, former)
+    if is_true(seen, "OnExitHold", now):
+        reason = computed(seen, "OnExitHoldReason", now) or "on_exit_hold is true"
+        subcode = number(seen, "OnExitHoldSubCode", now)
+        return Outcome(JobStatus.HELD, "held", str(reason), BY_POLICY, int(subcode or 0))
+    if _leaves(seen, now):
+        return Outcome(JobStatus.COMPLETED, "finished")
+    return Outcome(JobStatus.IDLE, "requeued", "on_exit_remove is false")
+
+
+def _leaves(seen: Ad, now: int) -> bool:
+    """Tell whether the job leaves the queue: by on_exit_remove, or by the commands that retry."""
+    retries, until = number(seen, "JobMaxRetries", now), raw(seen, "RetryUntil")
+    own = computed(seen, "OnExitRemove", now)
+    # Whatever is not a false number lets the job go.
+    own_says = not (isinstance(own, bool | int | float) and not own)
+    if retries is None and until is None and raw(seen, "JobSuccessExitCode") is None:
+        return own_says
+    code = seen.get("ExitCode")
+    success = number(seen, "JobSuccessExitCode", now) or 0
+    if seen["NumJobCompletions"] > (_DEFAULT_RETRIES if retries is None else retries) or code == success:
+        return True
+    if until is not None:
+        value = computed({**seen, "RetryUntil": until}, "RetryUntil", now)
+        if isinstance(value, bool):
+            if value:
+                return True
+        elif isinstance(value, int) and code == value:
+            return True
+    # Without an on_exit_remove of its own, a job has the literal true.
+    return raw(seen, "OnExitRemove") is not True and own is not None and own_says
+
+
+_DEFAULT_RETRIES = 2
+"""HTCondor's DEFAULT_JOB_MAX_RETRIES."""

@@ -1,0 +1,64 @@
+"""Where a job's output is, and what happened to it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from fairq.errors.launch import NoOutputError, NoRunError
+from fairq.errors.pool import UnknownJobError
+from fairq.records import JobEvent
+from fairq.state import job_events, jobs, launches
+from fairq.state.connection import reading
+
+
+def output_of(path: Path, cluster: int, proc: int, *, error: bool = False) -> Path:
+    """Return the file of the output, or of the error, of a job's last run.
+
+    Raises:
+        UnknownJobError: there never was such a job.
+        NoRunError: it has not run yet.
+    """
+    with reading(path) as state:
+        found = launches.of_job(state, cluster, proc)
+        if not found and not jobs.select(state, cluster=cluster, proc=proc):
+            raise UnknownJobError(job=f"{cluster}.{proc}")
+    begun = [one for one in found if one.pid is not None or one.ended]
+    name = None if not begun else begun[-1].error if error else begun[-1].output
+    if name is None:
+        raise NoRunError(job=f"{cluster}.{proc}")
+    return Path(name)
+
+
+def open_output(place: Path, job: str, what: str) -> int:
+    """Open a file of output for reading; return its descriptor. Raises NoOutputError, also for what is no file."""
+    try:
+        descriptor = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError as error:
+        raise NoOutputError(what=what, job=job, path=place, reason=error.strerror) from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise NoOutputError(what=what, job=job, path=place, reason="it is not a file")
+    return descriptor
+
+
+def has_ended(path: Path, cluster: int, proc: int) -> bool:
+    """Tell whether the last run of a job has ended, taken in or not."""
+    from fairq.launch import processes
+
+    with reading(path) as state:
+        live = [one for one in launches.live(state) if one.cluster == cluster and one.proc == proc]
+    return not any(one.pid is not None and processes.start_of(one.pid) == one.pid_start for one in live)
+
+
+def events_of(path: Path, cluster: int, proc: int | None) -> list[JobEvent]:
+    """Return the events of a job, or of all of a cluster, oldest first; raises UnknownJobError if there are none."""
+    with reading(path) as state:
+        found = job_events.of_job(state, cluster, proc)
+        known = bool(found) or any(
+            proc is None or job.first_proc <= proc <= job.last_proc for job in jobs.select(state, cluster=cluster)
+        )
+    if not known:
+        raise UnknownJobError(job=str(cluster) if proc is None else f"{cluster}.{proc}")
+    return found

@@ -1,0 +1,126 @@
+"""periodic_hold, periodic_release and periodic_remove, evaluated once in each turn.
+
+Source: the manual of condor_submit; the order of ``UserPolicy::AnalyzePolicy``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairq.records import Actor, Ad, Change, JobRange, JobStatus, Launch
+from fairq.state import claims, history, jobs, launches
+from fairq.state.connection import State, reading, writing
+from fairq.steps.jobs.end import end_runs
+from fairq.steps.launch import events
+from fairq.steps.launch.order import order_ends
+from fairq.steps.launch.outcome import BY_POLICY, BY_USER
+from fairq.steps.launch.values import computed, is_true, number
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+_HOLD, _RELEASE, _REMOVE = "PeriodicHold", "PeriodicRelease", "PeriodicRemove"
+POLICIES = (_HOLD, _RELEASE, _REMOVE)
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A job of whom a policy became true: what is to happen, and why."""
+
+    job: JobRange
+    policy: str
+    reason: str
+    subcode: int = 0
+
+
+def apply_periodic(path: Path, settings: Settings, actor: Actor) -> None:
+    """Do what the periodic policies of the queue's own jobs say at the actor's time."""
+    with reading(path) as state:
+        if not any(True for _ in _due(state, actor.time)):
+            return
+    with writing(path) as state:
+        for due in list(_due(state, actor.time)):
+            _apply(state, settings, actor, due)
+
+
+def _due(state: State, now: int) -> Iterator[Due]:
+    found = jobs.with_policies(state, POLICIES)
+    shared = jobs.ads(state, {job.ad_id for job in found})
+    for whole in found:
+        # Jobs that run differ from each other: by their start, and by how often they ran.
+        apart = whole.status == JobStatus.RUNNING or whole.template is not None
+        for job in _procs(whole) if apart else [whole]:
+            ad = job.ad_of(shared[job.ad_id], job.first_proc)
+            due = _of_job(job, {**ad, **_further(state, job)}, now)
+            if due is not None:
+                yield due
+
+
+def _procs(job: JobRange) -> Iterator[JobRange]:
+    return (replace(job, first_proc=proc, last_proc=proc) for proc in range(job.first_proc, job.last_proc + 1))
+
+
+def _further(state: State, job: JobRange) -> Ad:
+    """Return what the policies may ask for beyond the ad of the queue."""
+    more: Ad = {}
+    if job.status == JobStatus.HELD:
+        more |= {"HoldReason": job.reason, "HoldReasonCode": job.hold_code, "HoldReasonSubCode": job.hold_subcode}
+    if len(job) == 1:
+        runs = launches.of_job(state, job.cluster, job.first_proc)
+        ended = [run for run in runs if run.ended]
+        more["NumJobStarts"] = len(runs)
+        more["NumJobCompletions"] = sum((run.ended or {}).get("reason") == "exit" for run in ended)
+        more["NumHolds"] = sum(_was_held(run) for run in ended)
+    if job.status == JobStatus.RUNNING:
+        for claim in claims.of_procs(state, [(job.schedd, job.cluster, job.first_proc, job.first_proc)]):
+            more |= {"JobCurrentStartDate": claim.start_time, "JobStartDate": claim.start_time}
+    return {name: value for name, value in more.items() if value is not None}
+
+
+def _was_held(run: Launch) -> bool:
+    return (run.ended or {}).get("reason") in ("start", "memory", "job_seconds", "execute_seconds", "hold")
+
+
+def _of_job(job: JobRange, ad: Ad, now: int) -> Due | None:
+    if job.status != JobStatus.HELD and is_true(ad, _HOLD, now):
+        reason = computed(ad, "PeriodicHoldReason", now) or "periodic_hold is true"
+        return Due(job, _HOLD, str(reason), int(number(ad, "PeriodicHoldSubCode", now) or 0))
+    # A hold by the user himself is his to release.
+    if job.status == JobStatus.HELD and job.hold_code != BY_USER and is_true(ad, _RELEASE, now):
+        return Due(job, _RELEASE, "periodic_release is true")
+    if is_true(ad, _REMOVE, now):
+        return Due(job, _REMOVE, "periodic_remove is true")
+    return None
+
+
+def _apply(state: State, settings: Settings, actor: Actor, due: Due) -> None:
+    now, procs = actor.time, [(due.job.schedd, due.job.cluster, due.job.first_proc, due.job.last_proc)]
+    how = {_HOLD: "hold", _REMOVE: "remove"}.get(due.policy)
+    if how is not None:
+        order: dict[str, Any] = {"how": how, "reason": due.reason}
+        if how == "hold":
+            order |= {"code": BY_POLICY, "subcode": due.subcode}
+        ordered, rest = order_ends(state, [due.job], order)
+        if ordered and not rest:
+            return
+        if due.job.status == JobStatus.RUNNING:
+            end_runs(state, settings, claims.of_procs(state, procs), now, "held" if how == "hold" else "removed")
+    if due.policy == _HOLD:
+        after: dict[str, Any] = {"JobStatus": int(JobStatus.HELD), "HoldReason": due.reason}
+        body = {"reason": due.reason, "code": BY_POLICY, "subcode": due.subcode}
+        events.record(state, [due.job], events.HELD, body, now, always=True)
+        jobs.set_status(state, procs, JobStatus.HELD, now, due.reason, BY_POLICY, due.subcode)
+    elif due.policy == _RELEASE:
+        after = {"JobStatus": int(JobStatus.IDLE), "ReleaseReason": due.reason}
+        events.record(state, [due.job], events.RELEASED, {"reason": due.reason}, now, always=True)
+        jobs.set_status(state, procs, JobStatus.IDLE, now)
+    else:
+        after = {"JobStatus": int(JobStatus.REMOVED), "RemoveReason": due.reason}
+        events.record(state, [due.job], events.ABORTED, {"reason": due.reason}, now, always=True)
+        jobs.remove_many(state, procs)
+    first, last = due.job.first_proc, due.job.last_proc
+    name = f"job {due.job.cluster}.{first}" + (f"-{last}" if last > first else "")
+    history.record(state, actor, [Change(name, {"JobStatus": due.job.status}, after)])

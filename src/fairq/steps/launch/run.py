@@ -1,0 +1,83 @@
+"""Turns in the foreground, whenever something has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.errors.base import CycleUnderWayError
+from fairq.launch.waiting import stamp, wait
+from fairq.records import Actor
+from fairq.state import jobs, launches
+from fairq.state.connection import reading, writing
+from fairq.state.location import resolve
+from fairq.steps.launch.launchers import opened
+from fairq.steps.launch.settle import settle
+from fairq.steps.launch.turn import Turn, turn
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+_NOT_BEGUN = 1.0
+"""Seconds until a run is looked at again of which nobody knows whether it has begun."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How many jobs wait, are held and run after a turn; runs that wait for others to end count among the last."""
+
+    idle: int
+    held: int
+    running: int
+
+
+def run(
+    path: Path,
+    settings: Settings,
+    actor: Callable[[], Actor],
+    report: Callable[[Turn, Standing], None],
+    *,
+    every: float,
+    until_idle: bool = False,
+) -> Standing:
+    """Hold a turn now, whenever the state has changed or a run has ended, and *every* so many seconds.
+
+    *report* hears of every turn. With *until_idle* the end is when nothing runs and nothing more could be started.
+    """
+    place = resolve(path)
+    with opened(path, settings) as launchers:
+        while True:
+            former = stamp(place)
+            try:
+                held = turn(path, settings, actor(), launchers=launchers)
+            except CycleUnderWayError:
+                wait(place, former, (), _NOT_BEGUN)
+                continue
+            after = stamp(place)
+            standing, watched, unknown = _standing(path)
+            report(held, standing)
+            if until_idle and not standing.running:
+                return standing
+            wait(place, after, watched, min(every, _NOT_BEGUN) if unknown else every)
+
+
+def _standing(path: Path) -> tuple[Standing, set[tuple[int, int]], bool]:
+    with reading(path) as state:
+        live = launches.live(state)
+        counts = jobs.counts_by_submitter(state)
+    idle, _, held = (sum(column) for column in zip((0, 0, 0), *counts.values(), strict=True))
+    watched = {(one.pid, one.pid_start) for one in live if one.pid is not None and one.pid_start is not None}
+    return Standing(idle, held, len(live)), watched, any(one.pid is None for one in live)
+
+
+def stop_all(path: Path, settings: Settings, actor: Actor) -> int:
+    """End every run, and let their jobs wait again; return how many are still there when the grace is over."""
+    with writing(path) as state:
+        live = launches.live(state)
+        for one in live:
+            one.ordered = one.ordered or {"how": "stop", "reason": "fairq run was stopped"}
+        launches.store(state, live, "ordered")
+    patience = settings["launch.grace"] + 5
+    return len(settle(path, settings, actor, {one.name for one in live}, patience))

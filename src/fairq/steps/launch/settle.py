@@ -1,0 +1,45 @@
+"""Wait a moment for runs that were ordered to end, so that most commands show what they did."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.records import Actor
+from fairq.state import launches
+from fairq.state.connection import reading
+from fairq.steps.launch import events
+from fairq.steps.launch.collect import collect, stop
+from fairq.steps.launch.launchers import opened
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+PATIENCE = 2.0
+"""Seconds; a run that takes longer is taken in by a later turn."""
+
+_NAP = 0.05
+
+
+def settle(
+    path: Path, settings: Settings, actor: Actor, names: Collection[str], patience: float = PATIENCE
+) -> set[str]:
+    """Have the runs *names* ended, and take in those that end soon; return those that are still there."""
+    wanted = set(names)
+    end = time.monotonic() + patience
+    with opened(path, settings) as launchers:
+        while True:
+            with reading(path) as state:
+                live = [launch for launch in launches.live(state) if launch.name in wanted]
+            if not live:
+                break
+            stop(live, launchers)
+            collect(path, settings, launchers, actor)
+            if time.monotonic() >= end:
+                break
+            time.sleep(_NAP)
+    events.flush(path)
+    with reading(path) as state:
+        return wanted & {launch.name for launch in launches.live(state)}

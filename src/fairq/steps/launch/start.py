@@ -1,0 +1,108 @@
+"""Start the runs that are intended and have nothing to wait for any more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairq.launch.cores import allot
+from fairq.launch.interface import Assignment, Refused, Started
+from fairq.records import Actor, Launch, LaunchPhase
+from fairq.state import jobs, launches
+from fairq.state.connection import State, reading, writing
+from fairq.steps.launch.assignment import assignment
+from fairq.steps.launch.clock import Clock
+from fairq.steps.launch.collect import held_slots, mark_started
+from fairq.steps.launch.launchers import Launchers, of_slot
+from fairq.steps.launch.values import number
+from fairq.steps.pool.dynamic_slots import load_slots
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+@dataclass(slots=True)
+class Begun:
+    """The runs that began, and what an administrator should know of those that did not."""
+
+    started: list[Launch] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def start(path: Path, settings: Settings, launchers: Launchers, actor: Actor) -> Begun:
+    """Start what can be started, in a process that has the cycle's lock."""
+    clock = Clock.at(actor.time)
+    result = Begun()
+    with reading(path) as state:
+        waiting = startable(state)
+        plans = _plans(state, settings, launchers, waiting, clock) if waiting else []
+    if not plans:
+        return result
+    by_launcher: dict[str, list[Assignment]] = {}
+    for launch, one in plans:
+        by_launcher.setdefault(launch.launcher, []).append(one)
+    answers: dict[str, Started | Refused] = {}
+    for name, assignments in by_launcher.items():
+        answers |= launchers[name].start(assignments)
+    for launch, one in plans:
+        answer = answers.get(launch.name)
+        if isinstance(answer, Refused):
+            result.notes.append(f"job {launch.job} cannot be started yet: {answer.reason}")
+        elif answer is not None:
+            launch.phase, launch.cores = LaunchPhase.STARTED, {"cores": list(one.cores)} if one.cores else {}
+            launch.pid, launch.pid_start, launch.boot = answer.pid, answer.start, answer.boot
+            result.started.append(launch)
+    if result.started:
+        with writing(path) as state:
+            still = {launch.name for launch in launches.live(state)}
+            begun = [launch for launch in result.started if launch.name in still]
+            launches.store(state, begun, "boottime")
+            mark_started(state, begun, clock.now, always=True)
+    return result
+
+
+def startable(state: State) -> list[Launch]:
+    """Return the intended runs that nothing keeps from starting: no order, no run before them that is still there."""
+    live = launches.live(state)
+    names = {launch.name for launch in live}
+    held = held_slots(state, live)
+    return [
+        launch
+        for launch in live
+        if launch.phase is LaunchPhase.INTENDED
+        and launch.ordered is None
+        and launch.name in held
+        and names.isdisjoint(launch.after.get("runs", ()))
+    ]
+
+
+def _plans(
+    state: State, settings: Settings, launchers: Launchers, waiting: Sequence[Launch], clock: Clock
+) -> list[tuple[Launch, Assignment]]:
+    every = {slot.name: slot.ad for slot in load_slots(state)}
+    busy = {core for launch in launches.live(state) for core in launch.cores.get("cores", ())}
+    plans = []
+    for launch in waiting:
+        found = jobs.select(state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd)
+        if not found or launch.slot not in every:
+            continue
+        if launch.boot != clock.boot:
+            # It was matched before the machine was rebooted: the seconds since then are told by the clock.
+            launch.boot, launch.boottime = clock.boot, clock.boottime - (clock.now - launch.intended)
+        slot = every[launch.slot]
+        ad = found[0].ad_of(jobs.ads(state, [found[0].ad_id])[found[0].ad_id], launch.proc)
+        cores: tuple[int, ...] = ()
+        if settings["launch.affinity"]:
+            there = launchers[launch.launcher].slots().cores
+            if _cores_of_slots(every, settings, launch.launcher, clock.now) <= len(there):
+                cores = allot(there, busy, int(number(ad, "RequestCpus", clock.now, slot) or 1))
+                busy.update(cores)
+        plans.append((launch, assignment(launch, ad, slot, settings, clock.now, cores)))
+    return plans
+
+
+def _cores_of_slots(every: Mapping[str, Mapping[str, Any]], settings: Settings, launcher: str, now: int) -> float:
+    """Return how many cores the slots of a launcher have together, dynamic ones as what is left of theirs."""
+    return sum(number(ad, "Cpus", now) or 0 for ad in every.values() if of_slot(ad, settings) == launcher)

@@ -1,0 +1,105 @@
+"""A whole turn: collect what ended, match, start; or a part of it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.records import Actor, Launch
+from fairq.state import launches
+from fairq.state.connection import reading
+from fairq.state.cycle_lock import cycle_lock
+from fairq.steps.cycle.document import Cycle
+from fairq.steps.cycle.negotiate import hold_cycle
+from fairq.steps.launch import events
+from fairq.steps.launch.collect import collect
+from fairq.steps.launch.launchers import Launchers, is_launching, opened
+from fairq.steps.launch.outcome import Outcome
+from fairq.steps.launch.periodic import apply_periodic
+from fairq.steps.launch.start import start
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+_PATIENCE = 2.0
+"""Seconds that a turn waits for jobs that were preempted to make room; whoever is to start there starts later."""
+
+_NAP = 0.05
+
+
+@dataclass(slots=True)
+class Turn:
+    """What a turn did: the *cycle* if one was held, the runs that ended and began, and notes for an administrator."""
+
+    cycle: Cycle | None = None
+    ended: list[tuple[Launch, Outcome | None]] = field(default_factory=list)
+    started: list[Launch] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    launching: bool = False
+
+
+def turn(
+    path: Path,
+    settings: Settings,
+    actor: Actor,
+    *,
+    match: bool = True,
+    launch: bool = True,
+    explain: bool = False,
+    launchers: Launchers | None = None,
+) -> Turn:
+    """Collect; then, with *match*, hold a cycle; then, with *launch*, start what it matched.
+
+    Raises:
+        CycleUnderWayError: another cycle works on this state.
+        UnknownLauncherError: the settings, or a slot, name a launcher that there is not.
+    """
+    with opened(path, settings) as own, cycle_lock(path):
+        return _turn(path, settings, actor, launchers or own, match, launch, explain)
+
+
+def _turn(
+    path: Path, settings: Settings, actor: Actor, launchers: Launchers, match: bool, launch: bool, explain: bool
+) -> Turn:
+    result = Turn()
+    with reading(path) as state:
+        result.launching = is_launching(state, settings) or bool(launches.live(state))
+    if result.launching:
+        _collect(result, path, settings, launchers, actor)
+        apply_periodic(path, settings, actor)
+    if match:
+        result.cycle = hold_cycle(path, settings, actor, explain=explain)
+    if not result.launching:
+        events.flush(path)
+        return result
+    if match or launch:
+        _make_room(result, path, settings, launchers, actor)
+    if launch:
+        begun = start(path, settings, launchers, actor)
+        result.started += begun.started
+        result.notes += begun.notes
+    result.notes += events.flush(path)
+    return result
+
+
+def _collect(result: Turn, path: Path, settings: Settings, launchers: Launchers, actor: Actor) -> None:
+    found = collect(path, settings, launchers, actor)
+    result.ended += found.ended
+    result.notes += found.notes
+
+
+def _make_room(result: Turn, path: Path, settings: Settings, launchers: Launchers, actor: Actor) -> None:
+    """End the runs that were preempted, and wait a moment for it."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        with reading(path) as state:
+            live = launches.live(state)
+        names = {one.name for one in live}
+        if not any(names.intersection(one.after.get("runs", ())) for one in live):
+            return
+        _collect(result, path, settings, launchers, actor)
+        if time.monotonic() >= end:
+            return
+        time.sleep(_NAP)

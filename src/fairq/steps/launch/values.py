@@ -1,0 +1,37 @@
+"""The values of a job's attributes, computed where they are expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def raw(ad: Mapping[str, Any], name: str) -> Any:
+    """Return an attribute as it stands in *ad*, in whatever letter case; None if it is not there."""
+    if name in ad:
+        return ad[name]
+    lower = name.lower()
+    return next((value for key, value in ad.items() if key.lower() == lower), None)
+
+
+def computed(ad: Mapping[str, Any], name: str, now: int, target: Mapping[str, Any] | None = None) -> Any:
+    """Return the value of an attribute at *now*; None if it is not there, undefined or an error."""
+    value = raw(ad, name)
+    if not isinstance(value, str) or not value.startswith("/Expr("):
+        return value
+    from fairq.engine.classad import evaluate_scalar, expression_of
+
+    found = evaluate_scalar(expression_of(value), ad, target, now)
+    return found if isinstance(found, bool | int | float | str) else None
+
+
+def number(ad: Mapping[str, Any], name: str, now: int, target: Mapping[str, Any] | None = None) -> float | None:
+    """Return the number that an attribute has at *now*; None if it has none."""
+    value = computed(ad, name, now, target)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def is_true(ad: Mapping[str, Any], name: str, now: int) -> bool:
+    """Tell whether an attribute is true, or a number that is not 0; undefined and error count as false."""
+    value = computed(ad, name, now)
+    return isinstance(value, bool | int | float) and bool(value)

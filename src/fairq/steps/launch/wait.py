@@ -1,0 +1,119 @@
+"""Wait until jobs have ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.errors.pool import NoMatchingJobError, UnknownJobError
+from fairq.launch.waiting import stamp, wait
+from fairq.records import Actor, JobStatus
+from fairq.state import jobs, launches, runs
+from fairq.state.connection import State, reading
+from fairq.state.location import resolve
+from fairq.steps.jobs.selection import Target
+from fairq.steps.launch import events
+from fairq.steps.launch.collect import collect
+from fairq.steps.launch.launchers import opened
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+_SIGNALLED = 128
+_LONGEST = 5.0
+"""Seconds until the jobs are looked at again, whatever is noticed."""
+
+Job = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a job stands: *ended* with a *code* (128 and its number for a signal), *removed*, *held*, or *pending*."""
+
+    job: str
+    how: str
+    code: int = 0
+    reason: str | None = None
+
+
+def wait_for(
+    path: Path,
+    settings: Settings,
+    targets: Iterable[Target],
+    actor: Callable[[], Actor],
+    *,
+    timeout: float | None = None,
+    any_of_them: bool = False,
+) -> list[Verdict]:
+    """Wait until the jobs that *targets* name have ended, are held or removed, or one of them (*any_of_them*) is.
+
+    Ends are taken in meanwhile. After *timeout* seconds the verdicts are returned as they are then.
+
+    Raises:
+        UnknownJobError, NoMatchingJobError: there never was such a job.
+    """
+    place = resolve(path)
+    end = None if timeout is None else time.monotonic() + timeout
+    with opened(path, settings) as launchers:
+        wanted: list[Job] = []
+        while True:
+            former = stamp(place)
+            collect(path, settings, launchers, actor())
+            events.flush(path)
+            with reading(path) as state:
+                wanted = wanted or _named(state, targets)
+                verdicts = [_verdict(state, job) for job in wanted]
+                live = [one for one in launches.live(state) if (one.cluster, one.proc) in set(wanted)]
+            pending = [one for one in verdicts if one.how == "pending"]
+            if not pending or (any_of_them and len(pending) < len(verdicts)):
+                return verdicts
+            left = _LONGEST if end is None else min(_LONGEST, end - time.monotonic())
+            if left <= 0:
+                return verdicts
+            watched = {(one.pid, one.pid_start) for one in live if one.pid is not None and one.pid_start is not None}
+            if stamp(place) == former:
+                wait(place, former, watched, left)
+
+
+def _named(state: State, targets: Iterable[Target]) -> list[Job]:
+    found: dict[Job, None] = {}
+    for target in targets:
+        if target.cluster is None:
+            mine = jobs.select(state, owner=target.owner)
+            if not mine:
+                raise NoMatchingJobError(condition=f"belongs to {target.owner!r}")
+            found |= {(job.cluster, proc): None for job in mine for proc in range(job.first_proc, job.last_proc + 1)}
+            continue
+        known = {
+            *(proc for job in jobs.select(state, cluster=target.cluster)
+              for proc in range(job.first_proc, job.last_proc + 1)),
+            *launches.last_of_cluster(state, target.cluster),
+            *(run.proc for run in runs.load(state, cluster=target.cluster)),
+        }  # fmt: skip
+        first, last = target.first_proc, target.last_proc
+        chosen = sorted(proc for proc in known if first is None or last is None or first <= proc <= last)
+        if not chosen and not (target.is_one_job and known):
+            raise UnknownJobError(job=target.text)
+        found |= {(target.cluster, proc): None for proc in chosen or [first or 0]}
+    return list(found)
+
+
+def _verdict(state: State, job: Job) -> Verdict:
+    cluster, proc = job
+    name = f"{cluster}.{proc}"
+    queued = jobs.select(state, cluster=cluster, proc=proc)
+    if queued:
+        if queued[0].status == JobStatus.HELD:
+            return Verdict(name, "held", reason=queued[0].reason)
+        return Verdict(name, "pending")
+    last = [run for run in runs.load(state, cluster=cluster, proc=proc) if run.how in ("finished", "removed")]
+    if not last or last[-1].how == "removed":
+        return Verdict(name, "removed")
+    launched = launches.of_job(state, cluster, proc)
+    facts = (launched[-1].ended or {}) if launched else {}
+    if facts.get("signal") is not None:
+        return Verdict(name, "ended", _SIGNALLED + facts["signal"])
+    return Verdict(name, "ended", last[-1].exit_code or 0)

@@ -1,0 +1,131 @@
+"""A pool on this machine whose jobs really run, in a directory of its own; nothing of it outlives a test."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PATIENCE = 30.0
+
+
+def until(is_so: Callable[[], Any], what: str = "it") -> Any:
+    """Wait until *is_so*, and return what it says."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        if found := is_so():
+            return found
+        assert time.monotonic() < end, f"{what} did not come about"
+        time.sleep(0.02)
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether a process is there and has not ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+class Pool:
+    """One state whose slots have the launcher local."""
+
+    def __init__(self, run: Callable[..., Any], state: Path, work: Path) -> None:
+        self._run = run
+        self.state = state
+        self.work = work
+        self.runs = Path(f"{state}.runs")
+
+    def __call__(self, command: str, *words: object) -> Any:
+        return self._run(command, "--state", self.state, *words)
+
+    def done(self, command: str, *words: object) -> str:
+        """Run a command that succeeds; return what it printed."""
+        ended = self(command, *words)
+        assert ended.code == 0, ended.err
+        return str(ended.out)
+
+    def slots(self, count: int = 2, *words: object) -> None:
+        self.done("slots", "add", "here", "--count", count, "--attribute", 'Launch="local"', *words)
+
+    def submit(self, script: str, *words: object) -> None:
+        """Queue a shell script as a job that starts in the pool's working directory."""
+        self.done("submit", "--initialdir", self.work, *words, "--", "/bin/sh", "-c", script)
+
+    def turn(self, *words: object) -> dict[str, Any]:
+        return dict(json.loads(self.done("negotiate", "--json", *words)))
+
+    def queue(self) -> dict[str, dict[str, Any]]:
+        ads = json.loads(self.done("queue", "--json"))
+        return {f"{ad['ClusterId']}.{ad['ProcId']}": ad for ad in ads}
+
+    def settled(self, *jobs: str) -> list[dict[str, Any]]:
+        """Collect until these jobs run no more; return what ended."""
+        ended: list[dict[str, Any]] = []
+
+        def is_settled() -> bool:
+            ended.extend(json.loads(self.done("negotiate", "--collect-only", "--json"))["ended"])
+            return all(self.queue().get(job, {}).get("JobStatus") != 2 for job in jobs)
+
+        until(is_settled, f"the end of {jobs}")
+        return ended
+
+    def pid_in(self, name: str) -> int:
+        """Return the process number that a job wrote to a file."""
+        path = self.work / name
+        return int(until(lambda: path.exists() and path.read_text().strip(), f"a number in {name}"))
+
+    def export(self) -> dict[str, Any]:
+        return dict(json.loads(self.done("export")))
+
+    def supervisor(self, job: str) -> int:
+        (launch,) = [one for one in self.export()["launches"] if f"{one['cluster']}.{one['proc']}" == job
+                     and one["phase"] != "ended"]  # fmt: skip
+        return int(launch["pid"])
+
+    def end(self) -> None:
+        """Kill whatever still runs."""
+        marker = b"FAIRQ_RUN="
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdecimal() or int(entry.name) == os.getpid():
+                continue
+            with suppress(OSError):
+                environment = (entry / "environ").read_bytes()
+                cwd = str((entry / "cwd").readlink())
+                if marker in environment and cwd.startswith(str(self.work)):
+                    os.kill(int(entry.name), signal.SIGKILL)
+        if not self.state.exists():
+            return
+        for launch in self.export()["launches"]:
+            if launch["phase"] != "ended" and launch["pid"]:
+                with suppress(OSError):
+                    os.kill(launch["pid"], signal.SIGTERM)
+
+
+@pytest.fixture
+def pool(run: Callable[..., Any], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
+    """An empty pool; give it slots."""
+    monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "example.org")
+    work = tmp_path / "work"
+    work.mkdir()
+    found = Pool(run, state, work)
+    yield found
+    found.end()
+
+
+@pytest.fixture(params=["none", "auto"])
+def any_cgroup(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Run the test without control groups, and with those of this machine if it has writable ones."""
+    monkeypatch.setenv("FAIRQ_LAUNCH_CGROUP", request.param)
+    return str(request.param)
+
+
+PYTHON = sys.executable
