@@ -352,6 +352,17 @@ def _(pool: Pool) -> float:
     return round(allocated["c"], 6)
 
 
+@point("negotiator.ads_per_job_priority", documented=5, program=10)
+def _(pool: Pool) -> float:
+    """What a group requests whose five idle jobs have two priorities, with global job priorities."""
+    pool.settings("[negotiator]\nuse_global_job_prios = true\n[groups.a]\nquota = 4\n")
+    pool.slots(4)
+    pool.submit("ann", 3, "--priority", 1, group="a")
+    pool.submit("ann", 2, "--priority", 2, group="a")
+    requested = {group["group"]: group["requested"] for group in pool.cycle()["quotas"]}
+    return float(requested["a"])
+
+
 @point("schedd.job_order", documented=["7.0", "5.0"], program=["5.0", "7.0"])
 def _(pool: Pool) -> list[str]:
     """The job with the larger number was submitted first."""
