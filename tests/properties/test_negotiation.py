@@ -1,4 +1,4 @@
-"""Under the documented rules no pool keeps a slot free that somebody could use, and what is left is shared by the ratio.
+"""Under the documented rules no slot stays free that somebody could use, and what one leaves is shared by the ratio.
 
 HTCondor 8 manual, layperson's description of the pie spin, and "Effective User Priority (EUP)".
 """

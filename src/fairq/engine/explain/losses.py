@@ -98,8 +98,8 @@ class Observer:
             LostTo.CLAIMED_OWN: (busy & own) | (contested & tests.own & ~tests.outranked),
             LostTo.CLAIMED_OTHERS: busy,
             LostTo.OUTRANKED: tests.outranked,
-            LostTo.PREEMPTION_POLICY: contested & ~tests.given_away,
-            LostTo.PRIORITY: contested & ~tests.admitted,
+            LostTo.PREEMPTION_POLICY: contested & ~tests.meets_preemption_requirements,
+            LostTo.PRIORITY: contested & ~tests.preemptable,
         }
         rest = LostTo.CONCURRENCY_LIMIT if limited else LostTo.LIMIT
         codes = np.full(len(accepted), TESTS.index(rest), np.uint8)

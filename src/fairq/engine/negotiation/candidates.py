@@ -13,25 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.classad import attributes_read, evaluate_in_ad, evaluate_in_columns, expression_of, parse
-from fairq.engine.classad.nodes import Literal
 from fairq.engine.negotiation.carved_list import FindRoom
 from fairq.engine.negotiation.holders import Holders
-from fairq.engine.negotiation.matchlist import (
-    NONE,
-    PRIO,
-    RANK,
-    FreeSlots,
-    Lane,
-    LaneList,
-    Limits,
-    MatchList,
-    SortedList,
-)
+from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.matchlist import FreeSlots, Lane, LaneList, MatchList, SortedList
 from fairq.engine.negotiation.offers import Offers
-from fairq.engine.negotiation.ordering import Ordering, StaticRanks, negotiator_rank, order_slots
+from fairq.engine.negotiation.ordering import Ordering, StaticRanks, order_slots
 from fairq.engine.negotiation.partitionable import Partitions, jobs_in_slot
 from fairq.engine.negotiation.partitioned_lists import PartitionedLists
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.preemption import (
+    EXPRESSIONS,
+    NONE,
+    PREEMPT_STATES,
+    PRIO,
+    RANK,
+    PreemptionPolicy,
+    PreemptState,
+)
 from fairq.engine.negotiation.room import Room, Standing
 from fairq.engine.negotiation.shared_work import Asker, SharedWork
 from fairq.engine.negotiation.snapshot import PoolSlots
@@ -39,7 +38,6 @@ from fairq.engine.negotiation.std_sort import std_sorted
 
 _REQUIREMENTS = parse("Requirements")
 _RANK = parse("Rank")
-_CURRENT_RANK = parse("CurrentRank")
 
 
 class SlotTests(NamedTuple):
@@ -52,8 +50,8 @@ class SlotTests(NamedTuple):
         own: the holder is the asker itself.
         preferred: its machine ranks the job above the one it runs.
         outranked: its machine ranks the job below the one it runs.
-        given_away: PREEMPTION_REQUIREMENTS are true, or there is no such test.
-        admitted: the same, and the holder's priority is worse, by the margin that the rules demand.
+        meets_preemption_requirements: PREEMPTION_REQUIREMENTS is true, or there is no such policy.
+        preemptable: the same, and the holder's priority is worse, by the margin that the rules demand.
     """
 
     suitable: NDArray[np.bool_]
@@ -62,8 +60,8 @@ class SlotTests(NamedTuple):
     own: NDArray[np.bool_]
     preferred: NDArray[np.bool_]
     outranked: NDArray[np.bool_]
-    given_away: NDArray[np.bool_]
-    admitted: NDArray[np.bool_]
+    meets_preemption_requirements: NDArray[np.bool_]
+    preemptable: NDArray[np.bool_]
 
 
 class Kind:
@@ -87,7 +85,7 @@ class Kind:
         order = ordering.order[listed[ordering.order]]
         states, costs = ordering.state[order], cost[order]
         self.lanes = [
-            Lane(order[(states == state) & (costs == weight)], int(state), float(weight))
+            Lane(order[(states == state) & (costs == weight)], PREEMPT_STATES[state], float(weight))
             for state in np.unique(states)
             for weight in np.unique(costs[states == state])
         ]
@@ -125,11 +123,7 @@ class Candidates:
         self._cost = cost
         self._costs = np.array(cost)
         self._holders = holders
-        self.any_held = bool(holders.held.any())
-        self._codes = {name: code for code, name in enumerate(dict.fromkeys(holders.names))}
-        self._holder_codes = np.array([self._codes[name] for name in holders.names], np.int64)
-        self._last_admitted: tuple[object, object, NDArray[np.bool_]] | None = None
-        self._last_allowed: tuple[object, object, NDArray[np.bool_]] | None = None
+        self.preemption = PreemptionPolicy(pool.ads, policy, holders)
         self._listed_last: tuple[Asker, Kind, NDArray[np.bool_] | None] | None = None
         self._free = free
         self._partitions = partitions
@@ -137,16 +131,16 @@ class Candidates:
         self._partitioned = (
             None
             if partitions is None
-            else PartitionedLists(partitions, policy, self.any_held, tie_order, cost)
+            else PartitionedLists(partitions, policy, self.preemption.any_held, tie_order, cost)
         )
         self._room: Room | None = None
-        if partitions is not None and policy.allow_pslot_preemption and pool.carved and self.any_held:
+        if partitions is not None and policy.allow_pslot_preemption and pool.carved and self.preemption.any_held:
             self._room = Room(partitions, pool.carved)
         self._divided = np.empty(0, np.intp) if partitions is None else partitions.rows
         slots = pool.ads
         ranks = [] if static is not None else [policy.pre_job_rank, policy.post_job_rank]
-        if self.any_held:
-            ranks += [*([] if static is not None else [policy.preemption_rank]), _RANK, _CURRENT_RANK]
+        if self.preemption.any_held:
+            ranks += [*([] if static is not None else [policy.preemption_rank]), *EXPRESSIONS]
         changing = holders.changing
         self._suitable = SharedWork(self._find_suitable, slots, ["requirements"], [_REQUIREMENTS], changing)
         self._ordering = SharedWork(
@@ -156,8 +150,6 @@ class Candidates:
             ranks,
             changing,
         )
-        gate = policy.preemption_requirements
-        self._given_away = SharedWork(self._find_given_away, slots, [], [gate] if gate else [], changing)
         self._machine_ranks = SharedWork(self._find_machine_ranks, slots, [], [_RANK], changing)
         self._same_machine_ranks: list[float] | None = None
         if not attributes_read([_RANK], "target", slots):
@@ -167,11 +159,6 @@ class Candidates:
     def any_left(self) -> bool:
         """Whether any candidate is left."""
         return self._free.left > 0
-
-    def may_preempt(self) -> bool:
-        """Whether anybody has a slot, and PREEMPTION_REQUIREMENTS is not just false."""
-        gate = self._policy.preemption_requirements
-        return self.any_held and (gate is None or gate.node != Literal(False))
 
     @property
     def lists_follow(self) -> bool:
@@ -190,17 +177,17 @@ class Candidates:
         only those that nobody would have to leave.
         """
         kind = self._kind(asker)
-        reasons: tuple[int, ...] = (RANK,) if only_rank else (NONE, RANK)
+        reasons: tuple[PreemptState, ...] = (RANK,) if only_rank else (NONE, RANK)
         allowed = self._holders.held
-        if only_free or not self.any_held:
+        if only_free or not self.preemption.any_held:
             reasons = () if only_rank else (NONE,)
-            self._listed_last = (asker, kind, None) if self.any_held else None
+            self._listed_last = (asker, kind, None) if self.preemption.any_held else None
         else:
-            admitted = self._admitted(asker)
-            allowed = self._allowed(asker, kind, admitted)
-            if not only_rank and admitted.any():
+            preemptable = self.preemption.preemptable(asker)
+            allowed = self.preemption.allowed(asker, kind.ordering.state, preemptable)
+            if not only_rank and preemptable.any():
                 reasons = (NONE, RANK, PRIO)
-            self._listed_last = asker, kind, admitted
+            self._listed_last = asker, kind, preemptable
 
         lanes = [lane for lane in kind.lanes if lane.state in reasons]
         if self._partitioned is not None and not only_rank:
@@ -217,28 +204,18 @@ class Candidates:
     def _finder(self, asker: Asker, room: Room) -> FindRoom:
         """What makes room for a job on partitionable slots, as things stand when it is asked."""
 
-        def find(offers: Offers, permits: Callable[[float, int], bool]) -> tuple[int, int] | None:
+        def find(offers: Offers, permits: Callable[[float, PreemptState], bool]) -> tuple[int, PreemptState] | None:
             slots, job = self._pool.ads, asker.ad()
             standing = Standing(
                 evaluate_in_columns("Rank", slots, job).as_rank(0.0),
                 evaluate_in_columns("CurrentRank", slots, job).as_rank(0.0),
-                self._admitted(asker) & ~self._own(asker.submitter),
-                negotiator_rank(self._policy.preemption_rank, slots, job),
+                self.preemption.preemptable(asker) & ~self.preemption.own(asker.submitter),
+                self.preemption.ranks(asker),
                 self._free.mask() & self._holders.held,
             )
             return room.find(offers, standing, permits)
 
         return find
-
-    def _allowed(self, asker: Asker, kind: Kind, admitted: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """The slots with a holder that may be taken from it, for all but the limits."""
-        state = kind.ordering.state
-        key = (id(state), id(admitted), asker.submitter)
-        if self._last_allowed is None or self._last_allowed[0] != key:
-            allowed = (state == RANK) | (admitted & ~self._own(asker.submitter))
-            # The arrays are kept with it, so that their ids stay their own.
-            self._last_allowed = key, (state, admitted), allowed
-        return self._last_allowed[2]
 
     def machine_rank(self, slot: int, asker: Callable[[], Asker]) -> float:
         """How a slot ranks a job; *asker* is called only if any slot's Rank looks at the job at all."""
@@ -255,20 +232,11 @@ class Candidates:
             return 1
         return jobs_in_slot(self._pool.ads, slot, asker().job)
 
-    def gives_away(self, asker: Asker, slot: int) -> bool:
-        """Whether the preemption policy gives a slot to the job at this moment."""
-        return bool(self._admitted(asker)[slot])
-
-    def preemption_ranks(self, asker: Asker) -> NDArray[np.floating]:
-        """PREEMPTION_RANK of every slot for the job at this moment."""
-        if self._holders.changing is not None:
-            self._holders.changing.refresh()
-        return negotiator_rank(self._policy.preemption_rank, self._pool.ads, asker.ad())
-
     def finds_victim(self, asker: Asker) -> bool:
         """Whether the job could have a slot by priority, were it not for its limit."""
         kind = self._kind(asker)
-        theirs = kind.suitable & self._admitted(asker) & ~self._own(asker.submitter) & self._free.mask()
+        theirs = kind.suitable & self._free.mask()
+        theirs &= self.preemption.preemptable(asker) & ~self.preemption.own(asker.submitter)
         return bool((theirs & ~kind.ordering.outranked).any())
 
     def suits_any(self, asker: Asker) -> bool:
@@ -281,15 +249,15 @@ class Candidates:
     def tests(self, asker: Asker) -> SlotTests:
         """How every slot stands to the job at this moment, for an explanation."""
         kind, held = self._kind(asker), self._holders.held
-        own = held & self._own(asker.submitter)
-        given_away = admitted = held
-        if self.any_held:
-            given_away, admitted = self._given_away.get(asker), self._admitted(asker)
+        own = held & self.preemption.own(asker.submitter)
+        meeting = preemptable = held
+        if self.preemption.any_held:
+            meeting, preemptable = self.preemption.meets_requirements(asker), self.preemption.preemptable(asker)
         state, free = kind.ordering.state, self._free.mask()
         if self._partitioned is not None:
             free[self._divided] &= self._partitioned.suitable(asker)
         return SlotTests(
-            kind.suitable, free, held, own, state == RANK, kind.ordering.outranked, given_away, admitted
+            kind.suitable, free, held, own, state == RANK, kind.ordering.outranked, meeting, preemptable
         )
 
     def place(self, asker: Asker) -> NDArray[np.int64]:
@@ -307,10 +275,10 @@ class Candidates:
         (asker, kind, found), held, scanned = self._listed_last, self._holders.held, self._scanned
 
         def refused() -> bool:
-            admitted = self._admitted(asker) if found is None else found
-            slots = kind.suitable & held & (kind.ordering.state != RANK) & ~admitted & self._free.mask()
+            preemptable = self.preemption.preemptable(asker) if found is None else found
+            slots = kind.suitable & held & (kind.ordering.state != RANK) & ~preemptable & self._free.mask()
             slots = slots if scanned is None else slots & scanned
-            return bool((slots & ~self._own(asker.submitter)).any())
+            return bool((slots & ~self.preemption.own(asker.submitter)).any())
 
         return refused
 
@@ -371,30 +339,3 @@ class Candidates:
 
     def _find_machine_ranks(self, asker: Asker) -> NDArray[np.float64]:
         return evaluate_in_columns("Rank", self._pool.ads, asker.ad()).as_rank(0.0)
-
-    def _find_given_away(self, asker: Asker) -> NDArray[np.bool_]:
-        """Held slots that PREEMPTION_REQUIREMENTS would give to this job."""
-        gate = self._policy.preemption_requirements
-        if gate is None:
-            return self._holders.held
-        return self._holders.held & evaluate_in_columns(gate, self._pool.ads, asker.ad()).is_true()
-
-    def _admitted(self, asker: Asker) -> NDArray[np.bool_]:
-        """The same, where the asker's priority is better, by the margin that the rules demand."""
-        given_away = self._given_away.get(asker)
-        margin = self._policy.preempt_prio_delta
-        if margin is None:
-            return given_away
-        key = (id(given_away), asker.priority)
-        if self._last_admitted is None or self._last_admitted[0] != key:
-            theirs = self._holders.priorities
-            admitted = given_away & (theirs > asker.priority) & (theirs >= asker.priority + margin)
-            # The mask is kept with it, so that its id stays its own.
-            self._last_admitted = key, given_away, admitted
-        return self._last_admitted[2]
-
-    def _own(self, submitter: str) -> NDArray[np.bool_]:
-        """The slots that *submitter* itself holds."""
-        own: NDArray[np.bool_] = self._holder_codes == self._codes.get(submitter, len(self._codes))
-        return own
-

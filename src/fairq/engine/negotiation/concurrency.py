@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from fairq.engine.classad import AdColumns, evaluate_in_ad, evaluate_in_columns, evaluate_scalar, expression_of
 from fairq.engine.negotiation.decision import LimitFigures
 from fairq.engine.negotiation.matchlist import MatchList
+from fairq.engine.negotiation.preemption import PreemptState
 from fairq.engine.negotiation.shared_work import Asker, SharedWork
 
 _JOBS = "concurrencylimits"
@@ -174,7 +175,7 @@ class LimitedList:
         """Whether they have kept one from it that nobody would have to leave."""
         return self._matches.refused_free
 
-    def pop(self) -> tuple[int, int] | None:
+    def pop(self) -> tuple[int, PreemptState] | None:
         """Take the best candidate that the limits permit."""
         while (found := self._matches.pop()) is not None:
             text = self._by_slot[found[0]]
@@ -189,6 +190,6 @@ class LimitedList:
         """Leave out a slot that was popped and not taken."""
         self._matches.pass_over(slot)
 
-    def next(self) -> tuple[int, int] | None:
+    def next(self) -> tuple[int, PreemptState] | None:
         """The best candidate that is still on the list, whatever the limits say by now; it stays there."""
         return self._matches.next()

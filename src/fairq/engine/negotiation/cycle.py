@@ -27,7 +27,8 @@ from fairq.engine.negotiation.held_turn import HeldTurn, TurnContext, Watch
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.in_use import InUse
 from fairq.engine.negotiation.last_dealing import SingleMatches
-from fairq.engine.negotiation.matchlist import FreeSlots, Limits
+from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.matchlist import FreeSlots
 from fairq.engine.negotiation.ordering import static_ranks
 from fairq.engine.negotiation.participants import (
     JobConstraint,
@@ -237,7 +238,7 @@ class NegotiationCycle:
 
     def may_preempt(self) -> bool:
         """Whether any slot might be preempted by priority."""
-        return self.candidates.may_preempt()
+        return self.candidates.preemption.may_preempt()
 
     def publish_share(self, name: str, share: float, limit: float) -> None:
         """Note a submitter's share and limit for the accountant's reports."""

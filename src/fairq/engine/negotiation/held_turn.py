@@ -21,10 +21,11 @@ from fairq.engine.negotiation.decision import (
     StopReason,
     SubmitterDecision,
 )
-from fairq.engine.negotiation.matchlist import NONE, PRIO, RANK, Limits
+from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.pie_rules import PieRules
 from fairq.engine.negotiation.piece import Piece
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.preemption import NONE, PRIO, RANK, PreemptState
 from fairq.engine.negotiation.shared_work import Asker
 from fairq.engine.negotiation.turn import Job, Turn, TurnEnd
 
@@ -175,7 +176,7 @@ class HeldTurn:
         return self._context.asker(self._contender.decision, autocluster, self._group)
 
     def _take(
-        self, job: Job, request: Job, autocluster: int, slot: int, state: int, concurrency_limits: str | None
+        self, job: Job, request: Job, autocluster: int, slot: int, state: PreemptState, concurrency_limits: str | None
     ) -> None:
         """Charge a match, and note it."""
         context, contender = self._context, self._contender

@@ -17,83 +17,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-PRIO, RANK, NONE = 0, 1, 2
-"""A candidate's preempt state, better ones larger: preempts by priority, by machine rank, or nobody."""
-
-
-TOLERANCE = 1e-6
-"""By how much slot weights that are sums of fractions may exceed an exact limit."""
-
-
-@dataclass(slots=True)
-class Limits:
-    """How far a submitter may go in one turn, in slot weight, and how far it has gone.
-
-    *limit* binds all matches, *unclaimed_limit* those that preempt nobody (it respects the group's quota).
-    *pie_left* is what is left of the pie for everybody. *slice* is set where preemption by priority fills the
-    submitter's slice and no more, and that by machine rank is not limited: what is missing to the slice, 0 where
-    what others left over is dealt. There *rounds_up* says whether it may go beyond the slice with one slot, since
-    the submitter has none at all. *exact*: no match that preempts nobody goes beyond its limit or the ceiling;
-    otherwise the first one may go beyond that limit, and any beyond the ceiling that begins below it. *free_first*:
-    nobody is preempted by priority for a job that suits a better slot which is free but beyond the limit: it may
-    still be dealt such a one. *least* is the smallest weight that a match can have.
-    """
-
-    limit: float
-    unclaimed_limit: float
-    ceiling: float
-    pie_left: float = 0.0
-    used: float = 0.0
-    used_unclaimed: float = 0.0
-    slice: float | None = None
-    rounds_up: bool = True
-    exact: bool = False
-    free_first: bool = False
-    least: float = 0.0
-
-    @property
-    def left_unclaimed(self) -> float:
-        """How much more may be had of what nobody has to leave."""
-        return self.unclaimed_limit - self.used_unclaimed
-
-    @property
-    def permits_nothing_free(self) -> bool:
-        """Whether an exact limit has less left than any free slot weighs."""
-        return self.exact and self.unclaimed_limit - self.used_unclaimed + TOLERANCE < self.least
-
-    def use(self, cost: float, claimed: bool) -> None:
-        """Count a match of that cost; *claimed*: it takes the slot from somebody."""
-        self.used += cost
-        if not claimed:
-            self.used_unclaimed += cost
-        self.pie_left -= cost
-
-    def permit(self, cost: float) -> bool:
-        """Whether the limit lets a slot of that cost be taken; the first one may round the limit up."""
-        return self.used + cost <= self.limit or self.used <= 0 < self.limit
-
-    def permit_unclaimed(self, cost: float) -> bool:
-        """The same for slots that nobody has to leave (matchmaker.cpp, SubmitterLimitPermits)."""
-        used, limit = self.used_unclaimed, self.unclaimed_limit
-        if self.exact:
-            return used + cost <= limit + TOLERANCE and self.used + cost <= self.ceiling + TOLERANCE
-        return used + cost <= limit or used <= 0 < limit
-
-    def permit_on_list(self, cost: float, state: int) -> bool:
-        """The test when the list is built; preemption by machine rank is not limited there."""
-        return state == RANK or (self.permit_unclaimed(cost) if state == NONE else self._permit_preempting(cost))
-
-    def permit_popped(self, cost: float, state: int) -> bool:
-        """The test when a slot is taken off the list; for one that preempts either limit will do."""
-        if self.slice is not None and state != NONE:
-            return state == RANK or self._permit_preempting(cost)
-        return self.permit_unclaimed(cost) or (state != NONE and self.permit(cost))
-
-    def _permit_preempting(self, cost: float) -> bool:
-        """Whether the limit lets a slot of that cost be taken from somebody by priority."""
-        if self.slice is None:
-            return self.permit(cost)
-        return self.used + cost <= self.slice or (self.rounds_up and self.used <= 0 < self.slice)
+from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.preemption import NONE, PREEMPT_STATES, PRIO, PreemptState
 
 
 class FreeSlots:
@@ -158,7 +83,7 @@ class Lane:
     """
 
     order: NDArray[np.int32]
-    state: int
+    state: PreemptState
     cost: float
     head: int = 0
 
@@ -179,13 +104,13 @@ class MatchList(Protocol):
     def refused_free(self) -> bool:
         """Whether they have kept one from it that nobody would have to leave."""
 
-    def pop(self) -> tuple[int, int] | None:
+    def pop(self) -> tuple[int, PreemptState] | None:
         """Take the best candidate that the limits permit: the slot and its preempt state; None at the end."""
 
     def pass_over(self, slot: int) -> None:
         """Leave out a slot that was popped and not taken."""
 
-    def next(self) -> tuple[int, int] | None:
+    def next(self) -> tuple[int, PreemptState] | None:
         """The best candidate that is still on the list, whatever the limits say by now; it stays there."""
 
 
@@ -240,7 +165,7 @@ class LaneList:
         self._listed: Lane | None = None
         self.refused_by_limit = self.refused_free = False
 
-    def pop(self) -> tuple[int, int] | None:
+    def pop(self) -> tuple[int, PreemptState] | None:
         """Take the best candidate that the limits permit."""
         while self._open:
             best = self._best()
@@ -269,7 +194,7 @@ class LaneList:
             if walk.at < len(walk.lane.order) and walk.lane.order[walk.at] == slot:
                 walk.at += 1
 
-    def next(self) -> tuple[int, int] | None:
+    def next(self) -> tuple[int, PreemptState] | None:
         """The best candidate that is still on the list, whatever the limits say by now; it stays there."""
         self._open = [walk for walk in self._open if self._built.permit_on_list(walk.lane.cost, walk.lane.state)]
         best = self._best()
@@ -335,10 +260,10 @@ class SortedList:
         """The same: which slots they were is not kept."""
         return self.refused_by_limit
 
-    def pop(self) -> tuple[int, int] | None:
+    def pop(self) -> tuple[int, PreemptState] | None:
         """Take the best candidate that the limits permit."""
         for slot in self._slots:
-            cost, state = self._cost[slot], int(self._state[slot])
+            cost, state = self._cost[slot], PREEMPT_STATES[self._state[slot]]
             if self._new or self._limits.permit_popped(cost, state):
                 self._new = False
                 return slot, state
@@ -350,10 +275,10 @@ class SortedList:
     def pass_over(self, slot: int) -> None:
         """Leave out a slot that was popped and not taken: popping did that already."""
 
-    def next(self) -> tuple[int, int] | None:
+    def next(self) -> tuple[int, PreemptState] | None:
         """The best candidate that is still on the list, whatever the limits say by now; it stays there."""
         slot = next(self._slots, None)
         if slot is None:
             return None
         self._slots = chain([slot], self._slots)
-        return slot, int(self._state[slot])
+        return slot, PREEMPT_STATES[self._state[slot]]

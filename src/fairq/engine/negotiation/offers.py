@@ -20,10 +20,10 @@ from fairq.engine.classad import (
     parse,
 )
 from fairq.engine.classad.kinds import UNDEFINED_KIND
-from fairq.engine.negotiation.matchlist import NONE
-from fairq.engine.negotiation.ordering import negotiator_rank
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.preemption import NONE
+from fairq.engine.negotiation.ranks import negotiator_rank
 from fairq.engine.negotiation.shared_work import Asker
 from fairq.engine.negotiation.slots import slot_weights
 from fairq.records import Ad

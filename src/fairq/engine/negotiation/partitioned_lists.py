@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from fairq.engine.negotiation.carved_list import CarvedList, FindRoom
 from fairq.engine.negotiation.consumption_list import ConsumptionList
-from fairq.engine.negotiation.matchlist import LaneList, Limits
+from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.matchlist import LaneList
 from fairq.engine.negotiation.offers import Offers, expressions_read
 from fairq.engine.negotiation.ordering import Ordering
 from fairq.engine.negotiation.partitionable import Partitions

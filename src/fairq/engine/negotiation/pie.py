@@ -14,8 +14,9 @@ from fairq.engine.negotiation.contenders import Contender
 from fairq.engine.negotiation.decision import StopReason, SubmitterDecision
 from fairq.engine.negotiation.entitlement import Entitlement, Wanting, entitlements
 from fairq.engine.negotiation.last_dealing import Line
-from fairq.engine.negotiation.matchlist import TOLERANCE, Limits
+from fairq.engine.negotiation.limits import TOLERANCE, Limits
 from fairq.engine.negotiation.pie_rules import PieRules
+from fairq.engine.negotiation.preemption import missing_to_share
 from fairq.engine.negotiation.turn import TurnEnd
 
 UNLIMITED = sys.float_info.max
@@ -158,16 +159,16 @@ class Pie:
         end = self._no_turn(contender, limit, ceiling)
         if end is None:
             limits = Limits(
-                limit,
-                unclaimed,
-                ceiling,
-                self._left,
+                limit=limit,
+                unclaimed_limit=unclaimed,
+                ceiling=ceiling,
+                pie_left=self._left,
                 exact=rules.last_dealing,
                 free_first=self._free_first,
                 least=rules.min_slot_weight,
             )
             if rules.settled_preemption:
-                limits.slice = missing if self._is_first_chance() and self.spins == 1 else 0.0
+                limits.share = missing if self._is_first_chance() and self.spins == 1 else 0.0
                 limits.rounds_up = used <= 0 and not self._is_used_up()
             end = self._cycle.negotiate(contender, limits, ignore_limit, rules)
             self._left = limits.pie_left
@@ -201,7 +202,9 @@ class Pie:
             missing, ceiling = self._missing(contender, used), self._headroom(contender.decision.ceiling, used)
             if missing <= 0 or ceiling < max(self._rules.min_slot_weight, TOLERANCE):
                 continue
-            limits = Limits(missing, 0.0, ceiling, UNLIMITED, exact=True, slice=missing)
+            limits = Limits(
+                limit=missing, unclaimed_limit=0.0, ceiling=ceiling, pie_left=UNLIMITED, exact=True, share=missing
+            )
             limits.rounds_up = used <= 0 and not self._is_used_up()
             end = self._cycle.negotiate(contender, limits, False, self._rules)
             if limits.used:
@@ -284,7 +287,7 @@ class Pie:
             return decision.stopped
         opened = self._last_turns.get(id(contender))
         if opened is None:
-            limits = Limits(UNLIMITED, 0.0, 0.0, exact=True)
+            limits = Limits(limit=UNLIMITED, unclaimed_limit=0.0, ceiling=0.0, exact=True)
             opened = self._last_turns[id(contender)] = self._cycle.last_turn(contender, limits, self._rules), limits
         turn, limits = opened
         if room <= TOLERANCE or ceiling < smallest:
@@ -333,7 +336,7 @@ class Pie:
     def _limit(self, share: float, used: float, group_used: float) -> tuple[float, float]:
         """A submitter's limit, and the limit for slots that nobody has to leave."""
         rules = self._rules
-        limit = UNLIMITED if rules.ignore_user_priorities else max(0.0, share * self._size - used)
+        limit = UNLIMITED if rules.ignore_user_priorities else missing_to_share(share, self._size, used)
         quota = rules.charged_limit
         unclaimed = limit if quota is None else min(limit, max(0.0, quota - group_used))
         binds_all = rules.quota.caps_preemption or not rules.consider_preemption

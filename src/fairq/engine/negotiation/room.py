@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.negotiation.matchlist import PRIO, RANK
 from fairq.engine.negotiation.offers import Offers
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.piece import Carved
+from fairq.engine.negotiation.preemption import PRIO, RANK, PreemptState
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,9 @@ class Room:
                 if name.lower() in names:
                     self._taken[names.index(name.lower()), number] = amount
 
-    def find(self, offers: Offers, standing: Standing, permits: Callable[[float, int], bool]) -> tuple[int, int] | None:
+    def find(
+        self, offers: Offers, standing: Standing, permits: Callable[[float, PreemptState], bool]
+    ) -> tuple[int, PreemptState] | None:
         """Propose a match that preempts; return the partitionable slot and the preempt state, None if none will do."""
         rows, partitions = self._rows, self._partitions
         rank, current = standing.rank[rows], standing.current_rank[rows]

@@ -15,14 +15,16 @@ from fairq.engine.negotiation.budgets import TurnClock
 from fairq.engine.negotiation.candidates import Candidates
 from fairq.engine.negotiation.concurrency import ConcurrencyLimits, JobLimits, LimitedList
 from fairq.engine.negotiation.decision import RejectReason, StopReason
-from fairq.engine.negotiation.matchlist import NONE, PRIO, Limits, MatchList
+from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.matchlist import MatchList
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.preemption import NONE, PRIO, PreemptState
 from fairq.engine.negotiation.requests import JobQueue, JobRequest
 from fairq.engine.negotiation.shared_work import Asker
 
 Job = tuple[int, int]
 
-TakeSlot = Callable[[Job, Job, int, int, int, str | None], None]
+TakeSlot = Callable[[Job, Job, int, int, PreemptState, str | None], None]
 """Called for a match: the job, its request's first job, its autocluster, the slot, its preempt state, and the
 concurrency limits that the job uses there."""
 
@@ -76,7 +78,7 @@ class Turn:
         self._stop_when_limited = not policy.consider_preemption and not policy.use_slot_weights
         self.time = time
         self._only_free = only_free
-        self._ends_with_limit = limits.exact and (only_free or not candidates.any_held)
+        self._ends_with_limit = limits.exact and (only_free or not candidates.preemption.any_held)
         self._limited = self._limited_free = False
         self._seen: object = None
         self.offered: Job = (0, 0)
@@ -218,7 +220,7 @@ class Turn:
             self._list = matches if job_limits is None else job_limits.narrow(matches)
             self._listed_for = wanted
             if not self._policy.preemption_rank_stable:
-                self._ranks = self._candidates.preemption_ranks(asker)
+                self._ranks = self._candidates.preemption.ranks(asker)
         return self._list
 
     def _still_valid(self, autocluster: int, matches: MatchList) -> bool:
@@ -238,10 +240,11 @@ class Turn:
             return policy.requirements_stable
         slot, state = found
         asker = self._asker_of(autocluster)
-        if not policy.requirements_stable and state == PRIO and not self._candidates.gives_away(asker, slot):
+        preemption = self._candidates.preemption
+        if not policy.requirements_stable and state == PRIO and not preemption.preemptable(asker)[slot]:
             return False
         changes = not policy.preemption_rank_stable and state != NONE
-        return not changes or bool(self._candidates.preemption_ranks(asker)[slot] == self._ranks[slot])
+        return not changes or bool(preemption.ranks(asker)[slot] == self._ranks[slot])
 
     def _name_limits(self, names: Iterable[str]) -> tuple[str, ...]:
         """The limits to name to a request refused for *names*.
