@@ -113,7 +113,7 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
             "The job's effective priority must be better than that of the running job.", _MANUAL + "Negotiation",
             "Effective priorities are not compared: PREEMPTION_REQUIREMENTS alone decides.",
             "matchmaker.cpp, matchmakingAlgorithm"), minimum=0, unset="off"),
-    rule_point("negotiator", "settled_preemption", "boolean", True, False,
+    rule_point("negotiator", "preempt_only_to_share", "boolean", True, False,
         "Priority preemption fills the submitter's slice and no more, machine rank takes all at once: no thrashing.",
         Difference(
             "Preemption in most every cycle, so that no job finishes, is to be avoided.",

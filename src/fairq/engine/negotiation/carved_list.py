@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from fairq.engine.negotiation.limits import Limits
-from fairq.engine.negotiation.matchlist import LaneList
+from fairq.engine.negotiation.matchlist import BucketedMatchList
 from fairq.engine.negotiation.offers import Offers
 from fairq.engine.negotiation.preemption import NONE, PreemptState
 
@@ -40,7 +40,7 @@ class CarvedList:
         self,
         offers: Offers,
         rows: list[int],
-        whole: LaneList,
+        whole: BucketedMatchList,
         whole_key: SlotKey,
         tie_order: list[int],
         limits: Limits,

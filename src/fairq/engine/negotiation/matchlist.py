@@ -76,7 +76,7 @@ class FreeSlots:
 
 
 @dataclass(slots=True)
-class Lane:
+class SlotBucket:
     """Slots of one preempt state and one weight in a fixed order, shared by many lists.
 
     *head* is the place up to which all are taken; slots are never given back within a cycle.
@@ -116,18 +116,18 @@ class MatchList(Protocol):
 
 @dataclass(slots=True)
 class _Walk:
-    """How far a list has come in a lane."""
+    """How far a list has come in a bucket."""
 
-    lane: Lane
+    bucket: SlotBucket
     at: int
 
 
-class LaneList:
-    """A list made of lanes: always the best of the lanes' first free slots.
+class BucketedMatchList:
+    """A list made of buckets: always the best of the buckets' first free slots.
 
     Args:
-        lanes: the candidates.
-        place: the place of every slot in the common order of all lanes.
+        buckets: the candidates.
+        place: the place of every slot in the common order of all buckets.
         free: the slots still to be had.
         allowed: per slot of the pool, whether one with a holder may be taken for reasons that hang on who
             asks (holder, policy, priority).
@@ -149,20 +149,20 @@ class LaneList:
 
     def __init__(
         self,
-        lanes: Sequence[Lane],
+        buckets: Sequence[SlotBucket],
         place: NDArray[np.int64],
         free: FreeSlots,
         allowed: NDArray[np.bool_],
         limits: Limits,
     ) -> None:
-        self._open = [_Walk(lane, lane.start(free)) for lane in lanes]
+        self._open = [_Walk(bucket, bucket.start(free)) for bucket in buckets]
         self._place = place
         self._free = free
         self._allowed = allowed
         self._limits = limits
         self._built = replace(limits)
         self._new = True
-        self._listed: Lane | None = None
+        self._listed: SlotBucket | None = None
         self.refused_by_limit = self.refused_free = False
 
     def pop(self) -> tuple[int, PreemptState] | None:
@@ -171,57 +171,57 @@ class LaneList:
             best = self._best()
             if best is None:
                 return None
-            lane, slot = best
-            if lane is not self._listed and self._lists(lane):
-                self._listed = lane
-            if lane is self._listed and (self._new or self._limits.permit_popped(lane.cost, lane.state)):
+            bucket, slot = best
+            if bucket is not self._listed and self._lists(bucket):
+                self._listed = bucket
+            if bucket is self._listed and (self._new or self._limits.permit_popped(bucket.cost, bucket.state)):
                 self._new = False
-                return slot, lane.state
+                return slot, bucket.state
             self._listed = None
             self.refused_by_limit = True
-            self.refused_free |= lane.state == NONE
-            self._open = [walk for walk in self._open if walk.lane is not lane]
+            self.refused_free |= bucket.state == NONE
+            self._open = [walk for walk in self._open if walk.bucket is not bucket]
         return None
 
-    def _lists(self, lane: Lane) -> bool:
-        """Whether the lane's slots are on the list, as the limits stood when it was built."""
-        free_first = self.refused_free and self._limits.free_first and lane.state == PRIO
-        return not free_first and self._built.permit_on_list(lane.cost, lane.state)
+    def _lists(self, bucket: SlotBucket) -> bool:
+        """Whether the bucket's slots are on the list, as the limits stood when it was built."""
+        free_first = self.refused_free and self._limits.free_first and bucket.state == PRIO
+        return not free_first and self._built.permit_on_list(bucket.cost, bucket.state)
 
     def pass_over(self, slot: int) -> None:
         """Leave out a slot that was popped and not taken."""
         for walk in self._open:
-            if walk.at < len(walk.lane.order) and walk.lane.order[walk.at] == slot:
+            if walk.at < len(walk.bucket.order) and walk.bucket.order[walk.at] == slot:
                 walk.at += 1
 
     def next(self) -> tuple[int, PreemptState] | None:
         """The best candidate that is still on the list, whatever the limits say by now; it stays there."""
-        self._open = [walk for walk in self._open if self._built.permit_on_list(walk.lane.cost, walk.lane.state)]
+        self._open = [walk for walk in self._open if self._built.permit_on_list(walk.bucket.cost, walk.bucket.state)]
         best = self._best()
         return None if best is None else (best[1], best[0].state)
 
-    def _best(self) -> tuple[Lane, int] | None:
-        """The best first free slot of all open lanes, with its lane; lanes that are used up are closed."""
-        best: tuple[Lane, int] | None = None
+    def _best(self) -> tuple[SlotBucket, int] | None:
+        """The best first free slot of all open buckets, with its bucket; buckets that are used up are closed."""
+        best: tuple[SlotBucket, int] | None = None
         used_up = False
         for walk in self._open:
-            lane = walk.lane
-            at = walk.at = self._first(lane, walk.at)
-            if at == len(lane.order):
+            bucket = walk.bucket
+            at = walk.at = self._first(bucket, walk.at)
+            if at == len(bucket.order):
                 used_up = True
                 continue
-            slot = int(lane.order[at])
+            slot = int(bucket.order[at])
             if best is None or self._place[slot] < self._place[best[1]]:
-                best = lane, slot
+                best = bucket, slot
         if used_up:
-            self._open = [walk for walk in self._open if walk.at < len(walk.lane.order)]
+            self._open = [walk for walk in self._open if walk.at < len(walk.bucket.order)]
         return best
 
-    def _first(self, lane: Lane, start: int) -> int:
-        """The place of the lane's first slot from *start* on that is free and may be taken."""
-        if lane.state == NONE:
-            return self._free.next_free(lane.order, start)
-        return self._free.next_allowed(lane.order, start, self._allowed)
+    def _first(self, bucket: SlotBucket, start: int) -> int:
+        """The place of the bucket's first slot from *start* on that is free and may be taken."""
+        if bucket.state == NONE:
+            return self._free.next_free(bucket.order, start)
+        return self._free.next_allowed(bucket.order, start, self._allowed)
 
 
 class SortedList:

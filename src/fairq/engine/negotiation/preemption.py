@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
 from fairq.engine.classad.nodes import Literal
+from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.ranks import negotiator_rank
-from fairq.engine.negotiation.shared_work import Asker, SharedWork
 from fairq.records import Ad
 
 _MACHINE_RANK = parse("Rank")
@@ -109,7 +109,7 @@ class PreemptionPolicy:
         self._codes = {name: code for code, name in enumerate(dict.fromkeys(holders.names))}
         self._holder_codes = np.array([self._codes[name] for name in holders.names], np.int64)
         requirements = policy.preemption_requirements
-        self._requirements = SharedWork(
+        self._requirements = ExpressionCache(
             self._evaluate_requirements, slots, [], [requirements] if requirements else [], holders.changing
         )
         self._last_preemptable: tuple[object, object, NDArray[np.bool_]] | None = None
@@ -125,29 +125,31 @@ class PreemptionPolicy:
         requirements = self._policy.preemption_requirements
         return self.any_held and (requirements is None or requirements.node != Literal(False))
 
-    def meets_requirements(self, asker: Asker) -> NDArray[np.bool_]:
+    def meets_requirements(self, context: RequestContext) -> NDArray[np.bool_]:
         """The held slots for which PREEMPTION_REQUIREMENTS is true; all of them without that policy."""
-        return self._requirements.get(asker)
+        return self._requirements.get(context)
 
-    def preemptable(self, asker: Asker) -> NDArray[np.bool_]:
+    def preemptable(self, context: RequestContext) -> NDArray[np.bool_]:
         """Those of them whose holder's priority is worse, by the margin that the rules demand."""
-        meeting = self.meets_requirements(asker)
+        meeting = self.meets_requirements(context)
         margin = self._policy.preempt_prio_delta
         if margin is None:
             return meeting
-        key = (id(meeting), asker.priority)
+        key = (id(meeting), context.priority)
         if self._last_preemptable is None or self._last_preemptable[0] != key:
             theirs = self._holders.priorities
-            preemptable = meeting & (theirs > asker.priority) & (theirs >= asker.priority + margin)
+            preemptable = meeting & (theirs > context.priority) & (theirs >= context.priority + margin)
             # The mask is kept with it, so that its id stays its own.
             self._last_preemptable = key, meeting, preemptable
         return self._last_preemptable[2]
 
-    def allowed(self, asker: Asker, state: NDArray[np.int8], preemptable: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def allowed(
+        self, context: RequestContext, state: NDArray[np.int8], preemptable: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
         """The slots with a holder that may be taken from it, by machine rank or priority, for all but the limits."""
-        key = (id(state), id(preemptable), asker.submitter)
+        key = (id(state), id(preemptable), context.submitter)
         if self._last_allowed is None or self._last_allowed[0] != key:
-            allowed = (state == RANK) | (preemptable & ~self.own(asker.submitter))
+            allowed = (state == RANK) | (preemptable & ~self.own(context.submitter))
             # The arrays are kept with it, so that their ids stay their own.
             self._last_allowed = key, (state, preemptable), allowed
         return self._last_allowed[2]
@@ -157,17 +159,17 @@ class PreemptionPolicy:
         own: NDArray[np.bool_] = self._holder_codes == self._codes.get(submitter, len(self._codes))
         return own
 
-    def ranks(self, asker: Asker) -> NDArray[np.floating]:
+    def ranks(self, context: RequestContext) -> NDArray[np.floating]:
         """PREEMPTION_RANK of every slot for the job at this moment."""
         if self._holders.changing is not None:
             self._holders.changing.refresh()
-        return negotiator_rank(self._policy.preemption_rank, self._slots, asker.ad())
+        return negotiator_rank(self._policy.preemption_rank, self._slots, context.ad())
 
-    def _evaluate_requirements(self, asker: Asker) -> NDArray[np.bool_]:
+    def _evaluate_requirements(self, context: RequestContext) -> NDArray[np.bool_]:
         requirements = self._policy.preemption_requirements
         if requirements is None:
             return self._holders.held
-        return self._holders.held & evaluate_in_columns(requirements, self._slots, asker.ad()).is_true()
+        return self._holders.held & evaluate_in_columns(requirements, self._slots, context.ad()).is_true()
 
 
 @dataclass(slots=True, kw_only=True)
