@@ -206,7 +206,7 @@ def _(pool: Pool) -> dict[str, int]:
     return dict(pool.got())
 
 
-@point("negotiator.settled_preemption", documented=[6, 0, 0, 0, 0], program=[6, 2, 0, 0, 2])
+@point("negotiator.preempt_only_to_share", documented=[6, 0, 0, 0, 0], program=[6, 2, 0, 0, 2])
 def _(pool: Pool) -> list[int]:
     """Matches of five cycles where two newcomers want their part of a pool in which nothing changes."""
     pool.settings(YES)

@@ -78,7 +78,7 @@ class TestPreemption:
         (match,) = pool.cycle()["matches"]
         assert (match["reason"], match["preempted"]["submitter"]) == ("priority", "ben@example.org")
 
-    @says(f"{HERE}, paragraph 2, sentences 1 and 2", points=["negotiator.settled_preemption"])
+    @says(f"{HERE}, paragraph 2, sentences 1 and 2", points=["negotiator.preempt_only_to_share"])
     def test_an_unchanged_pool_does_not_thrash(self, pool):
         """Thrashing, that is preemption in most every cycle, is to be avoided: an unchanged pool comes to rest."""
         pool.settings(YES)

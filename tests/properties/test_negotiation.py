@@ -1,4 +1,4 @@
-"""Under the documented rules no usable slot stays free, and what is left is shared by the ratio of priorities.
+"""Under the documented rules no slot stays free that somebody could use, and what one leaves is shared by the ratio.
 
 HTCondor 8 manual, layperson's description of the pie spin, and "Effective User Priority (EUP)".
 """

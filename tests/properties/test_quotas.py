@@ -14,7 +14,7 @@ from fairq.engine.quotas.fairshare import share_fairly
 from fairq.engine.quotas.order import negotiation_order, sort_keys
 from fairq.engine.quotas.policy import GroupQuota, QuotaPolicy
 from fairq.engine.quotas.remainders import deal_remainders
-from fairq.engine.quotas.rounds import AllocationRounds, Terms
+from fairq.engine.quotas.rounds import AllocationRounds, PoolTerms
 from fairq.engine.quotas.tree import Group, Tree, build_tree
 
 EPSILON = 1e-6
@@ -195,13 +195,13 @@ class Slots:
     def has_submitters(self, group: Group) -> bool:
         return self.in_use[group.name] < group.demand
 
-    def deal(self, group: Group, limit: float | None, *, charged: bool, stopper: Group) -> None:
+    def deal(self, group: Group, limit: float | None, *, charged: bool, limiting_group: Group) -> None:
         allowed = self.free if not charged or limit is None else limit - self.used(group)
         taken = math.floor(max(0.0, min(allowed, self.free, group.demand - self.used(group))))
         self.in_use[group.name] += taken
         self.free -= taken
 
-    def pass_over(self, group: Group, stopper: Group) -> None:
+    def pass_over(self, group: Group, limiting_group: Group) -> None:
         pass
 
 
@@ -209,23 +209,23 @@ def negotiated(site: Site, use_slot_weights: bool, policy: QuotaPolicy | None = 
     """Hold the rounds over slots of weight 1."""
     tree = site.tree()
     rules = policy or rules_of({})
-    pies = Slots(tree, site.size)
-    terms = Terms(site.size, 0, consider_preemption=False, use_slot_weights=use_slot_weights, std_sort=False)
-    AllocationRounds(tree, rules, terms, pies).run()
-    return pies
+    negotiator = Slots(tree, site.size)
+    terms = PoolTerms(site.size, 0, consider_preemption=False, use_slot_weights=use_slot_weights, std_sort=False)
+    AllocationRounds(tree, rules, terms, negotiator).run()
+    return negotiator
 
 
 @settings(max_examples=60)
 @given(sites(whole=True))
 def test_rounds_never_hand_out_more_than_there_is(site: Site) -> None:
     """Neither more than the pool, nor beyond a hard cap, whatever the groups take."""
-    pies = negotiated(site, use_slot_weights=True)
+    negotiator = negotiated(site, use_slot_weights=True)
 
-    assert sum(pies.in_use.values()) <= site.size
-    for top in pies.tree.groups:
+    assert sum(negotiator.in_use.values()) <= site.size
+    for top in negotiator.tree.groups:
         if not top.accept_surplus:
             cap = top.config_quota if top.static else top.subtree_quota
-            assert pies.subtree_used(top) <= cap + EPSILON
+            assert negotiator.subtree_used(top) <= cap + EPSILON
 
 
 @settings(max_examples=60)
@@ -237,7 +237,7 @@ def test_a_second_chance_allocates_nothing_twice(site: Site, keeps_quota: bool) 
     """
     site.groups[0] = replace(site.groups[0], autoregroup=True)
     tree = site.tree()
-    terms = Terms(site.size, 0, consider_preemption=True, use_slot_weights=True, std_sort=False)
+    terms = PoolTerms(site.size, 0, consider_preemption=True, use_slot_weights=True, std_sort=False)
     rounds = AllocationRounds(tree, rules_of({}, regroup_keeps_quota=keeps_quota), terms, Slots(tree, site.size))
     rounds.run()
 

@@ -122,7 +122,7 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
             "The job's effective priority must be better than that of the running job.", _MANUAL + "Negotiation",
             "Effective priorities are not compared: PREEMPTION_REQUIREMENTS alone decides.",
             "matchmaker.cpp, matchmakingAlgorithm"), minimum=0, unset="off"),
-    rule_point("negotiator", "settled_preemption", "boolean", True, False,
+    rule_point("negotiator", "preempt_only_to_share", "boolean", True, False,
         "Preemption by priority stops at the submitter's slice, and machine rank takes all its slots in one cycle. "
         "This prevents thrashing.",
         Difference(

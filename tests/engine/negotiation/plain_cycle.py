@@ -1,6 +1,6 @@
 """A negotiation cycle written out as the rules read, one slot and one expression at a time.
 
-Slow and without any of the engine's shortcuts (columns, shared lists, lanes): what the engine is held against.
+Slow and without any of the engine's shortcuts (columns, shared lists, buckets): what the engine is held against.
 `PlainCycle` spins as today's negotiator, `PlainDocumentedCycle` as the manuals say; no groups.
 """
 

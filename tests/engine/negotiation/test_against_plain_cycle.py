@@ -88,7 +88,7 @@ def test_the_engine_decides_as_the_rules_read(shapes, wants, known, gate, delta,
         preemption_requirements=gate,
         preempt_prio_delta=delta,
         consider_preemption=consider,
-        settled_preemption=manual,
+        preempt_only_to_share=manual,
         pie_slices="max_min" if manual else "pool_share",
         last_dealing=manual,
     )

@@ -92,6 +92,6 @@ def test_the_root_accepts_surplus_and_regroups_if_any_group_does() -> None:
 def test_who_keeps_a_group_from_more_is_the_nearest_that_takes_no_surplus() -> None:
     """The group itself, or the parent that is a hard cap; with nobody in the way it is the group itself."""
     tree = build_tree(groups({"p": 1, "p.hep": 1, "c": 1}, surplus=["p.hep", "c"]))
-    stopper = {group.name: group.stopper().name for group in tree.groups}
+    limiting_group = {group.name: group.limiting_group().name for group in tree.groups}
 
-    assert stopper == {"<none>": "<none>", "p": "p", "p.hep": "p", "c": "c"}
+    assert limiting_group == {"<none>": "<none>", "p": "p", "p.hep": "p", "c": "c"}

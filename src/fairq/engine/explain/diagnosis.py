@@ -25,10 +25,10 @@ from fairq.engine.negotiation.decision import (
     StopReason,
     SubmitterDecision,
 )
+from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.participants import JobConstraint
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.requests import job_order
-from fairq.engine.negotiation.shared_work import Asker
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots
 from fairq.records import Ad, JobRange
 
@@ -146,11 +146,11 @@ class Diagnosis:
         self.outcome = outcome
         self.job = job
         self.submitter = outcome.submitter(job.submitter, job.schedd)
-        self.asker: Asker = outcome.cycle.examine(job)
-        limits = outcome.cycle.concurrency.of(self.asker)
+        self.context: RequestContext = outcome.cycle.examine(job)
+        limits = outcome.cycle.concurrency.of(self.context)
         self.concurrency_limit = None if limits is None else limits.refusing()
         limited = self.concurrency_limit is not None
-        self.losses: Losses = outcome.observer.losses(self.asker, outcome.cycle.candidates, limited)
+        self.losses: Losses = outcome.observer.losses(self.context, outcome.cycle.candidates, limited)
         self.lost = self.losses.counts()
 
     @cached_property
@@ -161,7 +161,7 @@ class Diagnosis:
     @cached_property
     def checks(self) -> PoolChecks:
         """The clauses of both sides over the pool."""
-        return PoolChecks(self.asker.ad(), self.outcome.given.pool.ads)
+        return PoolChecks(self.context.ad(), self.outcome.given.pool.ads)
 
     @cached_property
     def rejection(self) -> Rejection | None:
@@ -227,10 +227,10 @@ class Diagnosis:
                 found = self._queued(*rejection.request)
                 if found is not None:
                     kinds.add(next(self.outcome.cycle.kinds(found))[0])
-        return kinds - {self.asker.autocluster}
+        return kinds - {self.context.autocluster}
 
     def _is_alike(self, job: JobRange) -> bool:
-        return self.outcome.cycle.examine(job).autocluster == self.asker.autocluster
+        return self.outcome.cycle.examine(job).autocluster == self.context.autocluster
 
     @cached_property
     def reason(self) -> Reason:
@@ -260,7 +260,7 @@ class Diagnosis:
         whole = undivided(given.pool, given.ads)
         if whole is None:
             return ()
-        fits = PoolChecks(self.asker.ad(), whole.ads).fitting()
+        fits = PoolChecks(self.context.ad(), whole.ads).fitting()
         return [whole.keys[row] for row in np.flatnonzero(fits).tolist()]
 
     def _limit(self) -> Reason | None:
@@ -295,7 +295,7 @@ class Diagnosis:
         if given.policy.job_constraint is None:
             return True
         constraint = given.policy.job_constraint
-        return JobConstraint(constraint, given.now, [self.asker.job], given.pool.ads.budget).admits(0)
+        return JobConstraint(constraint, given.now, [self.context.job], given.pool.ads.budget).admits(0)
 
     @property
     def matched_ahead(self) -> int:

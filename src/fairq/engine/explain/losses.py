@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from fairq.engine.classad import evaluate_in_ad, expression_of
 from fairq.engine.negotiation.candidates import Candidates, SlotTests
+from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.participants import slots_shutting_down, slots_taking_part
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.shared_work import Asker
 from fairq.engine.negotiation.slots import candidate_slots, holders_of
 from fairq.engine.negotiation.snapshot import PoolSlots
 
@@ -73,13 +73,13 @@ class Observer:
         self.holders = holders_of(pool.ads)
         self._own: dict[str, NDArray[np.bool_]] = {}
 
-    def losses(self, asker: Asker, candidates: Candidates, limited: bool = False) -> Losses:
-        """Sort all slots for *asker* as *candidates* stand; *limited*: a concurrency limit refuses its job."""
-        return self.sort(candidates.tests(asker), self.accepted(asker), asker.submitter, limited)
+    def losses(self, context: RequestContext, candidates: Candidates, limited: bool = False) -> Losses:
+        """Sort all slots for *context* as *candidates* stand; *limited*: a concurrency limit refuses its job."""
+        return self.sort(candidates.tests(context), self.accepted(context), context.submitter, limited)
 
-    def accepted(self, asker: Asker) -> NDArray[np.bool_]:
+    def accepted(self, context: RequestContext) -> NDArray[np.bool_]:
         """The slots for which the job's own Requirements are true."""
-        job = asker.ad()
+        job = context.ad()
         if "requirements" not in job:
             return np.zeros(len(self._pool.ads), np.bool_)
         return evaluate_in_ad(expression_of(job["requirements"]), job, self._pool.ads).is_true()
@@ -98,8 +98,8 @@ class Observer:
             LostTo.CLAIMED_OWN: (busy & own) | (contested & tests.own & ~tests.outranked),
             LostTo.CLAIMED_OTHERS: busy,
             LostTo.OUTRANKED: tests.outranked,
-            LostTo.PREEMPTION_POLICY: contested & ~tests.given_away,
-            LostTo.PRIORITY: contested & ~tests.admitted,
+            LostTo.PREEMPTION_POLICY: contested & ~tests.meets_preemption_requirements,
+            LostTo.PRIORITY: contested & ~tests.preemptable,
         }
         rest = LostTo.CONCURRENCY_LIMIT if limited else LostTo.LIMIT
         codes = np.full(len(accepted), TESTS.index(rest), np.uint8)

@@ -20,12 +20,12 @@ def explain_pair(outcome: Outcome, job: JobRange, row: int, slot_ad: Ad) -> Docu
     ``place`` counts from 1, among the slots that suit the job.
     """
     given = outcome.given
-    asker = outcome.cycle.examine(job)
+    context = outcome.cycle.examine(job)
     candidates = outcome.cycle.candidates
-    mine, slot = asker.ad(), {name.lower(): value for name, value in slot_ad.items()}
-    losses = outcome.observer.losses(asker, candidates)
-    place = candidates.place(asker)
-    suitable = candidates.tests(asker).suitable
+    mine, slot = context.ad(), {name.lower(): value for name, value in slot_ad.items()}
+    losses = outcome.observer.losses(context, candidates)
+    place = candidates.place(context)
+    suitable = candidates.tests(context).suitable
     match = outcome.match_of(job)
     got_it = match is not None and match.slot == row
     return {

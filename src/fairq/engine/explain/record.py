@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fairq.engine.explain.losses import LostTo, Observer
 from fairq.engine.negotiation.candidates import Candidates
 from fairq.engine.negotiation.decision import Rejection, RejectReason
+from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.shared_work import Asker
 from fairq.engine.negotiation.snapshot import PoolSlots
 
 
@@ -33,8 +33,8 @@ class CycleRecorder:
         """What was seen so far."""
         return self._explained
 
-    def __call__(self, rejection: Rejection, asker: Asker, candidates: Candidates) -> None:
+    def __call__(self, rejection: Rejection, context: RequestContext, candidates: Candidates) -> None:
         """Count the slots that the request lost, at the moment of its rejection."""
         limited = rejection.reason is RejectReason.CONCURRENCY_LIMIT
-        lost = self._observer.losses(asker, candidates, limited).counts()
+        lost = self._observer.losses(context, candidates, limited).counts()
         self._explained.append(ExplainedRejection(rejection, lost))

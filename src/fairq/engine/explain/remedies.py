@@ -96,7 +96,7 @@ def _candidates(of: Diagnosis) -> Iterator[Remedy]:  # noqa: PLR0911, PLR0912 - 
 def fits(of: Diagnosis) -> Iterator[Remedy]:
     """The changes of the job, or of slots, after which it fits one of the nearest slots."""
     names, checks = of.outcome.labels, of.checks
-    free = of.outcome.cycle.candidates.tests(of.asker).free & ~_held(of)
+    free = of.outcome.cycle.candidates.tests(of.context).free & ~_held(of)
     for row in nearest_slots(checks, free, _NEAREST):
         yield tuple(changes_for(row, checks, job_name(of.job), names[row]))
 
@@ -121,7 +121,7 @@ def _held(of: Diagnosis) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
 def _each(of: Diagnosis, test: LostTo, kind: ChangeKind, count: int) -> Iterator[Remedy]:
     """Change the best *count* slots lost to *test*, one at a time."""
     rows = of.losses.rows(test)
-    place = of.outcome.cycle.candidates.place(of.asker)
+    place = of.outcome.cycle.candidates.place(of.context)
     for row in rows[np.argsort(place[rows], kind="stable")][:count].tolist():
         yield (Change(kind, of.outcome.labels[row]),)
 
@@ -147,8 +147,8 @@ def _free_of_group(of: Diagnosis) -> Iterator[Remedy]:
 
 def _more(of: Diagnosis) -> Iterator[Remedy]:
     """One slot more, like the best that suits; rather like a machine's slot than like a piece of one."""
-    names, place = of.outcome.labels, of.outcome.cycle.candidates.place(of.asker)
-    suitable = np.flatnonzero(of.outcome.cycle.candidates.tests(of.asker).suitable)
+    names, place = of.outcome.labels, of.outcome.cycle.candidates.place(of.context)
+    suitable = np.flatnonzero(of.outcome.cycle.candidates.tests(of.context).suitable)
     if len(suitable):
         dynamic = evaluate_in_columns("DynamicSlot", of.outcome.given.pool.ads, {}, suitable).is_true()
         suitable = suitable if dynamic.all() else suitable[~dynamic]
@@ -214,7 +214,7 @@ def _settings(of: Diagnosis) -> Iterator[Change]:
 
 def _amounts(of: Diagnosis) -> dict[str, float]:
     """How much of which concurrency limit the job uses."""
-    text = of.asker.job.get("concurrencylimits")
+    text = of.context.job.get("concurrencylimits")
     return dict(parse_limits(text)) if isinstance(text, str) else {}
 
 

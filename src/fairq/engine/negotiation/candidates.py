@@ -13,33 +13,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.classad import attributes_read, evaluate_in_ad, evaluate_in_columns, expression_of, parse
-from fairq.engine.classad.nodes import Literal
 from fairq.engine.negotiation.carved_list import FindRoom
+from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext
 from fairq.engine.negotiation.holders import Holders
-from fairq.engine.negotiation.matchlist import (
-    NONE,
-    PRIO,
-    RANK,
-    FreeSlots,
-    Lane,
-    LaneList,
-    Limits,
-    MatchList,
-    SortedList,
-)
+from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.matchlist import BucketedMatchList, FreeSlots, MatchList, SlotBucket, SortedList
 from fairq.engine.negotiation.offers import Offers
-from fairq.engine.negotiation.ordering import Ordering, StaticRanks, negotiator_rank, order_slots
+from fairq.engine.negotiation.ordering import Ordering, StaticRanks, order_slots
 from fairq.engine.negotiation.partitionable import Partitions, jobs_in_slot
 from fairq.engine.negotiation.partitioned_lists import PartitionedLists
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.room import Room, Standing
-from fairq.engine.negotiation.shared_work import Asker, SharedWork
+from fairq.engine.negotiation.preemption import (
+    EXPRESSIONS,
+    NONE,
+    PREEMPT_STATES,
+    PRIO,
+    RANK,
+    PreemptionPolicy,
+    PreemptState,
+)
+from fairq.engine.negotiation.pslot_preemption import PslotPreemption, Standing
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.negotiation.std_sort import std_sorted
 
 _REQUIREMENTS = parse("Requirements")
 _RANK = parse("Rank")
-_CURRENT_RANK = parse("CurrentRank")
 
 
 class SlotTests(NamedTuple):
@@ -49,11 +47,11 @@ class SlotTests(NamedTuple):
         suitable: both sides' Requirements are true.
         free: a candidate that nobody has been given in this cycle.
         held: a match would preempt the slot's holder.
-        own: the holder is the asker itself.
+        own: the holder is the context itself.
         preferred: its machine ranks the job above the one it runs.
         outranked: its machine ranks the job below the one it runs.
-        given_away: PREEMPTION_REQUIREMENTS are true, or there is no such test.
-        admitted: the same, and the holder's priority is worse, by the margin that the rules demand.
+        meets_preemption_requirements: PREEMPTION_REQUIREMENTS is true, or there is no such policy.
+        preemptable: the same, and the holder's priority is worse, by the margin that the rules demand.
     """
 
     suitable: NDArray[np.bool_]
@@ -62,14 +60,14 @@ class SlotTests(NamedTuple):
     own: NDArray[np.bool_]
     preferred: NDArray[np.bool_]
     outranked: NDArray[np.bool_]
-    given_away: NDArray[np.bool_]
-    admitted: NDArray[np.bool_]
+    meets_preemption_requirements: NDArray[np.bool_]
+    preemptable: NDArray[np.bool_]
 
 
-class Kind:
-    """The candidates of one kind of job: who may, in which order, in lanes of one state and weight each.
+class RankedCandidates:
+    """The candidates of one kind of job: who may, in which order, in buckets of one state and weight each.
 
-    Partitionable slots that are *divided* are in no lane.
+    Partitionable slots that are *divided* are in no bucket.
     """
 
     def __init__(
@@ -86,8 +84,8 @@ class Kind:
         listed[divided] = False
         order = ordering.order[listed[ordering.order]]
         states, costs = ordering.state[order], cost[order]
-        self.lanes = [
-            Lane(order[(states == state) & (costs == weight)], int(state), float(weight))
+        self.buckets = [
+            SlotBucket(order[(states == state) & (costs == weight)], PREEMPT_STATES[state], float(weight))
             for state in np.unique(states)
             for weight in np.unique(costs[states == state])
         ]
@@ -125,40 +123,34 @@ class Candidates:
         self._cost = cost
         self._costs = np.array(cost)
         self._holders = holders
-        self.any_held = bool(holders.held.any())
-        self._codes = {name: code for code, name in enumerate(dict.fromkeys(holders.names))}
-        self._holder_codes = np.array([self._codes[name] for name in holders.names], np.int64)
-        self._last_admitted: tuple[object, object, NDArray[np.bool_]] | None = None
-        self._last_allowed: tuple[object, object, NDArray[np.bool_]] | None = None
-        self._listed_last: tuple[Asker, Kind, NDArray[np.bool_] | None] | None = None
+        self.preemption = PreemptionPolicy(pool.ads, policy, holders)
+        self._listed_last: tuple[RequestContext, RankedCandidates, NDArray[np.bool_] | None] | None = None
         self._free = free
         self._partitions = partitions
-        self._kinds: dict[tuple[int, int], Kind] = {}
+        self._ranked: dict[tuple[int, int], RankedCandidates] = {}
         self._partitioned = (
             None
             if partitions is None
-            else PartitionedLists(partitions, policy, self.any_held, tie_order, cost)
+            else PartitionedLists(partitions, policy, self.preemption.any_held, tie_order, cost)
         )
-        self._room: Room | None = None
-        if partitions is not None and policy.allow_pslot_preemption and pool.carved and self.any_held:
-            self._room = Room(partitions, pool.carved)
+        self._room: PslotPreemption | None = None
+        if partitions is not None and policy.allow_pslot_preemption and pool.carved and self.preemption.any_held:
+            self._room = PslotPreemption(partitions, pool.carved)
         self._divided = np.empty(0, np.intp) if partitions is None else partitions.rows
         slots = pool.ads
         ranks = [] if static is not None else [policy.pre_job_rank, policy.post_job_rank]
-        if self.any_held:
-            ranks += [*([] if static is not None else [policy.preemption_rank]), _RANK, _CURRENT_RANK]
+        if self.preemption.any_held:
+            ranks += [*([] if static is not None else [policy.preemption_rank]), *EXPRESSIONS]
         changing = holders.changing
-        self._suitable = SharedWork(self._find_suitable, slots, ["requirements"], [_REQUIREMENTS], changing)
-        self._ordering = SharedWork(
-            lambda asker: order_slots(asker.ad(), slots, holders.held, tie_order, policy, static),
+        self._suitable = ExpressionCache(self._find_suitable, slots, ["requirements"], [_REQUIREMENTS], changing)
+        self._ordering = ExpressionCache(
+            lambda context: order_slots(context.ad(), slots, holders.held, tie_order, policy, static),
             slots,
             [] if policy.ignore_job_ranks else ["rank"],
             ranks,
             changing,
         )
-        gate = policy.preemption_requirements
-        self._given_away = SharedWork(self._find_given_away, slots, [], [gate] if gate else [], changing)
-        self._machine_ranks = SharedWork(self._find_machine_ranks, slots, [], [_RANK], changing)
+        self._machine_ranks = ExpressionCache(self._find_machine_ranks, slots, [], [_RANK], changing)
         self._same_machine_ranks: list[float] | None = None
         if not attributes_read([_RANK], "target", slots):
             self._same_machine_ranks = evaluate_in_columns("Rank", slots, {}).as_rank(0.0).tolist()
@@ -167,11 +159,6 @@ class Candidates:
     def any_left(self) -> bool:
         """Whether any candidate is left."""
         return self._free.left > 0
-
-    def may_preempt(self) -> bool:
-        """Whether anybody has a slot, and PREEMPTION_REQUIREMENTS is not just false."""
-        gate = self._policy.preemption_requirements
-        return self.any_held and (gate is None or gate.node != Literal(False))
 
     @property
     def lists_follow(self) -> bool:
@@ -183,118 +170,101 @@ class Candidates:
         """Changes with every slot, or part of one, that is taken."""
         return self._free.left, 0 if self._partitions is None else len(self._partitions.changed)
 
-    def match_list(self, asker: Asker, only_rank: bool, limits: Limits, *, only_free: bool = False) -> MatchList:
+    def match_list(
+        self, context: RequestContext, only_rank: bool, limits: Limits, *, only_free: bool = False
+    ) -> MatchList:
         """Build the list for one kind of request.
 
         With *only_rank* only slots whose machine prefers the job to the one it runs are candidates, with *only_free*
         only those that nobody would have to leave.
         """
-        kind = self._kind(asker)
-        reasons: tuple[int, ...] = (RANK,) if only_rank else (NONE, RANK)
+        ranked = self._ranked_for(context)
+        reasons: tuple[PreemptState, ...] = (RANK,) if only_rank else (NONE, RANK)
         allowed = self._holders.held
-        if only_free or not self.any_held:
+        if only_free or not self.preemption.any_held:
             reasons = () if only_rank else (NONE,)
-            self._listed_last = (asker, kind, None) if self.any_held else None
+            self._listed_last = (context, ranked, None) if self.preemption.any_held else None
         else:
-            admitted = self._admitted(asker)
-            allowed = self._allowed(asker, kind, admitted)
-            if not only_rank and admitted.any():
+            preemptable = self.preemption.preemptable(context)
+            allowed = self.preemption.allowed(context, ranked.ordering.state, preemptable)
+            if not only_rank and preemptable.any():
                 reasons = (NONE, RANK, PRIO)
-            self._listed_last = asker, kind, admitted
+            self._listed_last = context, ranked, preemptable
 
-        lanes = [lane for lane in kind.lanes if lane.state in reasons]
+        buckets = [bucket for bucket in ranked.buckets if bucket.state in reasons]
         if self._partitioned is not None and not only_rank:
             if self._policy.partitionable_slots == "whole":
-                listed, refused = self._listed(lanes, allowed, limits)
-                return self._partitioned.by_policy(asker, kind.ordering, listed, limits, refused)
-            whole = LaneList(lanes, kind.place, self._free, allowed, limits)
-            find_room = None if self._room is None or only_free else self._finder(asker, self._room)
-            return self._partitioned.carved(asker, kind.ordering, whole, limits, find_room)
-        if self._static is not None or (kind.ordering.ties and self._policy.tie_break == "std_sort"):
-            return self._sorted_list(kind, lanes, allowed, limits)
-        return LaneList(lanes, kind.place, self._free, allowed, limits)
+                listed, refused = self._listed(buckets, allowed, limits)
+                return self._partitioned.by_policy(context, ranked.ordering, listed, limits, refused)
+            whole = BucketedMatchList(buckets, ranked.place, self._free, allowed, limits)
+            find_room = None if self._room is None or only_free else self._finder(context, self._room)
+            return self._partitioned.carved(context, ranked.ordering, whole, limits, find_room)
+        if self._static is not None or (ranked.ordering.ties and self._policy.tie_break == "std_sort"):
+            return self._sorted_list(ranked, buckets, allowed, limits)
+        return BucketedMatchList(buckets, ranked.place, self._free, allowed, limits)
 
-    def _finder(self, asker: Asker, room: Room) -> FindRoom:
+    def _finder(self, context: RequestContext, room: PslotPreemption) -> FindRoom:
         """What makes room for a job on partitionable slots, as things stand when it is asked."""
 
-        def find(offers: Offers, permits: Callable[[float, int], bool]) -> tuple[int, int] | None:
-            slots, job = self._pool.ads, asker.ad()
+        def find(offers: Offers, permits: Callable[[float, PreemptState], bool]) -> tuple[int, PreemptState] | None:
+            slots, job = self._pool.ads, context.ad()
             standing = Standing(
                 evaluate_in_columns("Rank", slots, job).as_rank(0.0),
                 evaluate_in_columns("CurrentRank", slots, job).as_rank(0.0),
-                self._admitted(asker) & ~self._own(asker.submitter),
-                negotiator_rank(self._policy.preemption_rank, slots, job),
+                self.preemption.preemptable(context) & ~self.preemption.own(context.submitter),
+                self.preemption.ranks(context),
                 self._free.mask() & self._holders.held,
             )
             return room.find(offers, standing, permits)
 
         return find
 
-    def _allowed(self, asker: Asker, kind: Kind, admitted: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """The slots with a holder that may be taken from it, for all but the limits."""
-        state = kind.ordering.state
-        key = (id(state), id(admitted), asker.submitter)
-        if self._last_allowed is None or self._last_allowed[0] != key:
-            allowed = (state == RANK) | (admitted & ~self._own(asker.submitter))
-            # The arrays are kept with it, so that their ids stay their own.
-            self._last_allowed = key, (state, admitted), allowed
-        return self._last_allowed[2]
-
-    def machine_rank(self, slot: int, asker: Callable[[], Asker]) -> float:
-        """How a slot ranks a job; *asker* is called only if any slot's Rank looks at the job at all."""
+    def machine_rank(self, slot: int, context: Callable[[], RequestContext]) -> float:
+        """How a slot ranks a job; *context* is called only if any slot's Rank looks at the job at all."""
         ranks = self._same_machine_ranks
-        return float(self._machine_ranks.get(asker())[slot]) if ranks is None else ranks[slot]
+        return float(self._machine_ranks.get(context())[slot]) if ranks is None else ranks[slot]
 
-    def packed_jobs(self, slot: int, asker: Callable[[], Asker]) -> int:
+    def packed_jobs(self, slot: int, context: Callable[[], RequestContext]) -> int:
         """How many jobs a match stands for (matchmaker.cpp, jobsInSlot).
 
         Today's negotiator, depth first, trusts a schedd to pack a partitionable slot that it was given as a
-        whole; *asker* is called only then.
+        whole; *context* is called only then.
         """
         if not self._policy.depth_first or self._policy.partitionable_slots != "whole" or slot in self._divided:
             return 1
-        return jobs_in_slot(self._pool.ads, slot, asker().job)
+        return jobs_in_slot(self._pool.ads, slot, context().job)
 
-    def gives_away(self, asker: Asker, slot: int) -> bool:
-        """Whether the preemption policy gives a slot to the job at this moment."""
-        return bool(self._admitted(asker)[slot])
-
-    def preemption_ranks(self, asker: Asker) -> NDArray[np.floating]:
-        """PREEMPTION_RANK of every slot for the job at this moment."""
-        if self._holders.changing is not None:
-            self._holders.changing.refresh()
-        return negotiator_rank(self._policy.preemption_rank, self._pool.ads, asker.ad())
-
-    def finds_victim(self, asker: Asker) -> bool:
+    def finds_victim(self, context: RequestContext) -> bool:
         """Whether the job could have a slot by priority, were it not for its limit."""
-        kind = self._kind(asker)
-        theirs = kind.suitable & self._admitted(asker) & ~self._own(asker.submitter) & self._free.mask()
-        return bool((theirs & ~kind.ordering.outranked).any())
+        ranked = self._ranked_for(context)
+        theirs = ranked.suitable & self._free.mask()
+        theirs &= self.preemption.preemptable(context) & ~self.preemption.own(context.submitter)
+        return bool((theirs & ~ranked.ordering.outranked).any())
 
-    def suits_any(self, asker: Asker) -> bool:
+    def suits_any(self, context: RequestContext) -> bool:
         """Whether the job could run on any slot that is not draining, were it not for who has it."""
-        suitable = self._suitable.get(asker)
+        suitable = self._suitable.get(context)
         if not self._pool.draining:
             return bool(suitable.any())
         return bool(np.delete(suitable, list(self._pool.draining)).any())
 
-    def tests(self, asker: Asker) -> SlotTests:
+    def tests(self, context: RequestContext) -> SlotTests:
         """How every slot stands to the job at this moment, for an explanation."""
-        kind, held = self._kind(asker), self._holders.held
-        own = held & self._own(asker.submitter)
-        given_away = admitted = held
-        if self.any_held:
-            given_away, admitted = self._given_away.get(asker), self._admitted(asker)
-        state, free = kind.ordering.state, self._free.mask()
+        ranked, held = self._ranked_for(context), self._holders.held
+        own = held & self.preemption.own(context.submitter)
+        meeting = preemptable = held
+        if self.preemption.any_held:
+            meeting, preemptable = self.preemption.meets_requirements(context), self.preemption.preemptable(context)
+        state, free = ranked.ordering.state, self._free.mask()
         if self._partitioned is not None:
-            free[self._divided] &= self._partitioned.suitable(asker)
+            free[self._divided] &= self._partitioned.suitable(context)
         return SlotTests(
-            kind.suitable, free, held, own, state == RANK, kind.ordering.outranked, given_away, admitted
+            ranked.suitable, free, held, own, state == RANK, ranked.ordering.outranked, meeting, preemptable
         )
 
-    def place(self, asker: Asker) -> NDArray[np.int64]:
+    def place(self, context: RequestContext) -> NDArray[np.int64]:
         """The place of every slot in the order that the job prefers, 0 the best, suitable or not."""
-        return self._kind(asker).place
+        return self._ranked_for(context).place
 
     def refused_by_policy(self) -> Callable[[], bool]:
         """The test whether the preemption policy keeps some slot from the job that the last list was built for.
@@ -304,39 +274,39 @@ class Candidates:
         """
         if self._listed_last is None:
             return lambda: False
-        (asker, kind, found), held, scanned = self._listed_last, self._holders.held, self._scanned
+        (context, ranked, found), held, scanned = self._listed_last, self._holders.held, self._scanned
 
         def refused() -> bool:
-            admitted = self._admitted(asker) if found is None else found
-            slots = kind.suitable & held & (kind.ordering.state != RANK) & ~admitted & self._free.mask()
+            preemptable = self.preemption.preemptable(context) if found is None else found
+            slots = ranked.suitable & held & (ranked.ordering.state != RANK) & ~preemptable & self._free.mask()
             slots = slots if scanned is None else slots & scanned
-            return bool((slots & ~self._own(asker.submitter)).any())
+            return bool((slots & ~self.preemption.own(context.submitter)).any())
 
         return refused
 
     def _sorted_list(
-        self, kind: Kind, lanes: list[Lane], allowed: NDArray[np.bool_], limits: Limits
+        self, ranked: RankedCandidates, buckets: list[SlotBucket], allowed: NDArray[np.bool_], limits: Limits
     ) -> SortedList:
         """The candidates as the negotiator's sort leaves them, which hangs on all that are on the list."""
-        entries, refused = self._listed(lanes, allowed, limits)
-        dense = kind.ordering.dense[entries]
+        entries, refused = self._listed(buckets, allowed, limits)
+        dense = ranked.ordering.dense[entries]
         sorts = self._policy.tie_break == "std_sort"
         positions = std_sorted(dense) if sorts else np.argsort(dense, kind="stable").tolist()
         best_first = (int(entries[position]) for position in positions)
-        least = min((lane.cost for lane in lanes), default=0.0)
-        return SortedList(best_first, kind.ordering.state, self._cost, least, limits, refused)
+        least = min((bucket.cost for bucket in buckets), default=0.0)
+        return SortedList(best_first, ranked.ordering.state, self._cost, least, limits, refused)
 
     def _listed(
-        self, lanes: list[Lane], allowed: NDArray[np.bool_], limits: Limits
+        self, buckets: list[SlotBucket], allowed: NDArray[np.bool_], limits: Limits
     ) -> tuple[NDArray[np.int32], bool]:
         """The slots that get onto a list, in the order of the search, and whether the limits keep any off it."""
         free = self._free.mask()
         listed, refused = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
-        for lane in lanes:
-            slots = lane.order[free[lane.order]]
-            if lane.state != NONE:
+        for bucket in buckets:
+            slots = bucket.order[free[bucket.order]]
+            if bucket.state != NONE:
                 slots = slots[allowed[slots]]
-            if limits.permit_on_list(lane.cost, lane.state):
+            if limits.permit_on_list(bucket.cost, bucket.state):
                 listed.append(slots)
             else:
                 refused.append(slots)
@@ -351,17 +321,17 @@ class Candidates:
         self._scanned = place <= (place[entries[-1]] if beyond.any() else len(place))
         return entries, bool(self._scanned[kept_off].any())
 
-    def _kind(self, asker: Asker) -> Kind:
-        suitable, ordering = self._suitable.get(asker), self._ordering.get(asker)
+    def _ranked_for(self, context: RequestContext) -> RankedCandidates:
+        suitable, ordering = self._suitable.get(context), self._ordering.get(context)
         key = (id(suitable), id(ordering))
-        kind = self._kinds.get(key)
-        if kind is None:
-            kind = self._kinds[key] = Kind(suitable, ordering, self._costs, self._divided)
-        return kind
+        ranked = self._ranked.get(key)
+        if ranked is None:
+            ranked = self._ranked[key] = RankedCandidates(suitable, ordering, self._costs, self._divided)
+        return ranked
 
-    def _find_suitable(self, asker: Asker) -> NDArray[np.bool_]:
+    def _find_suitable(self, context: RequestContext) -> NDArray[np.bool_]:
         """Slots of the whole pool where both sides' Requirements are true; a missing one is not."""
-        slots, job = self._pool.ads, asker.ad()
+        slots, job = self._pool.ads, context.ad()
         suitable = np.zeros(len(slots), np.bool_)
         if "requirements" in job:
             rows = np.flatnonzero(evaluate_in_ad(expression_of(job["requirements"]), job, slots).is_true())
@@ -369,32 +339,5 @@ class Candidates:
             suitable[rows[agreed]] = True
         return suitable
 
-    def _find_machine_ranks(self, asker: Asker) -> NDArray[np.float64]:
-        return evaluate_in_columns("Rank", self._pool.ads, asker.ad()).as_rank(0.0)
-
-    def _find_given_away(self, asker: Asker) -> NDArray[np.bool_]:
-        """Held slots that PREEMPTION_REQUIREMENTS would give to this job."""
-        gate = self._policy.preemption_requirements
-        if gate is None:
-            return self._holders.held
-        return self._holders.held & evaluate_in_columns(gate, self._pool.ads, asker.ad()).is_true()
-
-    def _admitted(self, asker: Asker) -> NDArray[np.bool_]:
-        """The same, where the asker's priority is better, by the margin that the rules demand."""
-        given_away = self._given_away.get(asker)
-        margin = self._policy.preempt_prio_delta
-        if margin is None:
-            return given_away
-        key = (id(given_away), asker.priority)
-        if self._last_admitted is None or self._last_admitted[0] != key:
-            theirs = self._holders.priorities
-            admitted = given_away & (theirs > asker.priority) & (theirs >= asker.priority + margin)
-            # The mask is kept with it, so that its id stays its own.
-            self._last_admitted = key, given_away, admitted
-        return self._last_admitted[2]
-
-    def _own(self, submitter: str) -> NDArray[np.bool_]:
-        """The slots that *submitter* itself holds."""
-        own: NDArray[np.bool_] = self._holder_codes == self._codes.get(submitter, len(self._codes))
-        return own
-
+    def _find_machine_ranks(self, context: RequestContext) -> NDArray[np.float64]:
+        return evaluate_in_columns("Rank", self._pool.ads, context.ad()).as_rank(0.0)

@@ -7,13 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairq.engine.negotiation.matchlist import NONE, LaneList, Limits
+from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.matchlist import BucketedMatchList
 from fairq.engine.negotiation.offers import Offers
+from fairq.engine.negotiation.preemption import NONE, PreemptState
 
 SlotKey = Callable[[int], tuple[float, ...]]
 """What a slot of the pool sorts by; less is better."""
 
-FindRoom = Callable[[Offers, Callable[[float, int], bool]], tuple[int, int] | None]
+FindRoom = Callable[[Offers, Callable[[float, PreemptState], bool]], tuple[int, PreemptState] | None]
 """Proposes a match that the limits permit; returns the slot and its preempt state."""
 
 
@@ -38,7 +40,7 @@ class CarvedList:
         self,
         offers: Offers,
         rows: list[int],
-        whole: LaneList,
+        whole: BucketedMatchList,
         whole_key: SlotKey,
         tie_order: list[int],
         limits: Limits,
@@ -73,7 +75,7 @@ class CarvedList:
         """Whether they have kept one from it that nobody would have to leave."""
         return self._whole.refused_free or self._refused
 
-    def pop(self) -> tuple[int, int] | None:
+    def pop(self) -> tuple[int, PreemptState] | None:
         """Take the best candidate that the limits permit."""
         price = next(self._row_of_prices, None)
         if price is not None:
@@ -95,7 +97,7 @@ class CarvedList:
             else:
                 return self._give(part)
 
-    def _make_room(self) -> tuple[int, int] | None:
+    def _make_room(self) -> tuple[int, PreemptState] | None:
         if self._find_room is None or self._no_room or (self._refused and self._limits.free_first):
             return None
         self._offers.refresh()
@@ -103,7 +105,7 @@ class CarvedList:
         self._no_room = found is None
         return found
 
-    def _permits_room(self, cost: float, state: int) -> bool:
+    def _permits_room(self, cost: float, state: PreemptState) -> bool:
         permits = self._built.permit_on_list(cost, state) and self._limits.permit_popped(cost, state)
         self._refused |= not permits
         return permits
@@ -118,11 +120,11 @@ class CarvedList:
         else:
             self._whole.pass_over(slot)
 
-    def next(self) -> tuple[int, int] | None:
+    def next(self) -> tuple[int, PreemptState] | None:
         """The best whole slot that is still on the list, else any part; it stays there."""
         return self._whole.next() or (self._rows[0], NONE)
 
-    def _give(self, part: int) -> tuple[int, int]:
+    def _give(self, part: int) -> tuple[int, PreemptState]:
         self._at += 1
         self._given.append(part)
         price: float | None = None

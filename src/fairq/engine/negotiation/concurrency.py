@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, evaluate_in_ad, evaluate_in_columns, evaluate_scalar, expression_of
 from fairq.engine.negotiation.decision import LimitFigures
+from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext
 from fairq.engine.negotiation.matchlist import MatchList
-from fairq.engine.negotiation.shared_work import Asker, SharedWork
+from fairq.engine.negotiation.preemption import PreemptState
 
 _JOBS = "concurrencylimits"
 _OF_SLOTS = ("ConcurrencyLimits", "PreemptingConcurrencyLimits")
@@ -72,18 +73,18 @@ class ConcurrencyLimits:
                         self.use(text)
                 self._of_slots = self._of_slots or (list(texts) if attribute == _OF_SLOTS[0] else [])
         self._before = dict(self._in_use)
-        self._by_slot = SharedWork(self._evaluate, slots, [_JOBS], [])
+        self._by_slot = ExpressionCache(self._evaluate, slots, [_JOBS], [])
 
-    def of(self, asker: Asker) -> JobLimits | None:
+    def of(self, context: RequestContext) -> JobLimits | None:
         """The limits that a kind of job is under, None if none."""
-        if _JOBS not in asker.job:
+        if _JOBS not in context.job:
             return None
-        value = asker.job[_JOBS]
+        value = context.job[_JOBS]
         if isinstance(value, str) and value.startswith("/Expr("):
-            ad = asker.ad()
+            ad = context.ad()
             value = evaluate_scalar(expression_of(value), ad, now=self._slots.now, budget=self._slots.budget)
             if not isinstance(value, str):
-                return JobLimits(self, by_slot=self._by_slot.get(asker))
+                return JobLimits(self, by_slot=self._by_slot.get(context))
         return JobLimits(self, text=value) if isinstance(value, str) else None
 
     def refusing(self, text: str) -> str | None:
@@ -118,9 +119,9 @@ class ConcurrencyLimits:
             for name, in_use in sorted(self._in_use.items())
         ]
 
-    def _evaluate(self, asker: Asker) -> list[str | None]:
+    def _evaluate(self, context: RequestContext) -> list[str | None]:
         """The limits of a job whose limits hang on the slot, for each slot."""
-        ad = asker.ad()
+        ad = context.ad()
         return evaluate_in_ad(expression_of(ad[_JOBS]), ad, self._slots).texts()
 
 
@@ -174,7 +175,7 @@ class LimitedList:
         """Whether they have kept one from it that nobody would have to leave."""
         return self._matches.refused_free
 
-    def pop(self) -> tuple[int, int] | None:
+    def pop(self) -> tuple[int, PreemptState] | None:
         """Take the best candidate that the limits permit."""
         while (found := self._matches.pop()) is not None:
             text = self._by_slot[found[0]]
@@ -189,6 +190,6 @@ class LimitedList:
         """Leave out a slot that was popped and not taken."""
         self._matches.pass_over(slot)
 
-    def next(self) -> tuple[int, int] | None:
+    def next(self) -> tuple[int, PreemptState] | None:
         """The best candidate that is still on the list, whatever the limits say by now; it stays there."""
         return self._matches.next()

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.negotiation.matchlist import NONE, Limits
+from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.offers import Offers
 from fairq.engine.negotiation.ordering import Key
+from fairq.engine.negotiation.preemption import NONE, PREEMPT_STATES, PreemptState
 from fairq.engine.negotiation.std_sort import std_sorted
 
 
@@ -70,7 +71,7 @@ class ConsumptionList:
         """The same: which slots they were is not kept."""
         return self.refused_by_limit
 
-    def pop(self) -> tuple[int, int] | None:
+    def pop(self) -> tuple[int, PreemptState] | None:
         """Take the best candidate that the limits permit."""
         if self._last is not None:
             self._put_back(self._last)
@@ -78,7 +79,7 @@ class ConsumptionList:
         while self._entries:
             _, slot = self._entries.pop(0)
             part = self._parts.get(slot)
-            cost, state = self._cost[slot], int(self._state[slot])
+            cost, state = self._cost[slot], PREEMPT_STATES[self._state[slot]]
             if part is not None:
                 cost, state = float(self._offers.cost[part]), NONE
             if self._new or self._limits.permit_popped(cost, state):
@@ -94,7 +95,7 @@ class ConsumptionList:
         """Leave out a slot that was popped and not taken: it does not go back in."""
         self._last = None
 
-    def next(self) -> tuple[int, int] | None:
+    def next(self) -> tuple[int, PreemptState] | None:
         """The best candidate that is still on the list, whatever the limits say by now; it stays there."""
         if self._last is not None:
             self._put_back(self._last)
@@ -102,7 +103,7 @@ class ConsumptionList:
         if not self._entries:
             return None
         slot = self._entries[0][1]
-        return slot, NONE if slot in self._parts else int(self._state[slot])
+        return slot, NONE if slot in self._parts else PREEMPT_STATES[self._state[slot]]
 
     def _put_back(self, part: int) -> None:
         self._offers.refresh()

@@ -17,22 +17,24 @@ from fairq.engine.classad.budget import Payer, evaluate_for
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.budgets import Clock, Stopwatch
 from fairq.engine.negotiation.candidates import Candidates
+from fairq.engine.negotiation.carving import Carving
 from fairq.engine.negotiation.concurrency import ConcurrencyLimits
-from fairq.engine.negotiation.contenders import Contender
 from fairq.engine.negotiation.decision import CycleDecision, SubmitterDecision
+from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.free_weight import FreeWeight
 from fairq.engine.negotiation.global_prios import merge_neighbours
 from fairq.engine.negotiation.groups import Groups
-from fairq.engine.negotiation.held_turn import HeldTurn, TurnContext, Watch
+from fairq.engine.negotiation.held_turn import HeldTurn, Ledger, RejectionObserver
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.in_use import InUse
 from fairq.engine.negotiation.last_dealing import SingleMatches
-from fairq.engine.negotiation.matchlist import FreeSlots, Limits
+from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.matchlist import FreeSlots
 from fairq.engine.negotiation.ordering import static_ranks
 from fairq.engine.negotiation.participants import (
     JobConstraint,
     decision_without,
-    find_contenders,
+    find_submitters,
     slots_seen,
     slots_taking_part,
     submitters_taking_part,
@@ -40,10 +42,8 @@ from fairq.engine.negotiation.participants import (
 from fairq.engine.negotiation.partitionable import Partitions, divided_slots
 from fairq.engine.negotiation.pie import Pie
 from fairq.engine.negotiation.pie_rules import PieQuota, PieRules
-from fairq.engine.negotiation.piece import Piece
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.remote_attributes import RemoteAttributes, siblings_are_named
-from fairq.engine.negotiation.shared_work import Asker
 from fairq.engine.negotiation.slots import (
     candidate_slots,
     holders_of,
@@ -54,6 +54,7 @@ from fairq.engine.negotiation.slots import (
     weights_in_pie,
 )
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots
+from fairq.engine.negotiation.submitter_turn import SubmitterTurn
 from fairq.engine.negotiation.turn import TurnEnd
 from fairq.records import JobRange
 
@@ -65,7 +66,7 @@ def negotiate(
     policy: NegotiationPolicy,
     now: int,
     round_robin_times: Mapping[str, int] | None = None,
-    watch: Watch | None = None,
+    watch: RejectionObserver | None = None,
     clock: Clock | None = None,
 ) -> CycleDecision:
     """Hold one negotiation cycle at *now* (seconds since 1970).
@@ -94,7 +95,7 @@ class NegotiationCycle:
         policy: NegotiationPolicy,
         now: int,
         round_robin_times: Mapping[str, int],
-        watch: Watch | None = None,
+        watch: RejectionObserver | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._stopwatch = None
@@ -150,9 +151,9 @@ class NegotiationCycle:
         admits = None
         if constraint is not None:
             admits = JobConstraint(constraint, now, self._autoclusters.kinds, self._budget).admits
-        self._contenders = find_contenders(jobs, self._autoclusters, policy, accountant, admits)
+        self._submitters = find_submitters(jobs, self._autoclusters, policy, accountant, admits)
         if self._groups is not None:
-            self._groups.enrol(self._contenders, jobs)
+            self._groups.enrol(self._submitters, jobs)
         self.decision = CycleDecision(
             rules=policy.rules,
             time=now,
@@ -161,11 +162,11 @@ class NegotiationCycle:
             pie=float(sum(in_pie.tolist())),
             min_slot_weight=self._least_weight(shared),
             submitters=[
-                *{id(contender.decision): contender.decision for contender in self._contenders}.values(),
+                *{id(submitter.decision): submitter.decision for submitter in self._submitters}.values(),
                 *(decision_without(queue, accountant) for queue in kept_out),
             ],
         )
-        self._turns = TurnContext(
+        self._turns = Ledger(
             accountant=accountant,
             candidates=self.candidates,
             concurrency=self.concurrency,
@@ -173,7 +174,7 @@ class NegotiationCycle:
             decision=self.decision,
             running=self._holders.running,
             now=now,
-            asker=self._asker,
+            context=self._context,
             allot=self._allot,
             regroups=lambda group: self._groups is not None and self._groups.regroups(group),
             slots_left=self.slots_left,
@@ -185,7 +186,7 @@ class NegotiationCycle:
     def run(self) -> CycleDecision:
         """Deal the pie: one for everybody, or one for each group in its turns."""
         if self._groups is None:
-            self.deal(self._contenders)
+            self.deal(self._submitters)
         else:
             self._groups.negotiate(self.deal, self.decision)
             if self._policy.last_dealing and self._free_weight.total > 0:
@@ -197,13 +198,13 @@ class NegotiationCycle:
         self.decision.submitters.sort(key=lambda d: (d.effective_priority, d.submitter, d.schedd))
         return self.decision
 
-    def examine(self, job: JobRange) -> Asker:
+    def examine(self, job: JobRange) -> RequestContext:
         """Who asks for the first job of a range, with the attributes of this moment."""
         name = (job.submitter, job.schedd)
         found = next(of for of in self.decision.submitters if (of.submitter, of.schedd) == name)
         autocluster = next(self._autoclusters.split(replace(job, last_proc=job.first_proc)))[0]
         evaluate_for(self._budget, Payer(job.submitter, autocluster, (job.cluster, job.first_proc)))
-        return self._asker(found, autocluster, found.group)
+        return self._context(found, autocluster, found.group)
 
     def kinds(self, job: JobRange) -> Iterator[tuple[int, int, int]]:
         """The autoclusters of a range of jobs as (number, first proc, last proc)."""
@@ -222,9 +223,9 @@ class NegotiationCycle:
         """Slot weight that a submitter or group has in use at this moment."""
         return self._accountant.weighted_used(name)
 
-    def in_order(self, contenders: Sequence[Contender]) -> list[Contender]:
+    def in_order(self, submitters: Sequence[SubmitterTurn]) -> list[SubmitterTurn]:
         """Put them into the order of their turns."""
-        ordered = sorted(contenders, key=lambda contender: contender.turn_order)
+        ordered = sorted(submitters, key=lambda submitter: submitter.turn_order)
         return ordered if self._policy.global_job_prios is None else merge_neighbours(ordered)
 
     def slots_left(self) -> bool:
@@ -237,7 +238,7 @@ class NegotiationCycle:
 
     def may_preempt(self) -> bool:
         """Whether any slot might be preempted by priority."""
-        return self.candidates.may_preempt()
+        return self.candidates.preemption.may_preempt()
 
     def publish_share(self, name: str, share: float, limit: float) -> None:
         """Note a submitter's share and limit for the accountant's reports."""
@@ -245,22 +246,22 @@ class NegotiationCycle:
         record.submitter_share, record.submitter_limit = share, limit
 
     def negotiate(
-        self, contender: Contender, limits: Limits, ignore_limit: bool, rules: PieRules
+        self, submitter: SubmitterTurn, limits: Limits, ignore_limit: bool, rules: PieRules
     ) -> TurnEnd:
         """Hold one submitter's turn, charging matches as they are made."""
-        return HeldTurn(self._turns, contender, limits, rules).run(ignore_limit)
+        return HeldTurn(self._turns, submitter, limits, rules).run(ignore_limit)
 
-    def last_turn(self, contender: Contender, limits: Limits, rules: PieRules) -> HeldTurn:
+    def last_turn(self, submitter: SubmitterTurn, limits: Limits, rules: PieRules) -> HeldTurn:
         """Begin a submitter's turn in the last dealing."""
-        return HeldTurn(self._turns, contender, limits, rules)
+        return HeldTurn(self._turns, submitter, limits, rules)
 
-    def deal(self, contenders: Sequence[Contender], quota: PieQuota | None = None) -> list[Contender]:
+    def deal(self, members: Sequence[SubmitterTurn], quota: PieQuota | None = None) -> list[SubmitterTurn]:
         """Deal the floors of those below theirs, then a pie; return who is still in want of more."""
         rules = self._pie_rules(quota or PieQuota())
-        below = [c for c in contenders if 0 < c.decision.floor > self.weighted_used(c.name)]
+        below = [c for c in members if 0 < c.decision.floor > self.weighted_used(c.name)]
         if below:
             self._spin(replace(rules, floor_round=True), below)
-        return self._spin(rules, contenders)
+        return self._spin(rules, members)
 
     def _pie_rules(self, quota: PieQuota) -> PieRules:
         policy = self._policy
@@ -270,23 +271,23 @@ class NegotiationCycle:
             consider_preemption=policy.consider_preemption,
             ignore_user_priorities=policy.ignore_user_priorities,
             floor_counts_usage=policy.floor_counts_usage,
-            settled_preemption=policy.settled_preemption,
+            preempt_only_to_share=policy.preempt_only_to_share,
             pie_slices=policy.pie_slices,
             last_dealing=policy.last_dealing,
             quota=quota,
         )
 
-    def _line(self, contenders: Sequence[Contender], quota: PieQuota, room: Callable[[], float]) -> SingleMatches:
-        """Put contenders of a group in line for single matches."""
-        return Pie(self, self._pie_rules(quota), contenders).line(room, contenders)
+    def _line(self, members: Sequence[SubmitterTurn], quota: PieQuota, room: Callable[[], float]) -> SingleMatches:
+        """Put submitters of a group in line for single matches."""
+        return Pie(self, self._pie_rules(quota), members).line(room, members)
 
-    def _spin(self, rules: PieRules, contenders: Sequence[Contender]) -> list[Contender]:
-        pie = Pie(self, rules, contenders)
+    def _spin(self, rules: PieRules, submitters: Sequence[SubmitterTurn]) -> list[SubmitterTurn]:
+        pie = Pie(self, rules, submitters)
         pie.deal()
         self.decision.spins += pie.spins
-        return pie.contenders
+        return pie.submitters
 
-    def _asker(self, of: SubmitterDecision, autocluster: int, group: str) -> Asker:
+    def _context(self, of: SubmitterDecision, autocluster: int, group: str) -> RequestContext:
         priority = of.effective_priority
         ephemeral = {
             "submitteruserprio": priority,
@@ -298,9 +299,9 @@ class NegotiationCycle:
         if self._groups is not None:
             ephemeral |= self._groups.attributes(of.submitter, group)
         job = self._autoclusters.kinds[autocluster]
-        return Asker(autocluster, job, of.submitter, priority, ephemeral)
+        return RequestContext(autocluster, job, of.submitter, priority, ephemeral)
 
-    def _allot(self, slot: int) -> tuple[Hashable, float, Piece | None]:
+    def _allot(self, slot: int) -> tuple[Hashable, float, Carving | None]:
         """Take a slot, or of one that is divided what was proposed: what is charged, its weight, the piece."""
         piece = None if self._partitions is None else self._partitions.carve(slot)
         if piece is None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.classad.budget import Overrun
 from fairq.engine.negotiation.budgets import Budget
-from fairq.engine.negotiation.piece import Piece
+from fairq.engine.negotiation.carving import Carving
 from fairq.engine.quotas.record import GroupFigures, GroupTurn
 from fairq.engine.quotas.tree import Problem
 
@@ -69,7 +69,7 @@ class Match(NamedTuple):
     group: str
     reason: MatchReason
     preempted: str | None
-    piece: Piece | None = None
+    piece: Carving | None = None
     key: Hashable = None
     concurrency_limits: str | None = None
     autoregroup: bool = False

@@ -10,41 +10,41 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from fairq.engine.negotiation.contenders import Contender
 from fairq.engine.negotiation.requests import JobRequest, Request, RequestQueue
+from fairq.engine.negotiation.submitter_turn import SubmitterTurn
 
 
-def split_by_priority(contender: Contender, queue: RequestQueue, most: int) -> list[Contender]:
-    """Return *contender* once for each priority of its idle jobs, best first, at most *most* times.
+def split_by_priority(submitter: SubmitterTurn, queue: RequestQueue, most: int) -> list[SubmitterTurn]:
+    """Return *submitter* once for each priority of its idle jobs, best first, at most *most* times.
 
     Jobs of all lower priorities go with the last.
     """
     priorities = sorted(queue.priorities(), reverse=True)
     if len(priorities) < 2 or most < 2:
         only = priorities[0] if priorities else None
-        return [replace(contender, job_priority=only)]
+        return [replace(submitter, job_priority=only)]
     highest = priorities[:most]
     lowest = [*highest[:-1], priorities[-1]]
     return [
-        replace(contender, job_priority=high, queue=PriorityRange(queue, high, low))
+        replace(submitter, job_priority=high, queue=PriorityRange(queue, high, low))
         for high, low in zip(highest, lowest, strict=True)
     ]
 
 
-def merge_neighbours(contenders: Iterable[Contender]) -> list[Contender]:
-    """Return *contenders* with neighbours made one that are the same submitter at the same schedd."""
-    merged: list[Contender] = []
-    for contender in contenders:
+def merge_neighbours(submitters: Iterable[SubmitterTurn]) -> list[SubmitterTurn]:
+    """Return *submitters* with neighbours made one that are the same submitter at the same schedd."""
+    merged: list[SubmitterTurn] = []
+    for submitter in submitters:
         last = merged[-1] if merged else None
         if (
             last is not None
-            and (last.name, last.schedd) == (contender.name, contender.schedd)
+            and (last.name, last.schedd) == (submitter.name, submitter.schedd)
             and isinstance(last.queue, PriorityRange)
-            and isinstance(contender.queue, PriorityRange)
+            and isinstance(submitter.queue, PriorityRange)
         ):
-            merged[-1] = replace(last, queue=last.queue.down_to(contender.queue))
+            merged[-1] = replace(last, queue=last.queue.down_to(submitter.queue))
         else:
-            merged.append(contender)
+            merged.append(submitter)
     return merged
 
 

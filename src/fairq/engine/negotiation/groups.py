@@ -16,7 +16,6 @@ from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
 from fairq.engine.classad.budget import NOBODY, Payer, evaluate_for
-from fairq.engine.negotiation.contenders import Contender
 from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.negotiation.in_use import InUse
 from fairq.engine.negotiation.last_dealing import SingleMatches, deal_among_groups
@@ -24,13 +23,14 @@ from fairq.engine.negotiation.pie_rules import PieQuota
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.slots import weights_in_pie
 from fairq.engine.negotiation.snapshot import Jobs
+from fairq.engine.negotiation.submitter_turn import SubmitterTurn
 from fairq.engine.quotas.assignment import assign_quotas
 from fairq.engine.quotas.demand import IdleDemand
 from fairq.engine.quotas.enforcement import part_used, room_under_caps
 from fairq.engine.quotas.flat import FlatTurns, assign_flat, build_flat
 from fairq.engine.quotas.policy import QuotaPolicy
 from fairq.engine.quotas.record import figures
-from fairq.engine.quotas.rounds import AllocationRounds, Terms
+from fairq.engine.quotas.rounds import AllocationRounds, PoolTerms
 from fairq.engine.quotas.tree import Group, Tree, build_tree
 from fairq.records import Ad
 
@@ -38,10 +38,10 @@ _PARTITIONABLE = parse("PartitionableSlot")
 
 
 class Dealer(Protocol):
-    """Deals pies."""
+    """Deals negotiator."""
 
-    def __call__(self, contenders: Sequence[Contender], quota: PieQuota | None = None) -> list[Contender]:
-        """Deal one pie among *contenders*; return who is still in want of more."""
+    def __call__(self, members: Sequence[SubmitterTurn], quota: PieQuota | None = None) -> list[SubmitterTurn]:
+        """Deal one pie among *members*; return who is still in want of more."""
 
 
 def quota_tree(policy: QuotaPolicy, total: float) -> Tree:
@@ -69,12 +69,12 @@ def pool_size(slots: AdColumns, cost: Sequence[float], policy: NegotiationPolicy
 
 
 class Liner(Protocol):
-    """Puts contenders in line for single matches."""
+    """Puts members in line for single matches."""
 
     def __call__(
-        self, contenders: Sequence[Contender], quota: PieQuota, room: Callable[[], float]
+        self, members: Sequence[SubmitterTurn], quota: PieQuota, room: Callable[[], float]
     ) -> SingleMatches:
-        """Put *contenders* of a group in line; *room* tells how much more they may have among them."""
+        """Put *members* of a group in line; *room* tells how much more they may have among them."""
 
 
 class Groups:
@@ -107,7 +107,7 @@ class Groups:
         self._policy = policy.quotas
         self._is_flat = policy.quotas.model == "flat"
         self._ads_per_job_priority = policy.ads_per_job_priority
-        self._terms = Terms(
+        self._terms = PoolTerms(
             total=pool_size(slots, cost, policy),
             now=now,
             consider_preemption=policy.consider_preemption,
@@ -117,23 +117,23 @@ class Groups:
         )
         self.tree = quota_tree(policy.quotas, self._terms.total)
         self._of: dict[str, Group] = {"": self.tree.root}
-        self._members: dict[str, list[Contender]] = {group.name: [] for group in self.tree.groups}
+        self._members: dict[str, list[SubmitterTurn]] = {group.name: [] for group in self.tree.groups}
         self._size: dict[str, int] = {}
         self._deal: Dealer | None = None
         self._rounds: Callable[[], int] = lambda: 1
         for group in self.tree.groups:
             group.round_robin_time = round_robin_times.get(group.name, 0)
 
-    def enrol(self, contenders: Sequence[Contender], jobs: Jobs) -> None:
+    def enrol(self, members: Sequence[SubmitterTurn], jobs: Jobs) -> None:
         """Put everybody on the list of their group, and count what each group asks for."""
         demand = IdleDemand(self._policy.demand, jobs.ads, self._terms.budget)
         weighted = self._policy.demand.weighted
         ads: Counter[tuple[str, str]] = Counter()
-        for contender in contenders:
-            group = self.group_of(contender.name)
-            contender.decision.group = group.name
-            self._members[group.name].append(contender)
-            ads[contender.name, contender.schedd] += 1
+        for member in members:
+            group = self.group_of(member.name)
+            member.decision.group = group.name
+            self._members[group.name].append(member)
+            ads[member.name, member.schedd] += 1
         for queue in jobs.queues:
             group = self.group_of(queue.name)
             evaluate_for(self._terms.budget, Payer(queue.name, queue.name))
@@ -148,7 +148,7 @@ class Groups:
                     self._members[ROOT_GROUP] += self._members[group.name]
 
     def negotiate(self, deal: Dealer, decision: CycleDecision) -> None:
-        """Hold all turns of all groups, dealing pies by *deal*, and note them in *decision*."""
+        """Hold all turns of all groups, dealing negotiator by *deal*, and note them in *decision*."""
         self._deal = deal
         before = [self.used(group) for group in self.tree.groups]
         rounds: FlatTurns | AllocationRounds
@@ -188,7 +188,7 @@ class Groups:
         lines = {
             group.name: line(
                 self._members[group.name],
-                PieQuota(None, group.name, charged=False, stopper=group.stopper().name, leftovers=True),
+                PieQuota(None, group.name, charged=False, limiting_group=group.limiting_group().name, leftovers=True),
                 partial(room_under_caps, group, self.subtree_used),
             )
             for group in accepting
@@ -235,15 +235,15 @@ class Groups:
         """Whether anybody of the group still takes part."""
         return bool(self._members[group.name])
 
-    def deal(self, group: Group, limit: float | None, *, charged: bool, stopper: Group) -> None:
+    def deal(self, group: Group, limit: float | None, *, charged: bool, limiting_group: Group) -> None:
         """Negotiate with the group's submitters over a pie of at most *limit*."""
         assert self._deal is not None
-        quota = PieQuota(limit, group.name, charged, self._is_flat, stopper.name, self._rounds() > 1)
+        quota = PieQuota(limit, group.name, charged, self._is_flat, limiting_group.name, self._rounds() > 1)
         left = self._members[group.name] = self._deal(self._members[group.name], quota)
         if self._is_flat and group.autoregroup and not group.is_root:
             self._members[ROOT_GROUP] += left
 
-    def pass_over(self, group: Group, stopper: Group) -> None:
-        """Note that the group's submitters got no turn, since the quota of *stopper* is used up."""
-        for contender in self._members[group.name]:
-            contender.pass_over(stopper.name)
+    def pass_over(self, group: Group, limiting_group: Group) -> None:
+        """Note that the group's submitters got no turn, since the quota of *limiting_group* is used up."""
+        for member in self._members[group.name]:
+            member.pass_over(limiting_group.name)

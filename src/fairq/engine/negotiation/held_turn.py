@@ -10,8 +10,8 @@ from fairq.engine.classad import EvaluationBudget
 from fairq.engine.classad.budget import NOBODY, Payer, evaluate_for
 from fairq.engine.negotiation.budgets import Stopwatch, TurnClock
 from fairq.engine.negotiation.candidates import Candidates
+from fairq.engine.negotiation.carving import Carving
 from fairq.engine.negotiation.concurrency import ConcurrencyLimits
-from fairq.engine.negotiation.contenders import Contender
 from fairq.engine.negotiation.decision import (
     CycleDecision,
     Match,
@@ -21,21 +21,22 @@ from fairq.engine.negotiation.decision import (
     StopReason,
     SubmitterDecision,
 )
-from fairq.engine.negotiation.matchlist import NONE, PRIO, RANK, Limits
+from fairq.engine.negotiation.expression_cache import RequestContext
+from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.pie_rules import PieRules
-from fairq.engine.negotiation.piece import Piece
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.shared_work import Asker
+from fairq.engine.negotiation.preemption import NONE, PRIO, RANK, PreemptState
+from fairq.engine.negotiation.submitter_turn import SubmitterTurn
 from fairq.engine.negotiation.turn import Job, Turn, TurnEnd
 
-Watch = Callable[[Rejection, Asker, Candidates], None]
+RejectionObserver = Callable[[Rejection, RequestContext, Candidates], None]
 """Told of a rejection: who asked, and the candidates as they stand at that moment."""
 
 _REASONS = {NONE: MatchReason.NO_PREEMPTION, RANK: MatchReason.RANK, PRIO: MatchReason.PRIORITY}
 
 
 @dataclass(frozen=True, slots=True)
-class TurnContext:
+class Ledger:
     """What all turns of a cycle share.
 
     Args:
@@ -44,7 +45,7 @@ class TurnContext:
         decision: where matches and rejections are noted.
         running: per slot, whose job it runs.
         now: seconds since 1970.
-        asker: who asks for a submitter's autocluster while a group has its turn.
+        context: who asks for a submitter's autocluster while a group has its turn.
         allot: takes a slot, or what was proposed of one: what is charged, its weight, the piece.
         regroups: whether a group's turn is the second chance of members of other groups.
         slots_left: whether any candidate slot is left.
@@ -60,28 +61,28 @@ class TurnContext:
     decision: CycleDecision
     running: Sequence[str | None]
     now: int
-    asker: Callable[[SubmitterDecision, int, str], Asker]
-    allot: Callable[[int], tuple[Hashable, float, Piece | None]]
+    context: Callable[[SubmitterDecision, int, str], RequestContext]
+    allot: Callable[[int], tuple[Hashable, float, Carving | None]]
     regroups: Callable[[str], bool]
     slots_left: Callable[[], bool]
     stopwatch: Stopwatch | None
-    watch: Watch | None
+    watch: RejectionObserver | None
     budget: EvaluationBudget | None
 
 
 class HeldTurn:
-    """The turn of one contender in a pie: all of it (`run`), or match by match in the last dealing (`deal`)."""
+    """The turn of one submitter in a pie: all of it (`run`), or match by match in the last dealing (`deal`)."""
 
-    def __init__(self, context: TurnContext, contender: Contender, limits: Limits, rules: PieRules) -> None:
-        self._context = context
-        self._contender = contender
+    def __init__(self, ledger: Ledger, submitter: SubmitterTurn, limits: Limits, rules: PieRules) -> None:
+        self._ledger = ledger
+        self._contender = submitter
         self._limits = limits
         self._rules = rules
         self._group = rules.quota.group
         self._steps: Generator[None, None, TurnEnd] | None = None
         self._turn: Turn | None = None
-        self._regrouped = context.regroups(self._group)
-        self._payer = Payer(contender.name)
+        self._regrouped = ledger.regroups(self._group)
+        self._payer = Payer(submitter.name)
 
     def run(self, ignore_limit: bool) -> TurnEnd:
         """Hold the turn to its end; with *ignore_limit* machines that prefer a job are given beyond the limit."""
@@ -103,7 +104,7 @@ class HeldTurn:
             self._steps = self._turn.steps(self._contender.queue, self._take, self._refuse)
         self._turn.time = time
         # Others had matches since: what is evaluated now is this one's again.
-        evaluate_for(self._context.budget, self._payer)
+        evaluate_for(self._ledger.budget, self._payer)
         end: TurnEnd | None = None
         try:
             next(self._steps)
@@ -114,25 +115,25 @@ class HeldTurn:
 
     def stop_at_limit(self) -> None:
         """Note once that a limit stops the next job."""
-        contender = self._contender
-        request = next(iter(contender.queue.session()), None)
-        if request is not None and contender.stopped_at != (job := request.first_job()):
-            contender.stopped_at = job
+        submitter = self._contender
+        request = next(iter(submitter.queue.session()), None)
+        if request is not None and submitter.stopped_at != (job := request.first_job()):
+            submitter.stopped_at = job
             self._refuse(job, RejectReason.SUBMITTER_LIMIT, request.autocluster, ())
 
     def would_preempt(self) -> bool:
         """Whether the next job could have a slot by priority, were it not for the limit."""
         request = next(iter(self._contender.queue.session()), None)
-        return request is not None and self._context.candidates.finds_victim(self._asker(request.autocluster))
+        return request is not None and self._ledger.candidates.finds_victim(self._context(request.autocluster))
 
     def _new_turn(self, ignore_limit: bool, time: TurnClock | None, *, only_free: bool = False) -> Turn:
-        context = self._context
+        ledger = self._ledger
         return Turn(
-            context.candidates,
-            self._asker,
+            ledger.candidates,
+            self._context,
             self._limits,
-            context.concurrency,
-            context.policy,
+            ledger.concurrency,
+            ledger.policy,
             ignore_limit,
             time,
             only_free=only_free,
@@ -140,22 +141,22 @@ class HeldTurn:
 
     def _begin(self) -> TurnClock | None:
         """Begin to measure the time; None if it is not measured."""
-        stopwatch, contender = self._context.stopwatch, self._contender
+        stopwatch, submitter = self._ledger.stopwatch, self._contender
         if stopwatch is None:
             return None
-        time = stopwatch.turn(contender.name, contender.schedd)
+        time = stopwatch.turn(submitter.name, submitter.schedd)
         if time.over:
-            contender.decision.time_budget = time.budget
+            submitter.decision.time_budget = time.budget
         return time
 
     def _end(self, time: TurnClock | None, end: TurnEnd | None) -> None:
-        evaluate_for(self._context.budget, NOBODY)
-        stopwatch, contender = self._context.stopwatch, self._contender
+        evaluate_for(self._ledger.budget, NOBODY)
+        stopwatch, submitter = self._ledger.stopwatch, self._contender
         if stopwatch is None or time is None:
             return
-        stopwatch.end(time, contender.name, contender.schedd)
+        stopwatch.end(time, submitter.name, submitter.schedd)
         out_of_time = end is not None and end.reason is StopReason.TIME
-        contender.decision.time_budget = time.budget if out_of_time else None
+        submitter.decision.time_budget = time.budget if out_of_time else None
 
     def _told(self, end: TurnEnd) -> TurnEnd:
         """How the turn ended as it is told: constraints and a pool without slots come before other reasons."""
@@ -164,35 +165,35 @@ class HeldTurn:
             end = TurnEnd(True, StopReason.NO_MORE_JOBS)
         if end.reason is StopReason.NO_MORE_JOBS and kept_out and decision.matched + kept_out >= decision.idle:
             return TurnEnd(end.satisfied, StopReason.JOB_CONSTRAINT)
-        if not self._context.slots_left() and decision.matched < decision.idle:
+        if not self._ledger.slots_left() and decision.matched < decision.idle:
             return TurnEnd(end.satisfied, StopReason.NO_SLOTS)
         return end
 
-    def _asker(self, autocluster: int) -> Asker:
+    def _context(self, autocluster: int) -> RequestContext:
         offered = None if self._turn is None else self._turn.offered
         self._payer = Payer(self._contender.name, autocluster, offered)
-        evaluate_for(self._context.budget, self._payer)
-        return self._context.asker(self._contender.decision, autocluster, self._group)
+        evaluate_for(self._ledger.budget, self._payer)
+        return self._ledger.context(self._contender.decision, autocluster, self._group)
 
     def _take(
-        self, job: Job, request: Job, autocluster: int, slot: int, state: int, concurrency_limits: str | None
+        self, job: Job, request: Job, autocluster: int, slot: int, state: PreemptState, concurrency_limits: str | None
     ) -> None:
         """Charge a match, and note it."""
-        context, contender = self._context, self._contender
-        key, cost, piece = context.allot(slot)
-        machine_rank = context.candidates.machine_rank(slot, lambda: self._asker(autocluster))
+        ledger, submitter = self._ledger, self._contender
+        key, cost, piece = ledger.allot(slot)
+        machine_rank = ledger.candidates.machine_rank(slot, lambda: self._context(autocluster))
         from_whom = piece.victims[0] if piece is not None and piece.victims else slot
-        holder = None if state == NONE else context.running[from_whom]
+        holder = None if state == NONE else ledger.running[from_whom]
         takes_over = state != NONE and piece is None
-        charge = context.accountant.preempt if takes_over else context.accountant.add_match
-        charge(contender.name, key, cost, context.now)
+        charge = ledger.accountant.preempt if takes_over else ledger.accountant.add_match
+        charge(submitter.name, key, cost, ledger.now)
         self._limits.use(cost, state != NONE)
-        contender.decision.matched += 1
-        contender.decision.matched_weight += cost
-        context.decision.matches.append(
+        submitter.decision.matched += 1
+        submitter.decision.matched_weight += cost
+        ledger.decision.matches.append(
             Match(
-                contender.name,
-                contender.schedd,
+                submitter.name,
+                submitter.schedd,
                 *job,
                 request,
                 slot,
@@ -210,11 +211,11 @@ class HeldTurn:
 
     def _refuse(self, request: Job, reason: RejectReason, autocluster: int, used_up: tuple[str, ...]) -> None:
         """Note a rejection."""
-        context, contender, limits = self._context, self._contender, self._limits
-        contender.decision.rejected += 1
+        ledger, submitter, limits = self._ledger, self._contender, self._limits
+        submitter.decision.rejected += 1
         is_limited = reason is RejectReason.SUBMITTER_LIMIT or limits.used >= limits.limit
         quota_group = self._rules.quota_group if is_limited else None
-        rejection = Rejection(contender.name, contender.schedd, request, reason, self._group, quota_group, used_up)
-        context.decision.rejections.append(rejection)
-        if context.watch is not None:
-            context.watch(rejection, self._asker(autocluster), context.candidates)
+        rejection = Rejection(submitter.name, submitter.schedd, request, reason, self._group, quota_group, used_up)
+        ledger.decision.rejections.append(rejection)
+        if ledger.watch is not None:
+            ledger.watch(rejection, self._context(autocluster), ledger.candidates)

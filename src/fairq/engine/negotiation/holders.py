@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.negotiation.shared_work import LiveAttributes
+from fairq.engine.negotiation.expression_cache import LiveAttributes
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,83 +17,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-PRIO, RANK, NONE = 0, 1, 2
-"""A candidate's preempt state, better ones larger: preempts by priority, by machine rank, or nobody."""
-
-
-TOLERANCE = 1e-6
-"""By how much slot weights that are sums of fractions may exceed an exact limit."""
-
-
-@dataclass(slots=True)
-class Limits:
-    """How far a submitter may go in one turn, in slot weight, and how far it has gone.
-
-    *limit* binds all matches, *unclaimed_limit* those that preempt nobody (it respects the group's quota).
-    *pie_left* is what is left of the pie for everybody. *slice* is set where preemption by priority fills the
-    submitter's slice and no more, and that by machine rank is not limited: what is missing to the slice, 0 where
-    what others left over is dealt. There *rounds_up* says whether it may go beyond the slice with one slot, since
-    the submitter has none at all. *exact*: no match that preempts nobody goes beyond its limit or the ceiling;
-    otherwise the first one may go beyond that limit, and any beyond the ceiling that begins below it. *free_first*:
-    nobody is preempted by priority for a job that suits a better slot which is free but beyond the limit: it may
-    still be dealt such a one. *least* is the smallest weight that a match can have.
-    """
-
-    limit: float
-    unclaimed_limit: float
-    ceiling: float
-    pie_left: float = 0.0
-    used: float = 0.0
-    used_unclaimed: float = 0.0
-    slice: float | None = None
-    rounds_up: bool = True
-    exact: bool = False
-    free_first: bool = False
-    least: float = 0.0
-
-    @property
-    def left_unclaimed(self) -> float:
-        """How much more may be had of what nobody has to leave."""
-        return self.unclaimed_limit - self.used_unclaimed
-
-    @property
-    def permits_nothing_free(self) -> bool:
-        """Whether an exact limit has less left than any free slot weighs."""
-        return self.exact and self.unclaimed_limit - self.used_unclaimed + TOLERANCE < self.least
-
-    def use(self, cost: float, claimed: bool) -> None:
-        """Count a match of that cost; *claimed*: it takes the slot from somebody."""
-        self.used += cost
-        if not claimed:
-            self.used_unclaimed += cost
-        self.pie_left -= cost
-
-    def permit(self, cost: float) -> bool:
-        """Whether the limit lets a slot of that cost be taken; the first one may round the limit up."""
-        return self.used + cost <= self.limit or self.used <= 0 < self.limit
-
-    def permit_unclaimed(self, cost: float) -> bool:
-        """The same for slots that nobody has to leave (matchmaker.cpp, SubmitterLimitPermits)."""
-        used, limit = self.used_unclaimed, self.unclaimed_limit
-        if self.exact:
-            return used + cost <= limit + TOLERANCE and self.used + cost <= self.ceiling + TOLERANCE
-        return used + cost <= limit or used <= 0 < limit
-
-    def permit_on_list(self, cost: float, state: int) -> bool:
-        """The test when the list is built; preemption by machine rank is not limited there."""
-        return state == RANK or (self.permit_unclaimed(cost) if state == NONE else self._permit_preempting(cost))
-
-    def permit_popped(self, cost: float, state: int) -> bool:
-        """The test when a slot is taken off the list; for one that preempts either limit will do."""
-        if self.slice is not None and state != NONE:
-            return state == RANK or self._permit_preempting(cost)
-        return self.permit_unclaimed(cost) or (state != NONE and self.permit(cost))
-
-    def _permit_preempting(self, cost: float) -> bool:
-        """Whether the limit lets a slot of that cost be taken from somebody by priority."""
-        if self.slice is None:
-            return self.permit(cost)
-        return self.used + cost <= self.slice or (self.rounds_up and self.used <= 0 < self.slice)
+from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.preemption import NONE, PREEMPT_STATES, PRIO, PreemptState
 
 
 class FreeSlots:
@@ -151,14 +76,14 @@ class FreeSlots:
 
 
 @dataclass(slots=True)
-class Lane:
+class SlotBucket:
     """Slots of one preempt state and one weight in a fixed order, shared by many lists.
 
     *head* is the place up to which all are taken; slots are never given back within a cycle.
     """
 
     order: NDArray[np.int32]
-    state: int
+    state: PreemptState
     cost: float
     head: int = 0
 
@@ -179,30 +104,30 @@ class MatchList(Protocol):
     def refused_free(self) -> bool:
         """Whether they have kept one from it that nobody would have to leave."""
 
-    def pop(self) -> tuple[int, int] | None:
+    def pop(self) -> tuple[int, PreemptState] | None:
         """Take the best candidate that the limits permit: the slot and its preempt state; None at the end."""
 
     def pass_over(self, slot: int) -> None:
         """Leave out a slot that was popped and not taken."""
 
-    def next(self) -> tuple[int, int] | None:
+    def next(self) -> tuple[int, PreemptState] | None:
         """The best candidate that is still on the list, whatever the limits say by now; it stays there."""
 
 
 @dataclass(slots=True)
 class _Walk:
-    """How far a list has come in a lane."""
+    """How far a list has come in a bucket."""
 
-    lane: Lane
+    bucket: SlotBucket
     at: int
 
 
-class LaneList:
-    """A list made of lanes: always the best of the lanes' first free slots.
+class BucketedMatchList:
+    """A list made of buckets: always the best of the buckets' first free slots.
 
     Args:
-        lanes: the candidates.
-        place: the place of every slot in the common order of all lanes.
+        buckets: the candidates.
+        place: the place of every slot in the common order of all buckets.
         free: the slots still to be had.
         allowed: per slot of the pool, whether one with a holder may be taken for reasons that hang on who
             asks (holder, policy, priority).
@@ -224,79 +149,79 @@ class LaneList:
 
     def __init__(
         self,
-        lanes: Sequence[Lane],
+        buckets: Sequence[SlotBucket],
         place: NDArray[np.int64],
         free: FreeSlots,
         allowed: NDArray[np.bool_],
         limits: Limits,
     ) -> None:
-        self._open = [_Walk(lane, lane.start(free)) for lane in lanes]
+        self._open = [_Walk(bucket, bucket.start(free)) for bucket in buckets]
         self._place = place
         self._free = free
         self._allowed = allowed
         self._limits = limits
         self._built = replace(limits)
         self._new = True
-        self._listed: Lane | None = None
+        self._listed: SlotBucket | None = None
         self.refused_by_limit = self.refused_free = False
 
-    def pop(self) -> tuple[int, int] | None:
+    def pop(self) -> tuple[int, PreemptState] | None:
         """Take the best candidate that the limits permit."""
         while self._open:
             best = self._best()
             if best is None:
                 return None
-            lane, slot = best
-            if lane is not self._listed and self._lists(lane):
-                self._listed = lane
-            if lane is self._listed and (self._new or self._limits.permit_popped(lane.cost, lane.state)):
+            bucket, slot = best
+            if bucket is not self._listed and self._lists(bucket):
+                self._listed = bucket
+            if bucket is self._listed and (self._new or self._limits.permit_popped(bucket.cost, bucket.state)):
                 self._new = False
-                return slot, lane.state
+                return slot, bucket.state
             self._listed = None
             self.refused_by_limit = True
-            self.refused_free |= lane.state == NONE
-            self._open = [walk for walk in self._open if walk.lane is not lane]
+            self.refused_free |= bucket.state == NONE
+            self._open = [walk for walk in self._open if walk.bucket is not bucket]
         return None
 
-    def _lists(self, lane: Lane) -> bool:
-        """Whether the lane's slots are on the list, as the limits stood when it was built."""
-        free_first = self.refused_free and self._limits.free_first and lane.state == PRIO
-        return not free_first and self._built.permit_on_list(lane.cost, lane.state)
+    def _lists(self, bucket: SlotBucket) -> bool:
+        """Whether the bucket's slots are on the list, as the limits stood when it was built."""
+        free_first = self.refused_free and self._limits.free_first and bucket.state == PRIO
+        return not free_first and self._built.permit_on_list(bucket.cost, bucket.state)
 
     def pass_over(self, slot: int) -> None:
         """Leave out a slot that was popped and not taken."""
         for walk in self._open:
-            if walk.at < len(walk.lane.order) and walk.lane.order[walk.at] == slot:
+            if walk.at < len(walk.bucket.order) and walk.bucket.order[walk.at] == slot:
                 walk.at += 1
 
-    def next(self) -> tuple[int, int] | None:
+    def next(self) -> tuple[int, PreemptState] | None:
         """The best candidate that is still on the list, whatever the limits say by now; it stays there."""
-        self._open = [walk for walk in self._open if self._built.permit_on_list(walk.lane.cost, walk.lane.state)]
+        self._open = [walk for walk in self._open if self._built.permit_on_list(walk.bucket.cost, walk.bucket.state)]
         best = self._best()
         return None if best is None else (best[1], best[0].state)
 
-    def _best(self) -> tuple[Lane, int] | None:
-        """The best first free slot of all open lanes, with its lane; lanes that are used up are closed."""
-        best: tuple[Lane, int] | None = None
+    def _best(self) -> tuple[SlotBucket, int] | None:
+        """The best first free slot of all open buckets, with its bucket; buckets that are used up are closed."""
+        best: tuple[SlotBucket, int] | None = None
         used_up = False
         for walk in self._open:
-            lane = walk.lane
-            at = walk.at = self._first(lane, walk.at)
-            if at == len(lane.order):
+            bucket = walk.bucket
+            at = walk.at = self._first(bucket, walk.at)
+            if at == len(bucket.order):
                 used_up = True
                 continue
-            slot = int(lane.order[at])
+            slot = int(bucket.order[at])
             if best is None or self._place[slot] < self._place[best[1]]:
-                best = lane, slot
+                best = bucket, slot
         if used_up:
-            self._open = [walk for walk in self._open if walk.at < len(walk.lane.order)]
+            self._open = [walk for walk in self._open if walk.at < len(walk.bucket.order)]
         return best
 
-    def _first(self, lane: Lane, start: int) -> int:
-        """The place of the lane's first slot from *start* on that is free and may be taken."""
-        if lane.state == NONE:
-            return self._free.next_free(lane.order, start)
-        return self._free.next_allowed(lane.order, start, self._allowed)
+    def _first(self, bucket: SlotBucket, start: int) -> int:
+        """The place of the bucket's first slot from *start* on that is free and may be taken."""
+        if bucket.state == NONE:
+            return self._free.next_free(bucket.order, start)
+        return self._free.next_allowed(bucket.order, start, self._allowed)
 
 
 class SortedList:
@@ -335,10 +260,10 @@ class SortedList:
         """The same: which slots they were is not kept."""
         return self.refused_by_limit
 
-    def pop(self) -> tuple[int, int] | None:
+    def pop(self) -> tuple[int, PreemptState] | None:
         """Take the best candidate that the limits permit."""
         for slot in self._slots:
-            cost, state = self._cost[slot], int(self._state[slot])
+            cost, state = self._cost[slot], PREEMPT_STATES[self._state[slot]]
             if self._new or self._limits.permit_popped(cost, state):
                 self._new = False
                 return slot, state
@@ -350,10 +275,10 @@ class SortedList:
     def pass_over(self, slot: int) -> None:
         """Leave out a slot that was popped and not taken: popping did that already."""
 
-    def next(self) -> tuple[int, int] | None:
+    def next(self) -> tuple[int, PreemptState] | None:
         """The best candidate that is still on the list, whatever the limits say by now; it stays there."""
         slot = next(self._slots, None)
         if slot is None:
             return None
         self._slots = chain([slot], self._slots)
-        return slot, int(self._state[slot])
+        return slot, PREEMPT_STATES[self._state[slot]]

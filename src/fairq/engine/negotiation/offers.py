@@ -20,11 +20,11 @@ from fairq.engine.classad import (
     parse,
 )
 from fairq.engine.classad.kinds import UNDEFINED_KIND
-from fairq.engine.negotiation.matchlist import NONE
-from fairq.engine.negotiation.ordering import negotiator_rank
+from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.shared_work import Asker
+from fairq.engine.negotiation.preemption import NONE
+from fairq.engine.negotiation.ranks import negotiator_rank
 from fairq.engine.negotiation.slots import slot_weights
 from fairq.records import Ad
 
@@ -43,7 +43,7 @@ class Offers:
     every resource; `keys`, what the parts are ordered by, as those of an `Ordering`.
 
     Args:
-        asker: who asks.
+        context: who asks.
         partitions: the slots.
         policy: the cycle's rules.
         any_held: whether the pool has slots with a holder, so that the order has keys for preemption.
@@ -52,13 +52,13 @@ class Offers:
 
     def __init__(
         self,
-        asker: Asker,
+        context: RequestContext,
         partitions: Partitions,
         policy: NegotiationPolicy,
         any_held: bool,
         tie_order: NDArray[np.int64],
     ) -> None:
-        self._job = asker.ad()
+        self._job = context.ad()
         self._partitions = partitions
         self._policy = policy
         self._ranks_by_job = not policy.ignore_job_ranks and "rank" in self._job

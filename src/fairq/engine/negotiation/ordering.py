@@ -1,7 +1,7 @@
 """The order of candidate slots for one kind of job (docs/htcondor.md 3.8; matchmaker.cpp, sort_compare).
 
 Five keys, more is better: NEGOTIATOR_PRE_JOB_RANK, the job's Rank, NEGOTIATOR_POST_JOB_RANK, the reason for
-the claim (nobody preempted, then machine rank, then priority), PREEMPTION_RANK.
+the claim (nobody preempted, then machine rank, then priority), PREEMPTION_RANK. The last two: see `preemption`.
 """
 
 from __future__ import annotations
@@ -12,16 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.classad import AdColumns, Expression, evaluate_in_ad, evaluate_in_columns, expression_of
-from fairq.engine.negotiation.matchlist import NONE, PRIO, RANK
+from fairq.engine.classad import AdColumns, evaluate_in_ad, expression_of
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.preemption import claim_keys, claim_states
+from fairq.engine.negotiation.ranks import negotiator_rank
 from fairq.records import Ad
 
 Key = NDArray[np.floating] | NDArray[np.integer]
-
-LOWEST = -np.inf
-"""What a rank of the negotiator counts when it is undefined or no number."""
-
 
 @dataclass(frozen=True, slots=True)
 class Ordering:
@@ -32,9 +29,7 @@ class Ordering:
         place: per slot its place in that order.
         dense: the same, but equal for slots that rank equally.
         ties: whether any two slots rank equally.
-        state: per slot NONE, RANK or PRIO; a slot with a holder is PRIO where the machine does not rank the
-            job below the one it runs.
-        outranked: slots whose machine ranks the job below the one it runs; no candidates.
+        state, outranked: as in `ClaimStates`.
         keys: what it is ordered by, the weightiest first, one value per slot each; more is better.
     """
 
@@ -74,17 +69,6 @@ def static_ranks(slots: AdColumns, policy: NegotiationPolicy) -> StaticRanks | N
     return StaticRanks((pre, post), place)
 
 
-def negotiator_rank(
-    expression: Expression, slots: AdColumns, job: Ad, rows: NDArray[np.intp] | None = None
-) -> NDArray[np.float32]:
-    """Evaluate one of the negotiator's rank expressions with MY = slot, TARGET = job, for all slots or *rows*.
-
-    The value is rounded to a 32-bit float as the negotiator stores it (EvalNegotiatorMatchRank).
-    """
-    with np.errstate(over="ignore"):
-        return evaluate_in_columns(expression, slots, job, rows).as_rank(LOWEST).astype(np.float32)
-
-
 def order_slots(
     job: Ad,
     slots: AdColumns,
@@ -98,9 +82,7 @@ def order_slots(
     *held* marks slots with a holder to be preempted; *tie_order* is each slot's place among equals. With *static*
     ranks only the reason for the claim comes from the job; there is no PREEMPTION_RANK then.
     """
-    size = len(slots)
-    state = np.full(size, NONE, dtype=np.int8)
-    outranked = np.zeros(size, dtype=np.bool_)
+    claims = claim_states(job, slots, held)
     keys: list[Key] = []
     if static is not None:
         keys += static.keys
@@ -109,17 +91,8 @@ def order_slots(
         if not policy.ignore_job_ranks and "rank" in job:
             keys.append(evaluate_in_ad(expression_of(job["rank"]), job, slots).as_rank(0.0))
         keys.append(negotiator_rank(policy.post_job_rank, slots, job))
-    if held.any():
-        rank = evaluate_in_columns("Rank", slots, job).as_rank(0.0)
-        current = evaluate_in_columns("CurrentRank", slots, job).as_rank(0.0)
-        state[held] = PRIO
-        state[held & (rank > current)] = RANK
-        outranked = held & (rank < current)
-        keys.append(state)
-        if static is None:
-            preemption_rank = negotiator_rank(policy.preemption_rank, slots, job)
-            keys.append(np.where(held, preemption_rank, np.float32(0.0)))
-    return _ordering(keys, state, outranked, tie_order)
+    keys += claim_keys(claims, job, slots, held, policy, static is not None)
+    return _ordering(keys, claims.state, claims.outranked, tie_order)
 
 
 def _ordering(

@@ -21,12 +21,12 @@ from fairq.engine.classad import (
 )
 from fairq.engine.classad.budget import Payer, evaluate_for
 from fairq.engine.negotiation.autoclusters import Autoclusters
-from fairq.engine.negotiation.contenders import Contender
 from fairq.engine.negotiation.decision import StopReason, SubmitterDecision
 from fairq.engine.negotiation.global_prios import split_by_priority
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.requests import RequestQueue, job_order
 from fairq.engine.negotiation.snapshot import Jobs, SubmitterQueue
+from fairq.engine.negotiation.submitter_turn import SubmitterTurn
 from fairq.records import Ad
 
 _SHUTDOWN = ("DaemonShutdown", "DaemonShutdownFast")
@@ -85,19 +85,19 @@ def submitters_taking_part(
     return inside, outside
 
 
-def find_contenders(
+def find_submitters(
     jobs: Jobs,
     autoclusters: Autoclusters,
     policy: NegotiationPolicy,
     accountant: Accountant,
     admits: Callable[[int], bool] | None,
-) -> list[Contender]:
-    """The contenders for the jobs' queues; *admits* tells by autocluster which jobs may be matched, None: all."""
+) -> list[SubmitterTurn]:
+    """The submitters for the jobs' queues; *admits* tells by autocluster which jobs may be matched, None: all."""
     order = job_order(jobs.ads, policy.job_order)
     chosen = policy.significant.chosen
     cluster_of = autoclusters.alike_in(chosen | policy.significant.added) if chosen else None
     most = policy.global_job_prios
-    contenders: list[Contender] = []
+    submitters: list[SubmitterTurn] = []
     for queue in jobs.queues:
         requests = RequestQueue(
             queue,
@@ -109,9 +109,9 @@ def find_contenders(
             by_priority=most is not None,
             cluster_of=cluster_of,
         )
-        contender = Contender(queue.name, queue.schedd, requests, _decision(queue, accountant))
-        contenders += [contender] if most is None else split_by_priority(contender, requests, most)
-    return contenders
+        submitter = SubmitterTurn(queue.name, queue.schedd, requests, _decision(queue, accountant))
+        submitters += [submitter] if most is None else split_by_priority(submitter, requests, most)
+    return submitters
 
 
 def decision_without(queue: SubmitterQueue, accountant: Accountant) -> SubmitterDecision:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, Expression, evaluate_in_columns, parse
 from fairq.engine.classad.kinds import UNDEFINED_KIND
-from fairq.engine.negotiation.piece import Piece
+from fairq.engine.negotiation.carving import Carving
 from fairq.engine.negotiation.policy import NegotiationPolicy, PartitionableSlots
 from fairq.engine.negotiation.slots import slot_weights
 from fairq.records import Ad
@@ -46,7 +46,7 @@ class Partitions:
         self.left = np.array([one.as_rank(0.0) for one in values], np.float64).reshape(shape)
         self.has_policy = consumption_policies(self.ads)
         self.changed: list[int] = []
-        self._next: tuple[int, Piece, NDArray[np.float64]] | None = None
+        self._next: tuple[int, Carving, NDArray[np.float64]] | None = None
 
     def requests(self) -> list[Expression]:
         """Expressions that read what the jobs request of the resources."""
@@ -65,9 +65,9 @@ class Partitions:
         Before that *victims*, its dynamic slots, have *given_back* what they have.
         """
         taken = {name: amount for name, amount in zip(self.resources, amounts.tolist(), strict=True) if amount}
-        self._next = part, Piece(cost, taken, victims), amounts if given_back is None else amounts - given_back
+        self._next = part, Carving(cost, taken, victims), amounts if given_back is None else amounts - given_back
 
-    def carve(self, row: int) -> Piece | None:
+    def carve(self, row: int) -> Carving | None:
         """Take from the slot *row* of the pool what was proposed; None if it is not one that is divided."""
         if self._next is None or self.rows[self._next[0]] != row:
             return None

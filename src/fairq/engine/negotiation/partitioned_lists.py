@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from fairq.engine.negotiation.carved_list import CarvedList, FindRoom
 from fairq.engine.negotiation.consumption_list import ConsumptionList
-from fairq.engine.negotiation.matchlist import LaneList, Limits
+from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext
+from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.matchlist import BucketedMatchList
 from fairq.engine.negotiation.offers import Offers, expressions_read
 from fairq.engine.negotiation.ordering import Ordering
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.shared_work import Asker, SharedWork
 
 _MOST_KEPT = 2_000_000
 """Of how many slots what they offer to some kind of job is kept; about 60 bytes each."""
@@ -45,9 +46,9 @@ class PartitionedLists:
         self._policy = policy
         self._cost = cost
         self._tie_order: list[int] = tie_order.tolist()
-        self._offers = SharedWork(
-            lambda asker: self._kept_in_bounds(
-                Offers(asker, partitions, policy, any_held, tie_order[partitions.rows])
+        self._offers = ExpressionCache(
+            lambda context: self._kept_in_bounds(
+                Offers(context, partitions, policy, any_held, tie_order[partitions.rows])
             ),
             partitions.ads,
             ["requirements", "rank", *(f"request{name.lower()}" for name in partitions.resources)],
@@ -62,14 +63,19 @@ class PartitionedLists:
             self._kept = len(self._row_list)
         return offers
 
-    def suitable(self, asker: Asker) -> NDArray[np.bool_]:
+    def suitable(self, context: RequestContext) -> NDArray[np.bool_]:
         """Which partitionable slots could take one job more, as things stand."""
-        offers = self._offers.get(asker)
+        offers = self._offers.get(context)
         offers.refresh()
         return offers.suitable
 
     def carved(
-        self, asker: Asker, ordering: Ordering, whole: LaneList, limits: Limits, find_room: FindRoom | None
+        self,
+        context: RequestContext,
+        ordering: Ordering,
+        whole: BucketedMatchList,
+        limits: Limits,
+        find_room: FindRoom | None,
     ) -> CarvedList:
         """The list for one kind of request where jobs take what they request; *whole* lists the other slots."""
         keys = ordering.keys
@@ -77,14 +83,14 @@ class PartitionedLists:
         def whole_key(slot: int) -> tuple[float, ...]:
             return tuple(-float(key[slot]) for key in keys)
 
-        offers, depth_first = self._offers.get(asker), self._policy.depth_first
+        offers, depth_first = self._offers.get(context), self._policy.depth_first
         return CarvedList(
             offers, self._row_list, whole, whole_key, self._tie_order, limits, depth_first, find_room
         )
 
     def by_policy(
-        self, asker: Asker, ordering: Ordering, whole: NDArray[np.int32], limits: Limits, refused: bool
+        self, context: RequestContext, ordering: Ordering, whole: NDArray[np.int32], limits: Limits, refused: bool
     ) -> ConsumptionList:
         """The list as today's negotiator keeps it; *whole* are the other slots on it."""
-        offers = self._offers.get(asker)
+        offers = self._offers.get(context)
         return ConsumptionList(offers, self.rows, whole, ordering.state, ordering.keys, self._cost, limits, refused)

@@ -10,12 +10,13 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from fairq.engine.negotiation.contenders import Contender
 from fairq.engine.negotiation.decision import StopReason, SubmitterDecision
 from fairq.engine.negotiation.entitlement import Entitlement, Wanting, entitlements
 from fairq.engine.negotiation.last_dealing import Line
-from fairq.engine.negotiation.matchlist import TOLERANCE, Limits
+from fairq.engine.negotiation.limits import TOLERANCE, Limits
 from fairq.engine.negotiation.pie_rules import PieRules
+from fairq.engine.negotiation.preemption import missing_to_share
+from fairq.engine.negotiation.submitter_turn import SubmitterTurn
 from fairq.engine.negotiation.turn import TurnEnd
 
 UNLIMITED = sys.float_info.max
@@ -30,7 +31,7 @@ class Cycle(Protocol):
     def weighted_used(self, name: str) -> float:
         """Slot weight that a submitter or group has in use at this moment."""
 
-    def in_order(self, contenders: Sequence[Contender]) -> list[Contender]:
+    def in_order(self, submitters: Sequence[SubmitterTurn]) -> list[SubmitterTurn]:
         """Put them into the order of their turns."""
 
     def slots_left(self) -> bool:
@@ -43,11 +44,11 @@ class Cycle(Protocol):
         """Whether any slot might be preempted by priority."""
 
     def negotiate(
-        self, contender: Contender, limits: Limits, ignore_limit: bool, rules: PieRules
+        self, submitter: SubmitterTurn, limits: Limits, ignore_limit: bool, rules: PieRules
     ) -> TurnEnd:
         """Hold one submitter's turn."""
 
-    def last_turn(self, contender: Contender, limits: Limits, rules: PieRules) -> LastTurn:
+    def last_turn(self, submitter: SubmitterTurn, limits: Limits, rules: PieRules) -> LastTurn:
         """Begin a submitter's turn in the last dealing."""
 
     def publish_share(self, name: str, share: float, limit: float) -> None:
@@ -68,18 +69,18 @@ class LastTurn(Protocol):
 
 
 class Pie:
-    """Deals one pie. `spins` counts how often it went round; `contenders` are those still in it."""
+    """Deals one pie. `spins` counts how often it went round; `submitters` are those still in it."""
 
-    def __init__(self, cycle: Cycle, rules: PieRules, contenders: Sequence[Contender]) -> None:
+    def __init__(self, cycle: Cycle, rules: PieRules, submitters: Sequence[SubmitterTurn]) -> None:
         self._cycle = cycle
         self._rules = rules
-        self.contenders = list(contenders)
+        self.submitters = list(submitters)
         self.spins = 0
         self._left = 0.0
         self._size = rules.size
         self._max_min = rules.pie_slices == "max_min" and not rules.ignore_user_priorities
-        self._preempts_on = rules.consider_preemption and not rules.settled_preemption
-        self._free_first = self._max_min and rules.last_dealing and rules.settled_preemption
+        self._preempts_on = rules.consider_preemption and not rules.preempt_only_to_share
+        self._free_first = self._max_min and rules.last_dealing and rules.preempt_only_to_share
         self._first_shares: _Shares | None = None
         self._entitled: dict[str, Entitlement] = {}
         self._used_before: dict[str, float] = {}
@@ -110,15 +111,15 @@ class Pie:
         ignore_limit = first and rules.consider_preemption
         group_used = self._group_used()
         if not ignore_limit and self._is_used_up():
-            self._pass_over(self.contenders)
+            self._pass_over(self.submitters)
             return False
         if not rules.consider_preemption:
-            self.contenders = [c for c in self.contenders if c.queue.idle_jobs]
-        if not self.contenders:
+            self.submitters = [c for c in self.submitters if c.queue.idle_jobs]
+        if not self.submitters:
             return False
         if self._max_min:
             self._entitle(group_used)
-        shares = _Shares(self.contenders)
+        shares = _Shares(self.submitters)
         if first:
             self._first_shares = shares
         self._left = self._count_up(shares, group_used)
@@ -126,50 +127,50 @@ class Pie:
             return False
         self.spins += 1
         if first:
-            self.contenders = self._cycle.in_order(self.contenders)
-        left_before, count_before, self._moved = self._left, len(self.contenders), False
+            self.submitters = self._cycle.in_order(self.submitters)
+        left_before, count_before, self._moved = self._left, len(self.submitters), False
         satisfied = set()
-        for place, contender in enumerate(self.contenders):
+        for place, submitter in enumerate(self.submitters):
             if not ignore_limit and self._is_used_up():
-                self._pass_over(self.contenders[place:])
+                self._pass_over(self.submitters[place:])
                 break
-            if self._turn(contender, shares, group_used, ignore_limit).satisfied:
-                satisfied.add(id(contender))
-        self.contenders = [c for c in self.contenders if id(c) not in satisfied]
-        moved = self._left < left_before or self._moved or len(self.contenders) < count_before
+            if self._turn(submitter, shares, group_used, ignore_limit).satisfied:
+                satisfied.add(id(submitter))
+        self.submitters = [c for c in self.submitters if id(c) not in satisfied]
+        moved = self._left < left_before or self._moved or len(self.submitters) < count_before
         if self._max_min and self._cycle.free_weight() <= 0 and not self._preempts_on:
             return False
-        return moved and bool(self.contenders) and self._cycle.slots_left()
+        return moved and bool(self.submitters) and self._cycle.slots_left()
 
-    def _turn(self, contender: Contender, shares: _Shares, group_used: float, ignore_limit: bool) -> TurnEnd:
-        rules, decision = self._rules, contender.decision
-        used = self._cycle.weighted_used(contender.name)
+    def _turn(self, submitter: SubmitterTurn, shares: _Shares, group_used: float, ignore_limit: bool) -> TurnEnd:
+        rules, decision = self._rules, submitter.decision
+        used = self._cycle.weighted_used(submitter.name)
         if rules.quota.caps_preemption:
             group_used = self._group_used()
-        limit, unclaimed = self._limit(shares.of(contender), used, group_used)
+        limit, unclaimed = self._limit(shares.of(submitter), used, group_used)
         if rules.floor_round:
             limit = min(self._below_floor(decision, used), limit)
         missing, limit = limit, min(limit, self._left)
         if self._max_min:
-            unclaimed = self._slice(contender, used)
+            unclaimed = self._slice(submitter, used)
             limit = max(unclaimed, missing) if ignore_limit or self._preempts_on else unclaimed
         ceiling = self._headroom(decision.ceiling, used)
-        self._publish(contender, shares)
-        end = self._no_turn(contender, limit, ceiling)
+        self._publish(submitter, shares)
+        end = self._no_turn(submitter, limit, ceiling)
         if end is None:
             limits = Limits(
-                limit,
-                unclaimed,
-                ceiling,
-                self._left,
+                limit=limit,
+                unclaimed_limit=unclaimed,
+                ceiling=ceiling,
+                pie_left=self._left,
                 exact=rules.last_dealing,
                 free_first=self._free_first,
                 least=rules.min_slot_weight,
             )
-            if rules.settled_preemption:
-                limits.slice = missing if self._is_first_chance() and self.spins == 1 else 0.0
+            if rules.preempt_only_to_share:
+                limits.share = missing if self._is_first_chance() and self.spins == 1 else 0.0
                 limits.rounds_up = used <= 0 and not self._is_used_up()
-            end = self._cycle.negotiate(contender, limits, ignore_limit, rules)
+            end = self._cycle.negotiate(submitter, limits, ignore_limit, rules)
             self._left = limits.pie_left
             self._moved |= limits.used > 0
             limit -= limits.used
@@ -187,55 +188,57 @@ class Pie:
         """Whether this is the first round of allocation; a second chance with all others counts as a first one."""
         return not self._rules.quota.leftovers
 
-    def _missing(self, contender: Contender, used: float) -> float:
+    def _missing(self, submitter: SubmitterTurn, used: float) -> float:
         """What a submitter misses to its share of the whole pool, as of the first spin; it may preempt for that."""
         if self._first_shares is None:
             return 0.0
-        missing, _ = self._limit(self._first_shares.of(contender), used, self._group_used())
-        return min(self._below_floor(contender.decision, used), missing) if self._rules.floor_round else missing
+        missing, _ = self._limit(self._first_shares.of(submitter), used, self._group_used())
+        return min(self._below_floor(submitter.decision, used), missing) if self._rules.floor_round else missing
 
     def _preempt(self) -> None:
         """Let those in want preempt by priority what they miss to their share of the whole pool."""
-        for contender in self.contenders:
-            used = self._cycle.weighted_used(contender.name)
-            missing, ceiling = self._missing(contender, used), self._headroom(contender.decision.ceiling, used)
+        for submitter in self.submitters:
+            used = self._cycle.weighted_used(submitter.name)
+            missing, ceiling = self._missing(submitter, used), self._headroom(submitter.decision.ceiling, used)
             if missing <= 0 or ceiling < max(self._rules.min_slot_weight, TOLERANCE):
                 continue
-            limits = Limits(missing, 0.0, ceiling, UNLIMITED, exact=True, slice=missing)
+            limits = Limits(
+                limit=missing, unclaimed_limit=0.0, ceiling=ceiling, pie_left=UNLIMITED, exact=True, share=missing
+            )
             limits.rounds_up = used <= 0 and not self._is_used_up()
-            end = self._cycle.negotiate(contender, limits, False, self._rules)
+            end = self._cycle.negotiate(submitter, limits, False, self._rules)
             if limits.used:
-                self._stop(contender.decision, end.reason)
-        self.contenders = [c for c in self.contenders if c.queue.jobs_left]
+                self._stop(submitter.decision, end.reason)
+        self.submitters = [c for c in self.submitters if c.queue.jobs_left]
 
-    def _publish(self, contender: Contender, shares: _Shares) -> None:
-        """Let the decision and the accountant's reports say what the contender may have."""
-        decision, entitled = contender.decision, self._entitled.get(contender.name)
+    def _publish(self, submitter: SubmitterTurn, shares: _Shares) -> None:
+        """Let the decision and the accountant's reports say what the submitter may have."""
+        decision, entitled = submitter.decision, self._entitled.get(submitter.name)
         if entitled is not None:
             decision.share, decision.limit = entitled.share, entitled.entitled
             decision.slices.append(entitled.slice)
         elif self.spins == 1 and not self._max_min:
-            share = shares.of(contender)
+            share = shares.of(submitter)
             decision.share, decision.limit = share, share * self._size
         else:
             return
-        self._cycle.publish_share(contender.name, decision.share, decision.limit)
+        self._cycle.publish_share(submitter.name, decision.share, decision.limit)
 
     def _entitle(self, group_used: float) -> None:
         """Compute the slices of a spin: of what is free, within the quota, and what those in want have."""
-        names = {c.name: c.effective_priority for c in self.contenders if c.queue.jobs_left}
+        names = {c.name: c.effective_priority for c in self.submitters if c.queue.jobs_left}
         self._used_before = {name: self._cycle.weighted_used(name) for name in names}
         wanting = {name: Wanting(priority, self._used_before[name]) for name, priority in names.items()}
         self._entitled = entitlements(min(self._cycle.free_weight(), self._room(group_used)), wanting)
 
-    def _slice(self, contender: Contender, used: float) -> float:
+    def _slice(self, submitter: SubmitterTurn, used: float) -> float:
         """What is left of a submitter's slice of this spin, of which it may have used some at another schedd."""
-        entitled = self._entitled.get(contender.name)
+        entitled = self._entitled.get(submitter.name)
         if entitled is None:
             return 0.0
-        left = entitled.slice - max(0.0, used - self._used_before[contender.name])
+        left = entitled.slice - max(0.0, used - self._used_before[submitter.name])
         if self._rules.floor_round:
-            left = min(left, self._below_floor(contender.decision, used))
+            left = min(left, self._below_floor(submitter.decision, used))
         return max(0.0, left)
 
     def _below_floor(self, decision: SubmitterDecision, used: float) -> float:
@@ -247,45 +250,45 @@ class Pie:
 
         *within_share*: to those alone who are, and stay, within their share of the whole pool, by priority.
         """
-        contenders = self.contenders
+        submitters = self.submitters
         if self._cycle.free_weight() <= 0:
             # Only to find out what to tell them, once.
-            contenders = [] if within_share else [c for c in contenders if not c.found_nothing_free]
-        line = self.line(lambda: self._room(self._group_used()), contenders, within_share=within_share)
+            submitters = [] if within_share else [c for c in submitters if not c.found_nothing_free]
+        line = self.line(lambda: self._room(self._group_used()), submitters, within_share=within_share)
         while line.deal_one():
             pass
-        self.contenders = [c for c in self.contenders if c.queue.jobs_left]
+        self.submitters = [c for c in self.submitters if c.queue.jobs_left]
 
     def line(
-        self, room: Callable[[], float], contenders: Sequence[Contender], *, within_share: bool = False
-    ) -> Line[Contender]:
-        """Put *contenders* in line for single matches; *room* tells how much more they may have among them."""
+        self, room: Callable[[], float], submitters: Sequence[SubmitterTurn], *, within_share: bool = False
+    ) -> Line[SubmitterTurn]:
+        """Put *submitters* in line for single matches; *room* tells how much more they may have among them."""
         self._last_turns.clear()
 
-        def deal(contender: Contender) -> bool:
-            used = self._cycle.weighted_used(contender.name)
-            bound = self._missing(contender, used) if within_share else UNLIMITED
-            end = self._deal_one(contender, room(), bound)
+        def deal(submitter: SubmitterTurn) -> bool:
+            used = self._cycle.weighted_used(submitter.name)
+            bound = self._missing(submitter, used) if within_share else UNLIMITED
+            end = self._deal_one(submitter, room(), bound)
             if end is not None and not within_share:
-                self._stop(contender.decision, end)
+                self._stop(submitter.decision, end)
             return end is None
 
-        return Line(contenders, self._cycle.weighted_used, deal, by_priority=within_share)
+        return Line(submitters, self._cycle.weighted_used, deal, by_priority=within_share)
 
-    def _deal_one(self, contender: Contender, room: float, bound: float) -> StopReason | None:
-        """Make one match for a contender, of no more weight than *bound*, within its ceiling; else why there is none.
+    def _deal_one(self, submitter: SubmitterTurn, room: float, bound: float) -> StopReason | None:
+        """Make one match for a submitter, of no more weight than *bound*, within its ceiling; else why there is none.
 
         While the group has any *room*, the match may take all of it and more: a fraction of a slot is worth one.
         """
-        decision, smallest = contender.decision, max(self._rules.min_slot_weight, TOLERANCE)
-        used = self._cycle.weighted_used(contender.name)
+        decision, smallest = submitter.decision, max(self._rules.min_slot_weight, TOLERANCE)
+        used = self._cycle.weighted_used(submitter.name)
         ceiling = self._headroom(decision.ceiling, used)
         if bound < smallest or (self._rules.floor_round and used >= decision.floor):
             return decision.stopped
-        opened = self._last_turns.get(id(contender))
+        opened = self._last_turns.get(id(submitter))
         if opened is None:
-            limits = Limits(UNLIMITED, 0.0, 0.0, exact=True)
-            opened = self._last_turns[id(contender)] = self._cycle.last_turn(contender, limits, self._rules), limits
+            limits = Limits(limit=UNLIMITED, unclaimed_limit=0.0, ceiling=0.0, exact=True)
+            opened = self._last_turns[id(submitter)] = self._cycle.last_turn(submitter, limits, self._rules), limits
         turn, limits = opened
         if room <= TOLERANCE or ceiling < smallest:
             turn.stop_at_limit()
@@ -299,7 +302,7 @@ class Pie:
             return StopReason.CEILING
         if end.reason not in _GONE:
             return end.reason
-        contender.found_nothing_free = self._cycle.free_weight() <= 0
+        submitter.found_nothing_free = self._cycle.free_weight() <= 0
         return decision.stopped if self._others_had_a_right(decision, turn) else end.reason
 
     def _others_had_a_right(self, decision: SubmitterDecision, turn: LastTurn) -> bool:
@@ -312,17 +315,17 @@ class Pie:
         """Note what ended the last turn of a submitter."""
         if reason is not decision.stopped:
             decision.stopped = reason
-            decision.quota_group = self._rules.quota.stopper if reason is StopReason.QUOTA else None
+            decision.quota_group = self._rules.quota.limiting_group if reason is StopReason.QUOTA else None
 
-    def _pass_over(self, contenders: Sequence[Contender]) -> None:
+    def _pass_over(self, submitters: Sequence[SubmitterTurn]) -> None:
         """Note who gets no turn since the group's quota is used up."""
-        for contender in contenders:
-            contender.pass_over(self._rules.quota_group)
+        for submitter in submitters:
+            submitter.pass_over(self._rules.quota_group)
 
-    def _no_turn(self, contender: Contender, limit: float, ceiling: float) -> TurnEnd | None:
+    def _no_turn(self, submitter: SubmitterTurn, limit: float, ceiling: float) -> TurnEnd | None:
         """Reasons to pass over a submitter in this spin."""
         smallest = self._rules.min_slot_weight
-        if not contender.queue.idle_jobs:
+        if not submitter.queue.idle_jobs:
             return TurnEnd(True, StopReason.NO_IDLE_JOBS)
         if self.spins > 1 and (limit < smallest or self._left < smallest):
             return TurnEnd(False, StopReason.LIMIT)
@@ -333,7 +336,7 @@ class Pie:
     def _limit(self, share: float, used: float, group_used: float) -> tuple[float, float]:
         """A submitter's limit, and the limit for slots that nobody has to leave."""
         rules = self._rules
-        limit = UNLIMITED if rules.ignore_user_priorities else max(0.0, share * self._size - used)
+        limit = UNLIMITED if rules.ignore_user_priorities else missing_to_share(share, self._size, used)
         quota = rules.charged_limit
         unclaimed = limit if quota is None else min(limit, max(0.0, quota - group_used))
         binds_all = rules.quota.caps_preemption or not rules.consider_preemption
@@ -345,13 +348,13 @@ class Pie:
         Slices that are cut from what is free need no bound by what is left.
         """
         total = 0.0
-        for contender in self.contenders:
-            used = self._cycle.weighted_used(contender.name)
+        for submitter in self.submitters:
+            used = self._cycle.weighted_used(submitter.name)
             if self._max_min:
-                limit = self._slice(contender, used)
+                limit = self._slice(submitter, used)
             else:
-                limit, _ = self._limit(shares.of(contender), used, group_used)
-            contender.starvation = used / (used + limit) if used + limit > 0 else UNLIMITED
+                limit, _ = self._limit(shares.of(submitter), used, group_used)
+            submitter.starvation = used / (used + limit) if used + limit > 0 else UNLIMITED
             total += limit
         return UNLIMITED if self._max_min else total
 
@@ -377,11 +380,11 @@ class Pie:
 class _Shares:
     """Everybody's share of the pie, in inverse ratio of effective priorities; each name counts once."""
 
-    def __init__(self, contenders: Sequence[Contender]) -> None:
-        priorities = {contender.name: contender.effective_priority for contender in contenders}
-        self._worst = max(contender.effective_priority for contender in contenders)
+    def __init__(self, submitters: Sequence[SubmitterTurn]) -> None:
+        priorities = {submitter.name: submitter.effective_priority for submitter in submitters}
+        self._worst = max(submitter.effective_priority for submitter in submitters)
         self._normal = sum(self._worst / priority for priority in priorities.values())
 
-    def of(self, contender: Contender) -> float:
+    def of(self, submitter: SubmitterTurn) -> float:
         """The share of one submitter; those of distinct names sum to 1."""
-        return self._worst / (contender.effective_priority * self._normal)
+        return self._worst / (submitter.effective_priority * self._normal)

@@ -18,7 +18,7 @@ class PieQuota:
         charged: whether what the group has in use counts against the limit.
         caps_preemption: what is left of the limit also bounds matches that preempt, and is counted anew at
             every turn (the flat scheme).
-        stopper: the group whose quota it is: the one that negotiates, or one above it.
+        limiting_group: the group whose quota it is: the one that negotiates, or one above it.
         leftovers: whether it is dealt again, since others left something over.
     """
 
@@ -26,7 +26,7 @@ class PieQuota:
     group: str = ROOT_GROUP
     charged: bool = False
     caps_preemption: bool = False
-    stopper: str | None = None
+    limiting_group: str | None = None
     leftovers: bool = False
 
 
@@ -41,7 +41,7 @@ class PieRules:
         quota: how a group's quota bounds it.
         floor_round: deal out no more than the submitters' floors.
         floor_counts_usage: whether what a submitter holds already counts towards its floor.
-        settled_preemption, pie_slices, last_dealing: as in the policy.
+        preempt_only_to_share, pie_slices, last_dealing: as in the policy.
     """
 
     total: float
@@ -51,7 +51,7 @@ class PieRules:
     quota: PieQuota = PieQuota()
     floor_round: bool = False
     floor_counts_usage: bool = True
-    settled_preemption: bool = False
+    preempt_only_to_share: bool = False
     pie_slices: PieSlices = "pool_share"
     last_dealing: bool = False
 
@@ -68,4 +68,4 @@ class PieRules:
     @property
     def quota_group(self) -> str | None:
         """The group whose quota makes the pie smaller than the pool, None if none does."""
-        return self.quota.stopper if self.size < self.total else None
+        return self.quota.limiting_group if self.size < self.total else None

@@ -74,7 +74,7 @@ class NegotiationPolicy:
         allow_pslot_preemption: preempt dynamic slots to make room on a partitionable one.
         match_working_cm_slots: consider claimed partitionable slots that another pool works on.
         matchlist_caching: keep the list of candidates while alike jobs are matched.
-        settled_preemption: preempt by priority for nothing but the slice of the first spin, and by machine rank
+        preempt_only_to_share: preempt by priority for nothing but the slice of the first spin, and by machine rank
             without regard to it, so that another cycle finds nothing more to preempt; today's negotiator goes
             on, by a slot in every cycle, with what it rounds up and what others leave over.
         resources_in_use: what expressions are told of use and quotas: whole slots, or weight.
@@ -126,7 +126,7 @@ class NegotiationPolicy:
     match_working_cm_slots: bool = False
     cross_slot_prios: bool = False
     allow_pslot_preemption: bool = False
-    settled_preemption: bool = False
+    preempt_only_to_share: bool = False
     limit_reasons_add_up: bool = False
     limits_of_slots_stay: bool = False
     pool_size: Expression | None = None

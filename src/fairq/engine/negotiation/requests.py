@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.snapshot import SubmitterQueue
 from fairq.records import Ad, JobRange
 
-Piece = tuple[int, int, int]
-"""Jobs of one cluster: its number, the first and the last proc."""
+
+class ProcRange(NamedTuple):
+    """Jobs of one cluster: its number, the first and the last proc."""
+
+    cluster: int
+    first: int
+    last: int
+
+
+class _Part(NamedTuple):
+    """Jobs of one autocluster and one cluster, with their priority."""
+
+    autocluster: int
+    jobs: ProcRange
+    priority: int
+
 
 _PRIORITY_KEYS = ("PreJobPrio1", "PreJobPrio2", "JobPrio", "PostJobPrio1", "PostJobPrio2")
 
@@ -96,24 +110,27 @@ class Request:
 
     autocluster: int
     count: int
-    pieces: list[Piece]
+    jobs: list[ProcRange]
     key: object
     priority: int
     held_back: int = 0
-    _next: int = field(default=0)
+    _at: int = field(default=0)
+    _taken: int = field(default=0)
 
     def first_job(self) -> tuple[int, int]:
         """The cluster and proc that is matched next."""
-        cluster, proc, _ = self.pieces[self._next]
-        return cluster, proc
+        jobs = self.jobs[self._at]
+        return jobs.cluster, jobs.first + self._taken
 
     def take(self) -> tuple[int, int]:
         """Take the next job: its cluster and proc."""
-        cluster, proc, last = self.pieces[self._next]
+        cluster, first, last = self.jobs[self._at]
+        proc = first + self._taken
         if proc == last:
-            self._next += 1
+            self._at += 1
+            self._taken = 0
         else:
-            self.pieces[self._next] = (cluster, proc + 1, last)
+            self._taken += 1
         self.count -= 1
         return cluster, proc
 
@@ -146,21 +163,21 @@ class RequestQueue:
         self._by_priority = by_priority
         self.idle_jobs = sum(map(len, queue.idle))
         self.kept_out = 0
-        pieces: list[tuple[int, Piece, int]] = []
+        parts: list[_Part] = []
         for jobs in sorted(queue.idle, key=order):
             for autocluster, first, last in autoclusters.split(jobs):
                 if admits is None or admits(autocluster):
-                    pieces.append((autocluster, (jobs.cluster, first, last), jobs.priority))
+                    parts.append(_Part(autocluster, ProcRange(jobs.cluster, first, last), jobs.priority))
                 else:
                     self.kept_out += last - first + 1
-        mixed = _mixed(pieces) if skip_by == "cluster" and cluster_of is None else frozenset()
-        for autocluster, piece, priority in pieces:
-            key: object = autocluster
+        mixed = _mixed(parts) if skip_by == "cluster" and cluster_of is None else frozenset()
+        for part in parts:
+            key: object = part.autocluster
             if skip_by == "cluster" and cluster_of is not None:
-                key = cluster_of(autocluster)
-            elif piece[0] in mixed:
-                key = "cluster", piece[0]
-            self._add(autocluster, piece, priority, key)
+                key = cluster_of(part.autocluster)
+            elif part.jobs.cluster in mixed:
+                key = "cluster", part.jobs.cluster
+            self._add(part, key)
 
     def priorities(self) -> set[int]:
         """The priorities of the jobs."""
@@ -176,8 +193,9 @@ class RequestQueue:
         lowest, highest = priorities
         return [request for request in self._requests if lowest <= request.priority <= highest]
 
-    def _add(self, autocluster: int, piece: Piece, priority: int, key: object) -> None:
-        size = piece[2] - piece[1] + 1
+    def _add(self, part: _Part, key: object) -> None:
+        autocluster, jobs, priority = part
+        size = jobs.last - jobs.first + 1
         last = self._requests[-1] if self._requests else None
         if (
             last is not None
@@ -185,10 +203,10 @@ class RequestQueue:
             and last.key == key
             and (last.priority == priority or not self._by_priority)
         ):
-            last.pieces.append(piece)
+            last.jobs.append(jobs)
             last.count += size
         else:
-            self._requests.append(Request(autocluster, size, [piece], key, priority))
+            self._requests.append(Request(autocluster, size, [jobs], key, priority))
 
     def session(self, priorities: tuple[int, int] | None = None) -> Iterator[Request]:
         """Begin a turn: the requests that still have jobs, in order; of *priorities* (lowest, highest) alone."""
@@ -200,10 +218,14 @@ class RequestQueue:
         return (request for request in requests if request.count)
 
 
-def _mixed(pieces: Iterable[tuple[int, Piece, int]]) -> frozenset[int]:
+def _mixed(parts: Iterable[_Part]) -> frozenset[int]:
     """The clusters whose jobs are not all alike: of the others to pass over the cluster is to pass over the alike."""
     alike: dict[int, int] = {}
-    return frozenset(piece[0] for kind, piece, _ in pieces if alike.setdefault(piece[0], kind) != kind)
+    return frozenset(
+        part.jobs.cluster
+        for part in parts
+        if alike.setdefault(part.jobs.cluster, part.autocluster) != part.autocluster
+    )
 
 
 def _offer(requests: Iterable[Request], jobs: int) -> None:

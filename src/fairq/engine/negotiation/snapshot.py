@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fairq.engine.classad import AdColumns
-from fairq.engine.negotiation.piece import Carved
+from fairq.engine.negotiation.carving import Carved
 from fairq.records import Ad, JobRange
 
 

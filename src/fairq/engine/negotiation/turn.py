@@ -15,14 +15,16 @@ from fairq.engine.negotiation.budgets import TurnClock
 from fairq.engine.negotiation.candidates import Candidates
 from fairq.engine.negotiation.concurrency import ConcurrencyLimits, JobLimits, LimitedList
 from fairq.engine.negotiation.decision import RejectReason, StopReason
-from fairq.engine.negotiation.matchlist import NONE, PRIO, Limits, MatchList
+from fairq.engine.negotiation.expression_cache import RequestContext
+from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.matchlist import MatchList
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.preemption import NONE, PRIO, PreemptState
 from fairq.engine.negotiation.requests import JobQueue, JobRequest
-from fairq.engine.negotiation.shared_work import Asker
 
 Job = tuple[int, int]
 
-TakeSlot = Callable[[Job, Job, int, int, int, str | None], None]
+TakeSlot = Callable[[Job, Job, int, int, PreemptState, str | None], None]
 """Called for a match: the job, its request's first job, its autocluster, the slot, its preempt state, and the
 concurrency limits that the job uses there."""
 
@@ -44,7 +46,7 @@ class Turn:
 
     Args:
         candidates: where slots come from.
-        asker_of: who asks, per autocluster, with the ephemeral attributes of the moment.
+        context_of: who asks, per autocluster, with the ephemeral attributes of the moment.
         limits: how far the submitter may go, used up in place.
         concurrency: the concurrency limits.
         policy: the cycle's rules; with preemption not considered and slot weights off the turn ends when the
@@ -58,7 +60,7 @@ class Turn:
     def __init__(
         self,
         candidates: Candidates,
-        asker_of: Callable[[int], Asker],
+        context_of: Callable[[int], RequestContext],
         limits: Limits,
         concurrency: ConcurrencyLimits,
         policy: NegotiationPolicy,
@@ -68,7 +70,7 @@ class Turn:
         only_free: bool = False,
     ) -> None:
         self._candidates = candidates
-        self._asker_of = asker_of
+        self._context_of = context_of
         self._limits = limits
         self._concurrency = concurrency
         self._rank_beyond_limit = rank_beyond_limit
@@ -76,7 +78,7 @@ class Turn:
         self._stop_when_limited = not policy.consider_preemption and not policy.use_slot_weights
         self.time = time
         self._only_free = only_free
-        self._ends_with_limit = limits.exact and (only_free or not candidates.any_held)
+        self._ends_with_limit = limits.exact and (only_free or not candidates.preemption.any_held)
         self._limited = self._limited_free = False
         self._seen: object = None
         self.offered: Job = (0, 0)
@@ -130,7 +132,7 @@ class Turn:
             elif skips == "cluster":
                 stopped.add(request.autocluster)
             reasons.add(reason)
-            busy = busy or self._candidates.suits_any(self._asker_of(request.autocluster))
+            busy = busy or self._candidates.suits_any(self._context_of(request.autocluster))
             if self._limited and self._stop_when_limited:
                 return TurnEnd(False, StopReason.LIMIT)
         return self._full() or self._done(reasons, busy)
@@ -170,7 +172,7 @@ class Turn:
         limits = self._limits
         self.offered = first = request.first_job()
         self._used_up = ()
-        job_limits = self._concurrency.of(self._asker_of(request.autocluster))
+        job_limits = self._concurrency.of(self._context_of(request.autocluster))
         while request.count:
             end = self._full()
             if end is not None:
@@ -200,7 +202,7 @@ class Turn:
                 self._concurrency.use_as_before(slot)
             take(request.take(), first, request.autocluster, slot, state, text)
             if self._policy.depth_first:
-                packed = self._candidates.packed_jobs(slot, lambda: self._asker_of(request.autocluster)) - 1
+                packed = self._candidates.packed_jobs(slot, lambda: self._context_of(request.autocluster)) - 1
                 for _ in range(min(packed, request.count)):
                     request.take()
             if self._only_free:
@@ -212,13 +214,13 @@ class Turn:
         """The list in use if it is for such a request, else a new one (there is only one list)."""
         wanted = (autocluster, only_rank)
         if self._list is None or self._listed_for != wanted or not self._still_valid(autocluster, self._list):
-            asker = self._asker_of(autocluster)
-            matches = self._candidates.match_list(asker, only_rank, self._limits, only_free=self._only_free)
+            context = self._context_of(autocluster)
+            matches = self._candidates.match_list(context, only_rank, self._limits, only_free=self._only_free)
             self._refused_by_policy = self._candidates.refused_by_policy()
             self._list = matches if job_limits is None else job_limits.narrow(matches)
             self._listed_for = wanted
             if not self._policy.preemption_rank_stable:
-                self._ranks = self._candidates.preemption_ranks(asker)
+                self._ranks = self._candidates.preemption.ranks(context)
         return self._list
 
     def _still_valid(self, autocluster: int, matches: MatchList) -> bool:
@@ -237,11 +239,12 @@ class Turn:
         if found is None:
             return policy.requirements_stable
         slot, state = found
-        asker = self._asker_of(autocluster)
-        if not policy.requirements_stable and state == PRIO and not self._candidates.gives_away(asker, slot):
+        context = self._context_of(autocluster)
+        preemption = self._candidates.preemption
+        if not policy.requirements_stable and state == PRIO and not preemption.preemptable(context)[slot]:
             return False
         changes = not policy.preemption_rank_stable and state != NONE
-        return not changes or bool(self._candidates.preemption_ranks(asker)[slot] == self._ranks[slot])
+        return not changes or bool(preemption.ranks(context)[slot] == self._ranks[slot])
 
     def _name_limits(self, names: Iterable[str]) -> tuple[str, ...]:
         """The limits to name to a request refused for *names*.

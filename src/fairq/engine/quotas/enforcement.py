@@ -17,15 +17,15 @@ def enforce_caps(
     present use *subtree_usage* tells. Returns the limit, and which group cut it last, None if none did.
     """
     more = limit - usage
-    stopper = None
+    limiting_group = None
     for above in group.up():
         if above.accept_surplus:
             continue
         cap = above.config_quota if above.static else above.subtree_quota
         left = max(0.0, cap - subtree_usage(above))
         if left < more:
-            more, stopper = left, above
-    return more + usage, stopper
+            more, limiting_group = left, above
+    return more + usage, limiting_group
 
 
 def room_under_caps(group: Group, subtree_usage: Callable[[Group], float]) -> float:

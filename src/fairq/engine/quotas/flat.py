@@ -11,7 +11,7 @@ from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.quotas.order import strict_place
 from fairq.engine.quotas.policy import GroupQuota
 from fairq.engine.quotas.record import GroupTurn
-from fairq.engine.quotas.rounds import Pies, Terms
+from fairq.engine.quotas.rounds import GroupNegotiator, PoolTerms
 from fairq.engine.quotas.tree import Group, Problem, ProblemKind, Tree, build_tree
 
 LONGEST_NAME = 40
@@ -58,7 +58,7 @@ def assign_flat(tree: Tree, total: float) -> None:
     tree.root.quota = max(0.0, total - covered)
 
 
-def share_of_use(group: Group) -> float:
+def percent_of_quota_used(group: Group) -> float:
     """How much of its quota a group uses, in per cent: who uses least negotiates first."""
     return 100.0 * group.usage / group.quota if group.quota > 0 else float("inf")
 
@@ -68,10 +68,12 @@ class FlatTurns:
 
     rounds = 1
 
-    def __init__(self, tree: Tree, terms: Terms, pies: Pies, strict_priority: bool = False) -> None:
+    def __init__(
+        self, tree: Tree, terms: PoolTerms, negotiator: GroupNegotiator, strict_priority: bool = False
+    ) -> None:
         self._tree = tree
         self._terms = terms
-        self._pies = pies
+        self._negotiator = negotiator
         self._strict_priority = strict_priority
         self.turns: list[GroupTurn] = []
         self.keys: dict[str, float] = {}
@@ -83,31 +85,31 @@ class FlatTurns:
         """
         groups, root = self._tree.groups[1:], self._tree.root
         for group in groups:
-            group.usage = self._pies.used(group)
+            group.usage = self._negotiator.used(group)
             group.allocated = group.quota
-        root.usage = self._pies.used(root)
+        root.usage = self._negotiator.used(root)
         root.allocated = self._terms.total
         for group in sorted(groups, key=self._place):
             self._turn(group)
-        self._note(root, share_of_use(root), limit=self._terms.total, stopped_by=ROOT_GROUP)
-        self._pies.deal(root, None, charged=False, stopper=root)
+        self._note(root, percent_of_quota_used(root), limit=self._terms.total, stopped_by=ROOT_GROUP)
+        self._negotiator.deal(root, None, charged=False, limiting_group=root)
 
     def _place(self, group: Group) -> tuple[float | str, ...]:
         """Less is earlier: by use, and with strict priority quotas beyond the pool first, the larger one of equals."""
         if not self._strict_priority:
-            return (share_of_use(group),)
-        return (*strict_place(group, self._terms.total), share_of_use(group), -group.quota, group.name.lower())
+            return (percent_of_quota_used(group),)
+        return (*strict_place(group, self._terms.total), percent_of_quota_used(group), -group.quota, group.name.lower())
 
     def _turn(self, group: Group) -> None:
-        key = share_of_use(group)
+        key = percent_of_quota_used(group)
         if group.usage >= group.quota and not self._terms.consider_preemption:
-            self._pies.pass_over(group, group)
+            self._negotiator.pass_over(group, group)
             self._note(group, key, skipped=f"skipping, at or over quota (usage={group.usage:g})")
-        elif not self._pies.has_submitters(group):
+        elif not self._negotiator.has_submitters(group):
             self._note(group, key, skipped=f"skipping, no submitters (usage={group.usage:g})")
         else:
             self._note(group, key, limit=group.quota, stopped_by=group.name)
-            self._pies.deal(group, group.quota, charged=True, stopper=group)
+            self._negotiator.deal(group, group.quota, charged=True, limiting_group=group)
 
     def _note(
         self,

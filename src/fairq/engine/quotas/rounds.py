@@ -25,7 +25,7 @@ _DECIMALS = 3
 """Of a limit that count: 0.33334 and 0.66667 of 30 slots are meant to be 10 and 20, and rounding errors nothing."""
 
 
-class Pies(Protocol):
+class GroupNegotiator(Protocol):
     """What the rounds need of the cycle around them."""
 
     def used(self, group: Group) -> float:
@@ -37,18 +37,18 @@ class Pies(Protocol):
     def has_submitters(self, group: Group) -> bool:
         """Whether anybody of the group still takes part."""
 
-    def deal(self, group: Group, limit: float | None, *, charged: bool, stopper: Group) -> None:
+    def deal(self, group: Group, limit: float | None, *, charged: bool, limiting_group: Group) -> None:
         """Negotiate with the group's submitters over a pie of at most *limit*.
 
-        *charged*: what the group has in use counts against it. *stopper* is the group whose quota it is.
+        *charged*: what the group has in use counts against it. *limiting_group* is the group whose quota it is.
         """
 
-    def pass_over(self, group: Group, stopper: Group) -> None:
-        """Note that the group's submitters got no turn, since the quota of *stopper* is used up."""
+    def pass_over(self, group: Group, limiting_group: Group) -> None:
+        """Note that the group's submitters got no turn, since the quota of *limiting_group* is used up."""
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class PoolTerms:
     """What else binds the rounds of a cycle.
 
     Args:
@@ -75,11 +75,11 @@ class AllocationRounds:
     many rounds it took, and `keys` the order of the last one, by group name.
     """
 
-    def __init__(self, tree: Tree, policy: QuotaPolicy, terms: Terms, pies: Pies) -> None:
+    def __init__(self, tree: Tree, policy: QuotaPolicy, terms: PoolTerms, negotiator: GroupNegotiator) -> None:
         self._tree = tree
         self._policy = policy
         self._terms = terms
-        self._pies = pies
+        self._negotiator = negotiator
         self._root_quota = tree.root.quota
         self._any_surplus = policy.accept_surplus or any(group.accept_surplus for group in tree.groups[1:])
         self.turns: list[GroupTurn] = []
@@ -91,13 +91,13 @@ class AllocationRounds:
         groups = self._tree.groups
         for group in groups:
             group.requested = group.demand
-            group.usage = self._pies.used(group)
+            group.usage = self._negotiator.used(group)
         while self.rounds < self._policy.max_rounds:
             self.rounds += 1
             self._allocate()
             self._negotiate()
             for group in groups:
-                group.usage = self._pies.used(group)
+                group.usage = self._negotiator.used(group)
                 if group.usage < group.allocated:
                     group.requested = group.usage
                 else:
@@ -143,7 +143,7 @@ class AllocationRounds:
         if skipped is not None:
             self._note(group, step, skipped=skipped)
             return
-        limit, stopper = self._limit(group, reach, largest)
+        limit, limiting_group = self._limit(group, reach, largest)
         handed_out = self._whole(limit)
         charged = not (group.is_root and self._tree.regroups)
         self._note(
@@ -151,20 +151,20 @@ class AllocationRounds:
             step,
             limit=None if math.isnan(limit) else limit,
             handed_out=handed_out,
-            stopped_by=stopper.name,
+            stopped_by=limiting_group.name,
         )
-        self._pies.deal(group, handed_out, charged=charged, stopper=stopper)
+        self._negotiator.deal(group, handed_out, charged=charged, limiting_group=limiting_group)
 
     def _why_not(self, group: Group) -> str | None:
         """Why a group is passed over, in the negotiator's words."""
         if group.allocated <= 0:
-            self._pies.pass_over(group, group.stopper())
+            self._negotiator.pass_over(group, group.limiting_group())
             return "skipping, zero slots allocated"
         if group.usage >= group.allocated and not self._terms.consider_preemption:
-            self._pies.pass_over(group, group.stopper())
+            self._negotiator.pass_over(group, group.limiting_group())
             figures = f"(quota={group.quota:g}) (usage={group.usage:g}) (allocation={group.allocated:g})"
             return f"skipping, at or over quota {figures}"
-        if not self._pies.has_submitters(group):
+        if not self._negotiator.has_submitters(group):
             return f"skipping, no submitters (usage={group.usage:g})"
         return None
 
@@ -176,15 +176,15 @@ class AllocationRounds:
         if missing > 0:
             limit = group.usage + missing * self._part(reach, largest)
         if math.isnan(limit):
-            return limit, group.stopper()
+            return limit, group.limiting_group()
         limit = min(limit, target)
         if not self._terms.use_slot_weights:
             limit = float(math.floor(limit))
-        stopper = None
+        limiting_group = None
         if self._policy.strict:
-            usage = self._pies.used(group) if self._policy.live_caps else group.usage
-            limit, stopper = enforce_caps(group, limit, usage, self._pies.subtree_used)
-        return limit, stopper or group.stopper()
+            usage = self._negotiator.used(group) if self._policy.live_caps else group.usage
+            limit, limiting_group = enforce_caps(group, limit, usage, self._negotiator.subtree_used)
+        return limit, limiting_group or group.limiting_group()
 
     def _part(self, reach: float, largest: float) -> float:
         """Which part of what a group misses it may have in this step.

@@ -78,7 +78,7 @@ class Group:
             yield group
             group = group.parent
 
-    def stopper(self) -> Group:
+    def limiting_group(self) -> Group:
         """Who keeps this group from more: the nearest group up the tree that takes no surplus.
 
         The group itself where nobody does: then there is just no more to be had.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.leases import ExpiredLease, expire_leases
 from fairq.engine.classad import AdColumns
-from fairq.engine.negotiation.piece import Carved
+from fairq.engine.negotiation.carving import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
 from fairq.records import Ad, Claim, JobRange

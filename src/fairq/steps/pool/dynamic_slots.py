@@ -10,8 +10,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fairq.engine.negotiation.carving import Carved
 from fairq.engine.negotiation.decision import Match
-from fairq.engine.negotiation.piece import Carved
 from fairq.records import Ad, DynamicSlot, SlotRecord
 from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from fairq.engine.negotiation.piece import Carved
+from fairq.engine.negotiation.carving import Carved
 from fairq.records import Ad, DynamicSlot, SlotRecord
 from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State

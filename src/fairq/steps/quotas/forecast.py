@@ -19,7 +19,7 @@ from fairq.engine.quotas.demand import IdleDemand
 from fairq.engine.quotas.flat import FlatTurns
 from fairq.engine.quotas.policy import QuotaPolicy
 from fairq.engine.quotas.record import GroupFigures, figures
-from fairq.engine.quotas.rounds import AllocationRounds, Terms
+from fairq.engine.quotas.rounds import AllocationRounds, PoolTerms
 from fairq.engine.quotas.tree import Group, Tree
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
@@ -61,7 +61,7 @@ class Forecaster:
         if policy.quotas is None:
             return ()
         accountant = self._accountant(settings)
-        terms = Terms(
+        terms = PoolTerms(
             total=self.size(settings) if total is None else total,
             now=self._now,
             consider_preemption=policy.consider_preemption,
@@ -114,7 +114,7 @@ class Forecaster:
 
 
 class _Onlookers:
-    """Pies for rounds in which nobody negotiates: use stays as it is."""
+    """GroupNegotiator for rounds in which nobody negotiates: use stays as it is."""
 
     def __init__(self, tree: Tree, accountant: Accountant) -> None:
         self._tree = tree
@@ -132,10 +132,10 @@ class _Onlookers:
     def has_submitters(self, group: Group) -> bool:
         return False
 
-    def deal(self, group: Group, limit: float | None, *, charged: bool, stopper: Group) -> None:
+    def deal(self, group: Group, limit: float | None, *, charged: bool, limiting_group: Group) -> None:
         """Deal nothing."""
 
-    def pass_over(self, group: Group, stopper: Group) -> None:
+    def pass_over(self, group: Group, limiting_group: Group) -> None:
         """Note nothing."""
 
 

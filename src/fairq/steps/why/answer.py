@@ -13,7 +13,7 @@ from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.explain.pair import explain_pair
 from fairq.engine.explain.pieces import rows_called
 from fairq.engine.explain.search import Search
-from fairq.engine.negotiation.shared_work import Asker
+from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.errors.pool import AmbiguousSlotError, NothingToExplainError, UnknownJobError, UnknownSlotError
 from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import history, job_ads, jobs, runs
@@ -199,7 +199,7 @@ class _Study:
         diagnosis = Diagnosis(outcome, job)
         checks = diagnosis.checks
         requirements = report.requirement_rows(checks)
-        refusals = report.refusal_rows(checks, outcome.observer.accepted(diagnosis.asker))
+        refusals = report.refusal_rows(checks, outcome.observer.accepted(diagnosis.context))
         size = len(pool.ads) + sum(len(queue.idle) for queue in outcome.given.jobs.queues)
         search = Search(min(MOST_CYCLES, max(FEWEST_CYCLES, WORK // (size + 1))))
         found = search.run(world.about(job), diagnosis)
@@ -218,7 +218,7 @@ class _Study:
             "groups": report.group_rows(outcome, diagnosis.submitter.group),
             "queue": report.place_in_queue(diagnosis),
             "rejected": None if rejection is None else str(rejection.reason),
-            "overruns": _overruns(outcome, diagnosis.asker),
+            "overruns": _overruns(outcome, diagnosis.context),
             "skipped_for": skipped_for(diagnosis),
         }
 
@@ -285,9 +285,9 @@ class _Study:
         return {"kind": "job", "subject": target.text, "status": "removed", "reason": "removed", "summary": summary}
 
 
-def _overruns(outcome: Outcome, asker: Asker) -> list[Document]:
-    """Return the expressions that took too long for the kind of job that *asker* is."""
-    found = (of for of in outcome.decision.overruns if of.payer.autocluster == asker.autocluster)
+def _overruns(outcome: Outcome, context: RequestContext) -> list[Document]:
+    """Return the expressions that took too long for the kind of job that *context* is."""
+    found = (of for of in outcome.decision.overruns if of.payer.autocluster == context.autocluster)
     return [overrun_document(of) for of in found]
 
 

@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class RequestContext:
     """Who asks for a slot: a kind of job and the attributes that the cycle itself gives it.
 
     Args:
@@ -54,11 +54,11 @@ class LiveAttributes(Protocol):
         """Bring them up to date."""
 
 
-class SharedWork(Generic[Result]):
+class ExpressionCache(Generic[Result]):
     """Results of one evaluation, kept by the values of the job attributes that it reads.
 
     Args:
-        make: works a result out for an asker.
+        make: works a result out for an context.
         slots: the slots' ads.
         of_job: names of the job's own attributes that are evaluated.
         of_slots: expressions evaluated on the slots' side with the job as the other ad.
@@ -67,7 +67,7 @@ class SharedWork(Generic[Result]):
 
     def __init__(
         self,
-        make: Callable[[Asker], Result],
+        make: Callable[[RequestContext], Result],
         slots: AdColumns,
         of_job: Sequence[str],
         of_slots: Sequence[Expression],
@@ -89,40 +89,40 @@ class SharedWork(Generic[Result]):
         self._results: dict[Any, Result] = {}
         self._own: dict[tuple[int, Any], Result] = {}
 
-    def get(self, asker: Asker) -> Result:
-        """Return the result for *asker*, worked out at most once for all who agree."""
-        known = self._keys.get(asker.autocluster)
+    def get(self, context: RequestContext) -> Result:
+        """Return the result for *context*, worked out at most once for all who agree."""
+        known = self._keys.get(context.autocluster)
         if known is None:
-            known = self._keys[asker.autocluster] = self._key(asker)
+            known = self._keys[context.autocluster] = self._key(context)
         values, live = known
-        key = (values, *(asker.ephemeral[name] for name in live)) if live else values
-        if self._changing is not None and self._follow[asker.autocluster]:
+        key = (values, *(context.ephemeral[name] for name in live)) if live else values
+        if self._changing is not None and self._follow[context.autocluster]:
             self._changing.refresh()
             key = (key, self._changing.version)
         result = self._results.get(key)
         if result is None:
-            result = self._own.get((asker.autocluster, key))
-        return self._new(asker, key) if result is None else result
+            result = self._own.get((context.autocluster, key))
+        return self._new(context, key) if result is None else result
 
     def forget(self) -> None:
         """Drop all results; they are worked out anew when asked for."""
         self._results.clear()
         self._own.clear()
 
-    def _new(self, asker: Asker, key: Any) -> Result:
-        """Work a result out and keep it; for the asker's autocluster alone if a budget cut it short."""
+    def _new(self, context: RequestContext, key: Any) -> Result:
+        """Work a result out and keep it; for the context's autocluster alone if a budget cut it short."""
         budget = self._slots.budget
         before = 0 if budget is None else budget.cut_short
-        result = self._make(asker)
+        result = self._make(context)
         if budget is not None and budget.cut_short > before:
-            self._own[asker.autocluster, key] = result
+            self._own[context.autocluster, key] = result
         else:
             self._results[key] = result
         return result
 
-    def _key(self, asker: Asker) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _key(self, context: RequestContext) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The values of what is read, and the names of those read attributes that change in the cycle."""
-        job = asker.job
+        job = context.job
         names = set(self._read_by_slots) | set(self._of_job)
         todo = list(names)
         while todo:
@@ -137,16 +137,16 @@ class SharedWork(Generic[Result]):
                 names |= new
                 todo += new
         if EVERY_ATTRIBUTE in names:
-            names |= job.keys() | asker.ephemeral.keys()
-        self._follow[asker.autocluster] = self._slots_read_changing or self._job_reads_changing(asker, names)
-        live = tuple(sorted(names & asker.ephemeral.keys()))
+            names |= job.keys() | context.ephemeral.keys()
+        self._follow[context.autocluster] = self._slots_read_changing or self._job_reads_changing(context, names)
+        live = tuple(sorted(names & context.ephemeral.keys()))
         return tuple(f"{name}={job[name]!r}" for name in sorted(names) if name in job), live
 
-    def _job_reads_changing(self, asker: Asker, names: Iterable[str]) -> bool:
+    def _job_reads_changing(self, context: RequestContext, names: Iterable[str]) -> bool:
         """Whether any of the job's own attributes *names* reads an attribute of the slots that changes."""
         if self._changing is None:
             return False
-        values = (asker.job.get(name) for name in names)
+        values = (context.job.get(name) for name in names)
         texts = {value for value in values if isinstance(value, str) and value.startswith("/Expr(")}
         for text in texts - self._known_to_follow.keys():
             read = columns_read([expression_of(text)], "my", self._slots)

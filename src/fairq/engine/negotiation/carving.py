@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Carving:
     """What a match takes of a partitionable slot: the weight it costs, and how much of which resource.
 
     *victims* are the dynamic slots that are preempted to make room, indices in the pool.

@@ -10,7 +10,7 @@ from fairq.engine.negotiation.requests import JobQueue
 
 
 @dataclass(slots=True, eq=False)
-class Contender:
+class SubmitterTurn:
     """One submitter at one schedd in a cycle: its queue and the record of what it got.
 
     With global job priorities there may be several, one for each range of priorities; *job_priority* is the

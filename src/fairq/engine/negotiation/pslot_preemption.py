@@ -1,4 +1,4 @@
-"""Room on a partitionable slot, made by preempting what was carved out of it (ALLOW_PSLOT_PREEMPTION).
+"""PslotPreemption on a partitionable slot, made by preempting what was carved out of it (ALLOW_PSLOT_PREEMPTION).
 
 docs/htcondor.md 3.14; matchmaker.cpp, pslotMultiMatch.
 """
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.negotiation.matchlist import PRIO, RANK
+from fairq.engine.negotiation.carving import Carved
 from fairq.engine.negotiation.offers import Offers
 from fairq.engine.negotiation.partitionable import Partitions
-from fairq.engine.negotiation.piece import Carved
+from fairq.engine.negotiation.preemption import PRIO, RANK, PreemptState
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Standing:
     Args:
         rank: how the machine ranks the job.
         current_rank: how it ranks the job that it runs.
-        may_go: whether the policy lets the asker take it from its holder, who is somebody else.
+        may_go: whether the policy lets the context take it from its holder, who is somebody else.
         preemption_rank: which to preempt rather; more is better.
         free: whether it is still to be had in this cycle.
     """
@@ -36,7 +36,7 @@ class Standing:
     free: NDArray[np.bool_]
 
 
-class Room:
+class PslotPreemption:
     """The dynamic slots of all partitionable ones, to be preempted where that makes room for a job.
 
     Those that the machine likes least go first, then those that PREEMPTION_RANK ranks best, one after the
@@ -55,7 +55,9 @@ class Room:
                 if name.lower() in names:
                     self._taken[names.index(name.lower()), number] = amount
 
-    def find(self, offers: Offers, standing: Standing, permits: Callable[[float, int], bool]) -> tuple[int, int] | None:
+    def find(
+        self, offers: Offers, standing: Standing, permits: Callable[[float, PreemptState], bool]
+    ) -> tuple[int, PreemptState] | None:
         """Propose a match that preempts; return the partitionable slot and the preempt state, None if none will do."""
         rows, partitions = self._rows, self._partitions
         rank, current = standing.rank[rows], standing.current_rank[rows]

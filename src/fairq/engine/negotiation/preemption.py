@@ -1,0 +1,215 @@
+"""When is a running job preempted? Whose it may be, which one goes first, and how far a submitter may go.
+
+A slot in use is a candidate if the cycle considers preemption and the job's retirement time is over
+(`slots.candidate_slots`). Then:
+
+1. **Reason.** The machine prefers the new job to the one that it runs (`PreemptState.RANK`), or it ranks both equally
+   and priority decides (`PreemptState.PRIO`). A machine that prefers the job it runs is never taken (`claim_states`).
+2. **Policy.** By priority only where PREEMPTION_REQUIREMENTS is true and the holder's effective priority is worse
+   (`PreemptionPolicy`). Nobody preempts its own jobs by priority.
+3. **Order.** Of slots that the ranks hold equal, a free one comes first, then one whose machine prefers the job, then
+   the others, the highest PREEMPTION_RANK first (`claim_keys`).
+4. **Limits.** By priority a submitter takes what it misses to its share, and no more (`PreemptionLimits`,
+   `missing_to_share`).
+
+HTCondor 8 manual, "Priorities in Negotiation and Preemption" and "Negotiation"; docs/htcondor.md 3.7 to 3.9;
+matchmaker.cpp, matchmakingAlgorithm, addPreemptionRank.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
+from fairq.engine.classad.nodes import Literal
+from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext
+from fairq.engine.negotiation.holders import Holders
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.ranks import negotiator_rank
+from fairq.records import Ad
+
+_MACHINE_RANK = parse("Rank")
+_CURRENT_RANK = parse("CurrentRank")
+
+
+class PreemptState(IntEnum):
+    """What a match on a slot would do, better ones larger: preempt by priority, by machine rank, or nobody."""
+
+    PRIO = 0
+    RANK = 1
+    NONE = 2
+
+
+PREEMPT_STATES = tuple(PreemptState)
+PRIO, RANK, NONE = PREEMPT_STATES
+EXPRESSIONS = (_MACHINE_RANK, _CURRENT_RANK)
+"""What is read of slots in use."""
+
+
+class ClaimStates(NamedTuple):
+    """How every slot of the pool stands to one kind of job.
+
+    Args:
+        state: per slot a `PreemptState`; a slot with a holder is PRIO where the machine does not rank the job
+            below the one it runs.
+        outranked: slots whose machine ranks the job below the one it runs; no candidates.
+    """
+
+    state: NDArray[np.int8]
+    outranked: NDArray[np.bool_]
+
+
+def claim_states(job: Ad, slots: AdColumns, held: NDArray[np.bool_]) -> ClaimStates:
+    """Tell for which reason *job* could have each slot; *held* marks those with a holder to be preempted."""
+    size = len(slots)
+    state = np.full(size, NONE, dtype=np.int8)
+    if not held.any():
+        return ClaimStates(state, np.zeros(size, dtype=np.bool_))
+    rank = evaluate_in_columns(_MACHINE_RANK, slots, job).as_rank(0.0)
+    current = evaluate_in_columns(_CURRENT_RANK, slots, job).as_rank(0.0)
+    state[held] = PRIO
+    state[held & (rank > current)] = RANK
+    return ClaimStates(state, held & (rank < current))
+
+
+def claim_keys(
+    claims: ClaimStates, job: Ad, slots: AdColumns, held: NDArray[np.bool_], policy: NegotiationPolicy, static: bool
+) -> list[NDArray[np.floating] | NDArray[np.integer]]:
+    """The last sort keys of candidates, more is better: the reason for the claim, then PREEMPTION_RANK.
+
+    There is no PREEMPTION_RANK with *static* ranks.
+    """
+    if not held.any():
+        return []
+    keys: list[NDArray[np.floating] | NDArray[np.integer]] = [claims.state]
+    if not static:
+        keys.append(np.where(held, negotiator_rank(policy.preemption_rank, slots, job), np.float32(0.0)))
+    return keys
+
+
+class PreemptionPolicy:
+    """Which slots in use a job may have by priority.
+
+    Args:
+        slots: the slots' ads.
+        policy: the cycle's rules.
+        holders: who has the slots in use.
+    """
+
+    def __init__(self, slots: AdColumns, policy: NegotiationPolicy, holders: Holders) -> None:
+        self._slots = slots
+        self._policy = policy
+        self._holders = holders
+        self.any_held = bool(holders.held.any())
+        self._codes = {name: code for code, name in enumerate(dict.fromkeys(holders.names))}
+        self._holder_codes = np.array([self._codes[name] for name in holders.names], np.int64)
+        requirements = policy.preemption_requirements
+        self._requirements = ExpressionCache(
+            self._evaluate_requirements, slots, [], [requirements] if requirements else [], holders.changing
+        )
+        self._last_preemptable: tuple[object, object, NDArray[np.bool_]] | None = None
+        self._last_allowed: tuple[object, object, NDArray[np.bool_]] | None = None
+
+    @property
+    def held(self) -> NDArray[np.bool_]:
+        """The slots that a match would take from somebody."""
+        return self._holders.held
+
+    def may_preempt(self) -> bool:
+        """Whether anybody has a slot, and PREEMPTION_REQUIREMENTS is not just false."""
+        requirements = self._policy.preemption_requirements
+        return self.any_held and (requirements is None or requirements.node != Literal(False))
+
+    def meets_requirements(self, context: RequestContext) -> NDArray[np.bool_]:
+        """The held slots for which PREEMPTION_REQUIREMENTS is true; all of them without that policy."""
+        return self._requirements.get(context)
+
+    def preemptable(self, context: RequestContext) -> NDArray[np.bool_]:
+        """Those of them whose holder's priority is worse, by the margin that the rules demand."""
+        meeting = self.meets_requirements(context)
+        margin = self._policy.preempt_prio_delta
+        if margin is None:
+            return meeting
+        key = (id(meeting), context.priority)
+        if self._last_preemptable is None or self._last_preemptable[0] != key:
+            theirs = self._holders.priorities
+            preemptable = meeting & (theirs > context.priority) & (theirs >= context.priority + margin)
+            # The mask is kept with it, so that its id stays its own.
+            self._last_preemptable = key, meeting, preemptable
+        return self._last_preemptable[2]
+
+    def allowed(
+        self, context: RequestContext, state: NDArray[np.int8], preemptable: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """The slots with a holder that may be taken from it, by machine rank or priority, for all but the limits."""
+        key = (id(state), id(preemptable), context.submitter)
+        if self._last_allowed is None or self._last_allowed[0] != key:
+            allowed = (state == RANK) | (preemptable & ~self.own(context.submitter))
+            # The arrays are kept with it, so that their ids stay their own.
+            self._last_allowed = key, (state, preemptable), allowed
+        return self._last_allowed[2]
+
+    def own(self, submitter: str) -> NDArray[np.bool_]:
+        """The slots that *submitter* itself holds."""
+        own: NDArray[np.bool_] = self._holder_codes == self._codes.get(submitter, len(self._codes))
+        return own
+
+    def ranks(self, context: RequestContext) -> NDArray[np.floating]:
+        """PREEMPTION_RANK of every slot for the job at this moment."""
+        if self._holders.changing is not None:
+            self._holders.changing.refresh()
+        return negotiator_rank(self._policy.preemption_rank, self._slots, context.ad())
+
+    def _evaluate_requirements(self, context: RequestContext) -> NDArray[np.bool_]:
+        requirements = self._policy.preemption_requirements
+        if requirements is None:
+            return self._holders.held
+        return self._holders.held & evaluate_in_columns(requirements, self._slots, context.ad()).is_true()
+
+
+@dataclass(slots=True, kw_only=True)
+class PreemptionLimits:
+    """How far a submitter may go in one turn by preemption, in slot weight.
+
+    Args:
+        limit: binds all matches.
+        used: how far it has gone.
+        share: set where preemption by priority fills the submitter's share and no more, and that by machine rank
+            is not limited (`preempt_only_to_share`): what is missing to the share, 0 where what others left over
+            is dealt.
+        rounds_up: whether it may go beyond that with one slot there, since the submitter has none at all.
+        free_first: nobody is preempted by priority for a job that suits a better slot which is free but beyond the
+            limit: it may still be dealt that one.
+    """
+
+    limit: float
+    used: float = 0.0
+    share: float | None = None
+    rounds_up: bool = True
+    free_first: bool = False
+
+    def permit(self, cost: float) -> bool:
+        """Whether the limit lets a slot of that cost be taken; the first one may round the limit up."""
+        return self.used + cost <= self.limit or self.used <= 0 < self.limit
+
+    def permit_by_priority(self, cost: float) -> bool:
+        """Whether the limit lets a slot of that cost be taken from somebody by priority."""
+        if self.share is None:
+            return self.permit(cost)
+        return self.used + cost <= self.share or (self.rounds_up and self.used <= 0 < self.share)
+
+    def permit_preempting(self, cost: float, state: PreemptState) -> bool:
+        """The test of a slot in use when it is taken off the list of candidates."""
+        if self.share is None:
+            return self.permit(cost)
+        return state == RANK or self.permit_by_priority(cost)
+
+
+def missing_to_share(share: float, pie: float, used: float) -> float:
+    """What a submitter misses to its *share* of a pie, in slot weight; it may preempt for that."""
+    return max(0.0, share * pie - used)

@@ -1,0 +1,23 @@
+"""The negotiator's own rank expressions: NEGOTIATOR_PRE_JOB_RANK, NEGOTIATOR_POST_JOB_RANK, PREEMPTION_RANK."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.classad import AdColumns, Expression, evaluate_in_columns
+from fairq.records import Ad
+
+LOWEST = -np.inf
+"""What a rank of the negotiator counts when it is undefined or no number."""
+
+
+def negotiator_rank(
+    expression: Expression, slots: AdColumns, job: Ad, rows: NDArray[np.intp] | None = None
+) -> NDArray[np.float32]:
+    """Evaluate one of the negotiator's rank expressions with MY = slot, TARGET = job, for all slots or *rows*.
+
+    The value is rounded to a 32-bit float as the negotiator stores it (EvalNegotiatorMatchRank).
+    """
+    with np.errstate(over="ignore"):
+        return evaluate_in_columns(expression, slots, job, rows).as_rank(LOWEST).astype(np.float32)
