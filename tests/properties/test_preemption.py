@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.engine.negotiation.pools import NOW, SLOT
 
@@ -123,6 +123,16 @@ def policy(requirements: str, **more: Any) -> str:
     return "[negotiator]\n" + "\n".join(lines) + "\n"
 
 
+TWO_CORES = {"PartitionableSlot": False, "Cpus": 2, "SlotWeight": "/Expr(Cpus)/"}
+WAITS_FOR_A_FREE_SLOT_THAT_GOES = (
+    [*([TWO_CORES] * 6), {**TWO_CORES, "PartitionableSlot": True}],
+    {"ann": (4, {"RequestCpus": 1, "RequestMemory": 50})},
+    {"ben": (3, {"RequestCpus": 2, "RequestMemory": 50}), "cyd": (1, {"RequestCpus": 1, "RequestMemory": 50})},
+    [1.0, 0.5, 1.0, 0.5],
+)
+"""The slot that ben's third job might have been dealt is carved for cyd in the same spin."""
+
+
 @pytest.mark.parametrize("kind", ["alike", "of different size", "partitionable"])
 @pytest.mark.parametrize("requirements", ["true", TWENTY_PERCENT])
 def test_two_cycles_without_change_preempt_nothing_in_the_second(kind: str, requirements: str) -> None:
@@ -134,6 +144,7 @@ def test_two_cycles_without_change_preempt_nothing_in_the_second(kind: str, requ
 
     @settings(max_examples=30)
     @given(st.lists(machines[kind], min_size=1, max_size=8), queues, queues, priorities)
+    @example(*WAITS_FOR_A_FREE_SLOT_THAT_GOES)
     def holds(pool: list[Ad], before: Any, after: Any, priority: list[float]) -> None:
         lived = live(pool, before, after, priority, policy(requirements, allow_pslot_preemption="true"))
         lost = {loser for _, loser in taken(lived.second)} | {c.submitter for c in lived.second.victims.values()}

@@ -85,6 +85,7 @@ class Pie:
         self._entitled: dict[str, Entitlement] = {}
         self._used_before: dict[str, float] = {}
         self._moved = False
+        self._kept_by_limit: list[SubmitterTurn] = []
         self._last_turns: dict[int, tuple[LastTurn, Limits]] = {}
 
     def deal(self) -> None:
@@ -136,6 +137,8 @@ class Pie:
                 break
             if self._turn(submitter, shares, group_used, ignore_limit).satisfied:
                 satisfied.add(id(submitter))
+        done = [c for c in self.submitters if id(c) in satisfied]
+        self._kept_by_limit += [c for c in done if c.decision.stopped is StopReason.LIMIT]
         self.submitters = [c for c in self.submitters if id(c) not in satisfied]
         moved = self._left < left_before or self._moved or len(self.submitters) < count_before
         if self._max_min and self._cycle.free_weight() <= 0 and not self._preempts_on:
@@ -196,8 +199,11 @@ class Pie:
         return min(self._below_floor(submitter.decision, used), missing) if self._rules.floor_round else missing
 
     def _preempt(self) -> None:
-        """Let those in want preempt by priority what they miss to their share of the whole pool."""
-        for submitter in self.submitters:
+        """Let those in want preempt by priority what they miss to their share of the whole pool.
+
+        Among them are those whom their slice kept from slots of others alone: what it waited for may be gone.
+        """
+        for submitter in self._cycle.in_order([*self.submitters, *self._kept_by_limit]):
             used = self._cycle.weighted_used(submitter.name)
             missing, ceiling = self._missing(submitter, used), self._headroom(submitter.decision.ceiling, used)
             if missing <= 0 or ceiling < max(self._rules.min_slot_weight, TOLERANCE):
