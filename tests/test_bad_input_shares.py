@@ -58,7 +58,7 @@ CASES: list[tuple[str, int, str]] = [
     ("taskqueues match --site S --cputime 1 --count 0", 25, "; give a whole number of at least 1"),
     ("taskqueues match --site S --cputime 1 --seed 1.5", 25, "; give a whole number"),
     ("taskqueues match --site S --cputime 1 --selection best", 2, "give dirac, proportional or strict"),
-    ("taskqueues why 99 --site S --cputime 1", 69, "there is no task queue 99; list the queues with 'fairq taskqueues list'"),
+    ("taskqueues why 99 --site S --cputime 1", 69, "there is no task queue 99; list the queues with 'fairq taskqueues"),
     ("taskqueues why 9.9 --site S --cputime 1", 30, "there is no job 9.9 in the queue"),
     ("taskqueues why what --site S --cputime 1", 36, "'what' is not a job"),
     ("taskqueues shares --rules best", 2, "--rules best: give documented or dirac"),
