@@ -147,7 +147,7 @@ def test_the_rules_dirac_ignore_the_schemas_name_of_the_bound(run: Any, pool: An
     settings(state, HOUR.replace("MaxGlobalCorrection = 10", "MaxGlobalCorrectionFactor = 1")
              + '[shares]\nrules = "dirac"\nenable_shares_correction = true\n')  # fmt: skip
     ended = pool("taskqueues", "shares", "--dry-run", now=NOW + 3600)
-    assert "DIRAC does not read MaxGlobalCorrectionFactor" in ended.err
+    assert "DIRAC reads MaxGlobalCorrection (default 5), not MaxGlobalCorrectionFactor" in ended.err
 
 
 def test_the_schemas_example_is_taken_as_it_stands_and_corrects_imported_queues(

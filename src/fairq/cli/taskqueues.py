@@ -11,6 +11,7 @@ from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Output, Report, emit
+from fairq.cli.taskqueues_notes import in_words
 from fairq.cli.taskqueues_options import (
     PILOT,
     VO,
@@ -145,7 +146,7 @@ def shares(
         invocation.state_path, invocation.settings, time, group=group, rules=rules, dry_run=dry_run or bool(rules)
     )
     for note in (*report.details, *report.notes):
-        invocation.note(note)
+        invocation.note(in_words(note))
     if dry_run:
         invocation.note("dry run: these priorities would be stored; nothing was changed")
     emit(views.shares_view(report), output)
@@ -364,7 +365,7 @@ def _check(invocation: Invocation, output: Output, dump: str, rules: str, time: 
 
     report = check_dump(dump, invocation.settings, time, rules=rules)
     for note in report.notes:
-        invocation.note(note)
+        invocation.note(in_words(note))
     invocation.note(views.verdict(report))
     emit(views.check_view(report, every=output.format != "table"), output)
     if report.differences:
@@ -374,6 +375,6 @@ def _check(invocation: Invocation, output: Output, dump: str, rules: str, time: 
 def _tell(invocation: Invocation, told: Told) -> None:
     """Say what is worth knowing; what the correctors have to say, only to those who ask for more."""
     for note in told.notes:
-        invocation.note(note)
+        invocation.note(in_words(note))
     for detail in told.details:
-        invocation.detail(detail)
+        invocation.detail(in_words(detail))
