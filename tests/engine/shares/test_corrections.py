@@ -104,13 +104,13 @@ def test_decimal_weights_count_and_dirac_is_said_to_take_defaults():
         (instance(W={"Weight": 1}), "slice W: it has no TimeSpan"),
         (instance(W={"TimeSpan": 0}), "TimeSpan is 0"),
         (instance(W={"TimeSpan": 1, "Weight": -1}), "Weight is -1"),
-        (instance(W={"TimeSpan": "soon"}), "TimeSpan = 'soon' is no number"),
-        (instance(W={"TimeSpan": "nan"}), "TimeSpan = 'nan' is no number"),
+        (instance(W={"TimeSpan": "soon"}), "TimeSpan = 'soon' is not a number"),
+        (instance(W={"TimeSpan": "nan"}), "TimeSpan = 'nan' is not a number"),
         (instance(MaxGlobalCorrectionFactor=3, W={"TimeSpan": 1}), "two names of one bound"),
         ({"ShareCorrectorsToStart": ["Guess"]}, "known are: WMSHistory, MonitoringHistory"),
         (
             {"ShareCorrectorsToStart": "WMSHistory", "WMSHistory": {"A": {"S": WIDE}, "B": {"S": WIDE}}},
-            "WMSHistory B: there is one for all groups already",
+            "WMSHistory B: another instance is for all groups already",
         ),
     ],
 )
@@ -122,7 +122,7 @@ def test_settings_that_cannot_be_meant_are_refused(block, message):
 
 def test_an_instance_for_a_group_that_does_not_exist_is_refused():
     block = {"ShareCorrectorsToStart": "WMSHistory", "WMSHistory": {"I": {"Group": "ghosts", "S": WIDE}}}
-    with pytest.raises(ShareCorrectionError, match="ghosts is no configured group"):
+    with pytest.raises(ShareCorrectionError, match="ghosts is not a configured group"):
         corrected(DOCUMENTED, block, history({})).check_groups({"users": None})
 
 
@@ -176,7 +176,7 @@ def test_a_corrector_taken_out_while_it_runs_stops_dirac_alone():
     for rules in (DOCUMENTED, DIRAC):
         corrections = corrected(rules, instance(S=WIDE), history({"": {HOUR: {"a": 9, "b": 1}}}))
         if rules is DIRAC:
-            with pytest.raises(DiracStopsError, match="taken out"):
+            with pytest.raises(DiracStopsError, match="removed from"):
                 corrections.update({}, history({}))
         else:
             corrections.update({}, history({}))

@@ -64,7 +64,7 @@ class Corrections:
             if one.group and one.group not in groups:
                 raise ShareCorrectionError(
                     where=name.partition("/")[0],
-                    reason=f"Group = {one.group} is no configured group",
+                    reason=f"Group = {one.group} is not a configured group",
                     cure=f"known are: {', '.join(sorted(groups)) or 'none'}",
                 )
 
@@ -82,7 +82,7 @@ class Corrections:
             del self._started[name]
         if stopped and not self._rules.checked_settings:
             raise DiracStopsError(
-                reason=f"the corrector {stopped[0]} was taken out of {TO_START} while it ran", cure="start anew"
+                reason=f"the corrector {stopped[0]} was removed from {TO_START} while it ran", cure="restart"
             )
         for name in wanted:
             if name not in self._started:
@@ -120,7 +120,8 @@ class Corrections:
     def _repeated(self, where: str, group: str) -> None:
         of = group or "all groups"
         if self._rules.checked_settings:
-            raise ShareCorrectionError(where=where, reason=f"there is one for {of} already", cure="keep one")
+            reason = f"another instance is for {of} already"
+            raise ShareCorrectionError(where=where, reason=reason, cure="remove one of them")
         self._notes.append(note(NoteKind.REPEATED_INSTANCE, where, group=of))
 
     def correct(self, expected: Mapping[str, float], group: str = "") -> Corrected:

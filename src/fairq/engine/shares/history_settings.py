@@ -108,7 +108,7 @@ def _slice(name: str, where: str, options: Mapping[str, Any], rules: Rules, note
         raise ShareCorrectionError(
             where=where,
             reason="it has no TimeSpan",
-            cure="say how many seconds back it looks, such as TimeSpan = 604800",
+            cure="set it in seconds, such as TimeSpan = 604800",
         )
     notes += _unread(where, options, OF_SLICE)
     span = number(options, "TimeSpan", DEFAULT_SPAN, rules, where, notes.append)

@@ -55,6 +55,6 @@ def number(
         value = math.nan
     if not math.isfinite(value):
         raise ShareCorrectionError(
-            where=where, reason=f"{name} = {text!r} is no number", cure=f"the default is {default}"
+            where=where, reason=f"{name} = {text!r} is not a number", cure=f"the default is {default}"
         )
     return value
