@@ -179,7 +179,7 @@ class TestImport:
         assert ended.code == 0
         assert "ramUnit is 'MBperCore', which PanDA does not know; it knows MB, MBPerCore or" in ended.err
         assert "cpuTimeUnit is 'HS06', which PanDA does not know" in ended.err
-        assert "splitRule has 'NF1', which is no rule such as NF=1" in ended.err
+        assert "splitRule has 'NF1', which is not a rule such as NF=1" in ended.err
         known = {"ramUnit": "MBPerCoreFixed", "cpuTimeUnit": "mHS06sPerEventFixed", "outDiskUnit": "kBPerEventFixed"}
         assert broker("tasks", "import", "FILE", content=[{"jediTaskID": 2} | known]).err == ""
 

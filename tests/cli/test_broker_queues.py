@@ -73,7 +73,7 @@ class TestOddFields:
         ended, found = queues({"A": {"status": "weird", "maxtime": "soon"}})
         assert ended.code == 0
         assert "record 'A': status is 'weird', which PanDA does not know\n" in ended.err
-        assert "record 'A': maxtime is 'soon'; taken as not given\n" in ended.err
+        assert "record 'A': maxtime is 'soon'; read as not set\n" in ended.err
         assert found["A"]["status"] == "weird"
 
     def test_a_queue_that_cannot_be_used_keeps_no_other_out(self, queues: Run) -> None:

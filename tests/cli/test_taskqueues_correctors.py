@@ -78,7 +78,7 @@ def test_an_odd_answer_is_told_with_the_name_of_the_plugin(number: int, answer: 
     assert (ended.code, ended.out, ended.err.count("\n")) == (76, "", 1), ended.err
     assert ended.err.startswith("fairq: the share corrector 'Odd' cannot be used: ")
     assert problem in ended.err
-    assert f"correct the plugin odd_corrector_{number}:Odd, or take Odd out of ShareCorrectorsToStart" in ended.err
+    assert f"fix the plugin odd_corrector_{number}:Odd, or remove Odd from ShareCorrectorsToStart" in ended.err
     assert len(ended.err) < 1100
 
 

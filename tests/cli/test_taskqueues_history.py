@@ -147,7 +147,7 @@ def test_the_rules_dirac_ignore_the_schemas_name_of_the_bound(run: Any, pool: An
     settings(state, HOUR.replace("MaxGlobalCorrection = 10", "MaxGlobalCorrectionFactor = 1")
              + '[shares]\nrules = "dirac"\nenable_shares_correction = true\n')  # fmt: skip
     ended = pool("taskqueues", "shares", "--dry-run", now=NOW + 3600)
-    assert "DIRAC does not read MaxGlobalCorrectionFactor" in ended.err
+    assert "DIRAC reads MaxGlobalCorrection (default 5), not MaxGlobalCorrectionFactor" in ended.err
 
 
 def test_the_schemas_example_is_taken_as_it_stands_and_corrects_imported_queues(
@@ -340,4 +340,4 @@ def test_an_accounting_group_is_known_without_shares_of_its_own(run: Any, pool: 
     assert pool("taskqueues", "shares", "--json")["rules"] == "documented"
     assert pool("taskqueues", "match", *PILOT, "--group", "lhcb_user", "--json")["matches"] == []
     settings(state, TOML + "[shares.groups.lhcb_prod]\njob_share = 5\n")
-    assert "lhcb_user is no configured group" in pool("taskqueues", "shares", code=64).err
+    assert "lhcb_user is not a configured group" in pool("taskqueues", "shares", code=64).err

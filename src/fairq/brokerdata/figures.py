@@ -1,4 +1,4 @@
-"""What goes on in the pool: counts of jobs, pilots, workers, slots, users and shares (docs/panda.md, Queues)."""
+"""Figures of the pool: counts of jobs, pilots, workers, slots, users and shares (docs/panda.md, Queues)."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from fairq.brokerdata.jobs import STATES
 _QUEUE = Column("queue", "text", "the queue", key=True, aliases=("computingsite", "panda_queue"), shown=True)
 
 STATISTICS = Kind(
-    "statistics", "count", "How many jobs are in which state, by queue, share and resource type.",
+    "statistics", "count", "Number of jobs by queue, share, resource type and state.",
     (
         _QUEUE,
         Column("gshare", "text", "the share of the jobs", key=True, default="", aliases=("share",), shown=True),
-        Column("resource_type", "text", "their resource type; empty is not known", key=True, default="", shown=True),
+        Column("resource_type", "text", "their resource type; empty is unknown", key=True, default="", shown=True),
         Column("state", "text", "their state", key=True, words=STATES, aliases=("jobstatus",), shown=True),
         Column("n", "integer", "how many", default=0, minimum=0, aliases=("njobs", "num"), shown=True),
     ),
-    "What is not there is 0, so a fresh set of counts is imported with --replace.",
-    "fairq broker statistics import jobs.csv --replace    # the counts of this moment",
+    "A missing count is 0: import a new set of counts with --replace.",
+    "fairq broker statistics import jobs.csv --replace    # the current counts",
 )  # fmt: skip
 
 TRANSFERRING = Kind(
-    "transferring", "count", "How many jobs transfer their output, by queue and nucleus.",
+    "transferring", "count", "Number of jobs that transfer output, by queue and nucleus.",
     (
         _QUEUE,
-        Column("nucleus", "text", "where their output goes", key=True, shown=True),
+        Column("nucleus", "text", "nucleus that receives their output", key=True, shown=True),
         Column("n", "integer", "how many", default=0, minimum=0, shown=True),
     ),
 )  # fmt: skip
@@ -36,25 +36,25 @@ METRICS = Kind(
         Column("running_cores", "integer", "cores of running jobs", default=0, minimum=0, shown=True),
         Column("starting_cores", "integer", "cores of starting jobs", default=0, minimum=0, shown=True),
         Column("diskio", "real", "average disk traffic per core of running jobs", "kB/s", shown=True),
-        Column("to_running_rate", "real", "jobs that started to run, in the last 6 hours", "1/h", shown=True),
-        Column("site_class", "integer", "1, 0 or -1: how fast it works off users' jobs", shown=True),
+        Column("to_running_rate", "real", "jobs that started in the last 6 hours", "1/h", shown=True),
+        Column("site_class", "integer", "1, 0 or -1: how fast it runs users' jobs", shown=True),
         Column("locked", "boolean", "another brokerage has locked it", default=False, shown=True),
     ),
 )  # fmt: skip
 
 PILOTS = Kind(
-    "pilots", "pilots of queue", "How many pilots asked for work in the last 3 hours.",
+    "pilots", "pilots of queue", "Number of pilots in the last 3 hours.",
     (
         _QUEUE,
         Column("getJob", "integer", "pilots that asked for a job", default=0, minimum=0, shown=True),
-        Column("updateJob", "integer", "pilots that reported on one", default=0, minimum=0, shown=True),
-        Column("lastStart", "time", "when a job last started there", aliases=("laststart",), shown=True),
+        Column("updateJob", "integer", "pilots that reported on a job", default=0, minimum=0, shown=True),
+        Column("lastStart", "time", "time of the last job start", aliases=("laststart",), shown=True),
     ),
-    "A queue that is not there had no pilots.",
+    "A missing queue had no pilots.",
 )  # fmt: skip
 
 WORKERS = Kind(
-    "workers", "count", "How many batch workers there were in the last hour.",
+    "workers", "count", "Number of batch workers in the last hour.",
     (
         _QUEUE,
         Column("status", "text", "submitted, running or another", key=True, shown=True),
@@ -63,29 +63,29 @@ WORKERS = Kind(
 )  # fmt: skip
 
 SLOTS = Kind(
-    "slots", "number of slots", "Numbers of slots to be kept filled (numSlots).",
+    "slots", "number of slots", "Numbers of slots to keep filled (numSlots).",
     (
         _QUEUE,
         Column("gshare", "text", "for this share; empty is any", key=True, default="", shown=True),
         Column("resource_type", "text", "for this resource type; empty is any", key=True, default="", shown=True),
         Column("numslots", "integer", "how many; a negative number is ignored", default=0, shown=True),
-        Column("expires", "time", "until when it counts; null is for ever", aliases=("expiration_time",), shown=True),
+        Column("expires", "time", "time at which it expires; null is never", aliases=("expiration_time",), shown=True),
     ),
 )  # fmt: skip
 
 USERSTATISTICS = Kind(
-    "userstatistics", "count", "How many jobs a user has at a queue, by share.",
+    "userstatistics", "count", "Number of jobs of a user at a queue, by share.",
     (
         _QUEUE,
         Column("gshare", "text", "the share", key=True, default="", shown=True),
-        Column("user", "text", "the user; _total is all of them", key=True, aliases=("produsername",), shown=True),
+        Column("user", "text", "the user; _total is all users", key=True, aliases=("produsername",), shown=True),
         Column("nQueue", "integer", "queued jobs", default=0, minimum=0, shown=True),
         Column("nRunning", "integer", "running jobs", default=0, minimum=0, shown=True),
     ),
 )  # fmt: skip
 
 USERS = Kind(
-    "users", "user", "What users and working groups have in all, and their quotas.",
+    "users", "user", "Totals of users and working groups, and their quotas.",
     (
         Column("name", "text", "the user or working group", key=True, aliases=("user",), shown=True),
         Column("nQueuedJobs", "integer", "queued jobs", default=0, minimum=0, shown=True),
@@ -94,29 +94,29 @@ USERS = Kind(
         Column("nRunCores", "integer", "cores of running jobs", default=0, minimum=0, shown=True),
         Column("quota_ok", "boolean", "within the global disk quota", default=True, shown=True),
         Column("quota_near", "boolean", "near that quota", default=False),
-        Column("endpoints_over", "list", "endpoints where the local quota is used up", default=()),
-        Column("rem_slots_A", "real", "slots of class A that are left"),
+        Column("endpoints_over", "list", "endpoints whose local quota is used up", default=()),
+        Column("rem_slots_A", "real", "remaining slots of class A"),
     ),
-    "The caps are settings of PanDA: CAP_RUNNING_USER_JOBS and its like, see fairq broker config.",
+    "The caps are settings of PanDA, such as CAP_RUNNING_USER_JOBS; see fairq broker config.",
 )  # fmt: skip
 
 SHARES = Kind(
-    "shares", "share", "How much of its target each share uses.",
+    "shares", "share", "Usage of each share's target.",
     (
         Column("gshare", "text", "the share", key=True, aliases=("share", "name"), shown=True),
-        Column("usage_perc", "real", "part of its target that it uses; 1 is all", default=0, minimum=0, shown=True),
+        Column("usage_perc", "real", "used part of its target; 1 is all", default=0, minimum=0, shown=True),
     ),
 )  # fmt: skip
 
 OUTCOMES = Kind(
-    "outcomes", "outcome", "How the jobs of a task ended at a queue, and what they are.",
+    "outcomes", "outcome", "Outcomes of the jobs of a task at a queue.",
     (
         Column("task", "integer", "the task", key=True, aliases=("jeditaskid",), shown=True),
         Column("queue", "text", "the queue", key=True, aliases=("computingsite",), shown=True),
         Column("failed", "integer", "failed in the last hours (TW_DONE_JOB_STAT), with a pilot's error code",
                default=0, minimum=0, shown=True),
-        Column("closed", "integer", "closed for reassignment then", default=0, minimum=0, shown=True),
-        Column("finished", "integer", "finished then", default=0, minimum=0, shown=True),
+        Column("closed", "integer", "closed for reassignment in that time", default=0, minimum=0, shown=True),
+        Column("finished", "integer", "finished in that time", default=0, minimum=0, shown=True),
         Column("resource_types", "list", "resource types of the task's jobs there", default=(), shown=True),
         Column("used", "boolean", "the task has jobs there", default=True),
     ),

@@ -9,37 +9,37 @@ QUEUES = Kind(
     (
         Column("name", "text", "the queue", key=True, aliases=("nickname", "panda_queue"), shown=True),
         Column("site", "text", "its site", default="", aliases=("atlas_site",), shown=True),
-        Column("role", "text", "role of the site: nucleus, satellite; sites can tell it too", default=""),
+        Column("role", "text", "role of the site: nucleus or satellite; see also sites", default=""),
         Column("cloud", "text", "its cloud", default="", shown=True),
         Column("type", "text", "production, analysis, unified or special", default="production", shown=True),
         Column("status", "text", "online, offline, brokeroff, test, standby or paused", default="", shown=True),
         Column("capability", "text", "ucore is a unified queue", default="", shown=True),
         Column("workflow", "text", "pull_ups, push, ...", default=""),
         Column("corecount", "integer", "cores of a slot", default=0, shown=True),
-        Column("maxrss", "real", "most memory of a whole slot; null is no limit", "MiB", shown=True),
-        Column("minrss", "real", "least memory that a job must need", "MiB"),
+        Column("maxrss", "real", "maximum memory of a whole slot; null is no limit", "MiB", shown=True),
+        Column("minrss", "real", "minimum memory that a job must need", "MiB"),
         Column("maxwdir", "real", "scratch space of a slot; 0 is no limit", "MiB", default=0),
         Column("maxtime", "real", "longest wall time; 0 is no limit", "s", default=0, shown=True),
-        Column("mintime", "real", "wall time that a job must at least take", "s", default=0),
-        Column("maxinputsize", "real", "input of a job; -1: it is always read from storage", "MiB"),
+        Column("mintime", "real", "shortest wall time of a job", "s", default=0),
+        Column("maxinputsize", "real", "maximum input of a job; -1: input is always read from storage", "MiB"),
         Column("corepower", "real", "power of a core", "HS06", default=0),
         Column("releases", "list", "ANY, AUTO or names of releases", default=()),
-        Column("fairsharepolicy", "text", "which work has no share here", default=""),
-        Column("wnconnectivity", "text", "what worker nodes reach: full, http or none, perhaps #IPv4 or #IPv6",
+        Column("fairsharepolicy", "text", "which work has a share here", default=""),
+        Column("wnconnectivity", "text", "network of worker nodes: full, http or none, optionally #IPv4 or #IPv6",
                default=""),
         Column("transferringlimit", "integer", "jobs that may transfer; 0 is PanDA's 2000", default=0),
         Column("pledgedcpu", "integer", "pledged cores; -1 is opportunistic", default=0),
         Column("maxdiskio", "real", "disk traffic per core; 0 is MAX_DISKIO_DEFAULT", "kB/s", default=0),
-        Column("direct_access_lan", "boolean", "jobs may read input from storage nearby", default=False),
-        Column("direct_access_wan", "boolean", "jobs may read input from storage far away", default=False),
+        Column("direct_access_lan", "boolean", "jobs may read input from local storage", default=False),
+        Column("direct_access_wan", "boolean", "jobs may read input from remote storage", default=False),
         Column("jobseed", "text", "jobs of event service: std, es, all or eshigh", default="std"),
-        Column("catchall", "text", "flags between commas", default=""),
-        Column("params", "object", "CRIC's further parameters, looked up before catchall", default={}),
-        Column("cric", "object", "the queue as CRIC published it, whole", default={}),
+        Column("catchall", "text", "flags, separated by commas", default=""),
+        Column("params", "object", "more parameters of CRIC, read before catchall", default={}),
+        Column("cric", "object", "the complete record of CRIC", default={}),
     ),
-    "Give CRIC's JSON as it is: one queue, a list of queues, or an object of queues by name. What CRIC has beside "
-    "these columns is kept with the queue. Storage that the queue names (astorages) becomes its relations.",
-    "curl ... | fairq broker queues import -       # what CRIC publishes of all queues",
+    "CRIC's JSON is read as it is: one queue, a list of queues, or an object of queues by name. Other fields of CRIC "
+    "are kept with the queue. Storage that the queue names (astorages) becomes its relations.",
+    "curl ... | fairq broker queues import -       # all queues of CRIC",
 )  # fmt: skip
 
 SITES = Kind(
@@ -48,19 +48,19 @@ SITES = Kind(
         Column("name", "text", "the site", key=True, aliases=("site",), shown=True),
         Column("role", "text", "nucleus, satellite or other", default="", shown=True),
     ),
-    "The role of a queue's site counts where the queue itself tells none; sites with the role nucleus are the nuclei.",
+    "The role of a site applies to its queues without a role of their own. Sites with the role nucleus are the nuclei.",
 )  # fmt: skip
 
 TYPES = Kind(
     "types", "resource type", "The resource types that unified queues are split by.",
     (
         Column("name", "text", "the resource type", key=True, aliases=("resource_name",), shown=True),
-        Column("mincore", "integer", "fewest cores", default=0, shown=True),
-        Column("maxcore", "integer", "most cores", shown=True),
-        Column("minrampercore", "real", "least memory per core", "MiB", shown=True),
-        Column("maxrampercore", "real", "most memory per core", "MiB", shown=True),
+        Column("mincore", "integer", "minimum number of cores", default=0, shown=True),
+        Column("maxcore", "integer", "maximum number of cores", shown=True),
+        Column("minrampercore", "real", "minimum memory per core", "MiB", shown=True),
+        Column("maxrampercore", "real", "maximum memory per core", "MiB", shown=True),
     ),
-    "Without any, those of ATLAS hold: SCORE, SCORE_HIMEM, MCORE and MCORE_HIMEM.",
+    "Without any, the types of ATLAS apply: SCORE, SCORE_HIMEM, MCORE and MCORE_HIMEM.",
 )  # fmt: skip
 
 STORAGES = Kind(
@@ -72,8 +72,8 @@ STORAGES = Kind(
         Column("is_tape", "boolean", "whether it is tape", default=False, shown=True),
         Column("space_free", "real", "free space", "GB", default=0, shown=True),
         Column("space_expired", "real", "space of expired data", "GB", default=0),
-        Column("space_min_free", "real", "space that is kept free", "GB", default=0, aliases=("minfreespace",)),
-        Column("space_unavailable", "real", "space that is reserved", "GB", default=0),
+        Column("space_min_free", "real", "space to keep free", "GB", default=0, aliases=("minfreespace",)),
+        Column("space_unavailable", "real", "reserved space", "GB", default=0),
         Column("detailed_status", "object", "read_lan, write_lan, read_wan and write_wan, each ON, OFF, TEST, ...",
                default={}, shown=True),
         Column("blacklisted_read", "boolean", "nothing may be read from it", default=False),
@@ -89,8 +89,8 @@ RELATIONS = Kind(
         Column("roles", "list", "read_lan, write_lan", default=("read_lan", "write_lan"), shown=True),
         Column("default_read", "boolean", "it is the default for input", default=True, shown=True),
         Column("default_write", "boolean", "it is the default for output", default=True, shown=True),
-        Column("order_read", "integer", "preference for input, small first", default=0),
-        Column("order_write", "integer", "preference for output, small first", default=0),
+        Column("order_read", "integer", "preference for input, smallest first", default=0),
+        Column("order_write", "integer", "preference for output, smallest first", default=0),
     ),
 )  # fmt: skip
 
@@ -105,7 +105,7 @@ LINKS = Kind(
         Column("time", "time", "when it was measured; null is now", aliases=("ts", "measured"), shown=True),
     ),
     "A metric counts for 60 minutes; without a time it always counts.",
-    "fairq broker links import links.csv --replace     # the metrics of this hour alone",
+    "fairq broker links import links.csv --replace     # only the metrics of this hour",
 )  # fmt: skip
 
 PLACES = (QUEUES, SITES, TYPES, STORAGES, RELATIONS, LINKS)

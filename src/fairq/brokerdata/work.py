@@ -1,22 +1,22 @@
-"""What is to be done: tasks, their input and where it is, and PanDA's settings (docs/panda.md, Queues)."""
+"""Tasks, their input and its replicas, and PanDA's settings (docs/panda.md, Queues)."""
 
 from __future__ import annotations
 
 from fairq.brokerdata.column import Column, Kind
 
 STATES = ("ready", "pending", "assigned", "waiting", "failed", "exhausted")
-"""Of a task: to be brokered, to be tried again, with queues, throttled, refused for good, given up."""
+"""Of a task: to be brokered, to be retried, with queues, throttled, refused permanently, given up."""
 
 TASKS = Kind(
-    "tasks", "task", "The tasks, and what the brokerage decided about them.",
+    "tasks", "task", "The tasks and the decisions of the brokerage.",
     (
         Column("jediTaskID", "integer", "the task's number", key=True, minimum=0, aliases=("task", "taskid"),
                shown=True),
-        Column("status", "text", "what the brokerage made of it", default="ready", words=STATES, shown=True),
-        Column("retryTime", "time", "when a pending task is brokered again", shown=True),
-        Column("frozenTime", "time", "the first of the failed cycles; null: the last one did not fail"),
+        Column("status", "text", "decision of the brokerage", default="ready", words=STATES, shown=True),
+        Column("retryTime", "time", "time of the next retry", shown=True),
+        Column("frozenTime", "time", "time of the first failed cycle; null: the last one did not fail"),
         Column("assigned", "list", "the queues it is assigned to, best first", default=(), shown=True),
-        Column("cycle", "integer", "the cycle that decided last"),
+        Column("cycle", "integer", "last cycle that decided"),
         Column("reason", "text", "why it is not assigned", default="", shown=True),
         Column("vo", "text", "the virtual organisation", default="atlas"),
         Column("prodSourceLabel", "text", "managed, user, test, ...; user and panda go to the analysis brokerage",
@@ -25,49 +25,49 @@ TASKS = Kind(
         Column("workingGroup", "text", "the working group"),
         Column("userName", "text", "the user"),
         Column("taskPriority", "integer", "priority of the task", default=0),
-        Column("currentPriority", "integer", "priority now; without it that of the task", shown=True),
+        Column("currentPriority", "integer", "current priority [without it, taskPriority]", shown=True),
         Column("processingType", "text", "simul, evgen, urgent, ...", default=""),
-        Column("resource_type", "text", "SCORE, MCORE, ...; without it that of its cores and memory"),
-        Column("cloud", "text", "the cloud that a user wants; any is no restriction"),
-        Column("nucleus", "text", "the nucleus where its output goes", shown=True),
-        Column("site", "text", "queues it is pre-assigned to, between commas"),
-        Column("coreCount", "integer", "cores; 1 or null single, 0 any", shown=True),
-        Column("maxCoreCount", "integer", "most cores"),
+        Column("resource_type", "text", "SCORE, MCORE, ...; without it, derived from cores and memory"),
+        Column("cloud", "text", "cloud that the user wants; any is no restriction"),
+        Column("nucleus", "text", "nucleus that receives its output", shown=True),
+        Column("site", "text", "queues that it is pre-assigned to, separated by commas"),
+        Column("coreCount", "integer", "cores; 1 or null: one, 0: any number", shown=True),
+        Column("maxCoreCount", "integer", "maximum number of cores"),
         Column("mergeCoreCount", "integer", "cores of merge jobs"),
         Column("ramCount", "real", "memory", "ramUnit", shown=True),
         Column("ramUnit", "text", "MB, MBPerCore or MBPerCoreFixed", default="MB"),
-        Column("baseRamCount", "real", "memory that does not depend on cores", "MiB"),
+        Column("baseRamCount", "real", "memory independent of cores", "MiB"),
         Column("mergeRamCount", "real", "memory of merge jobs", "MiB"),
         Column("cpuTime", "real", "CPU time", "cpuTimeUnit"),
         Column("cpuTimeUnit", "text", "HS06sPerEvent, mHS06sPerEvent, with or without Fixed"),
-        Column("cpuEfficiency", "real", "CPU time of wall time", "%"),
-        Column("baseWalltime", "real", "wall time that does not depend on events", "s"),
-        Column("walltime", "real", "wall time per MiB of input; of an analysis job by the page as it is", "s"),
+        Column("cpuEfficiency", "real", "CPU time as a part of wall time", "%"),
+        Column("baseWalltime", "real", "wall time independent of events", "s"),
+        Column("walltime", "real", "wall time per MiB of input; of a whole analysis job by the page", "s"),
         Column("walltimeUnit", "text", "its unit"),
         Column("outDiskCount", "real", "output", "outDiskUnit"),
         Column("outDiskUnit", "text", "kB, MB or GB, with or without PerEvent or Fixed"),
-        Column("workDiskCount", "real", "scratch beside input and output", "workDiskUnit"),
+        Column("workDiskCount", "real", "scratch in addition to input and output", "workDiskUnit"),
         Column("workDiskUnit", "text", "kB, MB or GB"),
         Column("ioIntensity", "real", "input per wall time", "kB/s"),
         Column("diskIO", "real", "disk traffic", "kB/s"),
         Column("architecture", "text", "sw_platform@base_platform#cpu&gpu, or the same as JSON"),
-        Column("transHome", "text", "release, as AtlasOffline-21.0.38"),
-        Column("transUses", "text", "release that it is based on"),
+        Column("transHome", "text", "release, for example AtlasOffline-21.0.38"),
+        Column("transUses", "text", "base release"),
         Column("container_name", "text", "container image"),
-        Column("splitRule", "text", "rules of two letters, as NF=1,IP=1", default=""),
+        Column("splitRule", "text", "two-letter rules, for example NF=1,IP=1", default=""),
         Column("eventService", "integer", "1 or 2: event service", default=0),
         Column("cloning", "boolean", "its event service is job cloning", default=False),
         Column("parameters", "object", "includedSite, excludedSite, ...", default={}, aliases=("task_params",)),
-        Column("modificationTime", "time", "when it was last changed"),
+        Column("modificationTime", "time", "time of the last change"),
         Column("taskClass", "integer", "1, 0 or -1: class of a user's task"),
-        Column("isMerging", "boolean", "the chunk to be brokered merges output", default=False),
+        Column("isMerging", "boolean", "the chunk's jobs merge output", default=False),
         Column("scout", "boolean", "the chunk's jobs are scouts", default=False),
-        Column("chunkRamCount", "real", "memory that the chunk is known to need", "MiB"),
-        Column("readyEvents", "integer", "events that are ready, for jumbo jobs"),
+        Column("chunkRamCount", "real", "known memory of the chunk's jobs", "MiB"),
+        Column("readyEvents", "integer", "ready events for jumbo jobs"),
     ),
-    "What the brokerage decides (status to reason) is kept in the same records; a file that does not name these "
-    "columns leaves them as they are. ipConnectivity (full or http, perhaps #IPv4 or #IPv6) is kept in splitRule.",
-    "fairq broker tasks import tasks.json            # new ones are ready to be brokered",
+    "The decisions of the brokerage (status to reason) are in the same records; a file without these "
+    "columns leaves them unchanged. ipConnectivity (full or http, optionally #IPv4 or #IPv6) is kept in splitRule.",
+    "fairq broker tasks import tasks.json            # new tasks are ready for brokerage",
 )  # fmt: skip
 
 INPUTS = Kind(
@@ -77,11 +77,11 @@ INPUTS = Kind(
         Column("dataset", "text", "the dataset", key=True, aliases=("datasetname", "name"), shown=True),
         Column("position", "integer", "0 is the master, then the others", default=0, shown=True),
         Column("type", "text", "input, or trn_log of a merge chunk", default="input", shown=True),
-        Column("distributed", "boolean", "its files lie at many places by intention", default=False, shown=True),
+        Column("distributed", "boolean", "its files are spread over many sites on purpose", default=False, shown=True),
         Column("site", "text", "queue that a merge chunk is pre-assigned to", default=""),
-        Column("created", "time", "when it was made", aliases=("creationtime",)),
-        Column("modified", "time", "when it was last changed", aliases=("modificationtime",)),
-        Column("files", "objects", "each with lfn, fsize (bytes) and perhaps nEvents, startEvent, endEvent",
+        Column("created", "time", "time of creation", aliases=("creationtime",)),
+        Column("modified", "time", "time of the last change", aliases=("modificationtime",)),
+        Column("files", "objects", "each with lfn, fsize (bytes), optionally nEvents, startEvent, endEvent",
                default=()),
     ),
 )  # fmt: skip
@@ -91,15 +91,15 @@ REPLICAS = Kind(
     (
         Column("dataset", "text", "the dataset", key=True, shown=True),
         Column("rse", "text", "the storage endpoint", key=True, aliases=("endpoint",), shown=True),
-        Column("files", "list", "the files that are there; null is all of them", aliases=("lfns",)),
+        Column("files", "list", "the files at this endpoint; null is all of them", aliases=("lfns",)),
     ),
 )  # fmt: skip
 
 CONFIG = Kind(
     "config", "setting", "PanDA's own settings (gdpconfig).",
     (
-        Column("component", "text", "the component, as jobbroker", key=True, shown=True),
-        Column("key", "text", "the setting, as NQUEUED_SAT_CAP", key=True, shown=True),
+        Column("component", "text", "component, for example jobbroker", key=True, shown=True),
+        Column("key", "text", "setting, for example NQUEUED_SAT_CAP", key=True, shown=True),
         Column("value", "text", "its value", default="", shown=True),
     ),
 )  # fmt: skip

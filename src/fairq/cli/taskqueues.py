@@ -12,6 +12,7 @@ from fairq.cli.comparison import Compare
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Output, Report, emit
+from fairq.cli.taskqueues_notes import in_words
 from fairq.cli.taskqueues_options import (
     PILOT,
     VO,
@@ -78,8 +79,9 @@ def list_(invocation: Invocation, output: Output, now: Now = None) -> None:
     is the smallest weight. Under the rules dirac, UserPriority is a whole number: 0 weighs 0.00001, and 10 or more
     a million. RealPriority, which jobs of a dump may have, replaces the weight.
 
-    Records have these names, and TaskQueue (its number), Jobs, AveragePriority (of the jobs' weights), Priority,
-    Rules, and StoredPriority and LastUpdate: those of the last fairq taskqueues shares, or of the imported dump.
+    A record has task_queue (its number), owner, owner_group, cpu_time, sites, banned_sites, grid_ces, platforms,
+    job_types, tags, min_ram, max_ram, jobs, average_priority (of the jobs' weights), priority and rules.
+    stored_priority and last_update_time are those of the last fairq taskqueues shares, or of the imported dump.
     """
     from fairq.cli import taskqueues_views as views
     from fairq.steps.taskqueues.priorities import list_queues
@@ -145,7 +147,7 @@ def shares(
         invocation.state_path, invocation.settings, time, group=group, rules=rules, dry_run=dry_run or bool(rules)
     )
     for note in (*report.details, *report.notes):
-        invocation.note(note)
+        invocation.note(in_words(note))
     if dry_run:
         invocation.note("dry run: these priorities would be stored; nothing was changed")
     emit(views.shares_view(report), output)
@@ -202,8 +204,8 @@ def match(
     """Hand an idle job to a pilot that asks for work.
 
     fairq draws one of the task queues that match the pilot, weighted by priority, and then one of its jobs. The draw
-    is proportional to priority (proportional), DIRAC's, which favours high priorities beyond their share (dirac), or
-    takes the highest priority (strict). The job then runs on the slot pilot_JOB@SITE. That slot exists until the job
+    is proportional to priority (proportional), or DIRAC's, which favours high priorities beyond their share (dirac), or
+    it takes the highest priority (strict). The job then runs on the slot pilot_JOB@SITE. That slot exists until the job
     ends (fairq finish, remove or hold), and negotiation cycles do not use it. A job goes to one pilot only, however
     many ask at once.
 
@@ -372,7 +374,7 @@ def _check(invocation: Invocation, output: Output, dump: str, rules: str, time: 
 
     report = check_dump(dump, invocation.settings, time, rules=rules)
     for note in report.notes:
-        invocation.note(note)
+        invocation.note(in_words(note))
     invocation.note(views.verdict(report))
     emit(views.check_view(report, every=output.format != "table"), output)
     if report.differences:
@@ -382,6 +384,6 @@ def _check(invocation: Invocation, output: Output, dump: str, rules: str, time: 
 def _tell(invocation: Invocation, told: Told) -> None:
     """Say what is worth knowing; what the correctors have to say, only to those who ask for more."""
     for note in told.notes:
-        invocation.note(note)
+        invocation.note(in_words(note))
     for detail in told.details:
-        invocation.detail(detail)
+        invocation.detail(in_words(detail))

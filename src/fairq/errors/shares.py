@@ -13,7 +13,7 @@ class UnknownShareGroupError(FairqError):
 
 
 class UnknownTaskQueueError(FairqError):
-    """there is no task queue {number}; list them with 'fairq taskqueues list'"""
+    """there is no task queue {number}; list the queues with 'fairq taskqueues list'"""
 
     exit_code = 69
     summary = "There is no task queue of this number"

@@ -7,10 +7,10 @@ from fairq.settings.key import PANDA, own
 
 BROKER = (
     own("broker", "rules", "choice", "documented",
-        "What holds where they differ: what PanDA's brokerage page says, or what its code does today.",
+        "Rules where the two differ: PanDA's brokerage page, or PanDA's code today.",
         choices=PANDA.choices),
     own("broker", "verdicts_kept", "integer", 10,
-        "Of how many runs the verdicts on all queues are kept; of older ones only the last on each task.",
+        "Number of runs whose decisions are kept in full; older runs keep only the last one on each task.",
         unit="runs", minimum=1),
     *POINTS,
 )

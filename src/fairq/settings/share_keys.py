@@ -10,24 +10,24 @@ from fairq.settings.share_points import SHARE_POINTS
 
 _RULES = own(
     "shares", "rules", "choice", "documented",
-    "The rules where they differ: what the schema of 2009 says, or what DIRAC computes today.",
+    "Rules where the two differ: the schema of 2009, or today's DIRAC.",
     choices=DIRAC.choices,
 )  # fmt: skip
 
 _OPTIONS = (
     own("shares", "max_jobs_in_task_queue", "integer", 5000,
-        "A task queue that holds so many jobs is full; further jobs make another one.", unit="jobs", minimum=1),
+        "Maximum number of jobs in a task queue; further jobs form another queue.", unit="jobs", minimum=1),
     own("shares", "task_queue_cpu_time_intervals", "string", None,
-        "Bounds of the CPU times that share a task queue, rising whole numbers; unset, DIRAC's 360 to 1080000.",
+        "Bounds of the CPU times that share a task queue, as rising whole numbers; unset: DIRAC's 360 to 1080000.",
         unit="HS06 seconds", spaces=True),
     own("shares", "default_cpu_time", "integer", 86400,
-        "CPU time of a job that names none.", unit="HS06 seconds", minimum=1),
+        "CPU time of jobs that state none.", unit="HS06 seconds", minimum=1),
     own("shares", "default_priority", "real", 1.0,
-        "UserPriority of a job that names none.", minimum=0),
-    own("shares", "check_job_limits", "boolean", True, "Heed RunningLimit."),
-    own("shares", "check_matching_delay", "boolean", True, "Heed MatchingDelay."),
+        "UserPriority of jobs that state none.", minimum=0),
+    own("shares", "check_job_limits", "boolean", True, "Apply RunningLimit."),
+    own("shares", "check_matching_delay", "boolean", True, "Apply MatchingDelay."),
     own("shares", "usable_sites", "string", None,
-        "The sites in use; pilots of any other are given jobs of the type Test alone, or of none.",
+        "Sites in use; pilots of other sites get only jobs with JobType Test or none.",
         unset="all sites", spaces=True),
 )
 
@@ -38,7 +38,7 @@ _GROUPS = (
     own(GROUPS, "job_share", "real", 1000.0,
         "The group's weight against the other groups (JobShare).", minimum=0),
     own(GROUPS, "job_sharing", "boolean", False,
-        "Its task queues share the priority, whoever owns them (property JobSharing or JOB_SHARING)."),
+        "Divide the share among all task queues, whoever owns them (property JobSharing or JOB_SHARING)."),
     own(GROUPS, "allow_background_tqs", "boolean", False,
         "Queues whose UserPriorities average 0.1 or less get the minimum priority (AllowBackgroundTQs)."),
     own(GROUPS, "vo", "string", None, "The virtual organisation that the group belongs to (VO)."),
@@ -46,26 +46,26 @@ _GROUPS = (
 
 _BLOCKS = (
     own(CORRECTIONS, "ShareCorrectorsToStart", "option", (),
-        "The correctors at work, in order: WMSHistory, or one that a plugin brings along."),
+        "Correctors to apply, in order: WMSHistory, or one of a plugin."),
     own(CORRECTIONS, "WMSHistory.INSTANCE.Group", "option", None,
-        "The group whose users the instance corrects; unset, it corrects groups."),
+        "Group whose users the instance corrects; unset: it corrects groups."),
     own(CORRECTIONS, "WMSHistory.INSTANCE.MaxGlobalCorrection", "option", 5,
-        "Corrections stay between 1/bound and bound. The schema's name, MaxGlobalCorrectionFactor, will do as well."),
+        "Corrections stay between 1/bound and bound. The schema calls it MaxGlobalCorrectionFactor."),
     own(CORRECTIONS, "WMSHistory.INSTANCE.UpdateHistoryPeriod", "option", 900,
-        "Imported reports of what ran are told to be old beyond this; fairq's own records are always read anew.",
+        "Age above which imported usage reports are called old; fairq's own records are always current.",
         unit="seconds"),
     own(CORRECTIONS, "WMSHistory.INSTANCE.SLICE.TimeSpan", "option", None,
-        "How far back the slice looks; under the rules dirac 604800 if not given.", unit="seconds"),
+        "Time span of the slice; under the rules dirac, 604800 if not given.", unit="seconds"),
     own(CORRECTIONS, "WMSHistory.INSTANCE.SLICE.Weight", "option", 1,
-        "The slice's weight; those of all slices of an instance are scaled to 1."),
+        "Weight of the slice; the weights of an instance are scaled to a sum of 1."),
     own(CORRECTIONS, "WMSHistory.INSTANCE.SLICE.MaxCorrection", "option", 3,
-        "The bound of the slice's own correction, at least 1."),
+        "Bound of the slice's own correction, at least 1."),
     own(LIMITS, "SITE.ATTRIBUTE.VALUE", "integer", None,
-        "How many jobs with this attribute pilots of the site run at once. ATTRIBUTE is JobType, Owner, OwnerGroup, "
-        "or any other of the job; SITE.CEs.CE.ATTRIBUTE.VALUE limits one CE. A name with dots needs quotes.",
+        "Maximum number of running jobs with this attribute at the site. ATTRIBUTE is JobType, Owner, OwnerGroup, "
+        "or another attribute of the job; SITE.CEs.CE.ATTRIBUTE.VALUE limits one CE. Quote a name with dots.",
         unit="jobs", minimum=0),
     own(DELAYS, "SITE.ATTRIBUTE.VALUE", "real", None,
-        "The time between two starts of such jobs at the site; SITE.Burst.ATTRIBUTE.VALUE is how many may start at "
+        "Time between two starts of such jobs at the site; SITE.Burst.ATTRIBUTE.VALUE is how many may start at "
         "once.", unit="seconds", minimum=0),
 )  # fmt: skip
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, HOUR, WEEK, corrected, history, instance
 
+from fairq.cli.taskqueues_notes import WORDS, in_words
 from fairq.engine.shares.corrections import Corrections
 from fairq.engine.shares.corrector import Correction
+from fairq.engine.shares.notes import NoteKind
 from fairq.errors.shares import DiracStopsError, ShareCorrectionError
 
 WIDE = {"TimeSpan": HOUR, "Weight": 1, "MaxCorrection": 10}
@@ -50,17 +52,17 @@ def test_a_slice_that_says_nothing_leaves_its_weight_to_the_others(hour):
 
 def test_options_that_are_not_read_are_told():
     block = instance(Maximum=3, S={**WIDE, "Max": 2})
-    assert corrected(DOCUMENTED, block, history({"": {HOUR: {"a": 1}}})).notes == [
-        "WMSHistory I: Maximum is not read; "
-        "Group, MaxGlobalCorrection, MaxGlobalCorrectionFactor, UpdateHistoryPeriod are",
-        "WMSHistory I, slice S: Max is not read; MaxCorrection, TimeSpan, Weight are",
+    assert [in_words(note) for note in corrected(DOCUMENTED, block, history({"": {HOUR: {"a": 1}}})).notes] == [
+        "WMSHistory I: Maximum is not read; known are "
+        "Group, MaxGlobalCorrection, MaxGlobalCorrectionFactor, UpdateHistoryPeriod",
+        "WMSHistory I, slice S: Max is not read; known are MaxCorrection, TimeSpan, Weight",
     ]
 
 
 def test_failed_and_empty_reports_are_told():
     block = instance(Week={"TimeSpan": WEEK}, Hour={"TimeSpan": HOUR})
     notes = corrected(DOCUMENTED, block, history({"": {WEEK: None}})).notes
-    assert [note.partition(": ")[2] for note in notes[1:]] == [
+    assert [in_words(note).partition(": ")[2] for note in notes[1:]] == [
         "the report for slice Week failed; the slice is left out",
         "the report for slice Hour is empty; the slice is left out",
     ]
@@ -88,9 +90,9 @@ def test_decimal_weights_count_and_dirac_is_said_to_take_defaults():
     )
     use = {WEEK: {"a": 90, "b": 10}, HOUR: {"a": 50, "b": 50}}
     assert shares(DOCUMENTED, block, use, {"a": 1, "b": 1})["b"] == pytest.approx(0.8 * 2 + 0.2)
-    told = corrected(DIRAC, block, history({})).notes
-    assert told[0] == ("WMSHistory I: MaxGlobalCorrection = 2.5 is no integer; DIRAC takes the default 5 in its place")
-    assert sum("default 1 in its place" in note for note in told) == 2
+    told = [in_words(note) for note in corrected(DIRAC, block, history({})).notes]
+    assert told[0] == "WMSHistory I: MaxGlobalCorrection = 2.5 is not an integer; DIRAC uses the default 5"
+    assert sum("uses the default 1" in note for note in told) == 2
 
 
 @pytest.mark.parametrize(
@@ -102,13 +104,13 @@ def test_decimal_weights_count_and_dirac_is_said_to_take_defaults():
         (instance(W={"Weight": 1}), "slice W: it has no TimeSpan"),
         (instance(W={"TimeSpan": 0}), "TimeSpan is 0"),
         (instance(W={"TimeSpan": 1, "Weight": -1}), "Weight is -1"),
-        (instance(W={"TimeSpan": "soon"}), "TimeSpan = 'soon' is no number"),
-        (instance(W={"TimeSpan": "nan"}), "TimeSpan = 'nan' is no number"),
+        (instance(W={"TimeSpan": "soon"}), "TimeSpan = 'soon' is not a number"),
+        (instance(W={"TimeSpan": "nan"}), "TimeSpan = 'nan' is not a number"),
         (instance(MaxGlobalCorrectionFactor=3, W={"TimeSpan": 1}), "two names of one bound"),
         ({"ShareCorrectorsToStart": ["Guess"]}, "known are: WMSHistory, MonitoringHistory"),
         (
             {"ShareCorrectorsToStart": "WMSHistory", "WMSHistory": {"A": {"S": WIDE}, "B": {"S": WIDE}}},
-            "WMSHistory B: there is one for all groups already",
+            "WMSHistory B: another instance is for all groups already",
         ),
     ],
 )
@@ -120,7 +122,7 @@ def test_settings_that_cannot_be_meant_are_refused(block, message):
 
 def test_an_instance_for_a_group_that_does_not_exist_is_refused():
     block = {"ShareCorrectorsToStart": "WMSHistory", "WMSHistory": {"I": {"Group": "ghosts", "S": WIDE}}}
-    with pytest.raises(ShareCorrectionError, match="ghosts is no configured group"):
+    with pytest.raises(ShareCorrectionError, match="ghosts is not a configured group"):
         corrected(DOCUMENTED, block, history({})).check_groups({"users": None})
 
 
@@ -131,7 +133,7 @@ def test_dirac_passes_over_what_it_does_not_know_and_over_second_instances():
     }
     corrections = corrected(DIRAC, block, history({"": {HOUR: {"a": 90, "b": 10}}}))
     assert corrections.correct({"a": 100, "b": 100}).shares["a"] == pytest.approx(100 * 0.5 / 0.9)
-    assert [note.partition(":")[0] for note in corrections.notes] == ["Guess", "WMSHistory B"]
+    assert [in_words(note).partition(":")[0] for note in corrections.notes] == ["Guess", "WMSHistory B"]
 
 
 def test_correctors_work_one_after_the_other_and_may_be_anybodys():
@@ -174,8 +176,12 @@ def test_a_corrector_taken_out_while_it_runs_stops_dirac_alone():
     for rules in (DOCUMENTED, DIRAC):
         corrections = corrected(rules, instance(S=WIDE), history({"": {HOUR: {"a": 9, "b": 1}}}))
         if rules is DIRAC:
-            with pytest.raises(DiracStopsError, match="taken out"):
+            with pytest.raises(DiracStopsError, match="removed from"):
                 corrections.update({}, history({}))
         else:
             corrections.update({}, history({}))
         assert corrections.correct({"a": 1, "b": 1}).shares == {"a": 1, "b": 1}
+
+
+def test_every_note_has_words():
+    assert {kind.value for kind in NoteKind} == set(WORDS)

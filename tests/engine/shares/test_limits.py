@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED
 
+from fairq.cli.taskqueues_notes import in_words
 from fairq.engine.shares.delays import Bucket, Delay, delayed, read_delays, started
 from fairq.engine.shares.limits import merge, running_limits
 from fairq.errors.shares import ShareCorrectionError
@@ -37,7 +38,7 @@ def test_limits_can_be_switched_off():
 
 def test_a_limit_that_is_no_integer_is_refused_and_voids_diracs_others():
     wrong = {"RunningLimit": {"S": {"JobType": {"MC": 3}, "Owner": {"ann": "few"}}}}
-    with pytest.raises(ShareCorrectionError, match="Owner has a limit that is no integer"):
+    with pytest.raises(ShareCorrectionError, match="the limit of Owner is not an integer"):
         reached(DOCUMENTED, scheduling=wrong, MC=9)
     found = reached(DIRAC, scheduling=wrong, MC=9)
     assert (found.negative, len(found.notes)) == ({}, 1)
@@ -46,7 +47,8 @@ def test_a_limit_that_is_no_integer_is_refused_and_voids_diracs_others():
 def test_an_attribute_that_jobs_do_not_have_is_told():
     found = reached(DOCUMENTED, scheduling={"RunningLimit": {"S": {"Colour": {"red": 0}}}})
     assert found.negative == {}
-    assert found.notes == ("RunningLimit/S: jobs have no attribute Colour; the limit is not applied",)
+    (note,) = found.notes
+    assert in_words(note) == "RunningLimit/S: jobs have no attribute Colour; the limit is not applied"
 
 
 def test_negative_conditions_are_merged():

@@ -1,4 +1,4 @@
-"""``fairq broker filters``: what tasks go through, in order."""
+"""``fairq broker filters``: the filters and weights in order."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ app = App()
 def filters(invocation: Invocation, output: Output) -> None:
     """List the filters and weights of the brokerage in their order.
 
-    All of them are plugins. An installed distribution adds its own by the entry points fairq.broker.filters and
-    fairq.broker.weights, each of which names one object, or a sequence of them, of the shapes that the module
-    fairq.engine.brokerage.flow.plugin describes: a name, a place in the order, a stage and its reasons. per_queue there
-    makes a filter of a function (task, queue, world) that returns what it compared, or None where the queue passes;
-    per_queue_weight makes a weight.
+    An installed package can add filters and weights by the entry points fairq.broker.filters and
+    fairq.broker.weights. Each entry point names one object or a sequence of objects. The module
+    fairq.engine.brokerage.flow.plugin describes them: a name, a stage, reasons and, optionally, a place in the order.
+    Its function per_queue makes a filter of a function (task, queue, world) that returns the values compared, or None
+    if the queue passes; per_queue_weight makes a weight.
 
     JSON has activity, kind (filter or weight), place, stage, name, reasons, origin (the entry point) and meanings.
     """

@@ -9,6 +9,7 @@ from typing import Any
 
 from fairq.engine.shares.corrector import CorrectorMaker, EntityCorrection, Reports, ShareCorrector
 from fairq.engine.shares.history_corrector import HistoryCorrector
+from fairq.engine.shares.notes import Note, NoteKind, note
 from fairq.engine.shares.options import names
 from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import DiracStopsError, ShareCorrectionError
@@ -42,12 +43,12 @@ class Corrections:
         self._rules = rules
         self._makers = built_in() if makers is None else makers
         self._started: dict[str, dict[str, ShareCorrector]] = {}
-        self._notes: list[str] = []
+        self._notes: list[Note | str] = []
 
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Note | str]:
         """What is worth telling about the settings and the reports."""
-        return [*self._notes, *(note for _, one in self.instances() for note in one.notes)]
+        return [*self._notes, *(one for _, instance in self.instances() for one in instance.notes)]
 
     def instances(self) -> list[tuple[str, ShareCorrector]]:
         """Return every corrector's instances, each under DIRAC's name for it (``WMSHistory/global``)."""
@@ -63,7 +64,7 @@ class Corrections:
             if one.group and one.group not in groups:
                 raise ShareCorrectionError(
                     where=name.partition("/")[0],
-                    reason=f"Group = {one.group} is no configured group",
+                    reason=f"Group = {one.group} is not a configured group",
                     cure=f"known are: {', '.join(sorted(groups)) or 'none'}",
                 )
 
@@ -81,7 +82,7 @@ class Corrections:
             del self._started[name]
         if stopped and not self._rules.checked_settings:
             raise DiracStopsError(
-                reason=f"the corrector {stopped[0]} was taken out of {TO_START} while it ran", cure="start anew"
+                reason=f"the corrector {stopped[0]} was removed from {TO_START} while it ran", cure="restart"
             )
         for name in wanted:
             if name not in self._started:
@@ -93,30 +94,35 @@ class Corrections:
         make = self._makers.get(name)
         options = block.get(name)
         if make is None:
-            self._odd(name, f"{TO_START} names {name}", f"known are: {', '.join(self._makers)}")
+            known = ", ".join(self._makers)
+            if self._rules.checked_settings:
+                raise ShareCorrectionError(where=name, reason=f"{TO_START} names {name}", cure=f"known are: {known}")
+            self._notes.append(note(NoteKind.UNKNOWN_CORRECTOR, name, known=known))
             if isinstance(options, Mapping):
                 # DIRAC counts it as started, so that taking it out fails as with any other.
                 self._started[name] = {}
             return
         if not isinstance(options, Mapping):
-            self._notes.append(f"the corrector {name} has no settings and corrects nothing")
+            self._notes.append(note(NoteKind.CORRECTOR_WITHOUT_SETTINGS, name))
             return
         started = self._started.setdefault(name, {})
         for instance, inner in options.items():
             if not isinstance(inner, Mapping):
                 continue
             if not self._rules.checked_settings and (group := str(inner.get("Group") or "").strip()) in started:
-                self._notes.append(f"{name} {instance}: there is one for {group or 'all groups'} already; not used")
+                self._repeated(f"{name} {instance}", group)
                 continue
             one = make(name, instance, inner, self._rules)
             if one.group in started:
-                self._odd(f"{name} {instance}", f"there is one for {one.group or 'all groups'} already", "keep one")
+                self._repeated(f"{name} {instance}", one.group)
             started[one.group] = one
 
-    def _odd(self, where: str, reason: str, cure: str) -> None:
+    def _repeated(self, where: str, group: str) -> None:
+        of = group or "all groups"
         if self._rules.checked_settings:
-            raise ShareCorrectionError(where=where, reason=reason, cure=cure)
-        self._notes.append(f"{where}: {reason}; DIRAC passes over it")
+            reason = f"another instance is for {of} already"
+            raise ShareCorrectionError(where=where, reason=reason, cure="remove one of them")
+        self._notes.append(note(NoteKind.REPEATED_INSTANCE, where, group=of))
 
     def correct(self, expected: Mapping[str, float], group: str = "") -> Corrected:
         """Return the shares after all correctors: of groups, or of the users of *group*."""

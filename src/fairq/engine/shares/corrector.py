@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
+from fairq.engine.shares.notes import Note
 from fairq.engine.shares.rules import Rules
 
 Bound = Literal["upper", "lower"]
@@ -105,7 +106,7 @@ class ShareCorrector(Protocol):
         """Whose users it corrects; "": it corrects groups."""
 
     @property
-    def notes(self) -> Sequence[str]:
+    def notes(self) -> Sequence[Note | str]:
         """What its settings say that is worth telling."""
 
     def update(self, reports: Reports, now: float) -> None:

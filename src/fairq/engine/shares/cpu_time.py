@@ -23,7 +23,7 @@ def read_segments(text: str | None, rules: Rules) -> tuple[int, ...]:
     Raises DiracStopsError, under DIRAC's rules alone, for a list without items: no job can be inserted.
     """
     if text is not None and not text.replace(",", "").strip() and not rules.checked_settings:
-        raise DiracStopsError(reason="the intervals of CPU time are an empty list", cure="leave them out")
+        raise DiracStopsError(reason="the list of CPU time intervals is empty", cure="leave them out")
     try:
         segments = tuple(int(item) for item in (text or "").split(",") if item.strip())
     except ValueError:

@@ -59,7 +59,7 @@ def read_delays(job_scheduling: Mapping[str, Any], site: str, rules: Rules) -> d
                 if rules.checked_settings:
                     raise ShareCorrectionError(
                         where=f"MatchingDelay/{site}",
-                        reason=f"{attribute}/{value} = {text!r} is no delay",
+                        reason=f"{attribute}/{value} = {text!r} is not a delay",
                         cure="give seconds of 0 or more, and a Burst of 1 or more",
                     )
                 return {}

@@ -19,6 +19,7 @@ from fairq.engine.shares.corrector import (
     UsageRequest,
 )
 from fairq.engine.shares.history_settings import Slice, read_history_settings
+from fairq.engine.shares.notes import Note, NoteKind, note
 from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import DiracStopsError
 
@@ -46,7 +47,7 @@ class HistoryCorrector:
         self._rules = rules
         self._user_dns = user_dns or {}
         self._updated: float | None = None
-        self._failures: list[str] = []
+        self._failures: list[Note] = []
 
     @property
     def group(self) -> str:
@@ -54,7 +55,7 @@ class HistoryCorrector:
         return self.settings.group
 
     @property
-    def notes(self) -> Sequence[str]:
+    def notes(self) -> Sequence[Note]:
         """What the settings and the last reports say that is worth telling."""
         return (*self.settings.notes, *self._failures)
 
@@ -75,9 +76,9 @@ class HistoryCorrector:
             where = f"{self._corrector} {self._instance}"
             if self._rules.failed_report == "instance":
                 self.history = {}
-                self._failures.append(f"{where}: the report for slice {one.name} {told}; nothing is corrected")
+                self._failures.append(note(NoteKind.INSTANCE_WITHOUT_REPORT, where, slice=one.name, what=told))
                 return
-            self._failures.append(f"{where}: the report for slice {one.name} {told}; the slice is left out")
+            self._failures.append(note(NoteKind.SLICE_WITHOUT_REPORT, where, slice=one.name, what=told))
 
     def _by_entity(self, data: Mapping[str, float]) -> Mapping[str, float]:
         if not self.settings.group or self._rules.in_group_key == "name":

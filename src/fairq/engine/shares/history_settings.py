@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fairq.engine.shares.notes import Note, NoteKind, note
 from fairq.engine.shares.options import number
 from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import DiracStopsError, ShareCorrectionError
@@ -51,7 +52,7 @@ class HistorySettings:
     bound_option: str | None
     period: float
     slices: tuple[Slice, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def read_history_settings(where: str, options: Mapping[str, Any], rules: Rules) -> HistorySettings:
@@ -77,11 +78,13 @@ def read_history_settings(where: str, options: Mapping[str, Any], rules: Rules) 
     )
 
 
-def _bound(where: str, options: Mapping[str, Any], rules: Rules, notes: list[str]) -> tuple[float, str | None]:
+def _bound(where: str, options: Mapping[str, Any], rules: Rules, notes: list[Note]) -> tuple[float, str | None]:
     given = [name for name in (BOUND, SCHEMA_BOUND) if name in options]
     if not rules.both_bound_names:
         if SCHEMA_BOUND in given:
-            notes.append(f"{where}: DIRAC does not read {SCHEMA_BOUND}, but {BOUND} (default {DEFAULT_BOUND})")
+            notes.append(
+                note(NoteKind.UNREAD_SCHEMA_BOUND, where, name=SCHEMA_BOUND, bound=BOUND, default=DEFAULT_BOUND)
+            )
             given.remove(SCHEMA_BOUND)
     elif len(given) > 1:
         raise ShareCorrectionError(
@@ -92,20 +95,20 @@ def _bound(where: str, options: Mapping[str, Any], rules: Rules, notes: list[str
     return _maximum(where, options, given[0], DEFAULT_BOUND, rules, notes), given[0]
 
 
-def _unread(where: str, options: Mapping[str, Any], known: frozenset[str]) -> list[str]:
+def _unread(where: str, options: Mapping[str, Any], known: frozenset[str]) -> list[Note]:
     return [
-        f"{where}: {name} is not read; {', '.join(sorted(known))} are"
+        note(NoteKind.UNREAD_OPTION, where, name=name, known=", ".join(sorted(known)))
         for name, value in options.items()
         if name not in known and not isinstance(value, Mapping)
     ]
 
 
-def _slice(name: str, where: str, options: Mapping[str, Any], rules: Rules, notes: list[str]) -> Slice:
+def _slice(name: str, where: str, options: Mapping[str, Any], rules: Rules, notes: list[Note]) -> Slice:
     if rules.checked_settings and "TimeSpan" not in options:
         raise ShareCorrectionError(
             where=where,
             reason="it has no TimeSpan",
-            cure="say how many seconds back it looks, such as TimeSpan = 604800",
+            cure="set it in seconds, such as TimeSpan = 604800",
         )
     notes += _unread(where, options, OF_SLICE)
     span = number(options, "TimeSpan", DEFAULT_SPAN, rules, where, notes.append)
@@ -119,7 +122,7 @@ def _slice(name: str, where: str, options: Mapping[str, Any], rules: Rules, note
     return Slice(name, span, weight, _maximum(where, options, "MaxCorrection", DEFAULT_MAXIMUM, rules, notes))
 
 
-def _maximum(where: str, options: Mapping[str, Any], name: str, default: int, rules: Rules, notes: list[str]) -> float:
+def _maximum(where: str, options: Mapping[str, Any], name: str, default: int, rules: Rules, notes: list[Note]) -> float:
     value = number(options, name, default, rules, where, notes.append)
     if rules.checked_settings and value < 1:
         raise ShareCorrectionError(
@@ -130,9 +133,9 @@ def _maximum(where: str, options: Mapping[str, Any], name: str, default: int, ru
     return value
 
 
-def _weighted(where: str, slices: list[Slice], rules: Rules, notes: list[str]) -> tuple[Slice, ...]:
+def _weighted(where: str, slices: list[Slice], rules: Rules, notes: list[Note]) -> tuple[Slice, ...]:
     if not slices:
-        notes.append(f"{where}: it has no time slice and corrects nothing")
+        notes.append(note(NoteKind.NO_SLICE, where))
         return ()
     total = 0.0
     for one in slices:
@@ -146,5 +149,5 @@ def _weighted(where: str, slices: list[Slice], rules: Rules, notes: list[str]) -
             reason=f"share corrections, {where}: the weights of the slices add up to 0", cure="change a Weight"
         )
     if len(slices) > 1 and total not in (1, 100):
-        notes.append(f"{where}: the weights add up to {total:g}; they are read as parts of that")
+        notes.append(note(NoteKind.SCALED_WEIGHTS, where, total=total))
     return tuple(Slice(one.name, one.span, one.weight / total, one.maximum) for one in slices)

@@ -85,7 +85,7 @@ def _check_ram(min_ram: int, max_ram: int) -> None:
             raise JobRequirementError(what=what, value=value, problem="negative", cure="give MB, or 0 for none")
     if min_ram > max_ram > 0:
         raise JobRequirementError(
-            what="MinRAM", value=min_ram, problem=f"more than its MaxRAM {max_ram}", cure="exchange them"
+            what="MinRAM", value=min_ram, problem=f"more than its MaxRAM {max_ram}", cure="swap MinRAM and MaxRAM"
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fairq.engine.shares.notes import Note, NoteKind, note
 from fairq.engine.shares.options import is_yes
 from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import ShareCorrectionError
@@ -35,7 +36,7 @@ class SiteLimits:
     """
 
     negative: dict[str, list[str]]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def running_limits(
@@ -53,7 +54,7 @@ def running_limits(
         own = None if rules.ce_limits == "site" else ce
         of_ce = _section(of_site, CES, ce)
         parts.append(_reached(f"RunningLimit/{site}/CEs/{ce}", of_ce, lambda attribute: count(attribute, own), rules))
-    return SiteLimits(merge(*(part.negative for part in parts)), tuple(note for part in parts for note in part.notes))
+    return SiteLimits(merge(*(part.negative for part in parts)), tuple(one for part in parts for one in part.notes))
 
 
 def merge(*conditions: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
@@ -84,16 +85,16 @@ def _reached(
         try:
             limits[attribute] = {value: int(str(limit)) for value, limit in plain.items()}
         except ValueError:
-            reason = f"{attribute} has a limit that is no integer"
             if rules.checked_settings:
+                reason = f"the limit of {attribute} is not an integer"
                 raise ShareCorrectionError(where=where, reason=reason, cure="give a number of jobs") from None
-            return SiteLimits({}, (f"{where}: {reason}; DIRAC applies none of its limits",))
+            return SiteLimits({}, (note(NoteKind.LIMIT_NOT_AN_INTEGER, where, name=attribute),))
     negative: dict[str, list[str]] = {}
     notes = []
     for attribute, of_values in limits.items():
         if attribute not in JOB_ATTRIBUTES:
             if attribute != CES:
-                notes.append(f"{where}: jobs have no attribute {attribute}; the limit is not applied")
+                notes.append(note(NoteKind.UNKNOWN_ATTRIBUTE, where, name=attribute))
             continue
         running = count(attribute)
         at_limit = [value for value, limit in of_values.items() if running.get(value, 0) >= limit]

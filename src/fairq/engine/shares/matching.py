@@ -129,7 +129,7 @@ def _resources(conditions: Mapping[str, Any]) -> list[Condition]:
 
 def _check_types(conditions: Mapping[str, Any], rules: Rules) -> None:
     if "CPUTime" not in conditions:
-        raise PilotDescriptionError(what="CPUTime", reason="it is missing", cure="say how many HS06 seconds it has")
+        raise PilotDescriptionError(what="CPUTime", reason="it is missing", cure="give its remaining HS06 seconds")
     texts = ["Owner", "OwnerGroup", *(f"{prefix}{key}" for prefix in ("", "Banned", "Required") for key in SETS)]
     for key, fits, cure in (
         ("CPUTime", _is_whole if rules.whole_numbers else _is_number, "give whole HS06 seconds"),

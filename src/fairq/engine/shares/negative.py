@@ -47,7 +47,7 @@ def _hits(field: str, given: Any, dirac: bool) -> Callable[[Requirements], bool]
         return lambda queue: not hit.isdisjoint(listed(queue))
     read = SINGLE[field]
     if dirac and not isinstance(given, str | list | tuple):
-        raise DiracStopsError(reason=f"the limit on {field} is no list: {given!r}", cure=f"write [{given!r}]")
+        raise DiracStopsError(reason=f"the limit on {field} is not a list: {given!r}", cure=f"write [{given!r}]")
     # DIRAC walks through a text letter by letter, too.
     single = list(given) if dirac and isinstance(given, str) else values(given)
     if dirac and len(set(single)) > 1:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from fairq.engine.shares.notes import Note, NoteKind, note
 from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import ShareCorrectionError
 
@@ -31,11 +32,11 @@ def number(
     default: int,
     rules: Rules,
     where: str,
-    note: Callable[[str], None],
+    tell: Callable[[Note], None],
 ) -> float:
     """Return the number that *options* give for *name*, or *default*.
 
-    Under DIRAC's rules what is no integer is the default, and *note* is told so; otherwise decimals count, and
+    Under DIRAC's rules what is no integer is the default, and *tell* is given a note; otherwise decimals count, and
     what is no finite number raises ShareCorrectionError.
     """
     if name not in options:
@@ -46,7 +47,7 @@ def number(
     except ValueError:
         pass
     if rules.whole_numbers:
-        note(f"{where}: {name} = {text} is no integer; DIRAC takes the default {default} in its place")
+        tell(note(NoteKind.NOT_AN_INTEGER, where, name=name, value=text, default=default))
         return default
     try:
         value = float(text)
@@ -54,6 +55,6 @@ def number(
         value = math.nan
     if not math.isfinite(value):
         raise ShareCorrectionError(
-            where=where, reason=f"{name} = {text!r} is no number", cure=f"the default is {default}"
+            where=where, reason=f"{name} = {text!r} is not a number", cure=f"the default is {default}"
         )
     return value

@@ -64,7 +64,7 @@ def _processor_tags(given: Any, rules: Rules) -> list[str]:
         if not rules.checked_settings:
             return []
         raise PilotDescriptionError(
-            what="NumberOfProcessors", reason=f"{given!r} is no number", cure="give a whole number"
+            what="NumberOfProcessors", reason=f"{given!r} is not a number", cure="give a whole number"
         ) from None
     numbered = range(1, count + 1) if count <= MOST_PROCESSORS else ()
     return [f"{number}Processors" for number in numbered] + ["MultiProcessor"] * (count > 1)

@@ -19,11 +19,11 @@ WEIGHTS = (
         Difference(
             "The weight is multiplied by the network weight.",
             "Production Job Brokerage, step 3",
-            "It is multiplied only if NW_ACTIVE is set, which it is not by default.",
+            "It is multiplied only if NW_ACTIVE is set; by default it is not.",
             "AtlasProdJobBroker.doBrokerage, network weight",
         )),
     point("retry_by_activity", True, False,
-        "Try a task without queues again after 60 minutes in production, 20 in analysis; or 60 in both.",
+        "Retry a task without queues after 60 minutes in production and 20 in analysis, or after 60 in both.",
         Difference(
             "A production task without queues is pending for 1 hour, an analysis task for 20 minutes.",
             "Production Job Brokerage, step 4; Analysis Job Brokerage, step 5",
@@ -36,8 +36,8 @@ WEIGHTS = (
             "The largest counts of running jobs, up to 20 batch workers where fewer run, numSlots, and "
             "starting jobs if numSlots is 0.",
             "Production Job Brokerage, step 3; Analysis Job Brokerage, step 4",
-            "Workers count at some queues, numSlots per core, starting jobs are added; in production up to "
-            "MAX_PRIO_TO_BOOTSTRAP alone.",
+            "Workers count at some queues, numSlots counts per core, starting jobs are added; in production only up to "
+            "MAX_PRIO_TO_BOOTSTRAP.",
             "AtlasProdJobBroker.doBrokerage and AtlasAnalJobBroker.doBrokerage, nRunning",
         )),
     point("many_assigned", "quotient", "smoothed",
@@ -49,7 +49,7 @@ WEIGHTS = (
             "AtlasProdJobBroker.doBrokerage, manyAssigned",
         )),
     point("bootstrap", False, True,
-        "Try out idle queues first for tasks of low priority.",
+        "For tasks of low priority, try out idle queues first.",
         Difference(
             "Candidates are sorted by weight.",
             "Production Job Brokerage, step 4",
@@ -57,7 +57,7 @@ WEIGHTS = (
             "AtlasProdJobBroker.doBrokerage, bootstrap",
         )),
     point("near_weight_of_io", False, True,
-        "Weigh queues near the nucleus 4 times more for tasks with ioIntensity above 500.",
+        "For ioIntensity above 500, give queues near the nucleus 4 times the weight.",
         Difference(
             "The weight is made of jobs, data and network.",
             "Production Job Brokerage, step 3",
@@ -65,7 +65,7 @@ WEIGHTS = (
             "AtlasProdJobBroker.doBrokerage, t1Weight",
         )),
     point("express_from_1000", True, False,
-        "Take priority 1000 for express, not only what is above.",
+        "Treat priority 1000 as express, not only higher ones.",
         Difference(
             "Priority 1000 and above asks for a good network weight.",
             "Production Job Brokerage, step 2, NW_THRESHOLD",
@@ -73,18 +73,18 @@ WEIGHTS = (
             "InputChunk.isExpress",
         )),
     point("queue_caps", "running", "limit",
-        "Which queues are too long after weighing: by running jobs alone, or by NQUEUELIMITSITE too.",
+        "Which queues are too long after weighing: by running jobs, or by NQUEUELIMITSITE too.",
         Difference(
             "Queues with more than 2 x running jobs activated and starting, or in four states, are skipped.",
             "Production Job Brokerage, step 3, further filters",
-            "Up to NQUEUELIMITSITE jobs are never too many; defined jobs do not count; express tasks and "
-            "unified queues are spared.",
+            "Up to NQUEUELIMITSITE jobs are always allowed; defined jobs do not count; express tasks and "
+            "unified queues are exempt.",
             "AtlasProdJobBroker.doBrokerage, cap",
         )),
     point("type_cap", False, True,
         "Cap the queued jobs of the task's resource type.",
         Difference(
-            "The page's list of checks has nothing of the kind.",
+            "The page does not list this check.",
             "Production Job Brokerage, step 3, further filters",
             "Too many queued jobs of the share and resource type skip a queue.",
             "AtlasProdJobBroker.doBrokerage, cap_rt",
@@ -92,7 +92,7 @@ WEIGHTS = (
     point("minimum_weight", False, True,
         "Refuse queues with a weight below MIN_WEIGHT.",
         Difference(
-            "The page's list of checks has nothing of the kind.",
+            "The page does not list this check.",
             "Production Job Brokerage, step 3; Analysis Job Brokerage, step 3",
             "A configured minimum weight skips queues.",
             "AtlasProdJobBroker.doBrokerage and AtlasAnalJobBroker.doBrokerage, below_min_weight",
@@ -100,17 +100,17 @@ WEIGHTS = (
     point("locks", False, True,
         "Refuse queues that another brokerage has locked.",
         Difference(
-            "The page's list of checks has nothing of the kind.",
+            "The page does not list this check.",
             "Production Job Brokerage, step 3",
             "Locked queues are skipped.",
             "AtlasProdJobBroker.doBrokerage, lock",
         )),
     point("local_data_only", False, True,
-        "Refuse queues with use_only_local_data that miss input.",
+        "Refuse queues with use_only_local_data that lack input.",
         Difference(
-            "The page's list of checks has nothing of the kind.",
+            "The page does not list this check.",
             "Production Job Brokerage, step 3; Analysis Job Brokerage, step 3",
-            "Those queues are skipped if a file is missing.",
+            "These queues are skipped if a file is missing.",
             "AtlasProdJobBroker.doBrokerage and AtlasAnalJobBroker.doBrokerage, use_only_local_data",
         )),
     point("one_queue_at_nucleus", False, True,
@@ -118,11 +118,11 @@ WEIGHTS = (
         Difference(
             "Queues associated with the nucleus are used if t1Weight is -1.",
             "Production Job Brokerage, step 2",
-            "Of those only the queue with the most running jobs is used.",
+            "Only the one with the most running jobs is used.",
             "AtlasProdJobBroker.doBrokerage, t1_weight",
         )),
     point("retry_by_priority", False, True,
-        "Try tasks of priority 900 and above again sooner.",
+        "Retry tasks of priority 900 and above sooner.",
         Difference(
             "The task is pending for 1 hour, or 20 minutes in analysis.",
             "Production Job Brokerage, step 4; Analysis Job Brokerage, step 5",

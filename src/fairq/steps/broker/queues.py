@@ -84,7 +84,7 @@ def _remark(complaint: Complaint) -> str:
     if value == taken:
         return f"{field} is {shown(value)}, which PanDA does not know"
     absent = taken is None or taken in ("", (), {})
-    return f"{field} is {shown(value)}; taken as {'not given' if absent else shown(taken)}"
+    return f"{field} is {shown(value)}; read as {'not set' if absent else shown(taken)}"
 
 
 def _text(value: object) -> str:

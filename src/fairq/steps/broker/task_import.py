@@ -51,4 +51,4 @@ def _unknown_words(kind: Kind, row: tuple[Any, ...]) -> Iterator[str]:
             yield f"{name} is {unit!r}, which PanDA does not know; it knows {known}"
     for rule in str(row[kind.positions["splitRule"]]).split(","):
         if rule.strip() and not _RULE.fullmatch(rule):
-            yield f"splitRule has {rule!r}, which is no rule such as NF=1"
+            yield f"splitRule has {rule!r}, which is not a rule such as NF=1"

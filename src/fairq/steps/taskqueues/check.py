@@ -11,6 +11,7 @@ from fairq.dumps.task_queues import DumpedQueue, TaskQueueDump, read_task_queues
 from fairq.engine.shares.check import all_alike, check
 from fairq.engine.shares.corrector import UsageRequest
 from fairq.engine.shares.model import TaskQueue
+from fairq.engine.shares.notes import Note
 from fairq.engine.shares.recalculation import recalculate
 from fairq.engine.shares.rules import Rules
 from fairq.engine.shares.user_priority import in_sum
@@ -30,7 +31,7 @@ class CheckReport:
     rules: str
     queues: list[Ad]
     alike: float | None
-    notes: list[str]
+    notes: list[Note | str]
 
     @property
     def differences(self) -> list[Ad]:

@@ -35,7 +35,7 @@ def _make(
         raise
     except Exception as error:
         problem = f"cannot be started: {entry.value}: {type(error).__name__}: {error}"
-        cure = f"mend or remove the plugin, or take it out of {TO_START}"
+        cure = f"fix or remove the plugin, or remove it from {TO_START}"
         raise ShareCorrectorError(name=corrector, problem=problem, cure=cure) from error
     return made if entry.value.startswith("fairq.") else WatchedCorrector(corrector, entry.value, made)
 

@@ -18,6 +18,7 @@ from fairq.engine.accounting.accountant import Accountant, charges_of
 from fairq.engine.accounting.identity import group_and_ancestors
 from fairq.engine.shares.choice import chance, choose_jobs, choose_queues
 from fairq.engine.shares.model import WaitingJob
+from fairq.engine.shares.notes import Note
 from fairq.engine.shares.rules import Rules, Selection
 from fairq.records import Actor, Ad, Change, Claim, JobRange, JobStatus, PilotSlot, SlotRecord
 from fairq.state import claims, history, jobs, meta, pilot_slots, slots, submitters
@@ -67,8 +68,8 @@ class Matched:
     matching: int
     negative: dict[str, list[str]]
     matches: list[HandedOut]
-    notes: list[str]
-    details: list[str]
+    notes: list[Note | str]
+    details: list[Note | str]
 
 
 def match(

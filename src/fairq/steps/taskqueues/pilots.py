@@ -13,6 +13,7 @@ from fairq.engine.shares.groups import JOB_SHARING
 from fairq.engine.shares.limits import JOB_ATTRIBUTES, merge, running_limits
 from fairq.engine.shares.matching import Matcher
 from fairq.engine.shares.model import Credentials
+from fairq.engine.shares.notes import Note
 from fairq.engine.shares.resource import GENERIC_PILOT, HOSTS, apply_credentials, apply_site, match_conditions
 from fairq.errors.base import InvalidNameError
 from fairq.errors.shares import PilotDescriptionError
@@ -99,7 +100,7 @@ class SiteLoad:
     running: list[tuple[str | None, dict[str, str]]] = field(default_factory=list)
     buckets: dict[Kind, Bucket] = field(default_factory=dict)
     touched: set[Kind] = field(default_factory=set)
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note | str] = field(default_factory=list)
 
     def negative(self, grid_ce: str | None, now: int) -> dict[str, list[str]]:
         """Return of which attributes which values the site has enough of, or must wait for."""

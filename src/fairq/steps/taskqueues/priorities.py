@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairq.engine.shares.corrector import EntityCorrection
 from fairq.engine.shares.explanation import GroupExplanation, QueueExplanation, UserExplanation, explain, factor
+from fairq.engine.shares.notes import Note
 from fairq.records import Ad
 from fairq.state.connection import reading, writing
 from fairq.state.location import exists
@@ -25,8 +26,8 @@ class QueueList:
 
     rules: str
     queues: list[Ad]
-    notes: list[str]
-    details: list[str]
+    notes: list[Note | str]
+    details: list[Note | str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,8 @@ class ShareReport:
     groups: list[Ad]
     users: list[Ad]
     queues: list[Ad]
-    notes: list[str]
-    details: list[str]
+    notes: list[Note | str]
+    details: list[Note | str]
 
 
 def list_queues(path: Path, settings: Settings, now: int) -> QueueList:

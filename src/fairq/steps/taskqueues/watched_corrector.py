@@ -77,7 +77,7 @@ class WatchedCorrector:
             raise self._odd(f"its {what} raised {type(error).__name__}: {error}") from error
 
     def _odd(self, problem: str) -> ShareCorrectorError:
-        cure = f"correct the plugin {self._value}, or take {self._name} out of {TO_START}"
+        cure = f"fix the plugin {self._value}, or remove {self._name} from {TO_START}"
         return ShareCorrectorError(name=self._name, problem=f"cannot be used: {problem}", cure=cure)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fairq.engine.shares.choice import chance
 from fairq.engine.shares.matching import LIMITS, Refusal
 from fairq.engine.shares.model import Requirements
+from fairq.engine.shares.notes import Note
 from fairq.engine.shares.resource import TEST
 from fairq.errors.pool import UnknownJobError
 from fairq.errors.shares import UnknownTaskQueueError
@@ -66,8 +67,8 @@ class WhyNot:
     queues: int
     chance: float | None
     ahead: int | None
-    notes: list[str]
-    details: list[str]
+    notes: list[Note | str]
+    details: list[Note | str]
 
 
 def why_not(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[int, int], now: int) -> WhyNot:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from fairq.engine.shares.corrections import TO_START
 from fairq.engine.shares.history_settings import DEFAULT_PERIOD
 from fairq.engine.shares.model import OwnerGroup
+from fairq.engine.shares.notes import Note
 from fairq.engine.shares.options import names, number
 from fairq.engine.shares.recalculation import Recalculation, recalculate
 from fairq.errors.shares import UnknownShareGroupError
@@ -30,11 +31,11 @@ class Told(Protocol):
     """What people should be told (*notes*), and what only those who want to know more (*details*)."""
 
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Note | str]:
         """What people should be told."""
 
     @property
-    def details(self) -> list[str]:
+    def details(self) -> list[Note | str]:
         """What the correctors have to say."""
 
 
@@ -48,8 +49,8 @@ class ShareWorld:
     policy: SharePolicy
     formed: FormedQueues
     result: Recalculation
-    notes: list[str]
-    details: list[str]
+    notes: list[Note | str]
+    details: list[Note | str]
     configured: list[str]
 
     @property
@@ -85,7 +86,7 @@ def _load(state: State, settings: Settings, now: int, rules: str | None) -> Shar
         corrections = start_corrections(policy.rules, known, policy.corrections, owning, history, now)
     result = recalculate(formed.records(), groups, policy.rules, corrections)
     details = [] if corrections is None else [*corrections.notes, *_inert(policy), *_stale(policy, state, now)]
-    return ShareWorld(policy, formed, result, _left_out(formed), details, list(known))
+    return ShareWorld(policy, formed, result, [*_left_out(formed)], details, list(known))
 
 
 def _running_groups(state: State) -> set[str]:

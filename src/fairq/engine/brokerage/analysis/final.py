@@ -8,9 +8,10 @@ from fairq.engine.brokerage.analysis.input_data import local_data
 from fairq.engine.brokerage.analysis.problems import LONG, has_problem, problem_details, problems
 from fairq.engine.brokerage.analysis.selection import given_rows
 from fairq.engine.brokerage.analysis.sources import sources_of
+from fairq.engine.brokerage.checks.least_weight import LeastWeightCheck
 from fairq.engine.brokerage.flow.plugin import Codes, Details, Phase, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest
-from fairq.engine.brokerage.flow.weighing import FINAL_STAGE, MOST_CANDIDATES, least_weight, weighing_of
+from fairq.engine.brokerage.flow.weighing import FINAL_STAGE, MOST_CANDIDATES, weighing_of
 from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Booleans
 from fairq.engine.brokerage.pool.queue_kinds import has_flag
@@ -101,23 +102,11 @@ def ranking(request: BrokerageRequest, rows: Rows) -> Rows:
     return np.lexsort((-weighing_of(request).weight[rows], fresh))
 
 
-class LeastWeight(PlainFilter):
-    """Candidates need a minimum weight where one is configured for the label and share, or the label."""
+class LeastWeight(LeastWeightCheck):
+    """Candidates need a minimum weight where one is configured."""
 
     name = "analysis minimum weight"
-    stage = FINAL_STAGE
-    phase: Phase = "after"
     activities = _ANALYSIS
-    reasons = (Reason("below_min_weight"),)
-
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
-        """Refuse below the minimum."""
-        least = least_weight(request)
-        return weighing_of(request).weight[rows] < least if least > 0 else None
-
-    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
-        """Return weight and minimum."""
-        return {"weight": float(weighing_of(request).weight[row]), "MIN_WEIGHT": least_weight(request)}
 
 
 class LocalDataOnly(PlainFilter):

@@ -38,12 +38,3 @@ def weighing_of(request: BrokerageRequest) -> Weighing:
     """Return the weights, which exist after the filters."""
     assert request.weighing is not None
     return request.weighing
-
-
-def least_weight(request: BrokerageRequest) -> float:
-    """Return the weight that candidates need: by PanDA's code ``MIN_WEIGHT`` of the label and share, else of the label;
-    by the page none."""
-    task = request.task
-    if not request.rules.minimum_weight:
-        return 0.0
-    return request.config.amount("jobbroker.MIN_WEIGHT", f"{task.label}_{task.gshare}", task.label)

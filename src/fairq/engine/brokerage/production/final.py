@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairq.engine.brokerage.checks.least_weight import LeastWeightCheck
 from fairq.engine.brokerage.flow.plugin import Codes, Details, Phase, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest
-from fairq.engine.brokerage.flow.weighing import FINAL_STAGE, MOST_CANDIDATES, least_weight, weighing_of
+from fairq.engine.brokerage.flow.weighing import FINAL_STAGE, MOST_CANDIDATES, weighing_of
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Booleans
 from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
@@ -170,23 +171,16 @@ def bootstrapped(request: BrokerageRequest) -> Booleans:
     return idle & ~takes_jumbo_jobs(request.columns) if request.task.has_rule("NJ") else idle
 
 
-class LeastWeight(FinalFilter):
-    """Candidates need a minimum weight where one is configured for the label and share, or the label."""
+class LeastWeight(LeastWeightCheck):
+    """Candidates need a minimum weight where one is configured; queues to be tried out have no weight."""
 
     name = "minimum weight"
-    reasons = (Reason("below_min_weight"),)
+    activities = frozenset({PRODUCTION})
 
-    def refused(self, request: BrokerageRequest) -> Booleans | None:
-        """Refuse below the minimum; queues to be tried out have no weight."""
-        least = least_weight(request)
-        if least <= 0:
-            return None
-        result: Booleans = (weighing_of(request).weight < least) & ~bootstrapped(request)
-        return result
-
-    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
-        """Return weight and minimum."""
-        return {"weight": float(weighing_of(request).weight[row]), "MIN_WEIGHT": least_weight(request)}
+    def exempt(self, request: BrokerageRequest) -> Booleans | None:
+        """Return the queues to be tried out and those for the task's jumbo jobs."""
+        tried = bootstrapped(request)
+        return tried | takes_jumbo_jobs(request.columns) if request.task.has_rule("NJ") else tried
 
 
 class OneAtNucleus(PlainFilter):

@@ -1,0 +1,29 @@
+"""The words of what is worth telling about shares, corrections and limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fairq.engine.shares.notes import Note
+
+WORDS = {
+    "unknown_corrector": "{where}: ShareCorrectorsToStart names {where}; known are: {known}; DIRAC ignores it",
+    "corrector_without_settings": "the corrector {where} has no settings and corrects nothing",
+    "repeated_instance": "{where}: another instance is for {group} already; this one is not used",
+    "slice_without_report": "{where}: the report for slice {slice} {what}; the slice is left out",
+    "instance_without_report": "{where}: the report for slice {slice} {what}; nothing is corrected",
+    "unread_option": "{where}: {name} is not read; known are {known}",
+    "unread_schema_bound": "{where}: DIRAC reads {bound} (default {default}), not {name}",
+    "no_slice": "{where}: it has no time slice and corrects nothing",
+    "scaled_weights": "{where}: the weights add up to {total:g} and are scaled to 1",
+    "not_an_integer": "{where}: {name} = {value} is not an integer; DIRAC uses the default {default}",
+    "limit_not_an_integer": "{where}: the limit of {name} is not an integer; DIRAC applies none of the limits there",
+    "unknown_attribute": "{where}: jobs have no attribute {name}; the limit is not applied",
+}
+"""By the kind of a note; names in braces stand for its facts."""
+
+
+def in_words(note: Note | str) -> str:
+    """Return a note in words; those of a plugin and of steps are words already."""
+    return note if isinstance(note, str) else WORDS[note.kind].format(where=note.where, **note.facts)

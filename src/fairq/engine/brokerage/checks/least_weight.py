@@ -1,0 +1,43 @@
+"""The least weight of a candidate (docs/panda.md, Production weight and Analysis)."""
+
+from __future__ import annotations
+
+from fairq.engine.brokerage.flow.plugin import Codes, Details, Phase, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.flow.weighing import FINAL_STAGE, weighing_of
+from fairq.engine.brokerage.pool.columns import Booleans
+
+
+def least_weight(request: BrokerageRequest) -> float:
+    """Return the weight that candidates need: by PanDA's code ``MIN_WEIGHT`` of the label and share, else of the label;
+    by the page none."""
+    task = request.task
+    if not request.rules.minimum_weight:
+        return 0.0
+    return request.config.amount("jobbroker.MIN_WEIGHT", f"{task.label}_{task.gshare}", task.label)
+
+
+class LeastWeightCheck(PlainFilter):
+    """Candidates need a minimum weight where one is configured for the label and share, or the label."""
+
+    stage = FINAL_STAGE
+    phase: Phase = "after"
+    reasons = (Reason("below_min_weight"),)
+
+    def applies(self, request: BrokerageRequest) -> bool:
+        """Look where a minimum is configured."""
+        return least_weight(request) > 0
+
+    def exempt(self, request: BrokerageRequest) -> Booleans | None:
+        """Return the rows that need no weight; None: there are none."""
+        return None
+
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+        """Refuse below the minimum."""
+        refused = weighing_of(request).weight[rows] < least_weight(request)
+        exempt = self.exempt(request)
+        return refused if exempt is None else refused & ~exempt[rows]
+
+    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
+        """Return weight and minimum."""
+        return {"weight": float(weighing_of(request).weight[row]), "MIN_WEIGHT": least_weight(request)}

@@ -1,0 +1,43 @@
+"""What is worth telling about settings and reports, as data: the command line has the words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+
+class NoteKind(StrEnum):
+    """What a note is about."""
+
+    UNKNOWN_CORRECTOR = "unknown_corrector"
+    CORRECTOR_WITHOUT_SETTINGS = "corrector_without_settings"
+    REPEATED_INSTANCE = "repeated_instance"
+    SLICE_WITHOUT_REPORT = "slice_without_report"
+    INSTANCE_WITHOUT_REPORT = "instance_without_report"
+    UNREAD_OPTION = "unread_option"
+    UNREAD_SCHEMA_BOUND = "unread_schema_bound"
+    NO_SLICE = "no_slice"
+    SCALED_WEIGHTS = "scaled_weights"
+    NOT_AN_INTEGER = "not_an_integer"
+    LIMIT_NOT_AN_INTEGER = "limit_not_an_integer"
+    UNKNOWN_ATTRIBUTE = "unknown_attribute"
+
+
+class Note(NamedTuple):
+    """One note.
+
+    Attributes:
+        kind: what it is about.
+        where: the block of settings.
+        facts: the values that its words mention.
+    """
+
+    kind: NoteKind
+    where: str
+    facts: Mapping[str, Any]
+
+
+def note(kind: NoteKind, where: str, /, **facts: Any) -> Note:
+    """Return a note."""
+    return Note(kind, where, facts)
