@@ -12,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import AF_SEPARATOR, OUTPUT_OPTIONS, read_output
+from fairq.cli.output.activity import activity
 from fairq.cli.output.selection import Output, Report
 from fairq.errors.base import InvalidNumberError, UsageError
 from fairq.steps.current import settings_in_force
@@ -281,7 +282,8 @@ def expand(function: Callable[..., None]) -> Callable[..., None]:
                 values[name] = context
             else:
                 values[name] = read_output(output_values, invocation.quiet, kind)
-        function(**values)
+        with activity(context.command_path.removeprefix("fairq "), invocation.quiet):
+            function(**values)
 
     command.__name__ = function.__name__
     command.__doc__ = function.__doc__

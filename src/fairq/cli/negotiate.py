@@ -11,6 +11,7 @@ from fairq.cli.cycle_view import cycle_view
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Output, emit
+from fairq.cli.output.activity import doing
 
 app = App()
 
@@ -72,7 +73,8 @@ def negotiate(
     from fairq.steps.cycle.negotiate import negotiate as step
 
     time = invocation.now(now)
-    cycle = step(invocation.state_path, invocation.settings, invocation.actor(time), dry_run=dry_run, explain=explain)
+    actor = invocation.actor(time)
+    cycle = step(invocation.state_path, invocation.settings, actor, dry_run=dry_run, explain=explain, doing=doing)
     for lease in cycle.expired:
         invocation.detail(f"the {lease.what.value} lease of {lease.record.name} has ended")
     for problem in cycle.decision.problems:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,13 +25,19 @@ if TYPE_CHECKING:
 
 
 def negotiate(
-    path: Path, settings: Settings, actor: Actor, *, dry_run: bool = False, explain: bool = False
+    path: Path,
+    settings: Settings,
+    actor: Actor,
+    *,
+    dry_run: bool = False,
+    explain: bool = False,
+    doing: Callable[[str], None] = lambda _: None,
 ) -> Cycle:
     """Hold one negotiation cycle at the actor's time.
 
     Everything is stored in one transaction, or nothing with *dry_run*. With *explain* the slots that every
     rejected request lost are counted, which takes time of its own. What was decided in the last
-    decisions_kept cycles is kept; matches are kept for ever.
+    decisions_kept cycles is kept; matches are kept for ever. *doing* is told what is going on.
 
     Raises:
         CycleUnderWayError: another cycle works on this state.
@@ -39,12 +46,18 @@ def negotiate(
     if dry_run:
         with reading(path) as state:
             policy = with_known_groups(policy, state, settings)
-            return _decide(load_pool(state, settings, actor.time), state, policy, actor.time, explain)
+            doing("loading the pool")
+            pool = load_pool(state, settings, actor.time)
+            doing("matching jobs with slots")
+            return _decide(pool, state, policy, actor.time, explain)
     with cycle_lock(path), writing(path) as state:
+        doing("loading the pool")
         pool = load_pool(state, settings, actor.time)
         known = set(pool.accountant.records)
         policy = with_known_groups(policy, state, settings)
+        doing("matching jobs with slots")
         cycle = _decide(pool, state, policy, actor.time, explain)
+        doing(f"storing {len(cycle.decision.matches)} matches")
         store_cycle(state, cycle, pool, known, actor)
         cycles.forget_decisions(state, keep=settings["negotiator.decisions_kept"])
         return cycle
