@@ -139,7 +139,7 @@ def userprio(
         return
     edits.check_without_edit(dry_run=dry_run)
     from fairq.cli import userprio_views as views
-    from fairq.steps.userprio.views import accounting_report, resources_of
+    from fairq.steps.userprio.views import accounting_report, as_tabled, resources_of
 
     if getreslist is not None:
         emit(views.resources_view(resources_of(invocation.state_path, getreslist), time, long=long), output)
@@ -169,6 +169,5 @@ def userprio(
     elif long:
         emit(views.long_view(views.active(ads, cutoff)), output)
     else:
-        if invocation.settings["negotiator.rules"] == "htcondor":
-            ads = views.as_logged(ads)
+        ads = as_tabled(ads, invocation.settings)
         emit(views.table_view(ads, options, header=output.header, plain=plain, classic=classic), output)

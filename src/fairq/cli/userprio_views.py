@@ -69,13 +69,6 @@ def active(ads: Sequence[Ad], cutoff: int | None) -> list[Ad]:
     return [ad for ad in ads if ad["LastUsageTime"] and ad["LastUsageTime"] >= cutoff]
 
 
-def as_logged(ads: Sequence[Ad]) -> list[Ad]:
-    """Return the ads without the attributes that HTCondor's accountant would not have yet."""
-    from fairq.steps.userprio.ads import as_logged
-
-    return [as_logged(ad) for ad in ads]
-
-
 def midnight(month: int, day: int, year: int) -> int:
     """Return the beginning of a day, local time, in seconds since 1970; years 0 to 49 are of this century.
 

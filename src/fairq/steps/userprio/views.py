@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairq.records import Ad
+from fairq.settings.key import HTCONDOR
 from fairq.state import claims, meta, slots, submitters
 from fairq.state.connection import reading
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.quotas.figures import last_figures
-from fairq.steps.userprio.ads import accounting_ads, quota_attributes, rolled_up
+from fairq.steps.userprio.ads import accounting_ads, as_logged, quota_attributes, rolled_up
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -28,6 +30,11 @@ def accounting_report(path: Path, settings: Settings, *, roll_up: bool = False) 
         figures = last_figures(state).groups if settings.groups else ()
     ads = accounting_ads(records, accounting_policy(settings), last_update, quota_attributes(figures))
     return rolled_up(ads) if roll_up else ads
+
+
+def as_tabled(ads: Iterable[Ad], settings: Settings) -> list[Ad]:
+    """Return *ads* as the table shows them: under the rules htcondor what was never used is left blank."""
+    return [as_logged(ad) if settings["negotiator.rules"] == HTCONDOR.real else ad for ad in ads]
 
 
 def resources_of(path: Path, name: str) -> list[Ad]:
