@@ -132,7 +132,7 @@ def detect(
         ),
     ] = None,
     partitionable: Annotated[
-        bool, typer.Option("--partitionable", help="Partitionable slots [default: one].")
+        bool, typer.Option("--partitionable", help="Make one partitionable slot, or --slots N of them.")
     ] = False,
     store: Annotated[bool, typer.Option("--add", help="Add the slots to the pool.")] = False,
     now: Now = None,
