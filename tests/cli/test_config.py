@@ -275,8 +275,7 @@ def test_import_replaces_the_file_and_keeps_the_former(config: Run, file: Path, 
         f"wrote {file} (the former one is {file}.bak): 2 settings, 1 groups, 1 limits from 4 lines; 1 not imported\n"
     )
     assert ended.err == (
-        f"{pool}:4: NEGOTIATOR_INTERVAL is not imported: no daemon: a cycle runs when "
-        "fairq negotiate is called\n"
+        f"{pool}:4: NEGOTIATOR_INTERVAL is not imported: no daemon: a cycle runs when fairq negotiate is called\n"
     )
     assert Path(f"{file}.bak").read_text() == former
     assert config("get", "negotiator.rules").out == "htcondor\n"

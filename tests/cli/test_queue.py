@@ -239,7 +239,7 @@ WRONG = [
     (["prio", "--all"], 2, "no priority, or more than one"),
     (["prio", "high", "1"], 25, "'high'"),
     (["prio", "1.5", "1"], 25, "'1.5'"),
-    (["prio", "9999999999", "1"], 25, "give a whole number up to 2147483647"),
+    (["prio", "9999999999", "1"], 25, "give a whole number from -2147483648 to 2147483647"),
     (["prio", "-p", "1", "--by", "2", "1"], 2, "no priority, or more than one"),
     (["prio", "1", "99"], 30, "no job 99"),
     (["finish", "1.5"], 34, "job 1.5 is idle, not running"),

@@ -170,6 +170,8 @@ def _usage_error(error: BaseException) -> tuple[str, int] | None:
     import typer
     from typer.exceptions import TyperException
 
+    from fairq.cli.command import in_words
+
     if isinstance(error, typer.Abort):
         return "aborted", 1
     if not isinstance(error, TyperException):
@@ -182,7 +184,9 @@ def _usage_error(error: BaseException) -> tuple[str, int] | None:
         return "", error.exit_code
     hint = f"; try '{context.command_path} --help'" if context is not None else ""
     message = message.rstrip(".?").replace(". Did you mean ", "; perhaps ")
-    message = re.sub(r"is not a valid (int|integer|float)\b( range)?", "is not a number that fits", message)
+    message = re.sub(r"is not a valid int(eger)?\b( range)?", "is not a whole number", message)
+    message = message.replace("is not a valid float", "is not a number")
+    message = re.sub(r"is not in the range (.*)", lambda of: f"is out of range; give {in_words(of[1])}", message)
     return message[:1].lower() + message[1:] + hint, error.exit_code
 
 

@@ -12,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import AF_SEPARATOR, OUTPUT_OPTIONS, read_output
+from fairq.cli.output.activity import activity
 from fairq.cli.output.selection import Output, Report
 from fairq.errors.base import InvalidNumberError, UsageError
 from fairq.steps.current import settings_in_force
@@ -80,6 +81,8 @@ class Command(TyperCommand):
 
     def __init__(self, name: str | None, **settings: Any) -> None:
         super().__init__(name, **_with_global_options(settings))
+        for parameter in self.params:
+            _say_range_in_words(parameter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Join the words of every ``--af`` to one, then parse as usual."""
@@ -101,6 +104,30 @@ class Command(TyperCommand):
                 word = bare(parameter.make_metavar(ctx=ctx))
                 pieces.append(word if parameter.required else f"[{word}]")
         return pieces
+
+
+_RANGES = ((re.compile(r"(-?\d+)<=x<=(-?\d+)"), r"\1 to \2"), (re.compile(r"x>=(-?\d+)"), r"at least \1"))
+
+
+def in_words(text: str) -> str:
+    """Return *text* with its ranges said as ``1 to 9`` or ``at least 1``."""
+    for pattern, words in _RANGES:
+        text = pattern.sub(words, text)
+    return text
+
+
+def _say_range_in_words(parameter: Any) -> None:
+    """Let the help of *parameter* say its range in words."""
+    as_it_was = parameter.get_help_record
+
+    def get_help_record(ctx: Any) -> tuple[str, str] | None:
+        record: tuple[str, str] | None = as_it_was(ctx)
+        if record is None:
+            return None
+        words, text = record
+        return words, in_words(text)
+
+    parameter.get_help_record = get_help_record
 
 
 def _check_size(parameter: Any, value: Any) -> None:
@@ -281,7 +308,8 @@ def expand(function: Callable[..., None]) -> Callable[..., None]:
                 values[name] = context
             else:
                 values[name] = read_output(output_values, invocation.quiet, kind)
-        function(**values)
+        with activity(context.command_path.removeprefix("fairq "), invocation.quiet):
+            function(**values)
 
     command.__name__ = function.__name__
     command.__doc__ = function.__doc__

@@ -1,4 +1,6 @@
-"""``fairq _complete KIND PREFIX``: the names a shell completes, by one indexed query; errors give none.
+"""``fairq _complete KIND PREFIX [BEFORE]``: the names a shell completes, by indexed queries; errors give none.
+
+BEFORE is the argument before: the setting whose value is completed.
 
 The completions in ``completions/`` call it with the command line's ``--state``. It is answered without the
 parser, for it runs at every press of the tabulator key.
@@ -6,13 +8,13 @@ parser, for it runs at every press of the tabulator key.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from fairq.cli.invocation import Invocation
 
 
 def complete(words: Sequence[str]) -> None:
-    """Print the names that *words* (KIND, PREFIX and perhaps ``--state FILE``) ask for, one per line."""
+    """Print the names that *words* (KIND, PREFIX, BEFORE and perhaps ``--state FILE``) ask for, one per line."""
     try:
         names = _names(list(words))
     except Exception:  # a shell has no use for an error in the middle of a line
@@ -29,14 +31,46 @@ def _names(words: list[str]) -> list[str]:
         invocation.state = words[at + 1]
         del words[at : at + 2]
     kind, prefix = words[0], words[1] if len(words) > 1 else ""
-    if kind == "setting":
-        from fairq.settings.keys import SINGLE
+    known: Iterable[str]
+    if kind in ("setting", "table"):
+        known = _settings(invocation, prefix, tables=kind == "table")
+    elif kind == "value":
+        known = _values(words[2])
+    elif kind == "group":
+        known = (*invocation.settings.groups, *invocation.settings.share_groups)
+    else:
+        return _names_of_state(invocation, kind, prefix)
+    return [name for name in dict.fromkeys(known) if name.startswith(prefix)]
 
-        return [name for name in SINGLE if name.startswith(prefix)]
-    if kind == "group":
-        known = dict.fromkeys((*invocation.settings.groups, *invocation.settings.share_groups))
-        return [name for name in known if name.startswith(prefix)]
-    return _names_of_state(invocation, kind, prefix)
+
+def _settings(invocation: Invocation, prefix: str, *, tables: bool) -> Iterator[str]:
+    """Yield the names of the settings, and with *tables* those of what holds several."""
+    from fairq.settings.keys import GROUP_KEYS, SECTIONS, SINGLE
+
+    if tables:
+        yield from SECTIONS
+    yield from SINGLE
+    if prefix and "." not in prefix:
+        yield from (key.name for key in SINGLE.values())
+    if prefix.startswith("groups."):
+        for group in invocation.settings.groups:
+            yield from [f"groups.{group}"] * tables
+            yield from (f"groups.{group}.{name}" for name in GROUP_KEYS)
+
+
+def _values(setting: str) -> Iterator[str]:
+    """Yield the values that *setting* may have if they are few, else its default."""
+    from fairq.settings.names import resolve
+    from fairq.settings.values import to_text
+
+    key, _ = resolve(setting, "")
+    yield from key.choices
+    if key.type == "boolean":
+        yield from ("true", "false")
+    if key.unset:
+        yield key.unset
+    if key.default is not None:
+        yield to_text(key, key.default)
 
 
 def _names_of_state(invocation: Invocation, kind: str, prefix: str) -> list[str]:
@@ -49,14 +83,18 @@ def _names_of_state(invocation: Invocation, kind: str, prefix: str) -> list[str]
             from fairq.state import broker_data
 
             return broker_data.starting(state, QUEUES if kind == "queue" else TASKS, prefix)
-        if kind == "slot":
-            from fairq.state import slots
+        from fairq.state import cycles, jobs, slots, submitters
 
-            return slots.names_starting(state, prefix)
-        if kind == "submitter":
-            from fairq.state import submitters
-
-            return submitters.names_starting(state, prefix)
-        from fairq.state import jobs
-
-        return (jobs.owners_starting if kind == "owner" else jobs.names_starting)(state, prefix)
+        if kind == "cycle":
+            return [name for one in cycles.summaries(state, 50) if (name := str(one.number)).startswith(prefix)]
+        if kind in ("job", "subject") and prefix[:1].isalpha():
+            found = jobs.owners_starting(state, prefix) + submitters.names_starting(state, prefix)
+            if kind == "subject":
+                found += [name for name in invocation.settings.groups if name.startswith(prefix)]
+            return list(dict.fromkeys(found))
+        of_kind = {
+            "slot": slots.names_starting,
+            "submitter": submitters.names_starting,
+            "owner": jobs.owners_starting,
+        }
+        return of_kind.get(kind, jobs.names_starting)(state, prefix)

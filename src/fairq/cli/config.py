@@ -85,15 +85,16 @@ def get(
     "set",
     cls=SetCommand,
     examples="""
-        fairq config set priority_halflife 43200
+        fairq config set priority_halflife 12h
         fairq config set groups.physics.quota 20
-        fairq config set negotiator_slot_constraint ''        # unset it
+        fairq config set groups.physics.hep.quota_dynamic 50%
+        fairq config set negotiator_slot_constraint ''        # no constraint
     """,
 )
 def set_(
     invocation: Invocation,
     key: Annotated[str, typer.Argument(metavar="KEY", help="Setting, with or without its table.")],
-    value: Annotated[str, typer.Argument(metavar="VALUE", help="New value; '' unsets a text or expression.")],
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="New value, such as 12h, 50%, true or an expression.")],
     dry_run: DryRun = False,
 ) -> None:
     """Change one setting in its file.
@@ -101,6 +102,9 @@ def set_(
     The file is the one named by --config or FAIRQ_CONFIG, otherwise the one beside the state file named by --state or
     FAIRQ_STATE, otherwise the user's file (see fairq config path). The rest of the file, comments included, stays
     unchanged. Nothing is written if the settings would be invalid.
+
+    A number may have a unit where it fits: 12h or 7d for seconds, 50% for a dynamic quota, 2GB for MiB. The value '' is
+    no text or no expression; fairq config unset goes back to the default.
     """
     from fairq.steps.config import set_setting
 

@@ -15,6 +15,7 @@ from fairq import files
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
+from fairq.cli.output.emit import make_room
 from fairq.errors.base import UsageError
 from fairq.errors.pool import UnwritableExportError
 
@@ -85,6 +86,7 @@ def export(
 def _target(name: str | None, state: Path) -> Iterator[IO[str]]:
     """Open where to write to, which is never *state* itself; a file takes its place only once it is complete."""
     if name is None or name == "-":
+        make_room()
         yield sys.stdout
         return
     if not name:

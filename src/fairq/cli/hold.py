@@ -31,8 +31,8 @@ def hold(
     """Hold jobs.
 
     Held jobs stay in the queue but get no slot until you release them. A running job is stopped: its slot becomes free,
-    and its usage is charged up to now. Name jobs as for fairq remove. A cluster, an owner or a constraint selects the
-    jobs that can be held.
+    and its usage is charged up to now. Name jobs as for fairq remove. Of a cluster, an owner or a constraint,
+    only the jobs that are idle or running are held.
     """
     from fairq.steps.jobs.change import JobEditor
 

@@ -11,6 +11,7 @@ from fairq.cli.cycle_view import cycle_view
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Output, emit
+from fairq.cli.output.activity import doing
 from fairq.cli.runs_view import runs_view, with_runs
 from fairq.errors.base import UsageError
 
@@ -84,7 +85,8 @@ def negotiate(
         raise UsageError(message="--collect-only holds no cycle; leave out the other options")
     actor = invocation.actor(invocation.now(now))
     if dry_run:
-        held = Turn(decide(invocation.state_path, invocation.settings, actor, dry_run=True, explain=explain))
+        dry = decide(invocation.state_path, invocation.settings, actor, dry_run=True, explain=explain, doing=doing)
+        held = Turn(dry)
     else:
         launch = not (no_launch or collect_only)
         held = turn(
@@ -94,6 +96,7 @@ def negotiate(
             match=not collect_only,
             launch=launch,
             explain=explain,
+            doing=doing,
         )
     for text in held.notes:
         invocation.note(text)

@@ -65,7 +65,7 @@ Now = Annotated[
         "--now",
         parser=time_of("--now"),
         metavar="TIME",
-        help="Use TIME instead of the clock [2026-11-20T14:00, 10:30, -1h].",
+        help="Use TIME instead of the clock [such as 10:30 or -1h].",
     ),
 ]
 """``now: Now = None``; give it to `Invocation.now`."""

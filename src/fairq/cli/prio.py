@@ -58,8 +58,9 @@ def prio(
 ) -> None:
     """Change the priority of jobs among the jobs of their submitter.
 
-    A submitter's jobs with higher numbers are matched first; jobs of other submitters are not affected. A plain number
-    before the jobs sets the priority; +N or -N changes it by N. Name jobs as for fairq remove.
+    Jobs with a higher priority are matched before the submitter's other jobs. Jobs of other submitters are not
+    affected. A plain number before the jobs sets the priority; +N or -N changes it by N. Name jobs as for fairq
+    remove.
     """
     from fairq.steps.jobs.change import JobEditor
 

@@ -110,12 +110,20 @@ def _plain(value: Any) -> str:
     return text.removeprefix("/Expr(").removesuffix(")/") if text.startswith("/Expr(") else text
 
 
+_COLOURS = {1: "yellow", 2: "green", 5: "red", 7: "magenta"}
+"""Colours of idle, running, held and suspended jobs."""
+
+
+def _colour(status: Any) -> str:
+    return _COLOURS.get(status, "")
+
+
 _COLUMNS = [
     Column("ID", "Jobs"),
     Column("SUBMITTER", "Submitter"),
     Column("SUBMITTED", "QDate", _submitted, "right"),
     Column("RUN_TIME", "RunTime", duration, "right"),
-    Column("ST", "JobStatus", _letter, "left"),
+    Column("ST", "JobStatus", _letter, "left", _colour),
     Column("PRI", "JobPrio"),
     Column("CPUS", "RequestCpus", _plain, "right"),
     Column("MEMORY", "RequestMemory", _plain, "right"),

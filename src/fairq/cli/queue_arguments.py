@@ -57,6 +57,8 @@ QUEUE = Dialect("queue", _SPELLINGS, _OWN, _ABSENT, keep="hqv")
 class QueueCommand(Command):
     """The command, reading condor_q's spelling too."""
 
+    single_dash = QUEUE.words
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Rewrite the single-dash options, then parse as usual."""
         return super().parse_args(ctx, QUEUE.rewrite(args))

@@ -60,17 +60,22 @@ def tree_view(report: QuotaReport, constraint: str | None, title: str, *, width:
     def use(group: Any) -> str:
         return bar(group["in_use"], group["quota"], blocks=blocks)
 
-    def column(heading: str, shown: Callable[[Any], str], align: str = "right") -> Column:
-        return Column(heading, "Group", shown, "right" if align == "right" else "left")
+    def column(
+        heading: str,
+        shown: Callable[[Any], str],
+        align: str = "right",
+        colour: Callable[[Any], str] | None = None,
+    ) -> Column:
+        return Column(heading, "Group", shown, "right" if align == "right" else "left", colour)
 
     few = [
         column("Group", lambda group: _indented(group, there), "left"),
         column("Quota", lambda group: _short(group["quota"])),
         column("Surplus", _surplus, "left"),
         column("Requested", lambda group: _short(group["requested"])),
-        column("In Use", lambda group: _short(group["in_use"])),
+        column("In Use", lambda group: _short(group["in_use"]), colour=_share_colour),
         column("Share of Pool", share, "left"),
-        column("Use of Quota", use, "left"),
+        column("Use of Quota", use, "left", _share_colour),
     ]
     more = {
         1: column("Configured", _configured),
@@ -84,6 +89,14 @@ def tree_view(report: QuotaReport, constraint: str | None, title: str, *, width:
         columns.append(each)
     records = [{"Group": group} for group in groups]
     return View(tables=[Table(columns=columns, records=records, title=title, constrained=True)])
+
+
+def _share_colour(group: Any) -> str:
+    """Return the colour of a group's use: yellow above its quota, cyan below it while jobs wait for more."""
+    if group["in_use"] > (group["quota"] or 0.0):
+        return "yellow"
+    wants_more = group["in_use"] < (group["quota"] or 0.0) and (group["requested"] or 0.0) > group["own_in_use"]
+    return "cyan" if wants_more else ""
 
 
 def comparison_view(comparison: Comparison, constraint: str | None, what_now: str, what_then: str) -> View:

@@ -53,10 +53,14 @@ class Dialect:
     def _by_name(self) -> dict[str, Spelling]:
         return {spelling.name: spelling for spelling in (*self.spellings, *self.own)}
 
-    @property
-    def offered(self) -> list[Spelling]:
-        """The options that do something, for the completion of a shell."""
-        return [one for one in (*self.spellings, *self.own) if one.effect and one.name not in self.absent]
+    @cached_property
+    def words(self) -> dict[str, list[str]]:
+        """The words with one dash by the option that they stand for, of those that do something."""
+        found: dict[str, list[str]] = {}
+        for one in (*self.spellings, *self.own):
+            if one.effect and not one.bare and one.name not in self.absent:
+                found.setdefault(f"--{one.meaning or one.name}", []).append(f"-{one.name}")
+        return found
 
     def find(self, word: str) -> Spelling | None:
         """Return the option that *word*, without its dash and what follows a colon, stands for."""

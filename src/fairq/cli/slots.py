@@ -133,7 +133,7 @@ def detect(
         ),
     ] = None,
     partitionable: Annotated[
-        bool, typer.Option("--partitionable", help="Partitionable slots [default: one].")
+        bool, typer.Option("--partitionable", help="Make one partitionable slot, or --slots N of them.")
     ] = False,
     store: Annotated[bool, typer.Option("--add", help="Add the slots to the pool.")] = False,
     launch: Annotated[
@@ -270,7 +270,7 @@ def _view(ads: Sequence[dict[str, Any]], output: Output) -> View:
         Column("Name", "Name"),
         Column("OpSys", "OpSys"),
         Column("Arch", "Arch"),
-        Column("State", "State"),
+        Column("State", "State", colour=_colour),
         Column("Activity", "Activity"),
         Column("LoadAv", "LoadAvg", lambda load: f"{load:.3f}" if isinstance(load, float) else str(load), "right"),
         Column("Cpus", "Cpus"),
@@ -288,6 +288,13 @@ def _view(ads: Sequence[dict[str, Any]], output: Output) -> View:
     if rows:
         tables.append(Table(columns=counted, records=rows, constrained=True))
     return View(tables=tables)
+
+
+_COLOURS = {"Claimed": "green", "Drained": "yellow", "Owner": "yellow", "Preempting": "magenta", "Matched": "cyan"}
+
+
+def _colour(state: str) -> str:
+    return _COLOURS.get(state, "")
 
 
 def _report(action: str, names: Sequence[str], text: str, dry_run: bool) -> View:

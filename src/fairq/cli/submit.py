@@ -110,8 +110,8 @@ def submit(
     fairq kills the command with all its processes and queues nothing.
 
     Give a program and its arguments after --. The job gets these words unchanged, blanks, quotes and dollars included.
-    A program without a slash is searched on PATH. Options have the values of the submit commands of the same name,
-    macros such as $(Process) included.
+    A program without a slash is looked up on PATH. An option takes the same values as the submit command of its
+    name, including macros such as $(Process).
 
     Identical jobs are stored once: a million cost no more than one.
     """

@@ -73,6 +73,8 @@ the records: there is only one of either here."""
 class UserprioCommand(Command):
     """The command, reading condor_userprio's spelling too."""
 
+    single_dash = USERPRIO.words
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Rewrite the single-dash options, then parse as usual."""
         return super().parse_args(ctx, USERPRIO.rewrite(args))

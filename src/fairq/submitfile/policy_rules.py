@@ -64,7 +64,7 @@ def standing(commands: Commands) -> Ad:
     """Return the job's priority among its submitter's jobs, and whether it begins held."""
     priority = commands.integer("priority")
     if priority is not None and abs(priority) > _LARGEST_PRIORITY:
-        raise commands.wrong("priority", str(priority), f"give a whole number up to {_LARGEST_PRIORITY}")
+        raise commands.wrong("priority", str(priority), "give a whole number from -2147483648 to 2147483647")
     ad: Ad = {"JobPrio": priority or 0}
     if commands.truth("hold"):
         reason = "submitted on hold at user's request"

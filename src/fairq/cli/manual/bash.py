@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from fairq.cli.manual.walk import Documented, global_options
-from fairq.cli.manual.words import Place, kind, places
+from fairq.cli.manual.words import Place, places
 
 _HEAD = """\
 # bash completion for fairq; written by python -m fairq.cli.manual, do not edit
 
-# Sets children, options, values (option=kind of its value) and argument (its kind) for a command's name.
+# Sets children, options, values (option=kind of its value) and arguments (their kinds) for a command's name.
 _fairq_place() {
-    children= options= values= argument=
+    children= options= values= arguments=()
     case $1 in
 """
 
@@ -18,11 +18,11 @@ _TAIL = r"""    esac
 }
 
 _fairq() {
-    local line=${COMP_LINE:0:COMP_POINT} children options values argument
-    local -a words
+    local line=${COMP_LINE:0:COMP_POINT} children options values
+    local -a words arguments
     read -ra words <<<"$line"
     [[ $line == *[[:space:]] ]] && words+=("")
-    local current=${words[-1]} previous=${words[-2]} place="" expected="" state=() i word
+    local current=${words[-1]} previous=${words[-2]} place="" expected="" state=() i word count=0 last=""
     _fairq_place ""
     for ((i = 1; i < ${#words[@]} - 1; i++)); do
         word=${words[i]}
@@ -37,6 +37,9 @@ _fairq() {
         elif [[ $word != -* && " $children " == *" $word "* ]]; then
             place="${place:+$place }$word"
             _fairq_place "$place"
+        elif [[ $word != -* ]]; then
+            last=$word
+            ((count++))
         fi
     done
     if [[ " $values " == *" $previous="* ]]; then
@@ -49,16 +52,19 @@ _fairq() {
         COMPREPLY=($(compgen -W "$children" -- "$current"))
         return
     else
-        expected=$argument
+        expected=${arguments[count]:-}
+        [[ -z $expected && ${#arguments[@]} -gt 0 && ${arguments[-1]} == *... ]] && expected=${arguments[-1]}
+        expected=${expected%...}
     fi
     case $expected in
         "" | none) COMPREPLY=() ;;
+        :*) COMPREPLY=($(compgen -W "${expected//[:,]/ }" -- "$current")) ;;
         file)
             compopt -o filenames
             mapfile -t COMPREPLY < <(compgen -f -- "$current")
             ;;
         *)
-            mapfile -t COMPREPLY < <(fairq _complete "$expected" "$current" "${state[@]}" 2>/dev/null)
+            mapfile -t COMPREPLY < <(fairq _complete "$expected" "$current" "$last" "${state[@]}" 2>/dev/null)
             # Readline takes what stands before a word break, as the @ of a submitter, for done.
             local done=${current%"${current##*[@:=]}"}
             COMPREPLY=("${COMPREPLY[@]#"$done"}")
@@ -82,12 +88,12 @@ def _case(place: Place) -> str:
     names = [name for option in place.options for name in option.spellings]
     lines.append(f'            options="{" ".join(names)}"')
     values = [
-        f"{name}={kind(option) or 'none'}"
+        f"{name}={place.kind(option) or 'none'}"
         for option in place.options
         if option.metavar
         for name in option.spellings
     ]
     lines.append(f'            values="{" ".join(values)}"')
-    if place.argument:
-        lines.append(f"            argument={place.argument}")
+    if place.arguments:
+        lines.append(f"            arguments=({' '.join(place.arguments)})")
     return "\n".join([*lines, "            ;;", ""])

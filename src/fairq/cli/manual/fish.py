@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fairq.cli.manual.walk import Documented, Parameter, global_options
-from fairq.cli.manual.words import Place, kind, places
+from fairq.cli.manual.words import Place, places
 
 _HEAD = r"""# fish completion for fairq; written by python -m fairq.cli.manual, do not edit
 
@@ -22,32 +22,42 @@ function __fairq_names
                 set state --state (string replace -- --state= '' $words[$i])
         end
     end
-    fairq _complete $argv[1] (commandline -ct) $state 2>/dev/null
+    fairq _complete $argv[1] (commandline -ct) "$words[-1]" $state 2>/dev/null
 end
 
-# Whether the command line is at the command of this name; more words may not follow if the last one is "end".
-function __fairq_at
-    set -l found
+# The words of the command line that are neither options nor their values.
+function __fairq_words
     set -l skip 0
     for word in (commandline -opc)[2..-1]
         if test $skip = 1
             set skip 0
-            continue
-        end
-        switch $word
-            case --state --config
-                set skip 1
-            case '-*'
-            case '*'
-                set -a found $word
+        else if contains -- $word $__fairq_valued
+            set skip 1
+        else if not string match -q -- '-*' $word
+            echo $word
         end
     end
-    if test "$argv[-1]" = end
-        test "$found" = "$argv[1..-2]"
-    else
-        set -l size (count $argv)
-        test (count $found) -ge $size; and test "$found[1..$size]" = "$argv"
+end
+
+# Whether the command line is at the command of this name.
+function __fairq_at
+    set -l found (__fairq_words)
+    set -l size (count $argv)
+    test (count $found) -ge $size; and test "$found[1..$size]" = "$argv"
+end
+
+# Whether it is there with this number of words behind the name, or more if there is a plus.
+function __fairq_nth
+    set -l wanted $argv[1]
+    set -e argv[1]
+    set -l found (__fairq_words)
+    set -l size (count $argv)
+    if test $size -gt 0
+        test (count $found) -ge $size; and test "$found[1..$size]" = "$argv"; or return 1
     end
+    set -l more (math (count $found) - $size)
+    test $more = $wanted; and return
+    string match -q -- '*+' $wanted; and test $more -ge (string replace + '' -- $wanted)
 end
 
 complete -c fairq -f
@@ -58,29 +68,45 @@ def fish_script(commands: list[Documented]) -> str:
     """Return the script that fish loads for ``fairq``."""
     shared = global_options()
     known = {option.spellings for option in shared}
-    lines = [_option("", option) for option in shared]
-    for place in places(commands, shared):
+    all_places = places(commands, shared)
+    lines = [_valued(all_places), *(_option("", option, "file") for option in shared)]
+    for place in all_places:
         lines += _children(place)
         if not place.words:
             continue
         lines += [
-            _option(_at(place.words), option) for option in place.options if option.spellings not in known
+            _option(_condition("__fairq_at", *place.words), option, place.kind(option))
+            for option in place.options
+            if option.spellings not in known
         ]
-        if place.argument:
-            lines.append(f"complete -c fairq {_at(place.words)} {_value(place.argument)}")
+        for number, argument in enumerate(place.arguments):
+            times = f"{number}+" if argument.endswith("...") else str(number)
+            value = _value(argument.removesuffix("...").removeprefix("none"))
+            if value:
+                lines.append(f"complete -c fairq {_condition('__fairq_nth', times, *place.words)} {value}")
     return _HEAD + "\n".join(line.replace("  ", " ") for line in lines) + "\n"
 
 
-def _at(words: tuple[str, ...], *more: str) -> str:
-    return "-n " + _quoted(" ".join(["__fairq_at", *words, *more]))
+def _valued(all_places: list[Place]) -> str:
+    """Return the list of the options that a value follows at every place where they are."""
+    valued: dict[str, bool] = {}
+    for place in all_places:
+        for option in place.options:
+            for name in option.spellings:
+                valued[name] = valued.get(name, True) and bool(option.metavar)
+    return f"set -g __fairq_valued {' '.join(sorted(name for name, always in valued.items() if always))}"
+
+
+def _condition(*words: str) -> str:
+    return "-n " + _quoted(" ".join(words))
 
 
 def _children(place: Place) -> Iterator[str]:
     for name, meaning in place.children:
-        yield f"complete -c fairq {_at(place.words, 'end')} -a {name} -d {_quoted(meaning)}"
+        yield f"complete -c fairq {_condition('__fairq_nth', '0', *place.words)} -a {name} -d {_quoted(meaning)}"
 
 
-def _option(condition: str, option: Parameter) -> str:
+def _option(condition: str, option: Parameter, kind: str) -> str:
     words = ["complete -c fairq", condition]
     for name in option.spellings:
         if name.startswith("--"):
@@ -88,7 +114,7 @@ def _option(condition: str, option: Parameter) -> str:
         else:
             words.append(f"-s {name[1:]}" if len(name) == 2 else f"-o {name[1:]}")
     if option.metavar:
-        words.append(_value(kind(option), required=True))
+        words.append(_value(kind, required=True))
     return " ".join([*words, f"-d {_quoted(option.help)}"])
 
 
@@ -98,7 +124,8 @@ def _value(of_kind: str, required: bool = False) -> str:
     needed = "-x" if required else ""
     if not of_kind:
         return needed
-    return f"{needed} -a '(__fairq_names {of_kind})'".strip()
+    values = of_kind[1:].replace(",", " ") if of_kind.startswith(":") else f"(__fairq_names {of_kind})"
+    return f"{needed} -a '{values}'".strip()
 
 
 def _quoted(text: str) -> str:

@@ -29,7 +29,10 @@ class Parameter:
 
 @dataclass(slots=True)
 class Documented:
-    """A command: its full name's words, its help as paragraphs, what it takes and the commands within it."""
+    """A command: its full name's words, its help as paragraphs, what it takes and the commands within it.
+
+    *single_dash* has the words of HTCondor's tool with one dash, by the option that they stand for.
+    """
 
     words: tuple[str, ...]
     summary: str
@@ -37,6 +40,7 @@ class Documented:
     arguments: list[Parameter]
     options: list[Parameter]
     examples: list[str]
+    single_dash: dict[str, list[str]]
     children: list[Documented] = field(default_factory=list)
     default: str | None = None
 
@@ -86,6 +90,7 @@ def _documented(words: tuple[str, ...], command: Any, parent: Any) -> Documented
         arguments=[parameter for parameter in parameters if not parameter.spellings],
         options=[parameter for parameter in parameters if parameter.spellings],
         examples=(command.epilog or "").replace("\b\nExamples:\n", "").splitlines(),
+        single_dash=getattr(command, "single_dash", {}),
         default=getattr(command, "default", None),
     )
     for name in command.list_commands(context) if hasattr(command, "list_commands") else ():

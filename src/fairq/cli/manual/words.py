@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fairq.cli.manual.walk import Documented, Parameter
 
@@ -15,6 +15,9 @@ KINDS = {
     "OWNER": "owner",
     "USER": "owner",
     "SLOT": "slot",
+    "SUBJECT": "subject",
+    "CYCLE": "cycle",
+    "WAY": ":dirac,proportional,strict",
     "QUEUE": "queue",
     "QUEUE|JOB": "job",
     "DUMP": "file",
@@ -26,17 +29,39 @@ KINDS = {
     "DIR": "file",
     "DIRECTORY": "file",
 }
-"""What a metavar stands for: ``file``, or a KIND of ``fairq _complete``; nothing else is completed."""
+"""What a metavar stands for: ``file``, a KIND of ``fairq _complete``, or the words themselves behind a colon."""
+
+AT = {
+    ("slots add", "NAME"): "",
+    ("why", "NAME"): "slot",
+    ("taskqueues match", "NAME"): "",
+    ("taskqueues why", "NAME"): "",
+    ("taskqueues shares", "RULES"): ":documented,dirac",
+    ("broker run", "RULES"): ":documented,panda",
+    ("broker why", "RULES"): ":documented,panda",
+    ("broker timeouts", "RULES"): ":documented,panda",
+    ("config show", "KEY"): "table",
+    ("config unset", "KEY"): "table",
+    ("config set", "VALUE"): "value",
+}
+"""The same for a metavar of one command only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A command by its full name (the words behind ``fairq``) and what can follow."""
+    """A command by its full name (the words behind ``fairq``) and what can follow.
+
+    *arguments* are the kinds of its arguments in their order; that of one which may be repeated ends in ``...``.
+    """
 
     words: tuple[str, ...]
     children: tuple[tuple[str, str], ...]
     options: tuple[Parameter, ...]
-    argument: str
+    arguments: tuple[str, ...]
+
+    def kind(self, option: Parameter) -> str:
+        """Return what completes the value of *option*, or nothing."""
+        return _kind(self.name, option)
 
     @property
     def name(self) -> str:
@@ -44,14 +69,15 @@ class Place:
         return " ".join(self.words)
 
 
-def kind(parameter: Parameter) -> str:
-    """Return what completes the value of *parameter*: a kind, or nothing."""
-    return KINDS.get(parameter.metavar.split(" ")[0].removesuffix("..."), "")
+def _kind(command: str, parameter: Parameter) -> str:
+    """Return what completes the value of a *parameter* of *command*: a kind, or nothing."""
+    metavar = parameter.metavar.split(" ")[0].removesuffix("...")
+    return AT.get((command, metavar), KINDS.get(metavar, ""))
 
 
 def places(commands: list[Documented], options: list[Parameter]) -> list[Place]:
     """Return every place, ``fairq`` itself (which takes *options*) first."""
-    top = Place((), tuple((one.name, one.summary) for one in commands), tuple(options), "")
+    top = Place((), tuple((one.name, one.summary) for one in commands), tuple(options), ())
     return [top, *(place for command in commands for place in _below(command))]
 
 
@@ -61,8 +87,20 @@ def _below(command: Documented) -> Iterator[Place]:
     if default is not None:
         known = {option.spellings for option in options}
         options += [option for option in default.options if option.spellings not in known]
-    argument = next(filter(None, map(kind, command.arguments)), "")
+    name = " ".join(command.words)
+    arguments = [
+        (_kind(name, one) or "none") + ("..." if one.metavar.endswith("...") else "") for one in command.arguments
+    ]
+    while arguments and arguments[-1].startswith("none"):
+        del arguments[-1]
     children = tuple((child.name, child.summary) for child in command.children)
-    yield Place(command.words, children, tuple(options), argument)
+    spelled = (_with_single_dash(option, command.single_dash) for option in options)
+    yield Place(command.words, children, tuple(spelled), tuple(arguments))
     for child in command.children:
         yield from _below(child)
+
+
+def _with_single_dash(option: Parameter, single_dash: dict[str, list[str]]) -> Parameter:
+    """Return *option* with the spellings of HTCondor's tool, too."""
+    more = [word for name in option.spellings for word in single_dash.get(name, ())]
+    return replace(option, spellings=(*option.spellings, *(word for word in more if word not in option.spellings)))

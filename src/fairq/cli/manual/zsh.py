@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fairq.cli.manual.walk import Documented, global_options
-from fairq.cli.manual.words import Place, kind, places
+from fairq.cli.manual.words import Place, places
 
 _HEAD = """\
 #compdef fairq
 # zsh completion for fairq; written by python -m fairq.cli.manual, do not edit
 
-# Sets children, options (each name:meaning), values (kind by option) and argument (its kind) for a command's name.
+# Sets children, options (each name:meaning), values (kind by option) and arguments (their kinds) for a command's name.
 _fairq_place() {
-    children=() options=() values=() argument=
+    children=() options=() values=() arguments=()
     case $1 in
 """
 
@@ -24,14 +24,16 @@ _fairq_value() {
     case $1 in
         (''|none) return 1 ;;
         (file) _files ;;
-        (*) compadd -- ${(f)"$(fairq _complete $1 "$PREFIX" $state 2>/dev/null)"} ;;
+        (:*) compadd -- ${(s:,:)1#:} ;;
+        (*) compadd -- ${(f)"$(fairq _complete $1 "$PREFIX" "$last" $state 2>/dev/null)"} ;;
     esac
 }
 
 _fairq() {
-    local -a children options state
+    local -a children options state arguments
     local -A values
-    local argument place= word i
+    local place= word last= i
+    local -i count=0
     _fairq_place ''
     for ((i = 2; i < CURRENT; i++)); do
         word=${(Q)words[i]}
@@ -47,6 +49,9 @@ _fairq() {
         elif [[ $word != -* && -n ${(M)children:#$word:*} ]]; then
             place="${place:+$place }$word"
             _fairq_place $place
+        elif [[ $word != -* ]]; then
+            last=$word
+            (( count++ ))
         fi
     done
     if [[ $PREFIX == -* ]]; then
@@ -54,7 +59,9 @@ _fairq() {
     elif (( $#children )); then
         _describe command children
     else
-        _fairq_value $argument
+        word=${arguments[count + 1]}
+        [[ -z $word && ${arguments[-1]} == *... ]] && word=${arguments[-1]}
+        _fairq_value ${word%...}
     fi
 }
 
@@ -77,11 +84,11 @@ def _case(place: Place) -> str:
         lines += _array("children", place.children)
     lines += _array("options", [(name, one.help) for one in place.options for name in one.spellings])
     pairs = [
-        f"{name} {kind(one) or 'none'}" for one in place.options if one.metavar for name in one.spellings
+        f"{name} {place.kind(one) or 'none'}" for one in place.options if one.metavar for name in one.spellings
     ]
     lines.append(f"            values=({' '.join(pairs)})")
-    if place.argument:
-        lines.append(f"            argument={place.argument}")
+    if place.arguments:
+        lines.append(f"            arguments=({' '.join(place.arguments)})")
     return "\n".join([*lines, "            ;;", ""])
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
 from fairq import committed
+from fairq.cli.output import activity
 from fairq.cli.output.messages import tell
 from fairq.cli.output.selection import Output
 from fairq.cli.output.text import escape
@@ -28,6 +29,7 @@ def emit(view: View, output: Output) -> None:
     """
     if output.quiet and output.format == "table" and committed.happened():
         return
+    make_room()
     try:
         _emit(view, output, sys.stdout)
     except FairqError as error:
@@ -50,7 +52,14 @@ def _emit(view: View, output: Output, stream: TextIO) -> None:
 def write_text(text: str) -> None:
     """Print the lines of *text*: the one value that a command such as ``state path`` gives."""
     if text:
+        make_room()
         _write_lines(text.removesuffix("\n"), sys.stdout)
+
+
+def make_room() -> None:
+    """End the line that says what is going on, if it is on the terminal that stdout goes to."""
+    if sys.stdout.isatty():
+        activity.end()
 
 
 def _write_lines(text: str, stream: TextIO) -> None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 
+from fairq.cli.output import activity
 from fairq.cli.output.text import escape
 from fairq.quoting import shortened_sentence
 
@@ -23,6 +24,7 @@ def tell(text: str) -> None:
 
     A message that cannot be written is lost: the outcome of the command does not depend on it.
     """
+    activity.clear()
     with contextlib.suppress(OSError):
         sys.stderr.write(escape(_LINE_END.sub(" ", shortened_sentence(text.strip()))) + "\n")
 

@@ -9,8 +9,8 @@ from fairq.cli.output.text import escape, shown, width
 from fairq.cli.output.view import Column, Record, Table
 
 
-def cells(column: Column, records: Sequence[Record]) -> tuple[list[str], bool]:
-    """Return the cells of *column* and whether they stand on the right."""
+def values_of(column: Column, records: Sequence[Record]) -> list[Any]:
+    """Return the value that each record has for *column*."""
     lowered = column.attribute.lower()
     values: list[Any] = []
     for record in records:
@@ -18,6 +18,12 @@ def cells(column: Column, records: Sequence[Record]) -> tuple[list[str], bool]:
         if value is None and column.attribute not in record:
             value = next((item for name, item in record.items() if name.lower() == lowered), None)
         values.append(value)
+    return values
+
+
+def cells(column: Column, records: Sequence[Record]) -> tuple[list[str], bool]:
+    """Return the cells of *column* and whether they stand on the right."""
+    values = values_of(column, records)
     if column.align is not None:
         right = column.align == "right"
     else:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from fairq.cli.output import activity
+
 PATIENCE = 0.5
 """Seconds of silence before a bar appears."""
 
@@ -50,6 +52,7 @@ class _Bar:
         from rich.console import Console
         from rich.progress import Progress
 
+        activity.end()
         self._drawn = Progress(console=Console(file=sys.stderr), transient=True)
         self._task = self._drawn.add_task(self._label, total=self._total)
         self._drawn.start()

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from fairq.cli.output.plain import grid
+from fairq.cli.output.plain import grid, values_of
 from fairq.cli.output.terminal import Style
 from fairq.cli.output.text import escape, folded, width
-from fairq.cli.output.view import Record, Table
+from fairq.cli.output.view import Column, Record, Table
 
 _TEXT_MINIMUM = 12
 """Cells a column of text keeps at least; narrower, and the records are shown one line per value."""
@@ -52,12 +52,22 @@ def write(table: Table, records: Sequence[Record], header: bool, style: Style, s
             overflow="fold",
             min_width=minimum,
         )
+    colours = [_colours(column, records) for column in table.columns]
     for row in range(len(records)):
-        drawn.add_row(*(Text(texts[row]) for _, texts, _ in columns))
+        drawn.add_row(
+            *(Text(texts[row], style=of[row]) for (_, texts, _), of in zip(columns, colours, strict=True))
+        )
     if table.footer is not None:
         drawn.add_section()
         drawn.add_row(*(Text(texts[len(records)], style="bold") for _, texts, _ in columns))
     console.print(drawn)
+
+
+def _colours(column: Column, records: Sequence[Record]) -> list[str]:
+    """Return the style of each cell of *column*."""
+    if column.colour is None:
+        return [""] * len(records)
+    return ["" if value is None else column.colour(value) for value in values_of(column, records)]
 
 
 def _records(console: Console, columns: list[tuple[str, list[str], bool]], count: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,13 +29,19 @@ if TYPE_CHECKING:
 
 
 def negotiate(
-    path: Path, settings: Settings, actor: Actor, *, dry_run: bool = False, explain: bool = False
+    path: Path,
+    settings: Settings,
+    actor: Actor,
+    *,
+    dry_run: bool = False,
+    explain: bool = False,
+    doing: Callable[[str], None] = lambda _: None,
 ) -> Cycle:
     """Hold one negotiation cycle at the actor's time.
 
     Everything is stored in one transaction, or nothing with *dry_run*. With *explain* the slots that every
     rejected request lost are counted, which takes time of its own. What was decided in the last
-    decisions_kept cycles is kept; matches are kept for ever.
+    decisions_kept cycles is kept; matches are kept for ever. *doing* is told what is going on.
 
     Raises:
         CycleUnderWayError: another cycle works on this state.
@@ -44,20 +50,33 @@ def negotiate(
     if dry_run:
         with reading(path) as state:
             policy = with_known_groups(policy, state, settings)
-            return _decide(load_pool(state, settings, actor.time), state, policy, actor.time, explain)
+            doing("loading the pool")
+            pool = load_pool(state, settings, actor.time)
+            doing("matching jobs with slots")
+            return _decide(pool, state, policy, actor.time, explain)
     with cycle_lock(path):
-        return hold_cycle(path, settings, actor, explain=explain)
+        return hold_cycle(path, settings, actor, explain=explain, doing=doing)
 
 
-def hold_cycle(path: Path, settings: Settings, actor: Actor, *, explain: bool = False) -> Cycle:
+def hold_cycle(
+    path: Path,
+    settings: Settings,
+    actor: Actor,
+    *,
+    explain: bool = False,
+    doing: Callable[[str], None] = lambda _: None,
+) -> Cycle:
     """Hold one cycle as `negotiate` does, in a process that has the cycle's lock already."""
     policy = negotiation_policy(settings)
     clock = Clock.at(actor.time)
     with writing(path) as state:
+        doing("loading the pool")
         pool = load_pool(state, settings, actor.time)
         known = set(pool.accountant.records)
         policy = with_known_groups(policy, state, settings)
+        doing("matching jobs with slots")
         cycle = _decide(pool, state, policy, actor.time, explain)
+        doing(f"storing {len(cycle.decision.matches)} matches")
         store_cycle(state, cycle, pool, known, actor)
         if cycle.decision.matches and is_launching(state, settings):
             intend(state, settings, _matched(cycle, pool), clock)

@@ -99,7 +99,7 @@ class JobEditor:
         def new(job: JobRange) -> int:
             priority = job.priority + value if relative else value
             if abs(priority) > _LARGEST_PRIORITY:
-                expected = f"give a whole number up to {_LARGEST_PRIORITY}"
+                expected = "give a whole number from -2147483648 to 2147483647"
                 raise InvalidNumberError(what="the priority", value=priority, expected=expected)
             return priority
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,19 +50,27 @@ def turn(
     launch: bool = True,
     explain: bool = False,
     launchers: Launchers | None = None,
+    doing: Callable[[str], None] = lambda _: None,
 ) -> Turn:
-    """Collect; then, with *match*, hold a cycle; then, with *launch*, start what it matched.
+    """Collect; then, with *match*, hold a cycle; then, with *launch*, start what it matched; *doing* is told of it.
 
     Raises:
         CycleUnderWayError: another cycle works on this state.
         UnknownLauncherError: the settings, or a slot, name a launcher that there is not.
     """
     with opened(path, settings) as own, cycle_lock(path):
-        return _turn(path, settings, actor, launchers or own, match, launch, explain)
+        return _turn(path, settings, actor, launchers or own, match, launch, explain, doing)
 
 
 def _turn(
-    path: Path, settings: Settings, actor: Actor, launchers: Launchers, match: bool, launch: bool, explain: bool
+    path: Path,
+    settings: Settings,
+    actor: Actor,
+    launchers: Launchers,
+    match: bool,
+    launch: bool,
+    explain: bool,
+    doing: Callable[[str], None],
 ) -> Turn:
     result = Turn()
     with reading(path) as state:
@@ -70,13 +79,14 @@ def _turn(
         _collect(result, path, settings, launchers, actor)
         apply_periodic(path, settings, actor)
     if match:
-        result.cycle = hold_cycle(path, settings, actor, explain=explain)
+        result.cycle = hold_cycle(path, settings, actor, explain=explain, doing=doing)
     if not result.launching:
         events.flush(path)
         return result
     if match or launch:
         _make_room(result, path, settings, launchers, actor)
     if launch:
+        doing("starting jobs")
         begun = start(path, settings, launchers, actor)
         result.started += begun.started
         result.notes += begun.notes

@@ -1,0 +1,86 @@
+"""What a long command says on a terminal while it works, and the colours of tables there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.test_output_terminal import on_terminal
+
+Run = Callable[..., Any]
+
+NOW = 1_795_200_000
+
+IMPATIENT = """
+import sys
+from fairq.cli.output import activity
+from fairq.cli.app import main
+activity.PATIENCE = activity._EVERY = 0.001
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.fixture
+def pool(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two slots in use, an idle and a held job, and a group above its quota."""
+    monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
+    Path(f"{state}.toml").write_text("[groups.physics]\nquota = 1\naccept_surplus = true\n[groups.bio]\nquota = 1\n")
+    for words in (
+        ["slots", "add", "node", "--count", "2"],
+        ["submit", "--count", "4", "--accounting-group", "physics", "--now", NOW, "--", "/bin/sleep", "5"],
+        ["hold", "1.3", "--now", NOW],
+        ["negotiate", "--now", NOW],
+    ):
+        assert run("--state", state, *words).code == 0
+    return state
+
+
+def test_a_long_command_says_what_it_is_doing_and_takes_the_line_away(pool: Path) -> None:
+    """On stderr only; what is printed stands alone."""
+    words = ["-c", IMPATIENT, "--state", str(pool), "negotiate", "--dry-run"]
+    shown = on_terminal(words, 80, "stderr")
+    assert "matching jobs with slots: " in shown
+    assert shown.endswith("\r\x1b[K")
+    shown = on_terminal(["-c", IMPATIENT, "--state", str(pool), "why", "1.1"], 80, "stderr")
+    assert "why: 0 s" in shown
+
+
+def test_the_line_fits_the_terminal(pool: Path) -> None:
+    shown = on_terminal(["-c", IMPATIENT, "--state", str(pool), "negotiate", "--dry-run"], 20, "stderr")
+    assert max(len(line) for line in re.split(r"\r\x1b\[K|\n", shown)) < 20
+
+
+@pytest.mark.parametrize(("more", "environment"), [(["-q"], {}), ([], {"TERM": "dumb"})])
+def test_quiet_and_dumb_terminals_see_nothing_of_it(pool: Path, more: list[str], environment: dict[str, str]) -> None:
+    words = ["-c", IMPATIENT, "--state", str(pool), "negotiate", "--dry-run", *more]
+    assert on_terminal(words, 80, "stderr", **environment) == ""
+
+
+def test_a_pipe_sees_nothing_of_it(run: Run, pool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairq.cli.output.activity.PATIENCE", 0.001)
+    assert run("--state", pool, "negotiate", "--dry-run").err == ""
+
+
+def fairq(pool: Path, *words: str, **environment: str) -> str:
+    return on_terminal(["-m", "fairq", "--state", str(pool), *words], 120, **environment)
+
+
+def coloured(text: str, shown: str) -> set[str]:
+    """The colours that *text* has in *shown*, by their numbers."""
+    return set(re.findall(rf"\x1b\[(3\d)m\s*{re.escape(text)}", shown))
+
+
+def test_a_terminal_shows_states_in_colour(pool: Path) -> None:
+    shown = fairq(pool, "queue")
+    assert (coloured("R", shown), coloured("I", shown), coloured("H", shown)) == ({"32"}, {"33"}, {"31"})
+    assert coloured("Claimed", fairq(pool, "slots")) == {"32"}
+    assert coloured("2", fairq(pool, "quotas")) == {"33"}, "above its quota"
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_colours_can_be_switched_off(pool: Path, environment: dict[str, str]) -> None:
+    for command in ("queue", "slots", "quotas"):
+        assert not re.search(r"\x1b\[3\d", fairq(pool, command, **environment))
