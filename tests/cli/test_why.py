@@ -403,7 +403,8 @@ def test_a_limit_below_what_the_job_alone_uses_comes_first(tmp_path: Path, state
 def test_slots_taken_by_preemption_were_not_free(tmp_path: Path, state: Path, run: Run) -> None:
     """What the machine preferred was in use until this cycle."""
     held = {"State": "Claimed", "Activity": "Busy", "RemoteUser": "x@y", "Rank": "/Expr(TARGET.JobPrio)/"}
-    slots = [{**SLOT, **held, "Name": "slot1@m", "CurrentRank": 0.0}]
+    small = [{**SLOT, "Name": f"slot{number}@m", "Requirements": False} for number in range(2, 7)]
+    slots = [{**SLOT, **held, "Name": "slot1@m", "CurrentRank": 0.0}, *small]
     jobs = [*job(7, "bob", JobPrio=9), *job(8, "eve", JobPrio=5)]
     for name, ads in {"slots": slots, "jobs": jobs}.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(ads))
