@@ -17,7 +17,7 @@ VIEWS = (
     "-all -allusers", "-allusers", "-grouporder -allusers", "-grouprollup -allusers", "-quotas -allusers",
     "-usage -allusers",
 )  # fmt: skip
-"""Those that the tool asks of the negotiator. Of the others the collector's copies decide, which differ from the dump."""
+"""Those that the tool asks of the negotiator; for others it reads the collector's copies, which differ."""
 
 
 @pytest.fixture(scope="module")

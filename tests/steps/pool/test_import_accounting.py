@@ -107,7 +107,7 @@ def test_slots_count_from_the_import_on(fairq: Run, tmp_path: Path) -> None:
 
 
 def test_accounting_ads_among_others(fairq: Run, tmp_path: Path) -> None:
-    """condor_status -any has Accounting ads, too; one that the collector kept of somebody who left uses nothing since."""
+    """condor_status -any has Accounting ads, too; one of somebody who left uses nothing since."""
     mine = {"MyType": "Accounting", "NegotiatorName": "cm", "Priority": 4000.0, "PriorityFactor": 1000.0}
     ads = [
         {"MyType": "Machine", "Name": "slot1@m"},
