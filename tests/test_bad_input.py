@@ -140,7 +140,7 @@ CASES: list[tuple[str, int, str]] = [
     ("remove 1 --all", 2, "--all and single jobs exclude each other; give only one"),
     ("remove 99", 30, "there is no job 99 in the queue; list the jobs with 'fairq queue'"),
     ("hold 1.99", 30, "there is no job 1.99 in the queue"),
-    ("remove 1.x", 36, "'1.x' is not a job; give a job (7.0), a range of jobs (7.0-99), a cluster (7) or an owner"),
+    ("remove 1.x", 36, "'1.x' is not a job; give a job (7.0, 7.0@SCHEDD), a range (7.0-99), a cluster (7) or an owner"),
     ("remove 1.5-2", 36, "'1.5-2' is not a job"),
     ("remove 1.0-2.5", 36, "'1.0-2.5' is not a job"),
     ("remove ''", 36, "'' is not a job"),

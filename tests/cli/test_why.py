@@ -356,14 +356,3 @@ def test_an_imported_dynamic_slot_gives_back_to_the_parent_on_its_machine(
     assert document["reason"] == "partitionable slots are carved up"
     assert document["verified"]
     assert document["changes"] == [{"change": "free slot", "of": name, "to": None}]
-
-
-def test_of_several_schedds_jobs_of_one_number_it_says_which(tmp_path: Path, state: Path, run: Run) -> None:
-    jobs = [one for at in "ab" for one in job(7, "bob", GlobalJobId=f"{at}@x#7.0#1", RequestMemory=8192)]
-    for name, ads in {"slots": [{**SLOT, "Name": "slot1@m"}], "jobs": jobs}.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps(ads))
-    dumps = ("--slots", tmp_path / "slots.json", "--jobs", tmp_path / "jobs.json")
-    assert run("--state", state, "import", *dumps, "--now", NOW).code == 0
-
-    line = first_line(run("--state", state, "why", "7.0", "--now", NOW))
-    assert line.endswith("This is the job of schedd a@x; a@x and b@x have one each.")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import lzma
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from tests.golden.archive import unpack
 
 HTCONDOR = "htcondor"
 """A folder: one negotiation cycle of the real negotiator."""
@@ -22,6 +25,8 @@ DIRAC = "dirac"
 """An entry of ``dirac.json``: what DIRAC's classes made of one input."""
 
 UNKNOWN = "unknown"
+
+_ARCHIVE = ".tar.xz"
 
 
 @dataclass(frozen=True)
@@ -38,8 +43,15 @@ class Case:
 
 
 def cases_in(path: Path) -> Iterator[Case]:
-    """Yield the cases at *path*: a case's own folder, a folder of cases at any depth, or a file of cases."""
-    if path.is_file():
+    """Yield the cases at *path*: a case's own folder, a folder of cases at any depth, or a file or archive of cases.
+
+    What is in an archive is there until the next case is asked for.
+    """
+    if path.name.endswith(_ARCHIVE):
+        with tempfile.TemporaryDirectory(prefix="fairq-golden-") as folder:
+            unpack(Path(folder), path)
+            yield from cases_in(Path(folder))
+    elif path.is_file():
         yield from _cases_of_file(path)
     elif (path / "expected.json").is_file():
         kind = LIVE if (path / "acct.long").is_file() else HTCONDOR
@@ -55,7 +67,7 @@ def cases_in(path: Path) -> Iterator[Case]:
 
 
 def _holds_cases(path: Path) -> bool:
-    return path.suffix == ".json" and not path.stem.endswith("_defaults")
+    return path.name.endswith(_ARCHIVE) or (path.suffix == ".json" and not path.stem.endswith("_defaults"))
 
 
 def _cases_of_file(path: Path) -> Iterator[Case]:

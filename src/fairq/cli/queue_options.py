@@ -18,7 +18,7 @@ Jobs = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="JOB...",
-        help="Job (7.0), jobs (7.0-99), cluster (7), owner, or submitter (user@domain).",
+        help="Job (7.0, 7.0@SCHEDD), jobs (7.0-99), cluster (7), owner, or submitter.",
     ),
 ]
 

@@ -33,7 +33,7 @@ def why(
     invocation: Invocation,
     output: Report,
     subject: Annotated[
-        str, typer.Argument(metavar="SUBJECT", help="Job (7.0), cluster (7), submitter, or group.")
+        str, typer.Argument(metavar="SUBJECT", help="Job (7.0, 7.0@SCHEDD), cluster (7), submitter, or group.")
     ],
     slot: Annotated[
         str | None,

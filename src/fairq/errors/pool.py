@@ -50,7 +50,7 @@ class NoMatchingJobError(FairqError):
 
 
 class InvalidJobIdError(FairqError):
-    """{value!r} is not a job; give a job (7.0), a range of jobs (7.0-99), a cluster (7) or an owner"""
+    """{value!r} is not a job; give a job (7.0, 7.0@SCHEDD), a range (7.0-99), a cluster (7) or an owner"""
 
     exit_code = 36
     summary = "This is not a job, a cluster or an owner"

@@ -15,6 +15,7 @@ from fairq.engine.explain.checks import PoolChecks
 from fairq.engine.explain.losses import Losses, LostTo, Observer
 from fairq.engine.explain.pieces import labels, undivided
 from fairq.engine.negotiation.budgets import Clock
+from fairq.engine.negotiation.concurrency import parse_limits
 from fairq.engine.negotiation.cycle import NegotiationCycle
 from fairq.engine.negotiation.decision import (
     CycleDecision,
@@ -241,6 +242,8 @@ class Diagnosis:
             return Reason.SUBMITTER_CONSTRAINT
         if not self._is_admitted():
             return Reason.JOB_CONSTRAINT
+        if self.limit_too_small is not None:
+            return Reason.CONCURRENCY_LIMIT
         reason = self._limit() or next(reason for test, reason in _BY_TEST.items() if self.lost[test])
         misfit = reason in (Reason.JOB_REQUIREMENTS, Reason.SLOT_REQUIREMENTS)
         return Reason.PIECES if misfit and self.carved_up else reason
@@ -281,6 +284,24 @@ class Diagnosis:
         """Who took how many of the suitable slots in this cycle."""
         rows = set(self.losses.rows(LostTo.TAKEN).tolist())
         return Counter(match.submitter for match in self.outcome.decision.matches if match.slot in rows)
+
+    @cached_property
+    def taken_by_preemption(self) -> int:
+        """How many of the suitable slots were taken in this cycle from whoever had them."""
+        rows = set(self.losses.rows(LostTo.TAKEN).tolist())
+        return sum(match.slot in rows and match.preempted is not None for match in self.outcome.decision.matches)
+
+    @cached_property
+    def limit_amounts(self) -> dict[str, float]:
+        """How much of which concurrency limit the job uses, by name."""
+        text = self.context.job.get("concurrencylimits")
+        return dict(parse_limits(text)) if isinstance(text, str) else {}
+
+    @cached_property
+    def limit_too_small(self) -> LimitFigures | None:
+        """A concurrency limit whose maximum is less than what the job alone uses of it."""
+        known = ((self.concurrency_figures.get(name), amount) for name, amount in self.limit_amounts.items())
+        return next((figures for figures, amount in known if figures is not None and amount > figures.maximum), None)
 
     @cached_property
     def used_by(self) -> Counter[str]:

@@ -14,7 +14,6 @@ from fairq.engine.explain.fitting import changes_for, nearest_slots
 from fairq.engine.explain.losses import LostTo
 from fairq.engine.explain.pieces import pieces_of
 from fairq.engine.explain.report import place_in_queue
-from fairq.engine.negotiation.concurrency import parse_limits
 from fairq.engine.quotas.record import GroupFigures
 from fairq.records import JobRange
 
@@ -62,7 +61,8 @@ def _candidates(of: Diagnosis) -> Iterator[Remedy]:  # noqa: PLR0911, PLR0912 - 
             yield (Change(ChangeKind.JOB_PRIORITY, job_name(of.job), _highest_priority(of) + 1, now=of.job.priority),)
             return
         case Reason.CONCURRENCY_LIMIT:
-            yield from _ahead_of_own(of)
+            if of.limit_too_small is None:
+                yield from _ahead_of_own(of)
             yield from _concurrency_limit(of)
             yield from _free(of)
             return
@@ -205,17 +205,11 @@ def _settings(of: Diagnosis) -> Iterator[Change]:
         now = getattr(policy.budgets, budget, math.inf)
         if now < _USUAL_SECONDS[budget]:
             yield Change(ChangeKind.TIME_BUDGET, setting, _USUAL_SECONDS[budget], now=now)
-    for name, amount in _amounts(of).items():
+    for name, amount in of.limit_amounts.items():
         figures = of.concurrency_figures.get(name)
         if figures is not None and figures.maximum < math.inf:
             to = math.ceil(figures.in_use + amount * (_left_idle_ahead(of) + 1))
             yield Change(ChangeKind.CONCURRENCY_LIMIT, name, to, now=figures.maximum)
-
-
-def _amounts(of: Diagnosis) -> dict[str, float]:
-    """How much of which concurrency limit the job uses."""
-    text = of.context.job.get("concurrencylimits")
-    return dict(parse_limits(text)) if isinstance(text, str) else {}
 
 
 def _figures(of: Diagnosis, group: str | None) -> GroupFigures | None:
@@ -233,11 +227,17 @@ def _highest_priority(of: Diagnosis) -> int:
 
 
 def _concurrency_limit(of: Diagnosis) -> Iterator[Remedy]:
+    small = of.limit_too_small
+    if small is not None:
+        amount = of.limit_amounts[small.name]
+        for to in dict.fromkeys((math.ceil(amount), math.ceil(small.in_use + amount))):
+            yield (Change(ChangeKind.CONCURRENCY_LIMIT, small.name, to, now=small.maximum),)
+        return
     name = of.concurrency_limit or next(iter(of.rejection.limits if of.rejection else ()), None)
     figures = of.concurrency_figures.get(name or "")
     if figures is None:
         return
-    to = math.ceil(figures.in_use + _amounts(of).get(figures.name, 1.0))
+    to = math.ceil(figures.in_use + of.limit_amounts.get(figures.name, 1.0))
     yield (Change(ChangeKind.CONCURRENCY_LIMIT, figures.name, to, now=figures.maximum),)
 
 

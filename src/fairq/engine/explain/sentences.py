@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from fairq.engine.explain.changes import TIME_BUDGETS, ChangeKind
+from fairq.engine.explain.changes import TIME_BUDGETS, Change, ChangeKind
 from fairq.engine.explain.diagnosis import Diagnosis, Reason
 from fairq.engine.explain.losses import LostTo
 from fairq.engine.explain.remedies import job_name
@@ -31,12 +32,28 @@ def remedy(of: Diagnosis, found: Found) -> str:
 
 
 def _joined(found: Found) -> str:
-    freed = [change.of for change in found.changes if change.kind is ChangeKind.FREE_SLOT]
-    words = [change.words() for change in found.changes if change.kind is not ChangeKind.FREE_SLOT]
-    text = " and ".join(words)
+    changes = _without_invented_names(found.changes)
+    freed = [change.of for change in changes if change.kind is ChangeKind.FREE_SLOT]
+    words = Counter(change.words() for change in changes if change.kind is not ChangeKind.FREE_SLOT)
+    text = " and ".join(word if count == 1 else f"{word} ({count} of them)" for word, count in words.items())
     if freed:
         text += f"{' and ' if text else ''}once {' and '.join(freed)} {'is' if len(freed) == 1 else 'are'} free"
     return text
+
+
+def _without_invented_names(changes: Sequence[Change]) -> list[Change]:
+    """Return *changes* for people: a slot that was added for the search is the one that it is like."""
+    added = {change.to: change.of for change in changes if change.kind is ChangeKind.ADD_SLOT}
+    told = []
+    for change in changes:
+        like = change.of
+        while like in added:
+            like = added[like]
+        if like == change.of or change.kind is ChangeKind.ADD_SLOT:
+            told.append(replace(change, of=like))
+        elif change.kind is ChangeKind.SLOT_CLAUSE:
+            told.append(replace(change, of="the added slot"))
+    return told
 
 
 def _cause(  # noqa: PLR0911, PLR0912 - one per reason
@@ -77,15 +94,27 @@ def _cause(  # noqa: PLR0911, PLR0912 - one per reason
         case Reason.PIECES:
             return "the partitionable slots have too few free resources: other jobs use the rest"
         case Reason.TAKEN:
-            taken = of.lost[LostTo.TAKEN]
-            which = "the only free slot" if taken == 1 else f"the {taken} free slots"
-            return f"{which} that matched went to {_people(of.taken_by)} in this cycle"
+            return _taken(of)
         case Reason.DRAINING:
             draining = of.lost[LostTo.DRAINING]
             which = "the only matching slot is" if draining == 1 else f"all {draining} matching slots are"
             return f"{which} draining"
         case _:
             return _in_use(of)
+
+
+def _taken(of: Diagnosis) -> str:
+    """Who got the slots; those that had a holder were preempted, and not free."""
+    taken, preempted = of.lost[LostTo.TAKEN], of.taken_by_preemption
+    free = taken - preempted
+    if not preempted:
+        which = "the only free slot" if taken == 1 else f"the {taken} free slots"
+        return f"{which} that matched went to {_people(of.taken_by)} in this cycle"
+    people = _people(of.taken_by)
+    if free:
+        return f"the {free} free and {preempted} preempted slots that matched went to {people} in this cycle"
+    which = "the only slot" if preempted == 1 else f"all {preempted} slots"
+    return f"no slot that matched was free, and {which} that could be preempted went to {people} in this cycle"
 
 
 def _used_up(of: Diagnosis) -> str:
@@ -115,6 +144,10 @@ def _out_of_time(of: Diagnosis) -> str:
 
 
 def _limited(of: Diagnosis) -> str:
+    small = of.limit_too_small
+    if small is not None:
+        amount = of.limit_amounts[small.name]
+        return f"it asks for {amount:g} of the concurrency limit {small.name}, whose maximum is {small.maximum:g}"
     name = of.concurrency_limit or ", ".join(of.rejection.limits if of.rejection else ())
     figures = of.concurrency_figures.get(name)
     if figures is None:

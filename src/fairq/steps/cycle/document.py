@@ -11,7 +11,7 @@ from fairq.engine.classad.budget import Overrun
 from fairq.engine.explain.record import ExplainedRejection
 from fairq.engine.negotiation.decision import CycleDecision, Match, Rejection
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.records import Claim, MatchRecord
+from fairq.records import Ad, Claim, MatchRecord
 from fairq.steps.pool.dynamic_slots import CarvedSlot
 
 
@@ -41,6 +41,23 @@ class Cycle:
     expired: Sequence[ExpiredLease]
     carved: dict[Hashable, CarvedSlot]
     notes: Sequence[str] = ()
+
+
+def shared_slots(cycle: Cycle, ads: Sequence[Ad]) -> list[str]:
+    """Return what to say of matches that get a partitionable slot as a whole, as today's negotiator makes them."""
+    matches = (match for match in cycle.decision.matches if match.key not in cycle.carved)
+    found = list(dict.fromkeys(match.slot for match in matches if _is_partitionable(ads[match.slot])))
+    if cycle.policy.partitionable_slots != "whole" or not found:
+        return []
+    first = cycle.slot_names[found[0]]
+    if len(found) == 1:
+        return [f"{first} is partitionable: the schedd of the match may start several jobs on it"]
+    more = len(found) - 1
+    return [f"{first} and {more} more are partitionable: the schedds of the matches may start several jobs on each"]
+
+
+def _is_partitionable(ad: Ad) -> bool:
+    return any(name.lower() == "partitionableslot" and value is True for name, value in ad.items())
 
 
 def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:

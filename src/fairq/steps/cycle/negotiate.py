@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from fairq.records import Actor
 from fairq.state import cycles
 from fairq.state.connection import State, reading, writing
 from fairq.state.cycle_lock import cycle_lock
-from fairq.steps.cycle.document import Cycle, decision_document, explanation_document
+from fairq.steps.cycle.document import Cycle, decision_document, explanation_document, shared_slots
 from fairq.steps.cycle.load import LoadedPool, load_pool, load_round_robin_times, with_known_groups
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.cycle.store import store_cycle
@@ -117,5 +118,5 @@ def _decide(
     if recorder is not None:
         document["explanation"] = explanation_document(recorder.explained)
     missing = missing_accounting(state)
-    notes = () if missing is None else (missing,)
-    return Cycle(number, decision, document, policy, pool.slots.names, victims, pool.expired, carved, notes)
+    cycle = Cycle(number, decision, document, policy, pool.slots.names, victims, pool.expired, carved)
+    return replace(cycle, notes=[*([] if missing is None else [missing]), *shared_slots(cycle, pool.ads)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -171,13 +171,21 @@ def choose(state: State, selection: Selection, statuses: Sequence[JobStatus] | N
                 raise JobStateError(job=target.text, found=status, needed=needed)
             if selection.targets:
                 raise NoMatchingJobError(condition=f"of {target.text} is {needed}")
-        changed.targets.append((target, sum(map(len, fit))))
+        changed.targets.append((_with_schedds(target, fit), sum(map(len, fit))))
         changed.jobs += fit
     if not changed.jobs:
         condition = f"is {needed}" if selection.constraint is None else f"satisfies {selection.constraint}"
         notes = [] if test is None else test.unknown.notes("job")
         raise NoMatchingJobError(condition=f"{condition} ({'; '.join(notes)})" if notes else condition)
     return changed
+
+
+def _with_schedds(target: Target, found: Sequence[JobRange]) -> Target:
+    """Return *target* so that it names all jobs *found*, where several schedds have one of its number."""
+    schedds = sorted({job.schedd for job in found})
+    if not target.is_one_job or target.schedd is not None or len(schedds) < 2:
+        return target
+    return replace(target, text=", ".join(f"{target.text}@{schedd}" for schedd in schedds))
 
 
 def procs(job: JobRange) -> Procs:

@@ -14,18 +14,19 @@ from fairq.state import jobs
 from fairq.state.connection import State
 from fairq.steps.jobs.matching import Matcher
 
-_ID = re.compile(r"(\d{1,10})(?:\.(\d{1,10})(?:-(?:(\d{1,10})\.)?(\d{1,10}))?|\.?)")
+_ID = re.compile(r"(\d{1,10})(?:\.(\d{1,10})(?:-(?:(\d{1,10})\.)?(\d{1,10}))?|\.?)(?:@(\S+))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What one word of the command line names: procs of a cluster, or everything of *owner*."""
+    """What one word of the command line names: procs of a cluster, perhaps of one *schedd*, or all of *owner*."""
 
     text: str
     cluster: int | None = None
     first_proc: int | None = None
     last_proc: int | None = None
     owner: str | None = None
+    schedd: str | None = None
 
     @property
     def is_one_job(self) -> bool:
@@ -37,7 +38,7 @@ class Target:
         if self.owner is not None:
             return f"All jobs of {self.owner}"
         if self.first_proc is None:
-            return f"All jobs in cluster {self.cluster}"
+            return f"All jobs in cluster {self.text}"
         return f"Job {self.text}" if self.is_one_job else f"Jobs {self.text}"
 
 
@@ -50,7 +51,7 @@ class Selection:
 
 
 def parse_targets(words: Iterable[str]) -> list[Target]:
-    """Return what *words* name: ``7``, ``7.0``, ``7.0-99``, an owner or a submitter.
+    """Return what *words* name: ``7``, ``7.0``, ``7.0-99``, each perhaps with ``@schedd``, an owner or a submitter.
 
     Raises InvalidJobIdError for a word that is none of them.
     """
@@ -63,15 +64,16 @@ def _target(word: str) -> Target:
         if not word or word[0].isdigit() or word[0] in "-." or any(c.isspace() for c in word):
             raise InvalidJobIdError(value=word)
         return Target(word, owner=word)
-    cluster, first, end_cluster, last = found.groups()
+    cluster, first, end_cluster, last, schedd = found.groups()
     if end_cluster is not None and int(end_cluster) != int(cluster):
         raise InvalidJobIdError(value=word)
     if first is None:
-        return Target(str(int(cluster)), int(cluster))
+        at = "" if schedd is None else f"@{schedd}"
+        return Target(f"{int(cluster)}{at}", int(cluster), schedd=schedd)
     first_proc, last_proc = int(first), int(last if last is not None else first)
     if last_proc < first_proc:
         raise InvalidJobIdError(value=word)
-    return Target(word, int(cluster), first_proc, last_proc)
+    return Target(word, int(cluster), first_proc, last_proc, schedd=schedd)
 
 
 def matcher(state: State, selection: Selection) -> Matcher | None:
@@ -92,7 +94,7 @@ def find(
     targets = selection.targets or [Target("all", owner=None)]
     seen = _Seen()
     for target in targets:
-        found = _of_target(state, target)
+        found = jobs_of(state, target)
         if not found and missing_is_error and selection.targets:
             raise _missing(target)
         if test is not None:
@@ -106,7 +108,18 @@ def _missing(target: Target) -> UnknownJobError | NoMatchingJobError:
     return UnknownJobError(job=target.text)
 
 
-def _of_target(state: State, target: Target) -> list[JobRange]:
+def jobs_of(state: State, target: Target) -> list[JobRange]:
+    """Return the jobs that *target* names, as ranges cut to it; without a schedd those of all schedds."""
+    found = _of_all_schedds(state, target)
+    return found if target.schedd is None else [job for job in found if _is_at(job.schedd, target.schedd)]
+
+
+def _is_at(schedd: str, named: str) -> bool:
+    """Say whether a job's *schedd* is the one *named*, in full or up to the @; a queue of one schedd has no names."""
+    return not schedd or named.lower() in (schedd.lower(), schedd.lower().partition("@")[0])
+
+
+def _of_all_schedds(state: State, target: Target) -> list[JobRange]:
     if target.owner is not None:
         if "@" in target.owner:
             return jobs.select(state, submitter=target.owner)

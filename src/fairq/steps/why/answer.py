@@ -16,13 +16,13 @@ from fairq.engine.explain.search import Search
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.errors.pool import AmbiguousSlotError, NothingToExplainError, UnknownJobError, UnknownSlotError
 from fairq.records import Ad, JobRange, JobStatus
-from fairq.state import history, job_ads, jobs, runs
+from fairq.state import history, job_ads, runs
 from fairq.state.connection import State, reading
 from fairq.steps.cycle.document import overrun_document
 from fairq.steps.cycle.load import load_pool, load_round_robin_times, with_known_groups
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.jobs.overlay import Overlay
-from fairq.steps.jobs.selection import Target, parse_targets
+from fairq.steps.jobs.selection import Target, jobs_of, parse_targets
 from fairq.steps.why.compare import compared
 from fairq.steps.why.words import group_sentence, pair_sentence, status_sentence, submitter_sentence
 from fairq.steps.why.world import ImaginedPool
@@ -79,8 +79,8 @@ class _Study:
 
     def jobs(self, target: Target, slot: str | None) -> Document:
         """Explain one job, or of a cluster the first that would stay idle."""
-        proc = target.first_proc if target.is_one_job else None
-        found = jobs.select(self._state, cluster=target.cluster, proc=proc)
+        named = target if target.is_one_job else replace(target, first_proc=None, last_proc=None)
+        found = jobs_of(self._state, named)
         if not found:
             return self._ended(target)
         counts: Counter[int] = Counter()
@@ -96,7 +96,8 @@ class _Study:
         schedds = sorted({job.schedd for job in found})
         if len(schedds) > 1:
             document["schedd"] = chosen.schedd
-            document["summary"] += f" This is the job of schedd {chosen.schedd}; {' and '.join(schedds)} have one each."
+            choices = ", ".join(f"{target.text}@{schedd}" for schedd in schedds)
+            document["summary"] += f" This is the job of schedd {chosen.schedd}; choose among {choices}."
         if not target.is_one_job and sum(counts.values()) > 1:
             names = {int(status): status.name.lower() for status in JobStatus}
             document["cluster"] = {names[status]: count for status, count in sorted(counts.items())}
