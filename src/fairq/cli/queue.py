@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 app = App()
 
-_LETTERS = {1: "I", 2: "R", 3: "X", 4: "C", 5: "H", 6: ">", 7: "S"}
+_LETTERS = {1: "I", 2: "R", 3: "X", 4: "C", 5: "H", 6: ">", 7: "S", -1: "M"}
+_MATCHED = -1
+"""Stands for the status of a job that is matched and not started."""
 
 
 @app.command(
@@ -41,8 +43,9 @@ def queue(
 ) -> None:
     """Show the jobs.
 
-    Identical jobs of a cluster share a line. ST is the status: I idle, R running, H held. RUN_TIME is the time since
-    the current run started. JSON, CSV, TSV and --af have the complete ad of every job.
+    Identical jobs of a cluster share a line. ST is the status: I idle, R running, H held. M is matched: fairq gave the
+    job a slot, but no launcher started it. RUN_TIME is the time since the current run started. With --held, the table
+    has the reason of each hold and its code. JSON, CSV, TSV and --af have the complete ad of every job.
     """
     from fairq.steps.jobs.selection import Selection, parse_targets
     from fairq.steps.jobs.view import look
@@ -50,21 +53,27 @@ def queue(
     statuses = {status for status, wanted in ((1, idle), (2, running), (5, held)) if wanted}
     selection = Selection(parse_targets(jobs or ()), output.constraint)
     found = look(invocation.state_path, selection, invocation.now(now), statuses or None)
-    emit(_view(found, output, procs), output)
+    emit(_view(found, output, procs, held and not (idle or running)), output)
 
 
-def _view(found: Queue, output: Output, procs: bool) -> View:
+def _view(found: Queue, output: Output, procs: bool, held: bool) -> View:
     if output.format != "table":
         return View(tables=[Table(columns=_COLUMNS, records=found.ads(), constrained=True)], fields=_FIELDS)
-    records = found.each() if procs else found.rows()
-    return View(tables=[Table(columns=_COLUMNS, records=records, constrained=True), _summary(found)])
+    rows = found.each() if procs else found.rows()
+    records = [{**ad, "Shown": _MATCHED if ad["Matched"] else ad["JobStatus"]} for ad in rows]
+    columns = [*_COLUMNS[:-1], *_HELD] if held else _COLUMNS
+    return View(tables=[Table(columns=columns, records=records, constrained=True), _summary(found)])
 
 
 def _summary(found: Queue) -> Table:
     counts = found.counts()
     named = ((4, "completed"), (3, "removed"), (1, "idle"), (2, "running"), (5, "held"), (7, "suspended"))
     total = sum(counts.values())
+    matched = found.matched()
+    counts[2] = counts.get(2, 0) - matched
     text = f"{total} job{'' if total == 1 else 's'}; " + ", ".join(f"{counts.get(s, 0)} {name}" for s, name in named)
+    if matched:
+        text += f", {matched} matched"
     return Table(columns=[], records=[{}], plain=lambda _: text + "\n", constrained=True)
 
 
@@ -87,11 +96,16 @@ _COLUMNS = [
     Column("SUBMITTER", "Submitter"),
     Column("SUBMITTED", "QDate", _submitted, "right"),
     Column("RUN_TIME", "RunTime", duration, "right"),
-    Column("ST", "JobStatus", _letter, "left"),
+    Column("ST", "Shown", _letter, "left"),
     Column("PRI", "JobPrio"),
     Column("CPUS", "RequestCpus", _plain, "right"),
     Column("MEMORY", "RequestMemory", _plain, "right"),
     Column("CMD", "Command"),
+]
+
+_HELD = [
+    Column("CODE", "HoldReasonCode"),
+    Column("HOLD_REASON", "HoldReason"),
 ]
 
 _FIELDS = [

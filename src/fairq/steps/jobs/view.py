@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 from fairq.records import Ad, JobRange, JobStatus
@@ -30,18 +32,36 @@ class Queue:
             result[job.status] = result.get(job.status, 0) + len(job)
         return result
 
+    def matched(self) -> int:
+        """Return how many of the running jobs are matched only: nothing that fairq knows of has started them."""
+        procs = ((job, proc) for job in self.ranges if job.status == JobStatus.RUNNING for proc in _procs(job))
+        return sum(self.overlay.is_matched_only(job, proc) for job, proc in procs)
+
     def rows(self) -> Iterator[Ad]:
-        """Yield one ad per range of alike jobs, with ``Jobs`` naming them and ``RunTime`` in seconds."""
-        for job in self.ranges:
+        """Yield one ad per range of alike jobs, with ``Jobs`` naming them and ``RunTime`` in seconds.
+
+        ``Matched`` says that they are matched only.
+        """
+        for job in self._alike():
             ad = self._ad(job, job.first_proc)
-            yield {**ad, **self._shown(job, ad), "Jobs": job_name(job.cluster, job.first_proc, job.last_proc)}
+            name = job_name(job.cluster, job.first_proc, job.last_proc)
+            yield {**ad, **self._shown(job, ad, job.first_proc), "Jobs": name}
+
+    def _alike(self) -> Iterator[JobRange]:
+        for job in self.ranges:
+            if job.status != JobStatus.RUNNING:
+                yield job
+                continue
+            for _, group in groupby(_procs(job), key=partial(self.overlay.is_matched_only, job)):
+                members = list(group)
+                yield replace(job, first_proc=members[0], last_proc=members[-1])
 
     def each(self) -> Iterator[Ad]:
         """Yield one ad per job, with ``Jobs`` and ``RunTime`` as `rows`."""
         for job in self.ranges:
             for proc in range(job.first_proc, job.last_proc + 1):
                 ad = self._ad(job, proc)
-                yield {**ad, **self._shown(job, ad), "Jobs": f"{job.cluster}.{proc}"}
+                yield {**ad, **self._shown(job, ad, proc), "Jobs": f"{job.cluster}.{proc}"}
 
     def ads(self) -> Iterator[Ad]:
         """Yield the whole ad of every job."""
@@ -52,15 +72,21 @@ class Queue:
     def _ad(self, job: JobRange, proc: int) -> Ad:
         return {**job.ad_of(self.shared[job.ad_id], proc), **self.overlay.of(job, proc)}
 
-    def _shown(self, job: JobRange, ad: Ad) -> Ad:
-        start = ad.get("JobCurrentStartDate")
+    def _shown(self, job: JobRange, ad: Ad, proc: int) -> Ad:
+        matched = job.status == JobStatus.RUNNING and self.overlay.is_matched_only(job, proc)
+        start = None if matched else ad.get("JobCurrentStartDate")
         words = " ".join(str(ad[name]) for name in ("Args", "Arguments") if ad.get(name))
         command = str(ad.get("Cmd", "")).rpartition("/")[2]
         return {
             "Submitter": job.submitter,
+            "Matched": matched,
             "RunTime": 0 if start is None else max(0, self.now - start),
             "Command": f"{command} {words}".strip(),
         }
+
+
+def _procs(job: JobRange) -> range:
+    return range(job.first_proc, job.last_proc + 1)
 
 
 def look(path: Path, selection: Selection, now: int, statuses: Collection[int] | None = None) -> Queue:
