@@ -319,6 +319,9 @@ class JobEvent:
     log: str | None = None
     written: bool = True
 
+    def __len__(self) -> int:
+        return self.last_proc - self.first_proc + 1
+
 
 @dataclass(slots=True)
 class MatchRecord:

@@ -46,9 +46,9 @@ def history(run, state):
 def test_alike_jobs_share_a_line_and_the_last_line_counts(pool):
     lines = pool("queue").out.splitlines()
     assert lines[0].split() == ["ID", "SUBMITTER", "SUBMITTED", "RUN_TIME", "ST", "PRI", "CPUS", "MEMORY", "CMD"]
-    assert lines[-1] == "13 jobs; 0 completed, 0 removed, 9 idle, 4 running, 0 held, 0 suspended"
+    assert lines[-1] == "13 jobs; 0 completed, 0 removed, 9 idle, 0 running, 0 held, 0 suspended, 4 matched"
     assert [line.split()[0] for line in lines[1:-2]] == ["1.0-1", "1.2-9", "2.0-1", "2.2"]
-    assert "0+00:00:10" in lines[1]
+    assert lines[1].split()[4:6] == ["0+00:00:00", "M"]
     assert lines[1].endswith("sh -c 'sleep 60'")
 
 

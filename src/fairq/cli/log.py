@@ -51,7 +51,7 @@ def log(
         }
         for event in found
     ]
-    columns = [Column("Time", "EventTime", _time), Column("Job", "Job", align="left"), Column("Event", "Event"),
+    columns = [Column("Time", "EventTime", _time, "left"), Column("Job", "Job", align="left"), Column("Event", "Event"),
                Column("Detail", "Detail")]  # fmt: skip
     emit(View(tables=[Table(columns=columns, records=records, empty="no events are recorded")]), output)
 

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 app = App()
 
-_LETTERS = {1: "I", 2: "R", 3: "X", 4: "C", 5: "H", 6: ">", 7: "S"}
+_LETTERS = {1: "I", 2: "R", 3: "X", 4: "C", 5: "H", 6: ">", 7: "S", -1: "M"}
+_MATCHED = -1
+"""Stands for the status of a job that is matched and not started."""
 
 
 @app.command(
@@ -54,9 +56,10 @@ def queue(
 ) -> None:
     """Show the jobs.
 
-    Identical jobs of a cluster share a line. ST is the status: I idle, R running, H held. RUN_TIME is the time since
-    the current run started. JSON, CSV, TSV, --af and --long have the complete ad of every job. The number of jobs
-    below the table counts all selected jobs, whatever --limit is.
+    Identical jobs of a cluster share a line. ST is the status: I idle, R running, H held, M matched: fairq gave the
+    job a slot, but no launcher started it. RUN_TIME is the time since the current run started. With --held, the table
+    shows the reason of each hold and its code. JSON, CSV, TSV, --af and --long have the complete ad of every job. The
+    number of jobs below the table counts all selected jobs, whatever --limit is.
 
     The options of condor_q also work with one dash and abbreviated: -run, -hold, -idle, -long, -constraint, -af, -json,
     -nobatch, -totals, -submitter. -global, -allusers, -batch and -wide are accepted and change nothing.
@@ -71,11 +74,19 @@ def queue(
         invocation.note(note)
     if sort is not None and not found.sort(sort.removeprefix("-"), descending=sort.startswith("-")):
         invocation.note(f"no job has the attribute {sort.removeprefix('-')}; the jobs are in the order of the queue")
-    emit(_view(found, output, limit, procs=procs, long=long, totals=totals), output)
+    reasons = held and not (idle or running)
+    emit(_view(found, output, limit, procs=procs, long=long, totals=totals, reasons=reasons), output)
 
 
 def _view(
-    found: Queue, output: Output, limit: int | None, *, procs: bool = False, long: bool = False, totals: bool = False
+    found: Queue,
+    output: Output,
+    limit: int | None,
+    *,
+    procs: bool = False,
+    long: bool = False,
+    totals: bool = False,
+    reasons: bool = False,
 ) -> View:
     if output.format != "table":
         ads = islice(found.ads(), limit)
@@ -84,15 +95,21 @@ def _view(
         return View(text=long_texts(islice(found.ads(), limit)))
     if totals:
         return View(tables=[_summary(found)])
-    records = islice(found.each() if procs else found.rows(), limit)
-    return View(tables=[Table(columns=_COLUMNS, records=records, constrained=True), _summary(found)])
+    rows = islice(found.each() if procs else found.rows(), limit)
+    records = ({**ad, "Shown": _MATCHED if ad["Matched"] else ad["JobStatus"]} for ad in rows)
+    columns = [*_COLUMNS[:-1], *_HELD] if reasons else _COLUMNS
+    return View(tables=[Table(columns=columns, records=records, constrained=True), _summary(found)])
 
 
 def _summary(found: Queue) -> Table:
     counts = found.counts()
     named = ((4, "completed"), (3, "removed"), (1, "idle"), (2, "running"), (5, "held"), (7, "suspended"))
     total = sum(counts.values())
+    matched = found.matched()
+    counts[2] = counts.get(2, 0) - matched
     text = f"{total} job{'' if total == 1 else 's'}; " + ", ".join(f"{counts.get(s, 0)} {name}" for s, name in named)
+    if matched:
+        text += f", {matched} matched"
     return Table(columns=[], records=[{}], plain=lambda _: text + "\n", constrained=True)
 
 
@@ -123,11 +140,16 @@ _COLUMNS = [
     Column("SUBMITTER", "Submitter"),
     Column("SUBMITTED", "QDate", _submitted, "right"),
     Column("RUN_TIME", "RunTime", duration, "right"),
-    Column("ST", "JobStatus", _letter, "left", _colour),
+    Column("ST", "Shown", _letter, "left", _colour),
     Column("PRI", "JobPrio"),
     Column("CPUS", "RequestCpus", _plain, "right"),
     Column("MEMORY", "RequestMemory", _plain, "right"),
     Column("CMD", "Command"),
+]
+
+_HELD = [
+    Column("CODE", "HoldReasonCode"),
+    Column("HOLD_REASON", "HoldReason"),
 ]
 
 _FIELDS = [

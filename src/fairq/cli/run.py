@@ -12,6 +12,7 @@ from fairq.cli.command import App
 from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import duration_of
+from fairq.interrupts import INTERRUPTED
 
 if TYPE_CHECKING:
     from fairq.records import Launch
@@ -53,15 +54,12 @@ def run(
     Ctrl-C, or SIGTERM, ends the command; the jobs run on, and the next fairq run or fairq negotiate collects them. With
     --stop, it ends the jobs first; they return to the queue.
     """
-    from fairq.steps.launch.run import Standing, stop_all
     from fairq.steps.launch.run import run as step
+    from fairq.steps.launch.run import standing_of, stop_all
 
     line = _Progress(invocation)
-    standing = Standing(0, 0, 0)
 
     def report(held: Turn, now: Standing) -> None:
-        nonlocal standing
-        standing = now
         line.clear()
         for note in held.notes:
             invocation.note(note)
@@ -81,14 +79,13 @@ def run(
         )
     except KeyboardInterrupt:
         line.clear()
-        if not stop:
-            if standing.running:
-                invocation.note(f"{counted(standing.running, 'job')} still running; fairq run goes on with them")
-            raise
-        left = stop_all(invocation.state_path, invocation.settings, invocation.actor(invocation.now()))
+        if stop:
+            stop_all(invocation.state_path, invocation.settings, invocation.actor(invocation.now()))
+        left = standing_of(invocation.state_path).running
         if left:
-            invocation.note(f"{counted(left, 'job')} still ending")
-        raise
+            what = "still ending" if stop else "still running"
+            invocation.note(f"{counted(left, 'job')} {what}; the next fairq run or fairq negotiate collects them")
+        raise typer.Exit(INTERRUPTED) from None
     line.clear()
     if standing.idle:
         invocation.note(f"{counted(standing.idle, 'idle job')} left that no free slot takes; 'fairq why JOB' tells why")

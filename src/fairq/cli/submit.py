@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -163,6 +164,11 @@ def submit(
     )
     for warning in submitted.submission.warnings:
         invocation.note(f"WARNING: {warning.removeprefix('WARNING: ')}")
+    if submitted.is_first_without_launcher and sys.stderr.isatty():
+        invocation.note(
+            "no launcher: fairq matches jobs, but starts none; 'fairq slots detect --add --launch local' makes this "
+            "machine run them"
+        )
     emit(_view(submitted, output, dry_run), output)
 
 

@@ -34,7 +34,7 @@ class JobHeldError(FairqError):
 
 
 class JobRemovedError(FairqError):
-    """job {job} was removed; its program did not end on its own"""
+    """job {job} was removed; 'fairq log {job}' says why"""
 
     exit_code = 92
     summary = "A job that 'fairq wait' waited for was removed"
@@ -43,5 +43,5 @@ class JobRemovedError(FairqError):
 class WaitTimeoutError(FairqError):
     """{count} of the jobs have not ended within {seconds} seconds, the first is {job}; wait longer with --timeout"""
 
-    exit_code = 124
+    exit_code = 93
     summary = "The jobs have not ended within the time of 'fairq wait --timeout'"

@@ -44,12 +44,12 @@ def last_of_cluster(state: State, cluster: int) -> dict[int, Launch]:
     return {one.proc: one for one in _records(found.fetchall())}
 
 
-def ended_before(state: State, time: int, limit: int) -> list[str]:
-    """Return the names of at most *limit* runs that ended before *time*, the oldest first."""
+def ended_before(state: State, time: int, limit: int) -> list[tuple[str, str]]:
+    """Return launcher and name of at most *limit* runs that ended before *time*, the oldest first."""
     found = state.connection.execute(
-        "SELECT name FROM launch WHERE phase = 'ended' AND end_time < ? ORDER BY id LIMIT ?", (time, limit)
+        "SELECT launcher, name FROM launch WHERE phase = 'ended' AND end_time < ? ORDER BY id LIMIT ?", (time, limit)
     )
-    return [name for (name,) in found]
+    return found.fetchall()
 
 
 def failed_starts(state: State, slot: str, whole: str, limit: int) -> list[tuple[int, int, str]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from fairq.records import Ad, Claim, JobRange, JobStatus
-from fairq.state import claims, slots
+from fairq.records import Ad, Claim, JobRange, JobStatus, LaunchPhase
+from fairq.state import claims, launches, slots
 from fairq.state.connection import State
 
 RUNNING_ATTRIBUTES = ("RemoteHost", "JobStartDate", "JobCurrentStartDate")
@@ -32,14 +32,23 @@ class Overlay:
         host = self._slot_names.get(claim.slot_id, "")
         return dict(zip(RUNNING_ATTRIBUTES, (host, claim.start_time, claim.start_time), strict=True))
 
+    def is_matched_only(self, job: JobRange, proc: int) -> bool:
+        """Tell whether fairq has matched one proc with a slot, and nothing that fairq knows of has started it."""
+        claim = self._claims.get((job.schedd, job.cluster, proc))
+        return claim is not None and claim.matched and (job.schedd, job.cluster, proc) not in self._started
+
     def load(self) -> None:
         """Read the claims now, so that the state can be closed."""
-        _ = self._claims, self._slot_names
+        _ = self._claims, self._slot_names, self._started
 
     @cached_property
     def _claims(self) -> dict[tuple[str, int, int], Claim]:
         found = claims.load_all(self._state)
         return {(claim.schedd or "", claim.cluster or 0, claim.proc or 0): claim for claim in found}
+
+    @cached_property
+    def _started(self) -> set[tuple[str, int, int]]:
+        return {launch.key for launch in launches.live(self._state) if launch.phase is LaunchPhase.STARTED}
 
     @cached_property
     def _slot_names(self) -> dict[int, str]:

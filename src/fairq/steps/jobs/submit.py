@@ -18,16 +18,23 @@ from fairq.submitfile import Context, Description, External, JobGroup, Program, 
 if TYPE_CHECKING:
     from fairq.settings import Settings
 
+_TOLD = "told_no_launcher"
+"""Where the state notes that a submitter was told that nothing starts jobs."""
+
 __all__ = ["Context", "Description", "External", "Program", "Submitted", "submit"]
 
 
 @dataclass(slots=True)
 class Submitted:
-    """What was queued: the jobs of *cluster*, and the warnings about their description."""
+    """What was queued: the jobs of *cluster*, and the warnings about their description.
+
+    *is_first_without_launcher* says that nothing starts them, and that nobody was told so before.
+    """
 
     cluster: int
     submission: Submission
     ranges: list[JobRange]
+    is_first_without_launcher: bool = False
 
     def ads(self) -> Iterator[Ad]:
         """Yield the whole ad of every job."""
@@ -72,8 +79,11 @@ def submit(
         history.record(state, actor, [_change(cluster, made, ranges)])
         is_launched = is_launching(state, settings)
         events.record(state, ranges, events.SUBMITTED, {"host": host}, actor.time, always=is_launched)
+        is_first = not is_launched and meta.get(state, _TOLD) is None
+        if is_first:
+            meta.set(state, _TOLD, "1")
     events.flush(path)
-    return Submitted(cluster, made, ranges)
+    return Submitted(cluster, made, ranges, is_first)
 
 
 def _check_user_priorities(made: Submission, settings: Settings) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -43,25 +45,43 @@ class Queue:
         keyed = []
         for job in self.ranges:
             ad = self._ad(job, job.first_proc)
-            lowered = {name.lower(): value for name, value in {**ad, **self._shown(job, ad)}.items()}
+            lowered = {name.lower(): value for name, value in {**ad, **self._shown(job, ad, job.first_proc)}.items()}
             keyed.append((lowered.get(attribute.lower()), job))
         known = [pair for pair in keyed if pair[0] is not None]
         known.sort(key=lambda pair: _sort_key(pair[0]), reverse=descending)
         self.ranges = [job for _, job in known] + [job for value, job in keyed if value is None]
         return bool(known) or not keyed
 
+    def matched(self) -> int:
+        """Return how many of the running jobs are matched only: nothing that fairq knows of has started them."""
+        procs = ((job, proc) for job in self.ranges if job.status == JobStatus.RUNNING for proc in _procs(job))
+        return sum(self.overlay.is_matched_only(job, proc) for job, proc in procs)
+
     def rows(self) -> Iterator[Ad]:
-        """Yield one ad per range of alike jobs, with ``Jobs`` naming them and ``RunTime`` in seconds."""
-        for job in self.ranges:
+        """Yield one ad per range of alike jobs, with ``Jobs`` naming them and ``RunTime`` in seconds.
+
+        ``Matched`` says that they are matched only.
+        """
+        for job in self._alike():
             ad = self._ad(job, job.first_proc)
-            yield {**ad, **self._shown(job, ad), "Jobs": job_name(job.cluster, job.first_proc, job.last_proc)}
+            name = job_name(job.cluster, job.first_proc, job.last_proc)
+            yield {**ad, **self._shown(job, ad, job.first_proc), "Jobs": name}
+
+    def _alike(self) -> Iterator[JobRange]:
+        for job in self.ranges:
+            if job.status != JobStatus.RUNNING:
+                yield job
+                continue
+            for _, group in groupby(_procs(job), key=partial(self.overlay.is_matched_only, job)):
+                members = list(group)
+                yield replace(job, first_proc=members[0], last_proc=members[-1])
 
     def each(self) -> Iterator[Ad]:
         """Yield one ad per job, with ``Jobs`` and ``RunTime`` as `rows`."""
         for job in self.ranges:
             for proc in range(job.first_proc, job.last_proc + 1):
                 ad = self._ad(job, proc)
-                yield {**ad, **self._shown(job, ad), "Jobs": f"{job.cluster}.{proc}"}
+                yield {**ad, **self._shown(job, ad, proc), "Jobs": f"{job.cluster}.{proc}"}
 
     def ads(self) -> Iterator[Ad]:
         """Yield the whole ad of every job."""
@@ -72,12 +92,14 @@ class Queue:
     def _ad(self, job: JobRange, proc: int) -> Ad:
         return {**job.ad_of(self.shared[job.ad_id], proc), **self.overlay.of(job, proc)}
 
-    def _shown(self, job: JobRange, ad: Ad) -> Ad:
-        start = ad.get("JobCurrentStartDate")
+    def _shown(self, job: JobRange, ad: Ad, proc: int) -> Ad:
+        matched = job.status == JobStatus.RUNNING and self.overlay.is_matched_only(job, proc)
+        start = None if matched else ad.get("JobCurrentStartDate")
         words = " ".join(str(ad[name]) for name in ("Args", "Arguments") if ad.get(name))
         command = str(ad.get("Cmd", "")).rpartition("/")[2]
         return {
             "Submitter": job.submitter,
+            "Matched": matched,
             "RunTime": 0 if start is None else max(0, self.now - start),
             "Command": f"{command} {words}".strip(),
         }
@@ -88,6 +110,10 @@ def _sort_key(value: Any) -> tuple[int, float, str]:
     if isinstance(value, bool | int | float):
         return (0, value, "")
     return (1, 0, value.lower()) if isinstance(value, str) else (2, 0, str(value))
+
+
+def _procs(job: JobRange) -> range:
+    return range(job.first_proc, job.last_proc + 1)
 
 
 def look(path: Path, selection: Selection, now: int, statuses: Collection[int] | None = None) -> Queue:

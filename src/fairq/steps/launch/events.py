@@ -8,8 +8,9 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -52,50 +53,65 @@ def _log(job: JobRange, shared: Ad) -> str | None:
 def flush(path: Path) -> list[str]:
     """Write the events that wait to their logs, in order; return what could not be written, one line for each log.
 
-    After a crash in between an event is found in its log, and not written again.
+    A log is locked meanwhile, so that two processes do not write the same event. After a crash in between, an event is
+    found at the end of its log, and not written again.
     """
     with reading(path) as state:
-        waiting = job_events.unwritten(state)
-    if not waiting:
-        return []
-    texts: dict[str, list[tuple[int, bytes]]] = {}
-    for event in waiting:
-        for proc in range(event.first_proc, event.last_proc + 1):
-            log = str(event.log).replace(PROC_PLACEHOLDER, str(proc))
-            texts.setdefault(log, []).append((event.id, text(event, proc).encode("utf-8", "surrogateescape")))
+        waiting = _by_log(job_events.unwritten(state))
     problems: list[str] = []
-    failed: set[int] = set()
-    for log, entries in texts.items():
+    done: Counter[int] = Counter()
+    for log in waiting:
         try:
-            _append(log, [entry for _, entry in entries])
+            with _locked(log) as descriptor:
+                with reading(path) as state:
+                    events = _by_log(job_events.unwritten(state))
+                entries = events.get(log, [])
+                _append(descriptor, [entry for _, entry in entries])
+                done.update(event.id for event, _ in entries)
+                # One event of many jobs may go to many logs.
+                whole = {event.id for event, _ in entries if done[event.id] == len(event)}
+                if whole:
+                    with writing(path) as state:
+                        job_events.mark_written(state, whole)
         except OSError as error:
-            failed.update(number for number, _ in entries)
             problems.append(f"the event log {log} cannot be written: {error.strerror or error}")
-    with writing(path) as state:
-        job_events.mark_written(state, (event.id for event in waiting if event.id not in failed))
     return problems
 
 
-def _append(log: str, entries: list[bytes]) -> None:
+def _by_log(events: Iterable[JobEvent]) -> dict[str, list[tuple[JobEvent, bytes]]]:
+    texts: dict[str, list[tuple[JobEvent, bytes]]] = {}
+    for event in events:
+        for proc in range(event.first_proc, event.last_proc + 1):
+            log = str(event.log).replace(PROC_PLACEHOLDER, str(proc))
+            texts.setdefault(log, []).append((event, text(event, proc).encode("utf-8", "surrogateescape")))
+    return texts
+
+
+@contextmanager
+def _locked(log: str) -> Iterator[int]:
     descriptor = os.open(log, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
     try:
         with suppress(OSError):  # there are no locks on some file systems
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-        size = os.fstat(descriptor).st_size
-        start = max(0, size - _TAIL)
-        tail = os.pread(descriptor, _TAIL, start)
-        if tail and not tail.endswith(_END):
-            # A torn event that is followed by anything stops every reader: cut back to the last whole one.
-            whole = tail.rfind(b"\n" + _END)
-            kept = whole + 1 + len(_END) if whole >= 0 else 0
-            if whole >= 0 or start == 0:
-                os.ftruncate(descriptor, start + kept)
-                tail = tail[:kept]
-        for entry in entries:
-            if entry not in tail:
-                os.write(descriptor, entry)
+        yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _append(descriptor: int, entries: list[bytes]) -> None:
+    size = os.fstat(descriptor).st_size
+    start = max(0, size - _TAIL)
+    tail = os.pread(descriptor, _TAIL, start)
+    if tail and not tail.endswith(_END):
+        # A torn event that is followed by anything stops every reader: cut back to the last whole one.
+        whole = tail.rfind(b"\n" + _END)
+        kept = whole + 1 + len(_END) if whole >= 0 else 0
+        if whole >= 0 or start == 0:
+            os.ftruncate(descriptor, start + kept)
+            tail = tail[:kept]
+    there = next(count for count in range(len(entries), -1, -1) if tail.endswith(b"".join(entries[:count])))
+    for entry in entries[there:]:
+        os.write(descriptor, entry)
 
 
 def text(event: JobEvent, proc: int) -> str:

@@ -72,12 +72,17 @@ def _standing(path: Path) -> tuple[Standing, set[tuple[int, int]], bool]:
     return Standing(idle, held, len(live)), watched, any(one.pid is None for one in live)
 
 
-def stop_all(path: Path, settings: Settings, actor: Actor) -> int:
-    """End every run, and let their jobs wait again; return how many are still there when the grace is over."""
+def standing_of(path: Path) -> Standing:
+    """Return how the pool stands now."""
+    return _standing(path)[0]
+
+
+def stop_all(path: Path, settings: Settings, actor: Actor) -> None:
+    """End every run, and let their jobs wait again; wait until the grace of all is over, but no longer."""
     with writing(path) as state:
         live = launches.live(state)
         for one in live:
             one.ordered = one.ordered or {"how": "stop", "reason": "fairq run was stopped"}
         launches.store(state, live, "ordered")
     patience = settings["launch.grace"] + 5
-    return len(settle(path, settings, actor, {one.name for one in live}, patience))
+    settle(path, settings, actor, {one.name for one in live}, patience)

@@ -19,6 +19,7 @@ from fairq.steps.launch.collect import collect
 from fairq.steps.launch.launchers import Launchers, is_launching, opened
 from fairq.steps.launch.outcome import Outcome
 from fairq.steps.launch.periodic import apply_periodic
+from fairq.steps.launch.prune import prune
 from fairq.steps.launch.start import start
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ def _turn(
         result.started += begun.started
         result.notes += begun.notes
     result.notes += events.flush(path)
+    prune(path, settings, launchers, actor.time)
     return result
 
 

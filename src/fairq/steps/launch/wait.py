@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fairq.errors.pool import NoMatchingJobError, UnknownJobError
 from fairq.launch.waiting import stamp, wait
 from fairq.records import Actor, JobStatus
-from fairq.state import jobs, launches, runs
+from fairq.state import job_events, jobs, launches, runs
 from fairq.state.connection import State, reading
 from fairq.state.location import resolve
 from fairq.steps.jobs.selection import Target
@@ -92,6 +92,8 @@ def _named(state: State, targets: Iterable[Target]) -> list[Job]:
               for proc in range(job.first_proc, job.last_proc + 1)),
             *launches.last_of_cluster(state, target.cluster),
             *(run.proc for run in runs.load(state, cluster=target.cluster)),
+            *(proc for event in job_events.of_job(state, target.cluster)
+              for proc in range(event.first_proc, event.last_proc + 1)),
         }  # fmt: skip
         first, last = target.first_proc, target.last_proc
         chosen = sorted(proc for proc in known if first is None or last is None or first <= proc <= last)
