@@ -80,15 +80,9 @@ def bring_up_to_date(pool: PoolSlots, accountant: Accountant, policy: Negotiatio
     if now != accountant.last_update:
         accountant.forget_shares()
     accountant.update(now)
-    cost: list[float] = slot_weights(pool.ads, policy).tolist()
-    accountant.check_matches(
-        (
-            SlotUse(pool.keys[row], user, cost[row])
-            for row, user in enumerate(users_of(pool.ads, policy))
-            if user is not None
-        ),
-        now,
-    )
+    users = {row: user for row, user in enumerate(users_of(pool.ads, policy)) if user is not None}
+    cost: list[float] = slot_weights(pool.ads, policy).tolist() if users else []
+    accountant.check_matches((SlotUse(pool.keys[row], user, cost[row]) for row, user in users.items()), now)
     for name in removable(accountant.records.values(), accountant.policy):
         accountant.forget(name)
 
