@@ -21,7 +21,8 @@ FILES = {
 
 ARROWS = {
     "cli": {"steps", "settings", "dumps", "state", "engine"},
-    "steps": {"state", "engine", "settings", "dumps", "submitfile"},
+    "steps": {"state", "engine", "settings", "dumps", "submitfile", "words"},
+    "words": {"engine"},
     "dumps": {"engine"},
     "submitfile": {"engine"},
     "settings": {"engine"},

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairq.engine.explain import report, sentences
+from fairq.engine.explain import report
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.explain.pair import explain_pair
 from fairq.engine.explain.pieces import rows_called
@@ -24,8 +24,9 @@ from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.jobs.overlay import Overlay
 from fairq.steps.jobs.selection import Target, parse_targets
 from fairq.steps.why.compare import compared
-from fairq.steps.why.words import group_sentence, pair_sentence, status_sentence, submitter_sentence
 from fairq.steps.why.world import ImaginedPool
+from fairq.words import idle_job
+from fairq.words.subjects import group_sentence, pair_sentence, status_sentence, submitter_sentence
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -207,7 +208,7 @@ class _Study:
         return {
             **base,
             "reason": str(diagnosis.reason),
-            "summary": f"{sentences.summary(diagnosis, requirements, refusals)}. {sentences.remedy(diagnosis, found)}",
+            "summary": f"{idle_job.summary(diagnosis, requirements, refusals)}. {idle_job.remedy(diagnosis, found)}",
             "changes": [change.document() for change in found.changes],
             "verified": found.verified,
             "requirements": requirements,

@@ -11,6 +11,7 @@ from fairq.engine.explain.diagnosis import Diagnosis, Reason
 from fairq.engine.explain.losses import LostTo
 from fairq.engine.explain.remedies import job_name
 from fairq.engine.explain.search import Found
+from fairq.words.changes import change_words
 
 _MOST = {">=": "largest", ">": "largest", "<=": "smallest", "<": "smallest"}
 
@@ -32,7 +33,7 @@ def remedy(of: Diagnosis, found: Found) -> str:
 
 def _joined(found: Found) -> str:
     freed = [change.of for change in found.changes if change.kind is ChangeKind.FREE_SLOT]
-    words = [change.words() for change in found.changes if change.kind is not ChangeKind.FREE_SLOT]
+    words = [change_words(change) for change in found.changes if change.kind is not ChangeKind.FREE_SLOT]
     text = " and ".join(words)
     if freed:
         text += f"{' and ' if text else ''}once {' and '.join(freed)} {'is' if len(freed) == 1 else 'are'} free"
