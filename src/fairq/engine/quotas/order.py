@@ -10,8 +10,8 @@ import math
 import numpy as np
 
 from fairq.engine.classad import AdColumns, EvaluationBudget, Expression, evaluate_in_columns
-from fairq.engine.negotiation.std_sort import std_sorted
 from fairq.engine.quotas.tree import Group, Tree
+from fairq.engine.std_sort import std_sorted
 
 LAST = float(np.finfo(np.float32).max)
 """The key of a group for which the expression gives no number: after all others."""
