@@ -20,7 +20,7 @@ FILES = {
 }
 
 ARROWS = {
-    "cli": {"steps", "settings", "dumps", "state", "engine"},
+    "cli": {"steps", "settings", "dumps", "state", "engine", "words"},
     "steps": {"state", "engine", "settings", "dumps", "submitfile", "words"},
     "words": {"engine"},
     "dumps": {"engine"},

@@ -70,12 +70,13 @@ def negotiate(
     """
     from fairq.steps.cycle.document import match_document
     from fairq.steps.cycle.negotiate import negotiate as step
+    from fairq.words.groups import problem_words
 
     time = invocation.now(now)
     cycle = step(invocation.state_path, invocation.settings, invocation.actor(time), dry_run=dry_run, explain=explain)
     for lease in cycle.expired:
         invocation.detail(f"the {lease.what.value} lease of {lease.record.name} has ended")
     for problem in cycle.decision.problems:
-        invocation.detail(str(problem))
+        invocation.detail(f"group {problem.group}: {problem_words(problem)}")
     matches = [match_document(cycle, match) for match in cycle.decision.matches]
     emit(cycle_view(cycle.document, matches, dry_run=dry_run), output)
