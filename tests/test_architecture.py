@@ -20,9 +20,10 @@ FILES = {
 }
 
 ARROWS = {
-    "cli": {"steps", "settings", "dumps", "state", "engine"},
-    "steps": {"state", "engine", "settings", "dumps", "submitfile", "launch"},
+    "cli": {"steps", "settings", "dumps", "state", "engine", "words"},
+    "steps": {"state", "engine", "settings", "dumps", "submitfile", "launch", "words"},
     "launch": set(),
+    "words": {"engine"},
     "dumps": {"engine"},
     "submitfile": {"engine"},
     "settings": {"engine"},
@@ -30,6 +31,17 @@ ARROWS = {
     "engine": set(),
 }
 """Which package may import which; all of them may import the shared records and errors."""
+
+ROOMS = {
+    "classad": set(),
+    "accounting": {"classad"},
+    "quotas": {"classad", "accounting"},
+    "negotiation": {"classad", "accounting", "quotas"},
+    "explain": {"classad", "accounting", "quotas", "negotiation"},
+    "shares": {"classad"},
+    "brokerage": {"classad"},
+}
+"""Which folder of the engine may import which others; modules beside them are for all."""
 
 LANGUAGE = "fairq.engine.classad"
 """All the engine that files and settings know: they hold expressions, which must parse."""
@@ -83,6 +95,12 @@ def package(module: str) -> str | None:
     return parts[1] if len(parts) > 1 and parts[0] == "fairq" and parts[1] in ARROWS else None
 
 
+def room(module: str) -> str | None:
+    """Return the folder of the engine that *module* is in, or None."""
+    parts = module.split(".")
+    return parts[2] if parts[:2] == ["fairq", "engine"] and len(parts) > 2 and parts[2] in ROOMS else None
+
+
 @pytest.mark.parametrize("module", FILES)
 def test_arrows_point_one_way(module):
     own = package(module)
@@ -100,6 +118,15 @@ def test_arrows_point_one_way(module):
             assert module in ENGINE_FROM_CLI, f"{module} imports {imported}: rules belong behind a step"
         if own == "cli" and layer == "state":
             assert module in STATE_FROM_CLI, f"{module} imports {imported}: the state belongs behind a step"
+
+
+@pytest.mark.parametrize("module", [name for name in FILES if room(name) is not None])
+def test_arrows_inside_the_engine_point_one_way(module):
+    """What is decided first knows nothing of what is decided by it; the three schemes know nothing of each other."""
+    own = room(module)
+    for imported in imports(module):
+        other = room(imported)
+        assert other in {None, own, *ROOMS[own]}, f"{module} imports {imported}"
 
 
 @pytest.mark.parametrize("module", [name for name in FILES if package(name) == "engine"])

@@ -96,4 +96,4 @@ def test_odd_groups_are_told_on_request(pool, monkeypatch, tmp_path):
 
     assert pool("negotiate", "--now", T, "--dry-run").err == ""
     told = pool("negotiate", "-v", "--now", T).err
-    assert "group physics.hep: the flat model knows one level of groups only; the group is left out" in told
+    assert "group physics.hep: the flat model has only one level of groups; the group is ignored" in told

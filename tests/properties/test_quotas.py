@@ -14,7 +14,7 @@ from fairq.engine.quotas.fairshare import share_fairly
 from fairq.engine.quotas.order import negotiation_order, sort_keys
 from fairq.engine.quotas.policy import GroupQuota, QuotaPolicy
 from fairq.engine.quotas.remainders import deal_remainders
-from fairq.engine.quotas.rounds import AllocationRounds, PoolTerms
+from fairq.engine.quotas.rounds import AllocationRounds, GroupPie, PoolTerms
 from fairq.engine.quotas.tree import Group, Tree, build_tree
 
 EPSILON = 1e-6
@@ -195,14 +195,12 @@ class Slots:
     def has_submitters(self, group: Group) -> bool:
         return self.in_use[group.name] < group.demand
 
-    def deal(self, group: Group, limit: float | None, *, charged: bool, limiting_group: Group) -> None:
-        allowed = self.free if not charged or limit is None else limit - self.used(group)
+    def deal(self, pie: GroupPie) -> None:
+        group = pie.group
+        allowed = self.free if not pie.charged or pie.limit is None else pie.limit - self.used(group)
         taken = math.floor(max(0.0, min(allowed, self.free, group.demand - self.used(group))))
         self.in_use[group.name] += taken
         self.free -= taken
-
-    def pass_over(self, group: Group, limiting_group: Group) -> None:
-        pass
 
 
 def negotiated(site: Site, use_slot_weights: bool, policy: QuotaPolicy | None = None) -> Slots:
@@ -211,7 +209,9 @@ def negotiated(site: Site, use_slot_weights: bool, policy: QuotaPolicy | None = 
     rules = policy or rules_of({})
     negotiator = Slots(tree, site.size)
     terms = PoolTerms(site.size, 0, consider_preemption=False, use_slot_weights=use_slot_weights, std_sort=False)
-    AllocationRounds(tree, rules, terms, negotiator).run()
+    for turn in AllocationRounds(tree, rules, terms, negotiator).run():
+        if isinstance(turn, GroupPie):
+            negotiator.deal(turn)
     return negotiator
 
 
@@ -238,8 +238,11 @@ def test_a_second_chance_allocates_nothing_twice(site: Site, keeps_quota: bool) 
     site.groups[0] = replace(site.groups[0], autoregroup=True)
     tree = site.tree()
     terms = PoolTerms(site.size, 0, consider_preemption=True, use_slot_weights=True, std_sort=False)
-    rounds = AllocationRounds(tree, rules_of({}, regroup_keeps_quota=keeps_quota), terms, Slots(tree, site.size))
-    rounds.run()
+    slots = Slots(tree, site.size)
+    rounds = AllocationRounds(tree, rules_of({}, regroup_keeps_quota=keeps_quota), terms, slots)
+    for turn in rounds.run():
+        if isinstance(turn, GroupPie):
+            slots.deal(turn)
 
     for number in range(1, rounds.rounds + 1) if keeps_quota else [1]:
         allocated = {turn.group: turn.allocated for turn in rounds.turns if turn.round == number}

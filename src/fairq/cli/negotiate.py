@@ -80,6 +80,7 @@ def negotiate(
     from fairq.steps.cycle.document import match_document
     from fairq.steps.cycle.negotiate import negotiate as decide
     from fairq.steps.launch.turn import Turn, turn
+    from fairq.words.groups import problem_words
 
     if collect_only and (no_launch or dry_run or explain):
         raise UsageError(message="--collect-only holds no cycle; leave out the other options")
@@ -109,7 +110,7 @@ def negotiate(
     for lease in cycle.expired:
         invocation.detail(f"the {lease.what.value} lease of {lease.record.name} has ended")
     for problem in cycle.decision.problems:
-        invocation.detail(str(problem))
+        invocation.detail(f"group {problem.group}: {problem_words(problem)}")
     matches = [match_document(cycle, match) for match in cycle.decision.matches]
     view = cycle_view(cycle.document, matches, dry_run=dry_run)
     emit(with_runs(view, held) if held.launching else view, output)

@@ -74,34 +74,3 @@ class Change:
         found = {"change": name or str(self.kind), "of": self.of, "to": self.to}
         optional = {"attribute": self.attribute, "clause": self.clause, "now": self.now}
         return found | {name: value for name, value in optional.items() if value is not None}
-
-    def words(self) -> str:  # noqa: PLR0911 - one per kind
-        """Return the change as the end of a sentence that begins with "It would run"."""
-        match self.kind:
-            case ChangeKind.JOB_ATTRIBUTE:
-                name = REQUESTS.get((self.attribute or "").lower(), self.attribute)
-                return f"with {name} = {_shown(self.to)}"
-            case ChangeKind.REQUIREMENTS_CLAUSE | ChangeKind.SLOT_CLAUSE:
-                whose = "" if self.kind is ChangeKind.REQUIREMENTS_CLAUSE else f" of {self.of}"
-                return f"without {self.clause}{whose}" if self.to is None else f"with {self.to}{whose}"
-            case ChangeKind.FREE_SLOT:
-                return f"as soon as {self.of} is free"
-            case ChangeKind.UNDRAIN:
-                return f"if {self.of} drained no more"
-            case ChangeKind.ADD_SLOT:
-                return f"on one more slot like {self.of}"
-            case ChangeKind.SETTING:
-                return f"without {self.of}"
-            case ChangeKind.TIME_BUDGET:
-                return f"with {self.of} = {_shown(self.to)}"
-            case ChangeKind.ACCEPT_SURPLUS:
-                return f"if {self.of} accepted surplus"
-            case _:
-                whose = "" if self.kind is ChangeKind.JOB_PRIORITY else f" for {self.of}"
-                return f"with a {self.kind} of {_shown(self.to)}{whose}"
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -16,7 +16,7 @@ from fairq.engine.explain.losses import Losses, LostTo, Observer
 from fairq.engine.explain.pieces import labels, undivided
 from fairq.engine.negotiation.budgets import Clock
 from fairq.engine.negotiation.concurrency import parse_limits
-from fairq.engine.negotiation.cycle import NegotiationCycle
+from fairq.engine.negotiation.cycle import NegotiationCycle, bring_up_to_date
 from fairq.engine.negotiation.decision import (
     CycleDecision,
     LimitFigures,
@@ -105,6 +105,7 @@ class Outcome:
 
     def __init__(self, given: CycleInput) -> None:
         self.given = given
+        bring_up_to_date(given.pool, given.accountant, given.policy, given.now)
         self.cycle = NegotiationCycle(
             given.pool,
             given.jobs,

@@ -34,7 +34,7 @@ from fairq.engine.negotiation.preemption import (
 )
 from fairq.engine.negotiation.pslot_preemption import PslotPreemption, Standing
 from fairq.engine.negotiation.snapshot import PoolSlots
-from fairq.engine.negotiation.std_sort import std_sorted
+from fairq.engine.std_sort import std_sorted
 
 _REQUIREMENTS = parse("Requirements")
 _RANK = parse("Rank")

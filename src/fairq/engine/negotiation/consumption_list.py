@@ -11,7 +11,7 @@ from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.offers import Offers
 from fairq.engine.negotiation.ordering import Key
 from fairq.engine.negotiation.preemption import NONE, PREEMPT_STATES, PreemptState
-from fairq.engine.negotiation.std_sort import std_sorted
+from fairq.engine.std_sort import std_sorted
 
 
 class ConsumptionList:

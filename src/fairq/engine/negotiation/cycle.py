@@ -5,7 +5,7 @@ docs/htcondor.md 3.1; matchmaker.cpp, negotiationTime.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -17,18 +17,15 @@ from fairq.engine.classad.budget import Payer, evaluate_for
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.budgets import Clock, Stopwatch
 from fairq.engine.negotiation.candidates import Candidates
-from fairq.engine.negotiation.carving import Carving
 from fairq.engine.negotiation.concurrency import ConcurrencyLimits
-from fairq.engine.negotiation.decision import CycleDecision, SubmitterDecision
+from fairq.engine.negotiation.dealing import deal_group_pies, deal_leftovers_of_groups, deal_pie
+from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.free_weight import FreeWeight
-from fairq.engine.negotiation.global_prios import merge_neighbours
 from fairq.engine.negotiation.groups import Groups
-from fairq.engine.negotiation.held_turn import HeldTurn, Ledger, RejectionObserver
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.in_use import InUse
-from fairq.engine.negotiation.last_dealing import SingleMatches
-from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.ledger import Ledger, RejectionObserver
 from fairq.engine.negotiation.matchlist import FreeSlots
 from fairq.engine.negotiation.ordering import static_ranks
 from fairq.engine.negotiation.participants import (
@@ -40,8 +37,6 @@ from fairq.engine.negotiation.participants import (
     submitters_taking_part,
 )
 from fairq.engine.negotiation.partitionable import Partitions, divided_slots
-from fairq.engine.negotiation.pie import Pie
-from fairq.engine.negotiation.pie_rules import PieQuota, PieRules
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.remote_attributes import RemoteAttributes, siblings_are_named
 from fairq.engine.negotiation.slots import (
@@ -54,8 +49,6 @@ from fairq.engine.negotiation.slots import (
     weights_in_pie,
 )
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots
-from fairq.engine.negotiation.submitter_turn import SubmitterTurn
-from fairq.engine.negotiation.turn import TurnEnd
 from fairq.records import JobRange
 
 
@@ -78,11 +71,26 @@ def negotiate(
     The accountant's records are brought up to date, charged for the slots found in use and for the matches
     made; everything else that was decided is in the result.
     """
+    bring_up_to_date(pool, accountant, policy, now)
     return NegotiationCycle(pool, jobs, accountant, policy, now, round_robin_times or {}, watch, clock).run()
+
+
+def bring_up_to_date(pool: PoolSlots, accountant: Accountant, policy: NegotiationPolicy, now: int) -> None:
+    """Charge everybody up to *now* for the slots found in use, and drop the records that nothing keeps."""
+    if now != accountant.last_update:
+        accountant.forget_shares()
+    accountant.update(now)
+    users = {row: user for row, user in enumerate(users_of(pool.ads, policy)) if user is not None}
+    cost: list[float] = slot_weights(pool.ads, policy).tolist() if users else []
+    accountant.check_matches((SlotUse(pool.keys[row], user, cost[row]) for row, user in users.items()), now)
+    for name in removable(accountant.records.values(), accountant.policy):
+        accountant.forget(name)
 
 
 class NegotiationCycle:
     """The state of one cycle while it runs; `negotiate` is the way in.
+
+    Use is counted before (`bring_up_to_date`).
 
     Who explains it looks at its `candidates`, the `concurrency` limits, and the `cost` of every slot.
     """
@@ -95,7 +103,7 @@ class NegotiationCycle:
         policy: NegotiationPolicy,
         now: int,
         round_robin_times: Mapping[str, int],
-        watch: RejectionObserver | None = None,
+        observer: RejectionObserver | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._stopwatch = None
@@ -105,23 +113,9 @@ class NegotiationCycle:
         self._budget = pool.ads.budget
         self._policy = policy
         self._accountant = accountant
-        self._in_use = InUse(accountant, policy.resources_in_use)
         self._now = now
         weights = slot_weights(pool.ads, policy)
         self.cost: list[float] = weights.tolist()
-        if now != accountant.last_update:
-            accountant.forget_shares()
-        accountant.update(now)
-        accountant.check_matches(
-            (
-                SlotUse(pool.keys[row], user, self.cost[row])
-                for row, user in enumerate(users_of(pool.ads, policy))
-                if user is not None
-            ),
-            now,
-        )
-        for name in removable(accountant.records.values(), accountant.policy):
-            accountant.forget(name)
         shared = slots_taking_part(pool.ads, policy)
         candidates = candidate_slots(pool, policy)
         self._free = FreeSlots(candidates)
@@ -166,31 +160,35 @@ class NegotiationCycle:
                 *(decision_without(queue, accountant) for queue in kept_out),
             ],
         )
-        self._turns = Ledger(
+        self._ledger = Ledger(
             accountant=accountant,
             candidates=self.candidates,
             concurrency=self.concurrency,
             policy=policy,
+            autoclusters=self._autoclusters,
             decision=self.decision,
+            groups=self._groups,
+            free=self._free,
+            free_weight=self._free_weight,
+            partitions=self._partitions,
+            keys=pool.keys,
+            cost=self.cost,
             running=self._holders.running,
+            in_use=InUse(accountant, policy.resources_in_use),
             now=now,
-            context=self._context,
-            allot=self._allot,
-            regroups=lambda group: self._groups is not None and self._groups.regroups(group),
-            slots_left=self.slots_left,
             stopwatch=self._stopwatch,
-            watch=watch,
+            observer=observer,
             budget=self._budget,
         )
 
     def run(self) -> CycleDecision:
         """Deal the pie: one for everybody, or one for each group in its turns."""
         if self._groups is None:
-            self.deal(self._submitters)
+            deal_pie(self._ledger, self._submitters)
         else:
-            self._groups.negotiate(self.deal, self.decision)
+            deal_group_pies(self._ledger, self._groups)
             if self._policy.last_dealing and self._free_weight.total > 0:
-                self._groups.deal_leftovers(self._line)
+                deal_leftovers_of_groups(self._ledger, self._groups)
         if self._stopwatch is not None:
             self.decision.time_budgets_used_up = sorted(self._stopwatch.used_up)
         self.decision.overruns = [] if self._budget is None else list(self._budget.overruns)
@@ -204,7 +202,7 @@ class NegotiationCycle:
         found = next(of for of in self.decision.submitters if (of.submitter, of.schedd) == name)
         autocluster = next(self._autoclusters.split(replace(job, last_proc=job.first_proc)))[0]
         evaluate_for(self._budget, Payer(job.submitter, autocluster, (job.cluster, job.first_proc)))
-        return self._context(found, autocluster, found.group)
+        return self._ledger.request_context(found, autocluster, found.group)
 
     def kinds(self, job: JobRange) -> Iterator[tuple[int, int, int]]:
         """The autoclusters of a range of jobs as (number, first proc, last proc)."""
@@ -222,104 +220,6 @@ class NegotiationCycle:
     def weighted_used(self, name: str) -> float:
         """Slot weight that a submitter or group has in use at this moment."""
         return self._accountant.weighted_used(name)
-
-    def in_order(self, submitters: Sequence[SubmitterTurn]) -> list[SubmitterTurn]:
-        """Put them into the order of their turns."""
-        ordered = sorted(submitters, key=lambda submitter: submitter.turn_order)
-        return ordered if self._policy.global_job_prios is None else merge_neighbours(ordered)
-
-    def slots_left(self) -> bool:
-        """Whether any candidate slot is left."""
-        return self._free.left > 0
-
-    def free_weight(self) -> float:
-        """The slot weight of all candidates that nobody has."""
-        return self._free_weight.total
-
-    def may_preempt(self) -> bool:
-        """Whether any slot might be preempted by priority."""
-        return self.candidates.preemption.may_preempt()
-
-    def publish_share(self, name: str, share: float, limit: float) -> None:
-        """Note a submitter's share and limit for the accountant's reports."""
-        record = self._accountant.record(name)
-        record.submitter_share, record.submitter_limit = share, limit
-
-    def negotiate(
-        self, submitter: SubmitterTurn, limits: Limits, ignore_limit: bool, rules: PieRules
-    ) -> TurnEnd:
-        """Hold one submitter's turn, charging matches as they are made."""
-        return HeldTurn(self._turns, submitter, limits, rules).run(ignore_limit)
-
-    def last_turn(self, submitter: SubmitterTurn, limits: Limits, rules: PieRules) -> HeldTurn:
-        """Begin a submitter's turn in the last dealing."""
-        return HeldTurn(self._turns, submitter, limits, rules)
-
-    def deal(self, members: Sequence[SubmitterTurn], quota: PieQuota | None = None) -> list[SubmitterTurn]:
-        """Deal the floors of those below theirs, then a pie; return who is still in want of more."""
-        rules = self._pie_rules(quota or PieQuota())
-        below = [c for c in members if 0 < c.decision.floor > self.weighted_used(c.name)]
-        if below:
-            self._spin(replace(rules, floor_round=True), below)
-        return self._spin(rules, members)
-
-    def _pie_rules(self, quota: PieQuota) -> PieRules:
-        policy = self._policy
-        return PieRules(
-            total=self.decision.pie,
-            min_slot_weight=self.decision.min_slot_weight,
-            consider_preemption=policy.consider_preemption,
-            ignore_user_priorities=policy.ignore_user_priorities,
-            floor_counts_usage=policy.floor_counts_usage,
-            preempt_only_to_share=policy.preempt_only_to_share,
-            pie_slices=policy.pie_slices,
-            last_dealing=policy.last_dealing,
-            quota=quota,
-        )
-
-    def _line(self, members: Sequence[SubmitterTurn], quota: PieQuota, room: Callable[[], float]) -> SingleMatches:
-        """Put submitters of a group in line for single matches."""
-        return Pie(self, self._pie_rules(quota), members).line(room, members)
-
-    def _spin(self, rules: PieRules, submitters: Sequence[SubmitterTurn]) -> list[SubmitterTurn]:
-        pie = Pie(self, rules, submitters)
-        pie.deal()
-        self.decision.spins += pie.spins
-        return pie.submitters
-
-    def _context(self, of: SubmitterDecision, autocluster: int, group: str) -> RequestContext:
-        priority = of.effective_priority
-        ephemeral = {
-            "submitteruserprio": priority,
-            "submittorprio": priority,
-            "submitteruserresourcesinuse": self._in_use.of_user(of.submitter),
-            "submitternegotiatinggroup": group,
-            "submitterautoregroup": False,
-        }
-        if self._groups is not None:
-            ephemeral |= self._groups.attributes(of.submitter, group)
-        job = self._autoclusters.kinds[autocluster]
-        return RequestContext(autocluster, job, of.submitter, priority, ephemeral)
-
-    def _allot(self, slot: int) -> tuple[Hashable, float, Carving | None]:
-        """Take a slot, or of one that is divided what was proposed: what is charged, its weight, the piece."""
-        piece = None if self._partitions is None else self._partitions.carve(slot)
-        if piece is None:
-            self._free.take(slot)
-            self._free_weight.take(slot)
-            return self._pool.keys[slot], self.cost[slot], None
-        assert self._partitions is not None
-        given_back = 0.0
-        for victim in piece.victims:
-            self._accountant.remove_match(self._pool.keys[victim], self._now)
-            self._free.take(victim)
-            given_back += self.cost[victim]
-        self._free_weight.take(slot, piece.cost - given_back)
-        used_up = self._policy.partitionable_slots == "carve" and self._partitions.is_used_up(slot)
-        if used_up and not self._free.is_taken(slot):
-            self._free.take(slot)
-            self._free_weight.take(slot)
-        return (self._pool.keys[slot], len(self.decision.matches)), piece.cost, piece
 
     def _find_partitions(self, candidates: NDArray[np.bool_]) -> Partitions | None:
         policy = self._policy

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.requests import JobRequest, Request, RequestQueue
 from fairq.engine.negotiation.submitter_turn import SubmitterTurn
 
@@ -102,3 +103,9 @@ class JoinedRequest:
 
     def _first(self) -> Request:
         return next(part for part in self._parts if part.count)
+
+
+def in_order(submitters: Iterable[SubmitterTurn], policy: NegotiationPolicy) -> list[SubmitterTurn]:
+    """Put *submitters* into the order of their turns."""
+    ordered = sorted(submitters, key=lambda submitter: submitter.turn_order)
+    return ordered if policy.global_job_prios is None else merge_neighbours(ordered)

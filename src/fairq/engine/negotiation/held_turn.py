@@ -2,72 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator
 
-from fairq.engine.accounting.accountant import Accountant
-from fairq.engine.classad import EvaluationBudget
 from fairq.engine.classad.budget import NOBODY, Payer, evaluate_for
-from fairq.engine.negotiation.budgets import Stopwatch, TurnClock
-from fairq.engine.negotiation.candidates import Candidates
-from fairq.engine.negotiation.carving import Carving
-from fairq.engine.negotiation.concurrency import ConcurrencyLimits
+from fairq.engine.negotiation.budgets import TurnClock
 from fairq.engine.negotiation.decision import (
-    CycleDecision,
     Match,
     MatchReason,
     Rejection,
     RejectReason,
     StopReason,
-    SubmitterDecision,
 )
 from fairq.engine.negotiation.expression_cache import RequestContext
+from fairq.engine.negotiation.ledger import Ledger
 from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.pie_rules import PieRules
-from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import NONE, PRIO, RANK, PreemptState
 from fairq.engine.negotiation.submitter_turn import SubmitterTurn
 from fairq.engine.negotiation.turn import Job, Turn, TurnEnd
 
-RejectionObserver = Callable[[Rejection, RequestContext, Candidates], None]
-"""Told of a rejection: who asked, and the candidates as they stand at that moment."""
-
 _REASONS = {NONE: MatchReason.NO_PREEMPTION, RANK: MatchReason.RANK, PRIO: MatchReason.PRIORITY}
-
-
-@dataclass(frozen=True, slots=True)
-class Ledger:
-    """What all turns of a cycle share.
-
-    Args:
-        accountant: charged for the matches.
-        candidates, concurrency, policy: as in the cycle.
-        decision: where matches and rejections are noted.
-        running: per slot, whose job it runs.
-        now: seconds since 1970.
-        context: who asks for a submitter's autocluster while a group has its turn.
-        allot: takes a slot, or what was proposed of one: what is charged, its weight, the piece.
-        regroups: whether a group's turn is the second chance of members of other groups.
-        slots_left: whether any candidate slot is left.
-        stopwatch: measures the time budgets; None: there are none.
-        watch: told of every rejection.
-        budget: keeps account of what expressions cost, and for whom; None: nobody does.
-    """
-
-    accountant: Accountant
-    candidates: Candidates
-    concurrency: ConcurrencyLimits
-    policy: NegotiationPolicy
-    decision: CycleDecision
-    running: Sequence[str | None]
-    now: int
-    context: Callable[[SubmitterDecision, int, str], RequestContext]
-    allot: Callable[[int], tuple[Hashable, float, Carving | None]]
-    regroups: Callable[[str], bool]
-    slots_left: Callable[[], bool]
-    stopwatch: Stopwatch | None
-    watch: RejectionObserver | None
-    budget: EvaluationBudget | None
 
 
 class HeldTurn:
@@ -173,7 +127,7 @@ class HeldTurn:
         offered = None if self._turn is None else self._turn.offered
         self._payer = Payer(self._contender.name, autocluster, offered)
         evaluate_for(self._ledger.budget, self._payer)
-        return self._ledger.context(self._contender.decision, autocluster, self._group)
+        return self._ledger.request_context(self._contender.decision, autocluster, self._group)
 
     def _take(
         self, job: Job, request: Job, autocluster: int, slot: int, state: PreemptState, concurrency_limits: str | None
@@ -217,5 +171,5 @@ class HeldTurn:
         quota_group = self._rules.quota_group if is_limited else None
         rejection = Rejection(submitter.name, submitter.schedd, request, reason, self._group, quota_group, used_up)
         ledger.decision.rejections.append(rejection)
-        if ledger.watch is not None:
-            ledger.watch(rejection, self._context(autocluster), ledger.candidates)
+        if ledger.observer is not None:
+            ledger.observer(rejection, self._context(autocluster), ledger.candidates)

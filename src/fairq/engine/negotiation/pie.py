@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from fairq.engine.negotiation.decision import StopReason, SubmitterDecision
 from fairq.engine.negotiation.entitlement import Entitlement, Wanting, entitlements
+from fairq.engine.negotiation.global_prios import in_order
+from fairq.engine.negotiation.held_turn import HeldTurn
 from fairq.engine.negotiation.last_dealing import Line
+from fairq.engine.negotiation.ledger import Ledger
 from fairq.engine.negotiation.limits import TOLERANCE, Limits
 from fairq.engine.negotiation.pie_rules import PieRules
 from fairq.engine.negotiation.preemption import missing_to_share
@@ -25,54 +27,11 @@ _GONE = (StopReason.IN_USE, StopReason.NO_SLOTS)
 """Ends of the last turn that say: what the submitter could use has gone to others."""
 
 
-class Cycle(Protocol):
-    """What a pie needs of the cycle around it."""
-
-    def weighted_used(self, name: str) -> float:
-        """Slot weight that a submitter or group has in use at this moment."""
-
-    def in_order(self, submitters: Sequence[SubmitterTurn]) -> list[SubmitterTurn]:
-        """Put them into the order of their turns."""
-
-    def slots_left(self) -> bool:
-        """Whether any candidate slot is left."""
-
-    def free_weight(self) -> float:
-        """The slot weight of all candidates that nobody has."""
-
-    def may_preempt(self) -> bool:
-        """Whether any slot might be preempted by priority."""
-
-    def negotiate(
-        self, submitter: SubmitterTurn, limits: Limits, ignore_limit: bool, rules: PieRules
-    ) -> TurnEnd:
-        """Hold one submitter's turn."""
-
-    def last_turn(self, submitter: SubmitterTurn, limits: Limits, rules: PieRules) -> LastTurn:
-        """Begin a submitter's turn in the last dealing."""
-
-    def publish_share(self, name: str, share: float, limit: float) -> None:
-        """Note a submitter's share and limit for the accountant's reports."""
-
-
-class LastTurn(Protocol):
-    """A submitter's turn in the last dealing, match by match."""
-
-    def deal(self) -> TurnEnd | None:
-        """Make one match, on a slot that nobody has to leave; None if there was one, else how the turn ended."""
-
-    def stop_at_limit(self) -> None:
-        """Note once that a limit stops the next job."""
-
-    def would_preempt(self) -> bool:
-        """Whether the next job could have a slot by priority, were it not for the limit."""
-
-
 class Pie:
     """Deals one pie. `spins` counts how often it went round; `submitters` are those still in it."""
 
-    def __init__(self, cycle: Cycle, rules: PieRules, submitters: Sequence[SubmitterTurn]) -> None:
-        self._cycle = cycle
+    def __init__(self, ledger: Ledger, rules: PieRules, submitters: Sequence[SubmitterTurn]) -> None:
+        self._ledger = ledger
         self._rules = rules
         self.submitters = list(submitters)
         self.spins = 0
@@ -86,7 +45,7 @@ class Pie:
         self._used_before: dict[str, float] = {}
         self._moved = False
         self._kept_by_limit: list[SubmitterTurn] = []
-        self._last_turns: dict[int, tuple[LastTurn, Limits]] = {}
+        self._last_turns: dict[int, tuple[HeldTurn, Limits]] = {}
 
     def deal(self) -> None:
         """Spin until a whole spin neither hands out slots nor satisfies anybody (one spin for floors).
@@ -98,7 +57,7 @@ class Pie:
         while self._spin() and not self._rules.floor_round:
             pass
         if self._rules.last_dealing:
-            preempts = self._free_first and self._cycle.may_preempt() and self._is_first_chance()
+            preempts = self._free_first and self._ledger.may_preempt() and self._is_first_chance()
             if preempts:
                 self._deal_leftovers(within_share=True)
             self._deal_leftovers()
@@ -128,7 +87,7 @@ class Pie:
             return False
         self.spins += 1
         if first:
-            self.submitters = self._cycle.in_order(self.submitters)
+            self.submitters = in_order(self.submitters, self._ledger.policy)
         left_before, count_before, self._moved = self._left, len(self.submitters), False
         satisfied = set()
         for place, submitter in enumerate(self.submitters):
@@ -141,13 +100,13 @@ class Pie:
         self._kept_by_limit += [c for c in done if c.decision.stopped is StopReason.LIMIT]
         self.submitters = [c for c in self.submitters if id(c) not in satisfied]
         moved = self._left < left_before or self._moved or len(self.submitters) < count_before
-        if self._max_min and self._cycle.free_weight() <= 0 and not self._preempts_on:
+        if self._max_min and self._ledger.free_weight.total <= 0 and not self._preempts_on:
             return False
-        return moved and bool(self.submitters) and self._cycle.slots_left()
+        return moved and bool(self.submitters) and self._ledger.slots_left()
 
     def _turn(self, submitter: SubmitterTurn, shares: _Shares, group_used: float, ignore_limit: bool) -> TurnEnd:
         rules, decision = self._rules, submitter.decision
-        used = self._cycle.weighted_used(submitter.name)
+        used = self._ledger.weighted_used(submitter.name)
         if rules.quota.caps_preemption:
             group_used = self._group_used()
         limit, unclaimed = self._limit(shares.of(submitter), used, group_used)
@@ -173,7 +132,7 @@ class Pie:
             if rules.preempt_only_to_share:
                 limits.share = missing if self._is_first_chance() and self.spins == 1 else 0.0
                 limits.rounds_up = used <= 0 and not self._is_used_up()
-            end = self._cycle.negotiate(submitter, limits, ignore_limit, rules)
+            end = HeldTurn(self._ledger, submitter, limits, rules).run(ignore_limit)
             self._left = limits.pie_left
             self._moved |= limits.used > 0
             limit -= limits.used
@@ -203,8 +162,8 @@ class Pie:
 
         Among them are those whom their slice kept from slots of others alone: what it waited for may be gone.
         """
-        for submitter in self._cycle.in_order([*self.submitters, *self._kept_by_limit]):
-            used = self._cycle.weighted_used(submitter.name)
+        for submitter in in_order([*self.submitters, *self._kept_by_limit], self._ledger.policy):
+            used = self._ledger.weighted_used(submitter.name)
             missing, ceiling = self._missing(submitter, used), self._headroom(submitter.decision.ceiling, used)
             if missing <= 0 or ceiling < max(self._rules.min_slot_weight, TOLERANCE):
                 continue
@@ -212,7 +171,7 @@ class Pie:
                 limit=missing, unclaimed_limit=0.0, ceiling=ceiling, pie_left=UNLIMITED, exact=True, share=missing
             )
             limits.rounds_up = used <= 0 and not self._is_used_up()
-            end = self._cycle.negotiate(submitter, limits, False, self._rules)
+            end = HeldTurn(self._ledger, submitter, limits, self._rules).run(False)
             if limits.used:
                 self._stop(submitter.decision, end.reason)
         self.submitters = [c for c in self.submitters if c.queue.jobs_left]
@@ -228,14 +187,14 @@ class Pie:
             decision.share, decision.limit = share, share * self._size
         else:
             return
-        self._cycle.publish_share(submitter.name, decision.share, decision.limit)
+        self._ledger.publish_share(submitter.name, decision.share, decision.limit)
 
     def _entitle(self, group_used: float) -> None:
         """Compute the slices of a spin: of what is free, within the quota, and what those in want have."""
         names = {c.name: c.effective_priority for c in self.submitters if c.queue.jobs_left}
-        self._used_before = {name: self._cycle.weighted_used(name) for name in names}
+        self._used_before = {name: self._ledger.weighted_used(name) for name in names}
         wanting = {name: Wanting(priority, self._used_before[name]) for name, priority in names.items()}
-        self._entitled = entitlements(min(self._cycle.free_weight(), self._room(group_used)), wanting)
+        self._entitled = entitlements(min(self._ledger.free_weight.total, self._room(group_used)), wanting)
 
     def _slice(self, submitter: SubmitterTurn, used: float) -> float:
         """What is left of a submitter's slice of this spin, of which it may have used some at another schedd."""
@@ -257,7 +216,7 @@ class Pie:
         *within_share*: to those alone who are, and stay, within their share of the whole pool, by priority.
         """
         submitters = self.submitters
-        if self._cycle.free_weight() <= 0:
+        if self._ledger.free_weight.total <= 0:
             # Only to find out what to tell them, once.
             submitters = [] if within_share else [c for c in submitters if not c.found_nothing_free]
         line = self.line(lambda: self._room(self._group_used()), submitters, within_share=within_share)
@@ -272,14 +231,14 @@ class Pie:
         self._last_turns.clear()
 
         def deal(submitter: SubmitterTurn) -> bool:
-            used = self._cycle.weighted_used(submitter.name)
+            used = self._ledger.weighted_used(submitter.name)
             bound = self._missing(submitter, used) if within_share else UNLIMITED
             end = self._deal_one(submitter, room(), bound)
             if end is not None and not within_share:
                 self._stop(submitter.decision, end)
             return end is None
 
-        return Line(submitters, self._cycle.weighted_used, deal, by_priority=within_share)
+        return Line(submitters, self._ledger.weighted_used, deal, by_priority=within_share)
 
     def _deal_one(self, submitter: SubmitterTurn, room: float, bound: float) -> StopReason | None:
         """Make one match for a submitter, of no more weight than *bound*, within its ceiling; else why there is none.
@@ -287,14 +246,14 @@ class Pie:
         While the group has any *room*, the match may take all of it and more: a fraction of a slot is worth one.
         """
         decision, smallest = submitter.decision, max(self._rules.min_slot_weight, TOLERANCE)
-        used = self._cycle.weighted_used(submitter.name)
+        used = self._ledger.weighted_used(submitter.name)
         ceiling = self._headroom(decision.ceiling, used)
         if bound < smallest or (self._rules.floor_round and used >= decision.floor):
             return decision.stopped
         opened = self._last_turns.get(id(submitter))
         if opened is None:
             limits = Limits(limit=UNLIMITED, unclaimed_limit=0.0, ceiling=0.0, exact=True)
-            opened = self._last_turns[id(submitter)] = self._cycle.last_turn(submitter, limits, self._rules), limits
+            opened = self._last_turns[id(submitter)] = HeldTurn(self._ledger, submitter, limits, self._rules), limits
         turn, limits = opened
         if room <= TOLERANCE or ceiling < smallest:
             turn.stop_at_limit()
@@ -308,13 +267,13 @@ class Pie:
             return StopReason.CEILING
         if end.reason not in _GONE:
             return end.reason
-        submitter.found_nothing_free = self._cycle.free_weight() <= 0
+        submitter.found_nothing_free = self._ledger.free_weight.total <= 0
         return decision.stopped if self._others_had_a_right(decision, turn) else end.reason
 
-    def _others_had_a_right(self, decision: SubmitterDecision, turn: LastTurn) -> bool:
+    def _others_had_a_right(self, decision: SubmitterDecision, turn: HeldTurn) -> bool:
         """Whether what stopped a submitter earlier remains the reason, although nothing is free for it any more."""
         if decision.stopped is StopReason.LIMIT:
-            return self._cycle.may_preempt() and turn.would_preempt()
+            return self._ledger.may_preempt() and turn.would_preempt()
         return decision.stopped is StopReason.QUOTA
 
     def _stop(self, decision: SubmitterDecision, reason: StopReason) -> None:
@@ -355,7 +314,7 @@ class Pie:
         """
         total = 0.0
         for submitter in self.submitters:
-            used = self._cycle.weighted_used(submitter.name)
+            used = self._ledger.weighted_used(submitter.name)
             if self._max_min:
                 limit = self._slice(submitter, used)
             else:
@@ -371,7 +330,7 @@ class Pie:
 
     def _group_used(self) -> float:
         rules = self._rules
-        return 0.0 if rules.charged_limit is None else self._cycle.weighted_used(rules.quota.group)
+        return 0.0 if rules.charged_limit is None else self._ledger.weighted_used(rules.quota.group)
 
     def _is_used_up(self) -> bool:
         quota = self._rules.charged_limit

@@ -35,8 +35,3 @@ def room_under_caps(group: Group, subtree_usage: Callable[[Group], float]) -> fl
     """
     caps = (above.subtree_quota - subtree_usage(above) for above in group.up() if not above.accept_surplus)
     return max(0.0, min(caps, default=math.inf))
-
-
-def part_used(group: Group, usage: Callable[[Group], float]) -> float:
-    """Which part of its own quota *group* uses; infinite if it has none."""
-    return usage(group) / group.quota if group.quota > 0 else math.inf

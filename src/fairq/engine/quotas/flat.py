@@ -5,13 +5,13 @@ docs/htcondor.md 4.9; the manuals of HTCondor 6.8 and 7.x; matchmaker.cpp at 7.4
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from fairq.engine.accounting.identity import ROOT_GROUP
-from fairq.engine.quotas.order import strict_place
+from fairq.engine.quotas.order import percent_of_quota_used, strict_place
 from fairq.engine.quotas.policy import GroupQuota
 from fairq.engine.quotas.record import GroupTurn
-from fairq.engine.quotas.rounds import GroupNegotiator, PoolTerms
+from fairq.engine.quotas.rounds import GroupPie, GroupUse, PassedOver, PoolTerms
 from fairq.engine.quotas.tree import Group, Problem, ProblemKind, Tree, build_tree
 
 LONGEST_NAME = 40
@@ -58,58 +58,54 @@ def assign_flat(tree: Tree, total: float) -> None:
     tree.root.quota = max(0.0, total - covered)
 
 
-def percent_of_quota_used(group: Group) -> float:
-    """How much of its quota a group uses, in per cent: who uses least negotiates first."""
-    return 100.0 * group.usage / group.quota if group.quota > 0 else float("inf")
-
-
 class FlatTurns:
     """Negotiates with one group after the other, then with everybody else; there is just one round."""
 
     rounds = 1
 
     def __init__(
-        self, tree: Tree, terms: PoolTerms, negotiator: GroupNegotiator, strict_priority: bool = False
+        self, tree: Tree, terms: PoolTerms, use: GroupUse, strict_priority: bool = False
     ) -> None:
         self._tree = tree
         self._terms = terms
-        self._negotiator = negotiator
+        self._use = use
         self._strict_priority = strict_priority
         self.turns: list[GroupTurn] = []
         self.keys: dict[str, float] = {}
 
-    def run(self) -> None:
-        """Deal every group's pie, then that of everybody else over whatever slots remain.
+    def run(self) -> Iterator[GroupPie | PassedOver]:
+        """Yield every group's pie, then that of everybody else over whatever slots remain.
 
         The submitters of groups with autoregroup who are not satisfied yet take part in that last one, too.
         """
         groups, root = self._tree.groups[1:], self._tree.root
         for group in groups:
-            group.usage = self._negotiator.used(group)
+            group.usage = self._use.used(group)
             group.allocated = group.quota
-        root.usage = self._negotiator.used(root)
+        root.usage = self._use.used(root)
         root.allocated = self._terms.total
         for group in sorted(groups, key=self._place):
-            self._turn(group)
-        self._note(root, percent_of_quota_used(root), limit=self._terms.total, stopped_by=ROOT_GROUP)
-        self._negotiator.deal(root, None, charged=False, limiting_group=root)
+            yield from self._turn(group)
+        self._note(root, percent_of_quota_used(root.usage, root.quota), limit=self._terms.total, stopped_by=ROOT_GROUP)
+        yield GroupPie(root, None, False, root)
 
     def _place(self, group: Group) -> tuple[float | str, ...]:
         """Less is earlier: by use, and with strict priority quotas beyond the pool first, the larger one of equals."""
+        used = percent_of_quota_used(group.usage, group.quota)
         if not self._strict_priority:
-            return (percent_of_quota_used(group),)
-        return (*strict_place(group, self._terms.total), percent_of_quota_used(group), -group.quota, group.name.lower())
+            return (used,)
+        return (*strict_place(group, self._terms.total), used, -group.quota, group.name.lower())
 
-    def _turn(self, group: Group) -> None:
-        key = percent_of_quota_used(group)
+    def _turn(self, group: Group) -> Iterator[GroupPie | PassedOver]:
+        key = percent_of_quota_used(group.usage, group.quota)
         if group.usage >= group.quota and not self._terms.consider_preemption:
-            self._negotiator.pass_over(group, group)
             self._note(group, key, skipped=f"skipping, at or over quota (usage={group.usage:g})")
-        elif not self._negotiator.has_submitters(group):
+            yield PassedOver(group, group)
+        elif not self._use.has_submitters(group):
             self._note(group, key, skipped=f"skipping, no submitters (usage={group.usage:g})")
         else:
             self._note(group, key, limit=group.quota, stopped_by=group.name)
-            self._negotiator.deal(group, group.quota, charged=True, limiting_group=group)
+            yield GroupPie(group, group.quota, True, group)
 
     def _note(
         self,

@@ -1,4 +1,7 @@
-"""The order in which groups negotiate (docs/htcondor.md 4.7; GroupEntry.cpp, hgq_negotiate_with_all_groups)."""
+"""The order in which groups negotiate: by the percentage of the quota used, or as GROUP_SORT_EXPR has it.
+
+docs/htcondor.md 4.7; GroupEntry.cpp, hgq_negotiate_with_all_groups.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,16 @@ import math
 import numpy as np
 
 from fairq.engine.classad import AdColumns, EvaluationBudget, Expression, evaluate_in_columns
-from fairq.engine.negotiation.std_sort import std_sorted
 from fairq.engine.quotas.tree import Group, Tree
+from fairq.engine.std_sort import std_sorted
 
 LAST = float(np.finfo(np.float32).max)
 """The key of a group for which the expression gives no number: after all others."""
+
+
+def percent_of_quota_used(usage: float, quota: float) -> float:
+    """Return how much of its quota a group uses, in per cent, infinite without one: who uses least negotiates first."""
+    return 100.0 * usage / quota if quota > 0 else math.inf
 
 
 def sort_keys(

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairq.engine.negotiation.std_sort import std_sorted
 from fairq.engine.quotas.tree import Group, Tree
+from fairq.engine.std_sort import std_sorted
 
 NEVER = sys.float_info.max
 

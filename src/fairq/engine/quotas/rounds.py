@@ -6,8 +6,9 @@ docs/htcondor.md 4.7; GroupEntry.cpp, hgq_negotiate_with_all_groups.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from fairq.engine.classad import EvaluationBudget
 from fairq.engine.quotas.enforcement import enforce_caps
@@ -25,8 +26,8 @@ _DECIMALS = 3
 """Of a limit that count: 0.33334 and 0.66667 of 30 slots are meant to be 10 and 20, and rounding errors nothing."""
 
 
-class GroupNegotiator(Protocol):
-    """What the rounds need of the cycle around them."""
+class GroupUse(Protocol):
+    """What the groups have in use at this moment, and whether any of their submitters wants more."""
 
     def used(self, group: Group) -> float:
         """Slot weight that the group's own submitters have in use at this moment."""
@@ -37,14 +38,30 @@ class GroupNegotiator(Protocol):
     def has_submitters(self, group: Group) -> bool:
         """Whether anybody of the group still takes part."""
 
-    def deal(self, group: Group, limit: float | None, *, charged: bool, limiting_group: Group) -> None:
-        """Negotiate with the group's submitters over a pie of at most *limit*.
 
-        *charged*: what the group has in use counts against it. *limiting_group* is the group whose quota it is.
-        """
+class GroupPie(NamedTuple):
+    """A pie to be dealt among the submitters of a group before the rounds go on.
 
-    def pass_over(self, group: Group, limiting_group: Group) -> None:
-        """Note that the group's submitters got no turn, since the quota of *limiting_group* is used up."""
+    Args:
+        group: whose submitters negotiate.
+        limit: the most that the pie may have, in slot weight; None: as much as there is.
+        charged: whether what the group has in use counts against it.
+        limiting_group: the group whose quota it is.
+        again: whether others had their turns before, and left something over.
+    """
+
+    group: Group
+    limit: float | None
+    charged: bool
+    limiting_group: Group
+    again: bool = False
+
+
+class PassedOver(NamedTuple):
+    """A group whose submitters get no turn, since the quota of *limiting_group* is used up."""
+
+    group: Group
+    limiting_group: Group
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,35 +86,38 @@ class PoolTerms:
 
 
 class AllocationRounds:
-    """Allocates quota and negotiates, round by round.
+    """Allocates quota, and tells whose turn it is to negotiate, round by round.
 
     *tree* has its quotas assigned, and each group's `demand`; `turns` are all turns in order, `rounds` how
     many rounds it took, and `keys` the order of the last one, by group name.
     """
 
-    def __init__(self, tree: Tree, policy: QuotaPolicy, terms: PoolTerms, negotiator: GroupNegotiator) -> None:
+    def __init__(self, tree: Tree, policy: QuotaPolicy, terms: PoolTerms, use: GroupUse) -> None:
         self._tree = tree
         self._policy = policy
         self._terms = terms
-        self._negotiator = negotiator
+        self._use = use
         self._root_quota = tree.root.quota
         self._any_surplus = policy.accept_surplus or any(group.accept_surplus for group in tree.groups[1:])
         self.turns: list[GroupTurn] = []
         self.rounds = 0
         self.keys: dict[str, float] = {}
 
-    def run(self) -> None:
-        """Go through the rounds; afterwards `round_robin_time` is *now* for whoever need not come first."""
+    def run(self) -> Iterator[GroupPie | PassedOver]:
+        """Go through the rounds, yielding each turn for its pie to be dealt.
+
+        Afterwards `round_robin_time` is *now* for whoever need not come first.
+        """
         groups = self._tree.groups
         for group in groups:
             group.requested = group.demand
-            group.usage = self._negotiator.used(group)
+            group.usage = self._use.used(group)
         while self.rounds < self._policy.max_rounds:
             self.rounds += 1
             self._allocate()
-            self._negotiate()
+            yield from self._negotiate()
             for group in groups:
-                group.usage = self._negotiator.used(group)
+                group.usage = self._use.used(group)
                 if group.usage < group.allocated:
                     group.requested = group.usage
                 else:
@@ -119,7 +139,7 @@ class AllocationRounds:
         if self._tree.regroups:
             root.quota = root.allocated = terms.total
 
-    def _negotiate(self) -> None:
+    def _negotiate(self) -> Iterator[GroupPie | PassedOver]:
         tree, rate = self._tree, self._policy.round_robin_rate
         largest = 0.0
         for group in tree.groups:
@@ -134,14 +154,16 @@ class AllocationRounds:
             step += 1
             reach = min(reach + rate, largest)
             for group in order:
-                self._turn(group, step, reach, largest)
+                yield from self._turn(group, step, reach, largest)
             if reach >= largest:
                 break
 
-    def _turn(self, group: Group, step: int, reach: float, largest: float) -> None:
-        skipped = self._why_not(group)
+    def _turn(self, group: Group, step: int, reach: float, largest: float) -> Iterator[GroupPie | PassedOver]:
+        skipped, used_up = self._why_not(group)
         if skipped is not None:
             self._note(group, step, skipped=skipped)
+            if used_up:
+                yield PassedOver(group, group.limiting_group())
             return
         limit, limiting_group = self._limit(group, reach, largest)
         handed_out = self._whole(limit)
@@ -153,20 +175,18 @@ class AllocationRounds:
             handed_out=handed_out,
             stopped_by=limiting_group.name,
         )
-        self._negotiator.deal(group, handed_out, charged=charged, limiting_group=limiting_group)
+        yield GroupPie(group, handed_out, charged, limiting_group, again=self.rounds > 1)
 
-    def _why_not(self, group: Group) -> str | None:
-        """Why a group is passed over, in the negotiator's words."""
+    def _why_not(self, group: Group) -> tuple[str | None, bool]:
+        """Why a group is passed over, in the negotiator's words, and whether that is since its quota is used up."""
         if group.allocated <= 0:
-            self._negotiator.pass_over(group, group.limiting_group())
-            return "skipping, zero slots allocated"
+            return "skipping, zero slots allocated", True
         if group.usage >= group.allocated and not self._terms.consider_preemption:
-            self._negotiator.pass_over(group, group.limiting_group())
             figures = f"(quota={group.quota:g}) (usage={group.usage:g}) (allocation={group.allocated:g})"
-            return f"skipping, at or over quota {figures}"
-        if not self._negotiator.has_submitters(group):
-            return f"skipping, no submitters (usage={group.usage:g})"
-        return None
+            return f"skipping, at or over quota {figures}", True
+        if not self._use.has_submitters(group):
+            return f"skipping, no submitters (usage={group.usage:g})", False
+        return None, False
 
     def _limit(self, group: Group, reach: float, largest: float) -> tuple[float, Group]:
         """How far a group may go, its present use counted, and the group whose quota it is."""
@@ -182,8 +202,8 @@ class AllocationRounds:
             limit = float(math.floor(limit))
         limiting_group = None
         if self._policy.strict:
-            usage = self._negotiator.used(group) if self._policy.live_caps else group.usage
-            limit, limiting_group = enforce_caps(group, limit, usage, self._negotiator.subtree_used)
+            usage = self._use.used(group) if self._policy.live_caps else group.usage
+            limit, limiting_group = enforce_caps(group, limit, usage, self._use.subtree_used)
         return limit, limiting_group or group.limiting_group()
 
     def _part(self, reach: float, largest: float) -> float:

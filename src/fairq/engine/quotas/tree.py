@@ -89,25 +89,21 @@ class Group:
 class ProblemKind(StrEnum):
     """What is odd about a configured group."""
 
-    ORPHAN = "it has no parent group"
-    DUPLICATE = "it is configured twice, case does not matter"
-    RESERVED = "it is the name of the group of everybody who is in no other"
-    NO_QUOTA = "it has neither quota nor quota_dynamic, which makes its quota 0"
-    LONG_NAME = "its name has more than 40 characters"
-    NESTED = "the flat model knows one level of groups only"
+    ORPHAN = "orphan"
+    DUPLICATE = "duplicate"
+    RESERVED = "reserved"
+    NO_QUOTA = "no quota"
+    LONG_NAME = "long name"
+    NESTED = "nested"
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something odd about *group*; *ignored*: it is left out for that."""
+    """Something odd about *group*; *ignored*: it is left out for that. `fairq.words.groups` puts it in words."""
 
     group: str
     kind: ProblemKind
     ignored: bool
-
-    def __str__(self) -> str:
-        left_out = "; the group is left out" if self.ignored else ""
-        return f"group {self.group}: {self.kind}{left_out}"
 
 
 class Tree:

@@ -13,6 +13,7 @@ from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.quotas.tree import Group, ProblemKind, Tree
 from fairq.settings.keys import GROUP_KEYS, SINGLE
 from fairq.steps.quotas.tree import configured_tree
+from fairq.words.groups import problem_words
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -103,7 +104,7 @@ def _left_out(configured: Configured) -> Iterator[Oddity]:
         if problem.kind not in _CURES:
             continue  # the settings refuse it
         kind, cure = _CURES[problem.kind]
-        text = str(problem).removeprefix(f"group {problem.group}: ")
+        text = problem_words(problem)
         if problem.kind is ProblemKind.NO_QUOTA and configured.is_flat:
             text = "it has no quota; the group is ignored, and its users negotiate outside of groups"
         elif problem.kind is ProblemKind.NO_QUOTA:

@@ -80,7 +80,8 @@ class Forecaster:
         else:
             one_round = replace(policy.quotas, max_rounds=1, round_robin_rate=terms.total + 1)
             rounds = AllocationRounds(tree, one_round, terms, onlookers)
-        rounds.run()
+        for _ in rounds.run():
+            pass  # nobody negotiates
         return tuple(
             figures(
                 group,
@@ -114,7 +115,7 @@ class Forecaster:
 
 
 class _Onlookers:
-    """GroupNegotiator for rounds in which nobody negotiates: use stays as it is."""
+    """What groups have in use in rounds in which nobody negotiates: it stays as it is."""
 
     def __init__(self, tree: Tree, accountant: Accountant) -> None:
         self._tree = tree
@@ -131,12 +132,6 @@ class _Onlookers:
 
     def has_submitters(self, group: Group) -> bool:
         return False
-
-    def deal(self, group: Group, limit: float | None, *, charged: bool, limiting_group: Group) -> None:
-        """Deal nothing."""
-
-    def pass_over(self, group: Group, limiting_group: Group) -> None:
-        """Note nothing."""
 
 
 def _enrol(

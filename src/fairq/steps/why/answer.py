@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairq.engine.explain import report, sentences
+from fairq.engine.explain import report
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.explain.pair import explain_pair
 from fairq.engine.explain.pieces import rows_called
@@ -24,8 +23,18 @@ from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.jobs.overlay import Overlay
 from fairq.steps.jobs.selection import Target, jobs_of, parse_targets
 from fairq.steps.why.compare import compared
-from fairq.steps.why.words import group_sentence, pair_sentence, status_sentence, submitter_sentence
 from fairq.steps.why.world import ImaginedPool
+from fairq.words import idle_job
+from fairq.words.subjects import (
+    ended_sentence,
+    group_sentence,
+    matched_sentence,
+    pair_sentence,
+    removed_sentence,
+    schedds_sentence,
+    status_sentence,
+    submitter_sentence,
+)
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -96,8 +105,7 @@ class _Study:
         schedds = sorted({job.schedd for job in found})
         if len(schedds) > 1:
             document["schedd"] = chosen.schedd
-            choices = ", ".join(f"{target.text}@{schedd}" for schedd in schedds)
-            document["summary"] += f" This is the job of schedd {chosen.schedd}; choose among {choices}."
+            document["summary"] += f" {schedds_sentence(target.text, chosen.schedd, schedds)}"
         if not target.is_one_job and sum(counts.values()) > 1:
             names = {int(status): status.name.lower() for status in JobStatus}
             document["cluster"] = {names[status]: count for status, count in sorted(counts.items())}
@@ -192,11 +200,9 @@ class _Study:
         }
         match = outcome.match_of(job)
         if match is not None:
-            summary = f"job {base['subject']} waits for nothing but the next cycle, which would give it "
-            summary += outcome.labels[match.slot]
-            if match.preempted is not None:
-                summary += f" in place of a job of {match.preempted}"
-            return {**base, "reason": str(Reason.MATCHED), "summary": summary + ".", "slot": outcome.labels[match.slot]}
+            slot = outcome.labels[match.slot]
+            summary = matched_sentence(base["subject"], slot, match.preempted)
+            return {**base, "reason": str(Reason.MATCHED), "summary": summary, "slot": slot}
         diagnosis = Diagnosis(outcome, job)
         checks = diagnosis.checks
         requirements = report.requirement_rows(checks)
@@ -208,7 +214,7 @@ class _Study:
         return {
             **base,
             "reason": str(diagnosis.reason),
-            "summary": f"{sentences.summary(diagnosis, requirements, refusals)}. {sentences.remedy(diagnosis, found)}",
+            "summary": f"{idle_job.summary(diagnosis, requirements, refusals)}. {idle_job.remedy(diagnosis, found)}",
             "changes": [change.document() for change in found.changes],
             "verified": found.verified,
             "requirements": requirements,
@@ -263,15 +269,13 @@ class _Study:
             return self._removed(target)
         last = ended[-1]
         name = f"{last.cluster}.{last.proc}"
-        code = "" if last.exit_code is None else f" with exit code {last.exit_code}"
-        summary = f"job {name} is not in the queue any more: its last run, on {last.slot}, ended ({last.how}){code}."
         return {
             "kind": "job",
             "subject": name,
             "status": "ended",
             "submitter": last.submitter,
             "reason": last.how,
-            "summary": summary,
+            "summary": ended_sentence(name, last),
         }
 
     def _removed(self, target: Target) -> Document:
@@ -280,9 +284,7 @@ class _Study:
         removed = next((entry for entry in reversed(entries) if _gone(entry.after)), None)
         if removed is None:
             raise UnknownJobError(job=target.text)
-        when = f"{datetime.fromtimestamp(removed.time, UTC):%Y-%m-%d %H:%M:%S} UTC"
-        summary = f"job {target.text} is not in the queue any more: {removed.user} removed it at {when} "
-        summary += f"({removed.command})."
+        summary = removed_sentence(target.text, removed.user, removed.command, removed.time)
         return {"kind": "job", "subject": target.text, "status": "removed", "reason": "removed", "summary": summary}
 
 

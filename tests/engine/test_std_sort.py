@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairq.engine.negotiation.std_sort import std_sorted
+from fairq.engine.std_sort import std_sorted
 
 RECORDED = Path(__file__).parent / "std_sort.json.xz"
 

@@ -12,6 +12,7 @@ from fairq.engine.explain.diagnosis import Diagnosis, Reason
 from fairq.engine.explain.losses import LostTo
 from fairq.engine.explain.remedies import job_name
 from fairq.engine.explain.search import Found
+from fairq.words.changes import change_words
 
 _MOST = {">=": "largest", ">": "largest", "<=": "smallest", "<": "smallest"}
 
@@ -34,7 +35,7 @@ def remedy(of: Diagnosis, found: Found) -> str:
 def _joined(found: Found) -> str:
     changes = _without_invented_names(found.changes)
     freed = [change.of for change in changes if change.kind is ChangeKind.FREE_SLOT]
-    words = Counter(change.words() for change in changes if change.kind is not ChangeKind.FREE_SLOT)
+    words = Counter(change_words(change) for change in changes if change.kind is not ChangeKind.FREE_SLOT)
     text = " and ".join(word if count == 1 else f"{word} ({count} of them)" for word, count in words.items())
     if freed:
         text += f"{' and ' if text else ''}once {' and '.join(freed)} {'is' if len(freed) == 1 else 'are'} free"

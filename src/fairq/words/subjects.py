@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from fairq.engine.explain.losses import LostTo
-from fairq.records import Ad, JobRange, JobStatus
+from fairq.records import Ad, JobRange, JobStatus, Run
 
 
 def status_sentence(name: str, job: JobRange, ad: Ad) -> str:
@@ -21,6 +22,30 @@ def status_sentence(name: str, job: JobRange, ad: Ad) -> str:
             return f"job {name} is held{reason}: release it with 'fairq release {name}'."
         case _:
             return f"job {name} does not wait: it is {JobStatus(job.status).name.lower()}."
+
+
+def matched_sentence(name: str, slot: str, preempted: str | None) -> str:
+    """Return that the next cycle would start a job."""
+    instead = "" if preempted is None else f" in place of a job of {preempted}"
+    return f"job {name} waits for nothing but the next cycle, which would give it {slot}{instead}."
+
+
+def schedds_sentence(job: str, schedd: str, schedds: Sequence[str]) -> str:
+    """Return whose *job* was explained where several schedds have one of this number; fairq's own has no name."""
+    owner = f"schedd {schedd}" if schedd else "fairq's own queue"
+    return f"This is the job of {owner}; choose among {', '.join(f'{job}@{name}' for name in schedds)}."
+
+
+def ended_sentence(name: str, run: Run) -> str:
+    """Return how a job that is not in the queue any more ended."""
+    code = "" if run.exit_code is None else f" with exit code {run.exit_code}"
+    return f"job {name} is not in the queue any more: its last run, on {run.slot}, ended ({run.how}){code}."
+
+
+def removed_sentence(name: str, user: str, command: str, time: int) -> str:
+    """Return who removed a job that never ran, and when."""
+    when = f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return f"job {name} is not in the queue any more: {user} removed it at {when} ({command})."
 
 
 def pair_sentence(name: str, pair: dict[str, Any]) -> str:

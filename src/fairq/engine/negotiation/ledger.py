@@ -1,0 +1,131 @@
+"""The ledger of a cycle: who has what, what is free, what was decided. All turns read it and write into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.classad import EvaluationBudget
+from fairq.engine.negotiation.autoclusters import Autoclusters
+from fairq.engine.negotiation.budgets import Stopwatch
+from fairq.engine.negotiation.candidates import Candidates
+from fairq.engine.negotiation.carving import Carving
+from fairq.engine.negotiation.concurrency import ConcurrencyLimits
+from fairq.engine.negotiation.decision import CycleDecision, Rejection, SubmitterDecision
+from fairq.engine.negotiation.expression_cache import RequestContext
+from fairq.engine.negotiation.free_weight import FreeWeight
+from fairq.engine.negotiation.groups import Groups
+from fairq.engine.negotiation.in_use import InUse
+from fairq.engine.negotiation.matchlist import FreeSlots
+from fairq.engine.negotiation.partitionable import Partitions
+from fairq.engine.negotiation.policy import NegotiationPolicy
+
+RejectionObserver = Callable[[Rejection, RequestContext, Candidates], None]
+"""Told of a rejection: who asked, and the candidates as they stand at that moment."""
+
+
+class Allotment(NamedTuple):
+    """What a match takes: the *key* that it is charged under, its weight, and what it carves out of a slot."""
+
+    key: Hashable
+    cost: float
+    carving: Carving | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What all turns of a cycle share.
+
+    Args:
+        accountant: charged for the matches.
+        candidates, concurrency, policy, autoclusters: as in the cycle.
+        decision: where matches and rejections are noted.
+        groups: the accounting groups; None: there are none.
+        free: which candidates are still to be had.
+        free_weight: the slot weight of all candidates that nobody has.
+        partitions: the partitionable slots that are divided; None: there are none.
+        keys: what the accountant knows the slots by.
+        cost: the weight of every slot.
+        running: per slot, whose job it runs.
+        in_use: what expressions are told of use.
+        now: seconds since 1970.
+        stopwatch: measures the time budgets; None: there are none.
+        observer: told of every rejection.
+        budget: keeps account of what expressions cost, and for whom; None: nobody does.
+    """
+
+    accountant: Accountant
+    candidates: Candidates
+    concurrency: ConcurrencyLimits
+    policy: NegotiationPolicy
+    autoclusters: Autoclusters
+    decision: CycleDecision
+    groups: Groups | None
+    free: FreeSlots
+    free_weight: FreeWeight
+    partitions: Partitions | None
+    keys: Sequence[Hashable]
+    cost: Sequence[float]
+    running: Sequence[str | None]
+    in_use: InUse
+    now: int
+    stopwatch: Stopwatch | None
+    observer: RejectionObserver | None
+    budget: EvaluationBudget | None
+
+    def weighted_used(self, name: str) -> float:
+        """Slot weight that a submitter or group has in use at this moment."""
+        return self.accountant.weighted_used(name)
+
+    def publish_share(self, name: str, share: float, limit: float) -> None:
+        """Note a submitter's share and limit for the accountant's reports."""
+        record = self.accountant.record(name)
+        record.submitter_share, record.submitter_limit = share, limit
+
+    def slots_left(self) -> bool:
+        """Whether any candidate slot is left."""
+        return self.free.left > 0
+
+    def may_preempt(self) -> bool:
+        """Whether any slot might be preempted by priority."""
+        return self.candidates.preemption.may_preempt()
+
+    def regroups(self, group: str) -> bool:
+        """Whether a group's turn is the second chance of members of other groups."""
+        return self.groups is not None and self.groups.regroups(group)
+
+    def request_context(self, of: SubmitterDecision, autocluster: int, group: str) -> RequestContext:
+        """Who asks for a submitter's autocluster while a group has its turn, with the attributes of this moment."""
+        priority = of.effective_priority
+        ephemeral = {
+            "submitteruserprio": priority,
+            "submittorprio": priority,
+            "submitteruserresourcesinuse": self.in_use.of_user(of.submitter),
+            "submitternegotiatinggroup": group,
+            "submitterautoregroup": False,
+        }
+        if self.groups is not None:
+            ephemeral |= self.groups.attributes(of.submitter, group)
+        return RequestContext(autocluster, self.autoclusters.kinds[autocluster], of.submitter, priority, ephemeral)
+
+    def allot(self, slot: int) -> Allotment:
+        """Take a slot, or of one that is divided what was proposed."""
+        carving = None if self.partitions is None else self.partitions.carve(slot)
+        if carving is None:
+            self.free.take(slot)
+            self.free_weight.take(slot)
+            return Allotment(self.keys[slot], self.cost[slot])
+        assert self.partitions is not None
+        given_back = 0.0
+        for victim in carving.victims:
+            self.accountant.remove_match(self.keys[victim], self.now)
+            self.free.take(victim)
+            given_back += self.cost[victim]
+        self.free_weight.take(slot, carving.cost - given_back)
+        used_up = self.policy.partitionable_slots == "carve" and self.partitions.is_used_up(slot)
+        if used_up and not self.free.is_taken(slot):
+            self.free.take(slot)
+            self.free_weight.take(slot)
+        return Allotment((self.keys[slot], len(self.decision.matches)), carving.cost, carving)
