@@ -182,9 +182,9 @@ WRONG = [
     (["--priority", "1.5", *SLEEP], 32, "Invalid priority: 1.5"),
     (["--attribute", "Site", *SLEEP], 2, "give NAME=EXPR"),
     (["--attribute", "1x=2", *SLEEP], 2, "give NAME=EXPR"),
-    (["--attribute", "JobStatus=2", *SLEEP], 32, "fairq's own"),
+    (["--attribute", "JobStatus=2", *SLEEP], 32, "fairq sets this attribute itself"),
     (["--attribute", "Site=a b", *SLEEP], 32, "not a ClassAd expression"),
-    (["--now", "yesterday", *SLEEP], 24, "--now"),
+    (["--now", "soon", *SLEEP], 24, "--now"),
 ]
 
 
