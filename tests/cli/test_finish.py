@@ -51,6 +51,15 @@ def test_an_end_in_the_past_is_charged_to_that_time(pool):
     assert usage(pool) == 40
 
 
+def test_an_end_may_be_relative_to_now_or_a_time_of_its_day(pool):
+    """Ten seconds before --now; and a time of the day of --now, not of the clock's."""
+    ended = pool("finish", "1.0", "--at", "0:00", "--now", T + 50)
+    assert (ended.code, "it began at" in ended.err) == (37, True)
+    assert pool("finish", "1.0", "--at", "-35s", "--now", T + 50).code == 0
+    pool("negotiate", "--now", T + 60)
+    assert usage(pool) == 40
+
+
 def test_an_end_before_the_last_update_is_paid_back_at_once(pool):
     """The update at T+60 has charged 55 seconds; the job ran for 25."""
     pool("negotiate", "--now", T + 60)

@@ -184,7 +184,7 @@ WRONG = [
     (["--attribute", "1x=2", *SLEEP], 2, "give NAME=EXPR"),
     (["--attribute", "JobStatus=2", *SLEEP], 32, "fairq sets this attribute itself"),
     (["--attribute", "Site=a b", *SLEEP], 32, "not a ClassAd expression"),
-    (["--now", "some day", *SLEEP], 24, "--now"),
+    (["--now", "soon", *SLEEP], 24, "--now"),
 ]
 
 

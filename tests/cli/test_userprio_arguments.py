@@ -91,3 +91,7 @@ def test_what_fairq_cannot_have_is_refused_with_the_way_to_go(words):
 def test_missing_values_are_refused(words):
     with pytest.raises(UsageError, match="needs"):
         rewrite(words)
+
+
+def test_a_time_before_now_is_no_option() -> None:
+    assert rewrite(["-allu", "--now", "-1h", "-l"]) == ["--allusers", "--now", "-1h", "--long"]

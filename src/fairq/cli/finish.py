@@ -42,8 +42,8 @@ def finish(
 
     Their slots become free, their usage is charged up to the end, and they leave the queue. The history keeps where
     and how long they ran. A run that ended before the last cycle is charged up to that cycle, because that cycle has
-    already charged it. Name jobs as for fairq remove. Of a
-    cluster, an owner or a constraint, only the running jobs are finished.
+    already charged it. Name jobs as for fairq remove. Of a cluster, an owner or a constraint, only the running jobs are
+    finished.
     """
     from fairq.steps.jobs.finish import finish as step
 

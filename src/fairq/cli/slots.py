@@ -293,8 +293,8 @@ def _view(ads: Sequence[dict[str, Any]], output: Output) -> View:
 _COLOURS = {"Claimed": "green", "Drained": "yellow", "Owner": "yellow", "Preempting": "magenta", "Matched": "cyan"}
 
 
-def _colour(state: str) -> str:
-    return _COLOURS.get(state, "")
+def _colour(state: Any) -> str:
+    return _COLOURS.get(str(state), "")
 
 
 def _report(action: str, names: Sequence[str], text: str, dry_run: bool) -> View:
