@@ -85,6 +85,7 @@ class BrokerageRequest:
         weighing: the weights, as soon as there are some.
         given: production's rows that the task or its merge is given; None: all.
         is_fatal: the one queue that the task is given is out although others are not.
+        of_task, of_pass: the answers of functions that `once_per_task` and `once_per_pass` keep.
     """
 
     def __init__(
