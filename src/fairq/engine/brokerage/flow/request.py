@@ -1,4 +1,4 @@
-"""What a filter or weight sees: one task's chunk, and the pool that it could go to."""
+"""The request that filters and weights see: one task's chunk and the pool."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Weighing:
 
 
 class BrokerageRequest:
-    """One task's chunk asked to the pool.
+    """One task's chunk to be brokered to the pool.
 
     Args:
         task: the task.
