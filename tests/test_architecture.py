@@ -194,6 +194,17 @@ def test_the_rooms_of_the_brokerage_know_only_lower_ones():
                 assert other == own or level[other] < level[own], f"{module} imports {imported}"
 
 
+def test_the_brokerage_engine_holds_no_sentences():
+    """Its reasons and findings are data; `fairq.cli.broker.sentences` has the words."""
+    for module in FILES:
+        if module.startswith("fairq.engine.brokerage."):
+            documented = {id(node.value) for node in ast.walk(tree(module)) if isinstance(node, ast.Expr)}
+            for node in ast.walk(tree(module)):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
+                    is_list = "\n" in node.value
+                    assert is_list or node.value.count(" ") <= 3, f"{module}:{node.lineno} says {node.value!r}"
+
+
 def test_imports_form_no_circle():
     graph = {
         module: {name for name in imports(module, nested=False) if name in FILES and name != module}

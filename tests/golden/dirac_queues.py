@@ -67,12 +67,12 @@ def run_calculate_priority(given: Record, expected: Record) -> list[str]:
     rows = np.arange(len(queues))
     weights = np.array(list(averages.values()), float)
     division = divide(
-        weights,
-        weights,
-        np.zeros(len(queues), np.intp),
-        np.array([given["share"]], float),
-        np.array([given["allow_background"]]),
-        families(queues, rows, DIRAC),
+        weights=weights,
+        averages=weights,
+        pool=np.zeros(len(queues), np.intp),
+        shares=np.array([given["share"]], float),
+        allowed=np.array([given["allow_background"]]),
+        family=families(queues, rows, DIRAC),
         strict=True,
     )
     found = {str(queue.id): float(division.priority[row]) for row, queue in enumerate(queues)}

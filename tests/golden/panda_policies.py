@@ -9,7 +9,7 @@ from tests.broker_rules import PANDA
 from tests.golden.compare import differences
 
 from fairq.engine.brokerage.pool.config import Config
-from fairq.engine.brokerage.pool.fairshare_policy import Asker, Reading, has_zero_share, process_group
+from fairq.engine.brokerage.pool.fairshare_policy import PolicyReading, PolicyRequest, has_zero_share, process_group
 from fairq.engine.brokerage.production.network_weight import (
     CLOSENESS_KEY,
     QUEUED_KEY,
@@ -20,7 +20,7 @@ from fairq.engine.brokerage.production.network_weight import (
 from fairq.engine.brokerage.software.architecture import read_architecture
 from fairq.engine.brokerage.software.versions import satisfies
 
-HOW = Reading(PANDA.unnamed_have_no_share, PANDA.evgensimul, PANDA.tests_have_shares)
+HOW = PolicyReading(PANDA.unnamed_have_no_share, PANDA.evgensimul, PANDA.tests_have_shares)
 
 METRICS = {
     CLOSENESS_KEY: "closeness",
@@ -30,14 +30,14 @@ METRICS = {
 
 
 def zero_share(_: str, given: Any, wanted: Any) -> list[str]:
-    asker = Asker(
+    request = PolicyRequest(
         process_group(given["processingType"]),
         given["workingGroup"],
         given["gshare"],
         given["currentPriority"],
         given["merging"],
     )
-    return differences(has_zero_share(given["fairsharepolicy"], asker, HOW), wanted)
+    return differences(has_zero_share(given["fairsharepolicy"], request, HOW), wanted)
 
 
 def group(_: str, given: Any, wanted: Any) -> list[str]:

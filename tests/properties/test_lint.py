@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairq.engine.brokerage.lint.policies import policy_findings
-from fairq.engine.brokerage.pool.fairshare_policy import Asker, Reading, has_zero_share
+from fairq.engine.brokerage.pool.fairshare_policy import PolicyReading, PolicyRequest, has_zero_share
 from fairq.engine.brokerage.pool.model import Queue
 
 PARTS = st.sampled_from(
@@ -15,7 +15,7 @@ PARTS = st.sampled_from(
 )  # fmt: skip
 VALUES = st.sampled_from(["0%", "0", "100%", "50%", "00%", "0 %", ""])
 
-CODE = Reading(unnamed_have_no_share=False, evgensimul=False, tests_have_shares=True)
+CODE = PolicyReading(unnamed_have_no_share=False, evgensimul=False, tests_have_shares=True)
 """How PanDA's code reads policies, which is what lint is about."""
 
 
@@ -25,7 +25,7 @@ def test_a_policy_that_says_who_is_welcome_alone_and_is_not_told_refuses_all_oth
     parts: list[tuple[str, str]],
 ) -> None:
     text = ",".join(f"{conditions}:{value}" for conditions, value in parts)
-    stranger = Asker("others", "nobody", "nothing", 0)
+    stranger = PolicyRequest("others", "nobody", "nothing", 0)
     is_welcome_alone = any(value not in ("0", "0%") and "any" not in who for who, value in parts)
     is_welcome_alone &= not any(value not in ("0", "0%") and "any" in who for who, value in parts)
     if is_welcome_alone and not list(policy_findings(Queue("Q", fairsharepolicy=text))):

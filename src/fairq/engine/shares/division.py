@@ -42,13 +42,13 @@ class Division:
 
 
 def divide(
+    *,
     weights: Floats,
     averages: Floats,
     pool: Indices,
     shares: Floats,
     allowed: NDArray[np.bool_],
     family: Indices,
-    *,
     strict: bool,
 ) -> Division:
     """Divide the *shares* of all pools among their queues.

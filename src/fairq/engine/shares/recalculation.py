@@ -142,12 +142,12 @@ def set_priorities(
     sums = np.array([queues[row].real_priorities for row in places.tolist()], float)
     averages = sums / np.array([queues[row].jobs for row in places.tolist()], float)
     division = divide(
-        averages if rules.consolidation == "average" else sums,
-        averages,
-        pool,
-        np.array(amounts, float),
-        np.array(allowed, bool),
-        family,
+        weights=averages if rules.consolidation == "average" else sums,
+        averages=averages,
+        pool=pool,
+        shares=np.array(amounts, float),
+        allowed=np.array(allowed, bool),
+        family=family,
         strict=rules.zero_use == "error",
     )
     priorities = np.full(len(queues), np.nan)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from fairq.engine.brokerage.analysis.flow import analysis_plan, broker_analysis
 from fairq.engine.brokerage.flow.outcome import Outcome
@@ -16,11 +15,18 @@ from fairq.engine.brokerage.production.flow import broker_production, production
 from fairq.steps.broker.plugins import Plugins
 
 
+class Brokerage(Protocol):
+    """Brokers one task."""
+
+    def __call__(self, task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules) -> Outcome:
+        """Return the outcome for *task*."""
+
+
 class Flow(NamedTuple):
     """One of the two brokerages: its filters, weights and reasons, and what goes through them."""
 
     plan: Plan
-    run: Callable[[Task, Chunk, Columns, Plan, Rules], Outcome]
+    run: Brokerage
 
     def broker(self, task: Task, chunk: Chunk, columns: Columns, rules: Rules) -> Outcome:
         """Return the outcome for *task*."""

@@ -246,7 +246,7 @@ def _reasons(queues: list[Record]) -> list[Record]:
 def _changes(
     flow: Flow, one: Brokered, columns: Columns, rules: Rules, outcome: Outcome
 ) -> Iterable[Record]:
-    """Try the task without each single check that refused a queue, and tell which of them alone is in the way."""
+    """Broker the task without each single check that refused a queue, and yield the checks that alone block it."""
     numbers = np.unique(outcome.decided[outcome.decided != UNDECIDED]).tolist()
     tried: set[str] = set()
     for number in numbers:
@@ -273,7 +273,7 @@ def _changes(
 
 
 def _obstacles(outcome: Outcome, row: int) -> Iterable[Record]:
-    """Ask every check before the weight about all queues, and tell those that refuse this one."""
+    """Apply every filter before the weight to all queues, and yield those that refuse this one."""
     request = outcome.request
     every = np.arange(len(request.columns), dtype=np.intp)
     for one in outcome.plan.before:

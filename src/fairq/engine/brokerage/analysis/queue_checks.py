@@ -68,7 +68,7 @@ class ZeroShare(ZeroShareCheck):
     activities = _ANALYSIS
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look under PanDA's rules; leave a queue that the task is given alone."""
+        """Apply under PanDA's rules; exempt a single given queue."""
         return request.rules.analysis_zero_share and request.preassigned != "single"
 
 
@@ -141,7 +141,7 @@ class Closed(PlainFilter):
     reasons = (Reason("closed", passing=True),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look unless one queue is given or the chunk merges; the page counts failed and closed jobs together."""
+        """Apply unless one queue is given or the chunk merges; the page counts failed and closed jobs together."""
         by_code = not request.rules.failures_everywhere
         return by_code and request.preassigned != "single" and not request.chunk.is_merging
 

@@ -178,7 +178,7 @@ class Preassigned(PlainFilter):
     reasons = (Reason("nonpreassigned"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look where queues are given."""
+        """Apply where queues are given."""
         return bool(select(request).given)
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:

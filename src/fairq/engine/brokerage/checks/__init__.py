@@ -1,1 +1,1 @@
-"""What production and analysis check alike of a queue; each flow says where in it, and for which tasks."""
+"""Checks that production and analysis share; each flow says where they stand and for which tasks."""

@@ -56,7 +56,7 @@ class MaxIoIntensityCheck(PlainFilter):
     reasons = (Reason("max_io_intensity"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look at tasks that state it, merges left out."""
+        """Apply to tasks that state it, except merges."""
         stated = bool(request.task.io_intensity) and not request.chunk.is_merging
         return stated and request.rules.max_io_intensity
 

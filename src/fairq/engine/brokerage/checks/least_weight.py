@@ -25,7 +25,7 @@ class LeastWeightCheck(PlainFilter):
     reasons = (Reason("below_min_weight"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look where a minimum is configured."""
+        """Apply where a minimum is configured."""
         return least_weight(request) > 0
 
     def exempt(self, request: BrokerageRequest) -> Booleans | None:

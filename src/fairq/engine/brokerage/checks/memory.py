@@ -22,7 +22,7 @@ class MemoryCheck(PlainFilter):
     )
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look where the memory is stated or known."""
+        """Apply where the memory is stated or known."""
         return bool(stated_memory(request.task, request.chunk))
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:

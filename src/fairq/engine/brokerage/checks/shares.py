@@ -8,7 +8,13 @@ from numpy.typing import NDArray
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.pool.columns import Columns
-from fairq.engine.brokerage.pool.fairshare_policy import Asker, Reading, deciding_part, has_zero_share, process_group
+from fairq.engine.brokerage.pool.fairshare_policy import (
+    PolicyReading,
+    PolicyRequest,
+    deciding_part,
+    has_zero_share,
+    process_group,
+)
 
 
 class ZeroShareCheck(PlainFilter):
@@ -19,20 +25,20 @@ class ZeroShareCheck(PlainFilter):
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Ask each distinct policy once."""
-        columns, asker, how = request.columns, asker_of(request), reading_of(request)
+        columns, asked, how = request.columns, policy_request_of(request), reading_of(request)
         policies, policy_of = columns.kept("policies", lambda: _policies(columns))
         return columns.refusals(
-            ("zeroshare", asker, how),
-            lambda: np.array([has_zero_share(policy, asker, how) for policy in policies], dtype=np.bool_),
+            ("zeroshare", asked, how),
+            lambda: np.array([has_zero_share(policy, asked, how) for policy in policies], dtype=np.bool_),
             policy_of[rows],
         )
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the policy and the part of it that decided; where none did, the type of the task."""
-        policy, asker = request.columns.queues[row].fairsharepolicy, asker_of(request)
-        part = deciding_part(policy, asker, reading_of(request))
+        policy, asked = request.columns.queues[row].fairsharepolicy, policy_request_of(request)
+        part = deciding_part(policy, asked, reading_of(request))
         told: Details = {"fairsharepolicy": policy}
-        return told | ({"decided_by": part.text} if part else {"type": asker.process_group, "decided_by_none": True})
+        return told | ({"decided_by": part.text} if part else {"type": asked.process_group, "decided_by_none": True})
 
 
 def _policies(columns: Columns) -> tuple[list[str], NDArray[np.intp]]:
@@ -41,16 +47,16 @@ def _policies(columns: Columns) -> tuple[list[str], NDArray[np.intp]]:
     return policies, np.array([numbers[queue.fairsharepolicy] for queue in columns.queues], dtype=np.intp)
 
 
-def reading_of(request: BrokerageRequest) -> Reading:
+def reading_of(request: BrokerageRequest) -> PolicyReading:
     """Return how the rules in force read policies."""
     rules = request.rules
-    return Reading(rules.unnamed_have_no_share, rules.evgensimul, rules.tests_have_shares)
+    return PolicyReading(rules.unnamed_have_no_share, rules.evgensimul, rules.tests_have_shares)
 
 
-def asker_of(request: BrokerageRequest) -> Asker:
+def policy_request_of(request: BrokerageRequest) -> PolicyRequest:
     """Return what fair share policies look at."""
     task = request.task
-    return Asker(
+    return PolicyRequest(
         process_group(task.processing_type),
         task.working_group,
         task.gshare,

@@ -1,4 +1,4 @@
-"""What a brokerage run says about one task: the candidates, and why each other queue is none."""
+"""The result of a brokerage run for one task: the candidates, and why each other queue is none."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from fairq.engine.brokerage.flow.plugin import Details, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 
 Status = Literal["assigned", "failed", "waiting", "fatal"]
-"""At least one candidate; nothing left, or the input is not there; throttled, which does not age the task; the one
-queue that the task was given is out although others are not."""
+"""There are candidates; no queue is left, or the input is missing; the task is throttled, which does not age it; only
+the queue that the task was given is refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A queue that the task's jobs may go to.
+    """A queue for the task's jobs.
 
     Args:
         queue: its name; of a pseudo queue with its resource type.
         unit: the name that CRIC knows.
-        weight: its weight; 0 of a queue to be tried out (*bootstrap*).
+        weight: its weight; 0 of a queue that is tried out (*bootstrap*).
         bootstrap: whether it runs nothing and gets one job to find out.
         jumbo: whether it is for jumbo jobs, which are not among the ten.
         queued, cap: jobs queued there, and how many may be before it takes no more; None is no cap.
@@ -53,7 +53,7 @@ class Candidate:
 
 
 class Verdict(NamedTuple):
-    """What became of one queue.
+    """The decision about one queue.
 
     Attributes:
         queue, unit: its name, and the name that CRIC knows.
@@ -105,7 +105,7 @@ class Outcome:
     retry_after: float | None = None
 
     def verdict(self, row: int) -> Verdict:
-        """Return what became of the queue of *row*, with the numbers compared."""
+        """Return the decision about the queue of *row*, with the values compared."""
         request = self.request
         queue, weighing, weight = request.columns.queues[row], request.weighing, None
         terms: dict[str, float] = {}
@@ -132,5 +132,5 @@ class Outcome:
         )
 
     def verdicts(self) -> Iterator[Verdict]:
-        """Yield what became of each queue, in order of name."""
+        """Yield the decision about each queue, in order of name."""
         return (self.verdict(row) for row in range(len(self.decided)))

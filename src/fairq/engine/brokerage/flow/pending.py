@@ -1,4 +1,4 @@
-"""When a task that found no queue is brokered again, and when it is given up (docs/panda.md, Production weight)."""
+"""When a task without queues is retried, and when it is given up (docs/panda.md, Production weight)."""
 
 from __future__ import annotations
 

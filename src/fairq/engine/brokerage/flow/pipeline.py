@@ -1,4 +1,4 @@
-"""Queues going through filters: who is left, why the others are not, and how many there were after each stage."""
+"""The filter pipeline: which queues remain, why the others are out, and how many remained after each stage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Filter, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 
 UNDECIDED = -1
-"""Instead of a reason's number: the queue is still in (at the end: a candidate)."""
+"""Instead of a reason's number: the queue is still in; at the end it is a candidate."""
 
 TEMPORARY_STAGE = "temporary problem check"
 
@@ -22,7 +22,7 @@ TEMPORARY_STAGE = "temporary problem check"
 class StageCount(NamedTuple):
     """Queues before and after one stage: *rows* counts pseudo queues, *units* what CRIC knows as a queue.
 
-    *marked* are the rows that it refuses for the moment; they are still among those after it.
+    *marked* counts the rows that it refuses temporarily; they are still counted after it.
     """
 
     stage: str
@@ -34,7 +34,7 @@ class StageCount(NamedTuple):
 
 
 class FilterPipeline:
-    """The queues of one task on their way through a plan's filters.
+    """Applies a plan's filters to the queues of one task.
 
     Args:
         request: the task and the pool.
@@ -60,14 +60,14 @@ class FilterPipeline:
         self._marked = 0
 
     def run(self, filters: Sequence[Filter]) -> bool:
-        """Let the queues go through *filters*, stage by stage, until none is left; return whether some are."""
+        """Apply *filters* stage by stage until no queue is left; return whether queues are left."""
         for stage, group in groupby(filters, key=lambda one: one.stage):
             if not self._run_stage(stage, group):
                 return False
         return len(self.left) > 0
 
     def settle_temporary(self) -> bool:
-        """Take out the queues that have a temporary problem; return whether some are left."""
+        """Remove the queues with a temporary problem; return whether queues are left."""
         before = len(self.left), self._units
         marks = self.temporary[self.left]
         marked = marks != UNDECIDED

@@ -11,7 +11,7 @@ from fairq.engine.brokerage.flow.plugin import Filter, Reason, Weight
 from fairq.engine.brokerage.pool.activity import Activity
 
 TASK_STAGE = "task"
-"""The stage of reasons that stop a task before any queue is looked at."""
+"""The stage of reasons that stop a task before any queue is checked."""
 
 
 STEP = 100.0
@@ -29,7 +29,7 @@ class StageReason(NamedTuple):
 
 
 class Plan:
-    """What the tasks of one activity go through.
+    """The filters and weights of one activity in order.
 
     Args:
         activity: production or analysis.

@@ -1,9 +1,8 @@
-"""The door for filters and weights: fairq's own and those of an organisation come through it alike.
+"""The interface of filters and weights, for fairq's own and for plugins.
 
-A filter says of many queues at once which of them a task cannot use, each with one of its reasons; a weight is a factor
-of what is left. Both are found by their entry points (``fairq.broker.filters``, ``fairq.broker.weights``), each of
-which names one object of these shapes or a sequence of them. `per_queue` makes a filter of a rule about one queue at a
-time, `per_queue_weight` a weight.
+A filter refuses queues of a task, each for one of its reasons. It judges many queues at once. A weight is a factor of
+the weight of the remaining queues. Entry points (``fairq.broker.filters``, ``fairq.broker.weights``) name one object of
+these shapes or a sequence of them. `per_queue` makes a filter of a rule about one queue, `per_queue_weight` a weight.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ Rows = NDArray[np.intp]
 """Numbers of queues in the run's `Columns`."""
 
 Codes = NDArray[np.uint8] | NDArray[np.bool_]
-"""For each row asked about: 0 or False passes, *k* is refused for the filter's reason number *k* (1 is the first)."""
+"""For each row: 0 or False passes; *k* is refused for the filter's reason number *k* (1 is the first)."""
 
 SWITCHED_OFF: Codes = np.zeros(0, dtype=np.bool_)
-"""The answer of a filter that takes itself out once it has seen the queues; it gets no line among the stages."""
+"""The answer of a filter that does not apply to these queues; it gets no line in the stage table."""
 
 Details = dict[str, Any]
 """The numbers compared, by PanDA's names where it has some; plain JSON values."""
@@ -75,7 +74,7 @@ class Filter(Protocol):
 
     @property
     def stage(self) -> str:
-        """The line of the stage table that it belongs to; filters of a stage stand next to each other."""
+        """Its line in the stage table; filters of one stage are next to each other."""
 
     @property
     def place(self) -> float | None:
@@ -91,10 +90,10 @@ class Filter(Protocol):
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """All that it may say."""
+        """All its reasons."""
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Return whether the filter looks at this task at all; otherwise its stage is left out."""
+        """Return whether the filter applies to this task; if none of a stage does, the stage is left out."""
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Return for each of *rows* whether it passes; None: all pass; or `SWITCHED_OFF`."""
@@ -120,7 +119,7 @@ class Weight(Protocol):
         """Production, analysis or both."""
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Return whether the factor counts for this task at all."""
+        """Return whether the factor applies to this task."""
 
     def factor(self, request: BrokerageRequest, rows: Rows) -> NDArray[np.float64]:
         """Return the factor of each of *rows*: finite and not negative."""
@@ -130,7 +129,7 @@ class Weight(Protocol):
 
 
 class PlainFilter:
-    """What most filters have in common; subclasses give the rest."""
+    """What most filters have in common; subclasses add the rest."""
 
     name: str
     stage: str
@@ -140,35 +139,35 @@ class PlainFilter:
     reasons: tuple[Reason, ...]
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look at every task."""
+        """Apply to every task."""
         return True
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
-        """To be given by the filter."""
+        """To be implemented by the filter."""
         raise NotImplementedError
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
-        """Return nothing more than the reason says itself."""
+        """Return no values."""
         return {}
 
 
 class PlainWeight:
-    """What most weights have in common; subclasses give the rest."""
+    """What most weights have in common; subclasses add the rest."""
 
     name: str
     place: float | None = None
     activities: frozenset[Activity] = BOTH
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Count for every task."""
+        """Apply to every task."""
         return True
 
     def factor(self, request: BrokerageRequest, rows: Rows) -> NDArray[np.float64]:
-        """To be given by the weight."""
+        """To be implemented by the weight."""
         raise NotImplementedError
 
     def details(self, request: BrokerageRequest, row: int) -> Details:
-        """Return nothing more than the factor itself."""
+        """Return no values."""
         return {}
 
 
@@ -211,7 +210,7 @@ class per_queue(PlainFilter):  # noqa: N801 - reads as the function that it is u
         return np.fromiter(refused, np.bool_, len(rows))
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
-        """Return the numbers that the rule compared, if it tells them."""
+        """Return the values that the rule compared, if it returns them."""
         answer = self._rule(request.task, request.columns.queues[row], request.world)
         return dict(answer) if isinstance(answer, Mapping) else {}
 

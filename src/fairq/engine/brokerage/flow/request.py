@@ -1,4 +1,4 @@
-"""What a filter or weight sees: one task's chunk, and the pool that it could go to."""
+"""The request that filters and weights see: one task's chunk and the pool."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Weighing:
 
 
 class BrokerageRequest:
-    """One task's chunk asked to the pool.
+    """One task's chunk to be brokered to the pool.
 
     Args:
         task: the task.
@@ -85,6 +85,7 @@ class BrokerageRequest:
         weighing: the weights, as soon as there are some.
         given: production's rows that the task or its merge is given; None: all.
         is_fatal: the one queue that the task is given is out although others are not.
+        of_task, of_pass: the answers of functions that `once_per_task` and `once_per_pass` keep.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Which rules hold where PanDA's brokerage page and its program differ."""
+"""The rules where PanDA's brokerage page and its program differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The weight of queues: the product of all factors that count for the task.
+"""The weight of queues: the product of all factors that apply to the task.
 
 Source: docs/panda.md, Production weight and Analysis.
 """
@@ -12,14 +12,14 @@ from fairq.engine.brokerage.flow.plugin import Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest, Weighing
 
 FINAL_STAGE = "final check"
-"""The line of the stage table for what looks at weighed queues."""
+"""The stage of filters that see weighed queues."""
 
 MOST_CANDIDATES = 10
-"""Queues that a task goes to at most."""
+"""Maximum number of queues of a task."""
 
 
 def weigh(request: BrokerageRequest, plan: Plan, rows: Rows) -> Weighing:
-    """Return the weights of *rows* by the factors of *plan*, and note them in the request."""
+    """Return the weights of *rows* by the factors of *plan*, and keep them in the request."""
     weighing = Weighing(len(request.columns), rows)
     request.weighing = weighing
     product = np.ones(len(rows))

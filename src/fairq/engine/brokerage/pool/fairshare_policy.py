@@ -51,7 +51,7 @@ def process_group(processing_type: str | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class PolicyRequest:
     """What a policy looks at: the process group, working group, share and current priority of a task."""
 
     process_group: str
@@ -61,7 +61,7 @@ class Asker:
     merging: bool = False
 
 
-class Reading(NamedTuple):
+class PolicyReading(NamedTuple):
     """How policies are read; the fields are rule points of the same names."""
 
     unnamed_have_no_share: bool
@@ -88,24 +88,24 @@ class SubPolicy:
     priority: tuple[str, float | None] | None = None
     unknown: tuple[str, ...] = ()
 
-    def applies(self, asker: Asker, how: Reading) -> bool:
-        """Return whether every condition holds for *asker*; the priority of a merge is not looked at.
+    def applies(self, request: PolicyRequest, how: PolicyReading) -> bool:
+        """Return whether every condition holds for *request*; the priority of a merge is not looked at.
 
         A task without a share meets every condition on shares. Raises re.error for a pattern that is none.
         """
         if how.evgensimul and self.process_group == EVGENSIMUL:
-            if asker.process_group not in EVGENSIMUL_GROUPS:
+            if request.process_group not in EVGENSIMUL_GROUPS:
                 return False
-        elif not _matches(self.process_group, asker.process_group):
+        elif not _matches(self.process_group, request.process_group):
             return False
-        if not _matches(self.working_group, asker.working_group or ""):
+        if not _matches(self.working_group, request.working_group or ""):
             return False
-        if asker.gshare is not None and not _matches(self.share, asker.gshare):
+        if request.gshare is not None and not _matches(self.share, request.gshare):
             return False
-        if self.priority is None or asker.merging or asker.priority is None:
+        if self.priority is None or request.merging or request.priority is None:
             return True
         sign, number = self.priority
-        return number is None or _OPERATORS[sign](asker.priority, number)
+        return number is None or _OPERATORS[sign](request.priority, number)
 
 
 @cache
@@ -114,26 +114,26 @@ def read_policy(text: str | None) -> tuple[SubPolicy, ...]:
     return tuple(_sub_policy(part) for part in text.split(",")) if text else ()
 
 
-def deciding_part(policy: str | None, asker: Asker, how: Reading) -> SubPolicy | None:
-    """Return the part of *policy* that decides for *asker*: the first that applies; None if none does.
+def deciding_part(policy: str | None, request: PolicyRequest, how: PolicyReading) -> SubPolicy | None:
+    """Return the part of *policy* that decides for *request*: the first that applies; None if none does.
 
     By PanDA's code test jobs are always accepted. Raises re.error for a pattern that is no regular expression.
     """
-    if how.tests_have_shares and asker.process_group == TEST:
+    if how.tests_have_shares and request.process_group == TEST:
         return None
-    return next((part for part in read_policy(policy) if part.applies(asker, how)), None)
+    return next((part for part in read_policy(policy) if part.applies(request, how)), None)
 
 
-def has_zero_share(policy: str | None, asker: Asker, how: Reading) -> bool:
-    """Return whether a queue with this policy refuses *asker* (PanDA hasZeroShare, reason ``zeroshare``).
+def has_zero_share(policy: str | None, request: PolicyRequest, how: PolicyReading) -> bool:
+    """Return whether a queue with this policy refuses *request* (PanDA hasZeroShare, reason ``zeroshare``).
 
     Whom no part names has no share where some part gives one to others; PanDA's code accepts him. From the first
     pattern on that is no regular expression everybody is accepted.
     """
-    if how.tests_have_shares and asker.process_group == TEST:
+    if how.tests_have_shares and request.process_group == TEST:
         return False
     try:
-        part = deciding_part(policy, asker, how)
+        part = deciding_part(policy, request, how)
     except re.error:
         return False
     if part is not None:

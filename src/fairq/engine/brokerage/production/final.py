@@ -1,4 +1,4 @@
-"""Filters that look at weighed queues, and the choice of the ten best (docs/panda.md, Production weight)."""
+"""Filters of weighed queues, and the choice of the ten best (docs/panda.md, Production weight)."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from fairq.engine.brokerage.production.weights import lacks_local_data, network_
 
 
 class FinalFilter(PlainFilter):
-    """A filter after the weight; queues that the task uses for jumbo jobs are not looked at."""
+    """A filter after the weight; it exempts queues that the task uses for jumbo jobs."""
 
     stage = FINAL_STAGE
     phase: Phase = "after"
     activities = frozenset({PRODUCTION})
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
-        """Refuse what `refused` says, jumbo queues left out."""
+        """Refuse the rows of `refused`, except jumbo queues."""
         refused = self.refused(request)
         if refused is None:
             return None
@@ -86,7 +86,7 @@ class QueuedCap(FinalFilter):
     reasons = (Reason("cap"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Leave express tasks alone under PanDA's rules."""
+        """Exempt express tasks under PanDA's rules."""
         return request.rules.queue_caps == "running" or not request.is_express
 
     def refused(self, request: BrokerageRequest) -> Booleans | None:
@@ -115,7 +115,7 @@ class SlowNetwork(FinalFilter):
     reasons = (Reason("lowNetworkWeight"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look at express tasks with a nucleus."""
+        """Apply to express tasks with a nucleus."""
         return request.is_express and bool(request.task.nucleus) and network_is_active(request)
 
     def refused(self, request: BrokerageRequest) -> Booleans | None:
@@ -139,7 +139,7 @@ class TypeCap(FinalFilter):
     reasons = (Reason("cap_rt"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Leave express tasks alone, and all tasks by the page."""
+        """Exempt express tasks, and by the page all tasks."""
         return request.rules.type_cap and not request.is_express
 
     def refused(self, request: BrokerageRequest) -> Booleans | None:
@@ -193,7 +193,7 @@ class OneAtNucleus(PlainFilter):
     reasons = (Reason("t1_weight"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look, under PanDA's rules, at tasks with a negative weight that do not merge."""
+        """Apply, under PanDA's rules, to tasks with a negative weight that do not merge."""
         return request.rules.one_queue_at_nucleus and goes_to_one_queue(request)
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:

@@ -95,7 +95,7 @@ class GivenQueues(PlainFilter):
     reasons = (Reason("nonpreassigned"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look only where queues are given."""
+        """Apply only where queues are given."""
         return request.given is not None
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
@@ -120,7 +120,7 @@ class ProductionQueues(PlainFilter):
     )
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look only where no queues are given."""
+        """Apply only where no queues are given."""
         return request.given is None
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:

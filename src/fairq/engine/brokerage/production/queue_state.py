@@ -41,7 +41,7 @@ class Status(PlainFilter):
     reasons = (Reason("status"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Leave given queues alone."""
+        """Exempt given queues."""
         return request.preassigned is None
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
@@ -69,7 +69,7 @@ class Urgent(PlainFilter):
     )
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look at priorities of 800 and above and at scouts."""
+        """Apply to priorities of 800 and above and to scouts."""
         nowhere = request.rules.urgent_needs_nucleus and not request.task.nucleus
         return request.is_urgent and not request.is_spared and not nowhere
 
@@ -101,7 +101,7 @@ class Inactive(PlainFilter):
     reasons = (Reason("inactive", permanent=False),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look at urgent tasks, scouts, merges and tasks whose output will be merged."""
+        """Apply to urgent tasks, scouts, merges and tasks whose output will be merged."""
         urgent = request.is_urgent or request.chunk.is_merging or request.task.has_rule("MO")
         return urgent and not request.is_spared
 
@@ -140,7 +140,7 @@ class Pledge(PlainFilter):
     )
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look while ``WORK_SHORTAGE`` is set."""
+        """Apply while ``WORK_SHORTAGE`` is set."""
         wanted = request.rules.work_shortage and request.config.flag("core.WORK_SHORTAGE")
         return wanted and not request.is_spared_alone
 
@@ -180,7 +180,7 @@ class NoPilot(PlainFilter):
     reasons = (Reason("nopilot", permanent=False),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Leave given queues alone under PanDA's rules."""
+        """Exempt given queues under PanDA's rules."""
         return not request.is_spared
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:

@@ -25,7 +25,7 @@ class Cores(CoresCheck):
     activities = _PRODUCTION
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Leave a single given queue alone."""
+        """Exempt a single given queue."""
         return not request.is_spared_alone
 
     def cores(self, request: BrokerageRequest) -> int | None:
@@ -68,7 +68,7 @@ class Connectivity(PlainFilter):
     reasons = (Reason("network"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look where the task asks for something."""
+        """Apply where the task needs a network."""
         asked = connectivity_of_rules(request.task.rules.get("IP"), request.task.rules.get("IK"))
         return not request.is_spared_alone and asked != (None, None)
 
