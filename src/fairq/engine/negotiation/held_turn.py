@@ -168,7 +168,7 @@ class HeldTurn:
                 group=self._group,
                 reason=_REASONS[state],
                 preempted=None if state == NONE else ledger.running[from_whom],
-                piece=carving,
+                carving=carving,
                 key=key,
                 concurrency_limits=found.concurrency_limits,
                 autoregroup=self._regrouped,
