@@ -23,7 +23,7 @@ from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import NONE, PRIO, PreemptState
 from fairq.engine.negotiation.requests import JobQueue, JobRequest
 
-Job = tuple[int, int]
+JobId = tuple[int, int]
 
 class Found(NamedTuple):
     """A slot for a job, to be charged before the turn goes on.
@@ -35,8 +35,8 @@ class Found(NamedTuple):
         concurrency_limits: what the job uses there.
     """
 
-    job: Job
-    request: Job
+    job: JobId
+    request: JobId
     autocluster: int
     slot: int
     state: PreemptState
@@ -53,7 +53,7 @@ class Refused(NamedTuple):
         limits: the concurrency limits that were used up.
     """
 
-    request: Job
+    request: JobId
     reason: RejectReason
     autocluster: int
     limits: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ class Turn:
         self._ends_with_limit = limits.exact and (only_free or not candidates.preemption.any_held)
         self._limited = self._limited_free = False
         self._seen: object = None
-        self.offered: Job = (0, 0)
+        self.offered: JobId = (0, 0)
         self._list: MatchList | None = None
         self._listed_for: tuple[int, bool] | None = None
         self._ranks: NDArray[np.floating] = np.empty(0)
