@@ -221,7 +221,7 @@ class JobRange:
             "User": f"{self.owner}@{user}",
         }
 
-    def peculiar(self, proc: int) -> Ad:
+    def overrides_for(self, proc: int) -> Ad:
         """Return what *own* and *template* say of one proc."""
         ad = dict(self.own or {})
         for name, value in (self.template or {}).items():
@@ -230,7 +230,7 @@ class JobRange:
 
     def ad_of(self, shared: Ad, proc: int) -> Ad:
         """Assemble the whole ad of one proc from the *shared* ad of the range."""
-        return {**shared, **self.peculiar(proc), **self.attributes(), "ProcId": proc}
+        return {**shared, **self.overrides_for(proc), **self.attributes(), "ProcId": proc}
 
 
 @dataclass(slots=True)

@@ -54,7 +54,7 @@ def test_no_slot_gives_more_than_it_has(machines: list[Ad], wants: list[Any], ru
 
     for row, ad in enumerate(pool):
         found = [match for match in decision.matches if match.slot == row]
-        pieces = [match.piece for match in found if match.piece is not None]
+        pieces = [match.carving for match in found if match.carving is not None]
         assert len(pieces) == len(found) or len(found) == 1
         assert not pieces or ad["PartitionableSlot"]
         for name in ("Cpus", "Memory", "GPUs"):

@@ -200,7 +200,7 @@ def test_nobody_is_preempted_without_a_better_off_winner(kind: str, rules: str) 
             for match in cycle.decision.matches
         }
         for cycle in (lived.first, lived.second, lived.third):
-            seen = Counter(match.slot for match in cycle.decision.matches if match.piece is None)
+            seen = Counter(match.slot for match in cycle.decision.matches if match.carving is None)
             assert max(seen.values(), default=0) <= 1
             for match in cycle.decision.matches:
                 for victim in (cycle.victims[row] for row in match.victims):

@@ -15,7 +15,7 @@ from fairq.engine.quotas.order import negotiation_order, sort_keys
 from fairq.engine.quotas.policy import GroupQuota, QuotaPolicy
 from fairq.engine.quotas.remainders import deal_remainders
 from fairq.engine.quotas.rounds import AllocationRounds, GroupPie, PoolTerms
-from fairq.engine.quotas.tree import Group, Tree, build_tree
+from fairq.engine.quotas.tree import QuotaGroup, Tree, build_tree
 
 EPSILON = 1e-6
 
@@ -67,7 +67,7 @@ def sites(draw: st.DrawFn, surplus: bool | None = None, whole: bool = False) -> 
     return Site(groups, draw(st.integers(0, 100).map(float)), wants)
 
 
-def below(tree: Tree, top: Group) -> list[Group]:
+def below(tree: Tree, top: QuotaGroup) -> list[QuotaGroup]:
     """The group and all below it."""
     return [group for group in tree.groups if top in group.up()]
 
@@ -186,13 +186,13 @@ class Slots:
         self.in_use = {group.name: 0.0 for group in tree.groups}
         self.tree = tree
 
-    def used(self, group: Group) -> float:
+    def used(self, group: QuotaGroup) -> float:
         return self.in_use[group.name]
 
-    def subtree_used(self, group: Group) -> float:
+    def subtree_used(self, group: QuotaGroup) -> float:
         return sum(self.in_use[each.name] for each in below(self.tree, group))
 
-    def has_submitters(self, group: Group) -> bool:
+    def has_submitters(self, group: QuotaGroup) -> bool:
         return self.in_use[group.name] < group.demand
 
     def deal(self, pie: GroupPie) -> None:

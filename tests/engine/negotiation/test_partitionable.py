@@ -32,7 +32,7 @@ def test_a_job_takes_what_it_requests_and_the_rest_serves_others() -> None:
     """8 cores serve jobs of 4, 3 and 1 core in one cycle; each costs its cores."""
     decision = cycle(machines(1), {"a@x": [jobs(1, RequestCpus=4), jobs(1, RequestCpus=3), jobs(3)]})
     assert [match.cost for match in decision.matches] == [4.0, 3.0, 1.0]
-    assert [dict(match.piece.amounts) for match in decision.matches if match.piece] == [
+    assert [dict(match.carving.amounts) for match in decision.matches if match.carving] == [
         {"Cpus": 4.0, "Memory": 512.0},
         {"Cpus": 3.0, "Memory": 512.0},
         {"Cpus": 1.0, "Memory": 512.0},
@@ -98,7 +98,7 @@ def test_any_resource_of_the_machine_can_be_requested() -> None:
     pool = machines(2, MachineResources="Cpus Memory Bandwidth", Bandwidth=10)
     decision = cycle(pool, {"a@x": [jobs(9, RequestBandwidth=4)]})
     assert picks(decision) == [0, 1, 0, 1]
-    assert {match.piece.amounts["Bandwidth"] for match in decision.matches if match.piece} == {4.0}
+    assert {match.carving.amounts["Bandwidth"] for match in decision.matches if match.carving} == {4.0}
 
 
 @pytest.mark.parametrize("request_", [0, -1, "many", "/Expr(error)/", 9, 1e300])
@@ -144,7 +144,7 @@ def test_what_start_says_of_the_rest_is_heeded() -> None:
 def test_whole_slots_are_given_once() -> None:
     """Today's negotiator gives a plain partitionable slot once in a cycle, at its whole weight."""
     decision = cycle(machines(2), {"a@x": [jobs(5)]}, partitionable_slots="whole")
-    assert [(match.slot, match.cost, match.piece) for match in decision.matches] == [(0, 8.0, None), (1, 8.0, None)]
+    assert [(match.slot, match.cost, match.carving) for match in decision.matches] == [(0, 8.0, None), (1, 8.0, None)]
 
 
 def test_whole_slots_depth_first_stand_for_the_jobs_that_fit() -> None:

@@ -14,7 +14,7 @@ from fairq.engine.classad.kinds import BOOLEAN, EXPRESSION, INTEGER, LIST, MISSI
 from fairq.engine.classad.lexer import wrapped_integer
 from fairq.engine.classad.library import EXPR_CLOSE, EXPR_OPEN, expression_text
 from fairq.engine.classad.nodes import Node
-from fairq.engine.classad.pools import Pool
+from fairq.engine.classad.pools import ValuePool
 from fairq.engine.classad.vectors import MIXED, Array, Rows, Vector, merge
 
 ABSENT: Final = object()
@@ -41,7 +41,7 @@ class Column:
         raw = [expression_of(value).node for value in self.raw if constant_size(value) is None]
         return [expression.node for expression in self.expressions] + raw
 
-    def size(self, pool: Pool) -> int:
+    def size(self, pool: ValuePool) -> int:
         """Return the largest size of a constant: the characters of strings, the elements of lists and all in them."""
         if self._size is None:
             sizes = [constant_size(value) or 0 for value in self.raw]
@@ -59,7 +59,7 @@ class Column:
         vector = _renumbered(_renumbered(vector, EXPRESSION, expressions), RAW, raw)
         return Column(vector, [self.expressions[code] for code in expressions], [self.raw[code] for code in raw])
 
-    def strings(self, pool: Pool) -> list[str]:
+    def strings(self, pool: ValuePool) -> list[str]:
         """Return all distinct strings of the column."""
         return [pool.strings.texts[code] for code in self._codes(STRING)]
 
@@ -87,7 +87,7 @@ class Column:
         """Tell whether one value is stored for all ads."""
         return self.vector.is_constant()
 
-    def json_value(self, row: int, pool: Pool) -> Any:
+    def json_value(self, row: int, pool: ValuePool) -> Any:
         """Return the attribute of *row* in JSON form, ABSENT if it has none."""
         vector = self.vector
         kind = vector.kind if vector.kinds is None else int(vector.kinds[row])
@@ -101,7 +101,7 @@ class Column:
         return item(vector, row, pool)
 
 
-def build(values: list[Any], pool: Pool) -> Column:
+def build(values: list[Any], pool: ValuePool) -> Column:
     """Return the column of *values* in JSON form; ABSENT where an ad lacks the attribute."""
     types = set(map(type, values))
     column = _Builder(pool)
@@ -112,7 +112,7 @@ def build(values: list[Any], pool: Pool) -> Column:
     return Column(_shared(vector), column.expressions, column.raw)
 
 
-def build_array(values: Array, pool: Pool) -> Column:
+def build_array(values: Array, pool: ValuePool) -> Column:
     """Return the column of a NumPy array of booleans, integers, reals or Python values."""
     kind = {"b": BOOLEAN, "i": INTEGER, "u": INTEGER, "f": REAL}.get(values.dtype.kind)
     if kind is None:
@@ -125,7 +125,7 @@ def build_numbers(values: Array, present: Array) -> Column:
     """Return the column of reals, integers where they are whole numbers; missing where not *present*."""
     whole = values == np.floor(values)
     if present.all() and whole.all():
-        return build_array(values.astype(np.int64), Pool())
+        return build_array(values.astype(np.int64), ValuePool())
     kinds = np.where(present, np.where(whole, np.uint8(INTEGER), np.uint8(REAL)), np.uint8(MISSING))
     codes = np.where(whole, values, 0.0).astype(np.int64)
     return Column(Vector(MIXED, kinds=kinds, codes=codes, reals=values.astype(np.float64)), [], [])
@@ -153,7 +153,7 @@ def _shared(vector: Vector) -> Vector:
 
 
 class _Builder:
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: ValuePool) -> None:
         self._pool = pool
         self.expressions: list[Expression] = []
         self.raw: list[Any] = []
@@ -173,7 +173,7 @@ class _Builder:
     def _strings(self, values: list[str]) -> Vector:
         if len(values) > 1 and values[0] == values[-1] and values.count(values[0]) == len(values):
             values = values[:1]
-        distinct = Pool().strings
+        distinct = ValuePool().strings
         codes = np.fromiter(map(distinct.__getitem__, values), np.int64, len(values))
         kinds = np.empty(len(distinct.texts), np.uint8)
         meaning = np.empty(len(distinct.texts), np.int64)

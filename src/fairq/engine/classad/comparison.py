@@ -13,7 +13,7 @@ import numpy as np
 from fairq.engine.classad.arithmetic import as_integers, as_reals, exceptional
 from fairq.engine.classad.columnar import NotColumnar
 from fairq.engine.classad.kinds import BOOLEAN, ERROR_KIND, INTEGER, LIST, REAL, STRING, UNDEFINED_KIND
-from fairq.engine.classad.pools import Pool
+from fairq.engine.classad.pools import ValuePool
 from fairq.engine.classad.vectors import ERROR_VECTOR, FALSE_VECTOR, TRUE_VECTOR, Vector
 
 _COMPARE: Final[dict[str, Any]] = {
@@ -28,7 +28,7 @@ COMPARISON: Final = frozenset(_COMPARE)
 IDENTITY: Final = frozenset({"is", "isnt"})
 
 
-def compare(operator: str, left: Vector, right: Vector, pool: Pool) -> Vector:
+def compare(operator: str, left: Vector, right: Vector, pool: ValuePool) -> Vector:
     """``== != < <= > >=`` of two uniform vectors."""
     strict = exceptional(left, right)
     if strict is not None:

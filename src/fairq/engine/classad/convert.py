@@ -21,7 +21,7 @@ from fairq.engine.classad.kinds import (
     Absent,
 )
 from fairq.engine.classad.lexer import wrapped_integer
-from fairq.engine.classad.pools import Pool
+from fairq.engine.classad.pools import ValuePool
 from fairq.engine.classad.vectors import (
     ERROR_VECTOR,
     FALSE_VECTOR,
@@ -42,7 +42,7 @@ def is_constant_value(value: Any) -> bool:
     return is_scalar(value) or (isinstance(value, list | tuple) and all(map(is_scalar, value)))
 
 
-def constant(value: Any, pool: Pool) -> Vector:  # noqa: PLR0911 - one per case
+def constant(value: Any, pool: ValuePool) -> Vector:  # noqa: PLR0911 - one per case
     """Return the vector of a Python value in all rows; a list must hold scalars only."""
     if value is True:
         return TRUE_VECTOR
@@ -63,11 +63,11 @@ def constant(value: Any, pool: Pool) -> Vector:  # noqa: PLR0911 - one per case
     return _other(value, pool)
 
 
-def _other(value: Any, pool: Pool) -> Vector:
+def _other(value: Any, pool: ValuePool) -> Vector:
     return Vector(OTHER, np.array([pool.others.code(value)], np.int64))
 
 
-def python_value(kind: int, code: Any, pool: Pool) -> Any:  # noqa: PLR0911 - one per case
+def python_value(kind: int, code: Any, pool: ValuePool) -> Any:  # noqa: PLR0911 - one per case
     """Return one value; *code* is its number, or its code in *pool*."""
     match int(kind):
         case 0:
@@ -88,7 +88,7 @@ def python_value(kind: int, code: Any, pool: Pool) -> Any:  # noqa: PLR0911 - on
             return pool.others.items[int(code)]
 
 
-def item(vector: Vector, row: int, pool: Pool) -> Any:
+def item(vector: Vector, row: int, pool: ValuePool) -> Any:
     """Return the Python value of *vector* in *row*."""
     kind = vector.kind
     if vector.kinds is not None:
@@ -101,7 +101,7 @@ def item(vector: Vector, row: int, pool: Pool) -> Any:
     return python_value(kind, source[row if len(source) > 1 else 0], pool)
 
 
-def from_values(values: list[Any], pool: Pool, opaque: Container[int] = ()) -> Vector:
+def from_values(values: list[Any], pool: ValuePool, opaque: Container[int] = ()) -> Vector:
     """Return the vector of one Python value per row; the rows *opaque* are of the kind OTHER."""
     kinds = np.empty(len(values), np.uint8)
     codes = np.zeros(len(values), np.int64)

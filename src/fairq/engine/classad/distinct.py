@@ -9,14 +9,14 @@ from fairq.engine.classad.columnar import NotColumnar
 from fairq.engine.classad.convert import from_values, is_constant_value, item
 from fairq.engine.classad.identity import distinct_rows
 from fairq.engine.classad.library import evaluate_or_raise, gave_up, library, to_library, tree
-from fairq.engine.classad.pools import Pool
+from fairq.engine.classad.pools import ValuePool
 from fairq.engine.classad.vectors import Vector
 
 Arguments = Sequence["Vector | Arguments"]
 """What a function is given: vectors, and within braces of the expression's text sequences of vectors."""
 
 
-def by_arguments(name: str, arguments: Arguments, n: int, pool: Pool) -> Vector:
+def by_arguments(name: str, arguments: Arguments, n: int, pool: ValuePool) -> Vector:
     """Return the function's values; raises NotColumnar if they are not constants or the library gives up."""
     vectors: list[Vector] = []
     parsed = tree(f"{name}({_formal(arguments, vectors)})")

@@ -78,7 +78,7 @@ def typed_key(item: Any) -> Any:
     return type(item), repr(item) if isinstance(item, float) else item
 
 
-class Pool:
+class ValuePool:
     """The strings, literal lists and other values of one set of columns and all that is computed from it."""
 
     def __init__(self) -> None:

@@ -13,16 +13,16 @@ from fairq.ad_table import AdTable
 from fairq.engine.classad.column import ABSENT, Column, build
 from fairq.engine.classad.kinds import EXPRESSION, RAW
 from fairq.engine.classad.library import EXPR_OPEN
-from fairq.engine.classad.pools import Pool
+from fairq.engine.classad.pools import ValuePool
 from fairq.engine.classad.vectors import MIXED, Vector, merge
 
 
 class Source:
     """Columns of *ads* in JSON form, each built when first read; attribute names ignore case."""
 
-    def __init__(self, ads: Sequence[Mapping[str, Any]], pool: Pool | None = None) -> None:
+    def __init__(self, ads: Sequence[Mapping[str, Any]], pool: ValuePool | None = None) -> None:
         self._ads = ads
-        self.pool = Pool() if pool is None else pool
+        self.pool = ValuePool() if pool is None else pool
         self._columns: dict[str, Column | None] = {}
 
     def __len__(self) -> int:
@@ -136,7 +136,7 @@ class EditedSource(Source):
         return Column(merge(len(self._rows), parts), [*old.expressions, *new.expressions], [*old.raw, *new.raw])
 
 
-def _same(old: Column, new: Column, pool: Pool) -> bool:
+def _same(old: Column, new: Column, pool: ValuePool) -> bool:
     """Tell whether one value is stored for all ads of both."""
     if not (old.is_constant and new.is_constant and old.kinds == new.kinds):
         return False

@@ -11,7 +11,7 @@ from fairq.engine.classad import logic
 from fairq.engine.classad.arithmetic import as_reals
 from fairq.engine.classad.convert import item
 from fairq.engine.classad.kinds import BOOLEAN, INTEGER, LIST, OTHER, REAL, STRING
-from fairq.engine.classad.pools import Pool
+from fairq.engine.classad.pools import ValuePool
 from fairq.engine.classad.vectors import MIXED, Vector
 
 
@@ -20,7 +20,7 @@ class Values:
 
     __slots__ = ("_n", "_pool", "_vector")
 
-    def __init__(self, vector: Vector, n: int, pool: Pool) -> None:
+    def __init__(self, vector: Vector, n: int, pool: ValuePool) -> None:
         self._vector = vector
         self._n = n
         self._pool = pool

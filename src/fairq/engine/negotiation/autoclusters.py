@@ -88,13 +88,13 @@ class Autoclusters:
 
     def _split_apart(self, jobs: JobRange, shared: Ad, by_proc: bool) -> Iterator[tuple[int, int, int]]:
         if not by_proc:
-            first = _lower(jobs.peculiar(jobs.first_proc)) | {"procid": jobs.first_proc}
+            first = _lower(jobs.overrides_for(jobs.first_proc)) | {"procid": jobs.first_proc}
             number = self._number(first | _lower(jobs.attributes()), shared)
             yield number, jobs.first_proc, jobs.last_proc
             return
         for proc in range(jobs.first_proc, jobs.last_proc + 1):
             columns = {**_lower(jobs.attributes()), "procid": proc}
-            yield self._number(_lower(jobs.peculiar(proc)) | columns, shared), proc, proc
+            yield self._number(_lower(jobs.overrides_for(proc)) | columns, shared), proc, proc
 
     def _names(self, ad_id: int) -> tuple[Ad, frozenset[str]]:
         known = self._shared.get(ad_id)

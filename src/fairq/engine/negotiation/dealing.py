@@ -17,7 +17,7 @@ from fairq.engine.quotas.flat import FlatTurns
 from fairq.engine.quotas.order import percent_of_quota_used
 from fairq.engine.quotas.record import figures
 from fairq.engine.quotas.rounds import AllocationRounds, GroupPie
-from fairq.engine.quotas.tree import Group
+from fairq.engine.quotas.tree import QuotaGroup
 
 
 def deal_pie(ledger: Ledger, submitters: Sequence[SubmitterTurn], quota: PieQuota | None = None) -> list[SubmitterTurn]:
@@ -121,7 +121,7 @@ def deal_leftovers_of_groups(ledger: Ledger, groups: Groups) -> None:
         lines[group.name] = Pie(ledger, _pie_rules(ledger, quota), members).line(room, members)
 
     def percent_used(name: str) -> float:
-        group: Group = tree.find(name) or tree.root
+        group: QuotaGroup = tree.find(name) or tree.root
         return percent_of_quota_used(groups.used(group), group.quota)
 
     deal_among_groups(lines, percent_used)

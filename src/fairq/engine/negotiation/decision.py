@@ -53,7 +53,7 @@ class Match(NamedTuple):
     """One match, in the order made.
 
     *request* is the first job of the request when the turn began, *slot* an index into the pool, *cost* its
-    weight, *machine_rank* how the slot ranks the job, *preempted* who had the slot. *piece* is what was taken
+    weight, *machine_rank* how the slot ranks the job, *preempted* who had the slot. *carving* is what was taken
     of a partitionable slot, and *key* what the accountant charges the use under. *concurrency_limits* is what
     the job uses there. *group* is the one whose turn it was, *autoregroup* whether that was the second chance.
     """
@@ -69,7 +69,7 @@ class Match(NamedTuple):
     group: str
     reason: MatchReason
     preempted: str | None
-    piece: Carving | None = None
+    carving: Carving | None = None
     key: Hashable = None
     concurrency_limits: str | None = None
     autoregroup: bool = False
@@ -79,7 +79,7 @@ class Match(NamedTuple):
         """The slots that are taken from somebody: that of the match, or dynamic ones that make room for it."""
         if self.preempted is None:
             return ()
-        return (self.slot,) if self.piece is None else self.piece.victims
+        return (self.slot,) if self.carving is None else self.carving.victims
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from fairq.engine.quotas.demand import IdleDemand
 from fairq.engine.quotas.flat import assign_flat, build_flat
 from fairq.engine.quotas.policy import QuotaPolicy
 from fairq.engine.quotas.rounds import PoolTerms
-from fairq.engine.quotas.tree import Group, Tree, build_tree
+from fairq.engine.quotas.tree import QuotaGroup, Tree, build_tree
 from fairq.records import Ad
 
 _PARTITIONABLE = parse("PartitionableSlot")
@@ -93,7 +93,7 @@ class Groups:
             budget=slots.budget,
         )
         self.tree = quota_tree(policy.quotas, self.terms.total)
-        self._of: dict[str, Group] = {"": self.tree.root}
+        self._of: dict[str, QuotaGroup] = {"": self.tree.root}
         self.members: dict[str, list[SubmitterTurn]] = {group.name: [] for group in self.tree.groups}
         self.size: dict[str, int] = {}
         for group in self.tree.groups:
@@ -136,7 +136,7 @@ class Groups:
         """Whether the turn of the group *negotiating* is the second chance of members of other groups."""
         return self.tree.regroups and negotiating == ROOT_GROUP
 
-    def group_of(self, submitter: str) -> Group:
+    def group_of(self, submitter: str) -> QuotaGroup:
         """The group of a submitter, the root if it is in none that is configured."""
         path = submitter.rpartition("@")[0].rpartition(".")[0]
         group = self._of.get(path)
@@ -145,17 +145,17 @@ class Groups:
             self._of[path] = group
         return group
 
-    def used(self, group: Group) -> float:
+    def used(self, group: QuotaGroup) -> float:
         """Slot weight that the group's own submitters have in use at this moment."""
         return self._accountant.weighted_used(group.name)
 
-    def subtree_used(self, group: Group) -> float:
+    def subtree_used(self, group: QuotaGroup) -> float:
         """The same of the group and all below it."""
         if group.is_root:
             return sum(self.used(each) for each in self.tree.groups)
         record = self._accountant.records.get(group.name)
         return 0.0 if record is None else record.hier_weighted_resources_used
 
-    def has_submitters(self, group: Group) -> bool:
+    def has_submitters(self, group: QuotaGroup) -> bool:
         """Whether anybody of the group still takes part."""
         return bool(self.members[group.name])

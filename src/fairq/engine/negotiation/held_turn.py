@@ -17,9 +17,9 @@ from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.ledger import Ledger
 from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.pie_rules import PieRules
-from fairq.engine.negotiation.preemption import NONE, PRIO, RANK, PreemptState
+from fairq.engine.negotiation.preemption import NONE, PRIO, RANK
 from fairq.engine.negotiation.submitter_turn import SubmitterTurn
-from fairq.engine.negotiation.turn import Job, Turn, TurnEnd
+from fairq.engine.negotiation.turn import Found, Refused, Turn, TurnEnd, TurnStep
 
 _REASONS = {NONE: MatchReason.NO_PREEMPTION, RANK: MatchReason.RANK, PRIO: MatchReason.PRIORITY}
 
@@ -29,11 +29,11 @@ class HeldTurn:
 
     def __init__(self, ledger: Ledger, submitter: SubmitterTurn, limits: Limits, rules: PieRules) -> None:
         self._ledger = ledger
-        self._contender = submitter
+        self._submitter = submitter
         self._limits = limits
         self._rules = rules
         self._group = rules.quota.group
-        self._steps: Generator[None, None, TurnEnd] | None = None
+        self._steps: Generator[TurnStep, None, TurnEnd] | None = None
         self._turn: Turn | None = None
         self._regrouped = ledger.regroups(self._group)
         self._payer = Payer(submitter.name)
@@ -43,8 +43,11 @@ class HeldTurn:
         time = self._begin()
         if time is not None and time.over:
             return TurnEnd(True, StopReason.TIME)
-        self._turn = turn = self._new_turn(ignore_limit, time)
-        end = turn.run(self._contender.queue, self._take, self._refuse)
+        self._turn = self._new_turn(ignore_limit, time)
+        steps = self._turn.steps(self._submitter.queue)
+        end = self._go_on(steps)
+        while end is None:
+            end = self._go_on(steps)
         self._end(time, end)
         return self._told(end)
 
@@ -55,29 +58,38 @@ class HeldTurn:
             return TurnEnd(True, StopReason.TIME)
         if self._turn is None or self._steps is None:
             self._turn = self._new_turn(False, time, only_free=True)
-            self._steps = self._turn.steps(self._contender.queue, self._take, self._refuse)
+            self._steps = self._turn.steps(self._submitter.queue)
         self._turn.time = time
         # Others had matches since: what is evaluated now is this one's again.
         evaluate_for(self._ledger.budget, self._payer)
-        end: TurnEnd | None = None
-        try:
-            next(self._steps)
-        except StopIteration as stopped:
-            end = stopped.value
+        end = self._go_on(self._steps)
         self._end(time, end)
         return None if end is None else self._told(end)
 
+    def _go_on(self, steps: Generator[TurnStep, None, TurnEnd]) -> TurnEnd | None:
+        """Note what comes of the turn until others may have a match (None), or it ends."""
+        try:
+            while (step := next(steps)) is not None:
+                if isinstance(step, Found):
+                    self._take(step)
+                else:
+                    self._refuse(step)
+        except StopIteration as stopped:
+            end: TurnEnd = stopped.value
+            return end
+        return None
+
     def stop_at_limit(self) -> None:
         """Note once that a limit stops the next job."""
-        submitter = self._contender
+        submitter = self._submitter
         request = next(iter(submitter.queue.session()), None)
         if request is not None and submitter.stopped_at != (job := request.first_job()):
             submitter.stopped_at = job
-            self._refuse(job, RejectReason.SUBMITTER_LIMIT, request.autocluster, ())
+            self._refuse(Refused(job, RejectReason.SUBMITTER_LIMIT, request.autocluster))
 
     def would_preempt(self) -> bool:
         """Whether the next job could have a slot by priority, were it not for the limit."""
-        request = next(iter(self._contender.queue.session()), None)
+        request = next(iter(self._submitter.queue.session()), None)
         return request is not None and self._ledger.candidates.finds_victim(self._context(request.autocluster))
 
     def _new_turn(self, ignore_limit: bool, time: TurnClock | None, *, only_free: bool = False) -> Turn:
@@ -95,7 +107,7 @@ class HeldTurn:
 
     def _begin(self) -> TurnClock | None:
         """Begin to measure the time; None if it is not measured."""
-        stopwatch, submitter = self._ledger.stopwatch, self._contender
+        stopwatch, submitter = self._ledger.stopwatch, self._submitter
         if stopwatch is None:
             return None
         time = stopwatch.turn(submitter.name, submitter.schedd)
@@ -105,7 +117,7 @@ class HeldTurn:
 
     def _end(self, time: TurnClock | None, end: TurnEnd | None) -> None:
         evaluate_for(self._ledger.budget, NOBODY)
-        stopwatch, submitter = self._ledger.stopwatch, self._contender
+        stopwatch, submitter = self._ledger.stopwatch, self._submitter
         if stopwatch is None or time is None:
             return
         stopwatch.end(time, submitter.name, submitter.schedd)
@@ -114,8 +126,8 @@ class HeldTurn:
 
     def _told(self, end: TurnEnd) -> TurnEnd:
         """How the turn ended as it is told: constraints and a pool without slots come before other reasons."""
-        decision, kept_out = self._contender.decision, self._contender.queue.kept_out
-        if self._rules.last_dealing and not self._contender.queue.jobs_left:
+        decision, kept_out = self._submitter.decision, self._submitter.queue.kept_out
+        if self._rules.last_dealing and not self._submitter.queue.jobs_left:
             end = TurnEnd(True, StopReason.NO_MORE_JOBS)
         if end.reason is StopReason.NO_MORE_JOBS and kept_out and decision.matched + kept_out >= decision.idle:
             return TurnEnd(end.satisfied, StopReason.JOB_CONSTRAINT)
@@ -125,51 +137,58 @@ class HeldTurn:
 
     def _context(self, autocluster: int) -> RequestContext:
         offered = None if self._turn is None else self._turn.offered
-        self._payer = Payer(self._contender.name, autocluster, offered)
+        self._payer = Payer(self._submitter.name, autocluster, offered)
         evaluate_for(self._ledger.budget, self._payer)
-        return self._ledger.request_context(self._contender.decision, autocluster, self._group)
+        return self._ledger.request_context(self._submitter.decision, autocluster, self._group)
 
-    def _take(
-        self, job: Job, request: Job, autocluster: int, slot: int, state: PreemptState, concurrency_limits: str | None
-    ) -> None:
+    def _take(self, found: Found) -> None:
         """Charge a match, and note it."""
-        ledger, submitter = self._ledger, self._contender
-        key, cost, piece = ledger.allot(slot)
-        machine_rank = ledger.candidates.machine_rank(slot, lambda: self._context(autocluster))
-        from_whom = piece.victims[0] if piece is not None and piece.victims else slot
-        holder = None if state == NONE else ledger.running[from_whom]
-        takes_over = state != NONE and piece is None
+        ledger, submitter = self._ledger, self._submitter
+        slot, state = found.slot, found.state
+        key, cost, carving = ledger.allot(slot)
+        machine_rank = ledger.candidates.machine_rank(slot, lambda: self._context(found.autocluster))
+        from_whom = carving.victims[0] if carving is not None and carving.victims else slot
+        takes_over = state != NONE and carving is None
         charge = ledger.accountant.preempt if takes_over else ledger.accountant.add_match
         charge(submitter.name, key, cost, ledger.now)
         self._limits.use(cost, state != NONE)
         submitter.decision.matched += 1
         submitter.decision.matched_weight += cost
+        cluster, proc = found.job
         ledger.decision.matches.append(
             Match(
-                submitter.name,
-                submitter.schedd,
-                *job,
-                request,
-                slot,
-                cost,
-                machine_rank,
-                self._group,
-                _REASONS[state],
-                holder,
-                piece,
-                key,
-                concurrency_limits,
-                self._regrouped,
+                submitter=submitter.name,
+                schedd=submitter.schedd,
+                cluster=cluster,
+                proc=proc,
+                request=found.request,
+                slot=slot,
+                cost=cost,
+                machine_rank=machine_rank,
+                group=self._group,
+                reason=_REASONS[state],
+                preempted=None if state == NONE else ledger.running[from_whom],
+                carving=carving,
+                key=key,
+                concurrency_limits=found.concurrency_limits,
+                autoregroup=self._regrouped,
             )
         )
 
-    def _refuse(self, request: Job, reason: RejectReason, autocluster: int, used_up: tuple[str, ...]) -> None:
+    def _refuse(self, refused: Refused) -> None:
         """Note a rejection."""
-        ledger, submitter, limits = self._ledger, self._contender, self._limits
+        ledger, submitter, limits = self._ledger, self._submitter, self._limits
         submitter.decision.rejected += 1
-        is_limited = reason is RejectReason.SUBMITTER_LIMIT or limits.used >= limits.limit
-        quota_group = self._rules.quota_group if is_limited else None
-        rejection = Rejection(submitter.name, submitter.schedd, request, reason, self._group, quota_group, used_up)
+        is_limited = refused.reason is RejectReason.SUBMITTER_LIMIT or limits.used >= limits.limit
+        rejection = Rejection(
+            submitter.name,
+            submitter.schedd,
+            refused.request,
+            refused.reason,
+            group=self._group,
+            quota_group=self._rules.quota_group if is_limited else None,
+            limits=refused.limits,
+        )
         ledger.decision.rejections.append(rejection)
         if ledger.observer is not None:
-            ledger.observer(rejection, self._context(autocluster), ledger.candidates)
+            ledger.observer(rejection, self._context(refused.autocluster), ledger.candidates)

@@ -9,7 +9,7 @@ import math
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.negotiation.policy import ResourcesInUse
-from fairq.engine.quotas.tree import Group
+from fairq.engine.quotas.tree import QuotaGroup
 
 UNDEFINED = "/Expr(undefined)/"
 """The value of an attribute that an ad has for some only."""
@@ -37,11 +37,11 @@ class InUse:
         record = self._accountant.records.get(name)
         return 0 if record is None else record.resources_used
 
-    def of_group(self, group: Group) -> float | str:
+    def of_group(self, group: QuotaGroup) -> float | str:
         """What a group's own submitters have in use at this moment."""
         return self._figure(group, self._accountant.weighted_used(group.name))
 
-    def quota_of(self, group: Group) -> float | str:
+    def quota_of(self, group: QuotaGroup) -> float | str:
         """A group's own quota."""
         if not self._whole:
             return group.quota
@@ -51,7 +51,7 @@ class InUse:
             known = self._quotas[group.name] = self._figure(group, group.quota)
         return known
 
-    def _figure(self, group: Group, weight: float) -> float | str:
+    def _figure(self, group: QuotaGroup, weight: float) -> float | str:
         if not self._whole:
             return weight
         return UNDEFINED if group.is_root or not group.has_quota else math.floor(weight + _TINY)

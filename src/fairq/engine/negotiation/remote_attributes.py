@@ -19,7 +19,7 @@ from fairq.engine.negotiation.in_use import InUse
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.slots import HOLDER_NAMES, show_waiting_ranks, text_of
 from fairq.engine.negotiation.snapshot import Jobs
-from fairq.engine.quotas.tree import Group
+from fairq.engine.quotas.tree import QuotaGroup
 
 _USER_IN_USE = "RemoteUserResourcesInUse"
 _GROUP_IN_USE = "RemoteGroupResourcesInUse"
@@ -91,7 +91,7 @@ class RemoteAttributes:
             self._give("RemoteGroup", {name: group.name for name, group in groups.items()})
             self._give("RemoteGroupQuota", {name: self._told.quota_of(group) for name, group in groups.items()})
 
-    def _groups_of_holders(self) -> dict[str, Group]:
+    def _groups_of_holders(self) -> dict[str, QuotaGroup]:
         """The groups of the holders, as far as an earlier cycle knew them (matchmaker.cpp, getGroupInfoFromUserId)."""
         assert self._groups is not None
         groups = {name: self._groups.group_of(name) for name in self.known}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +23,44 @@ from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import NONE, PRIO, PreemptState
 from fairq.engine.negotiation.requests import JobQueue, JobRequest
 
-Job = tuple[int, int]
+JobId = tuple[int, int]
 
-TakeSlot = Callable[[Job, Job, int, int, PreemptState, str | None], None]
-"""Called for a match: the job, its request's first job, its autocluster, the slot, its preempt state, and the
-concurrency limits that the job uses there."""
+class Found(NamedTuple):
+    """A slot for a job, to be charged before the turn goes on.
 
-Refuse = Callable[[Job, RejectReason, int, tuple[str, ...]], None]
-"""Called for a request offered in vain: its first job when the turn began, why, its autocluster, and the
-concurrency limits that were used up."""
+    Args:
+        job: the job; *request* is the first one of its request.
+        autocluster: of the job.
+        slot: the slot, and its preempt *state*.
+        concurrency_limits: what the job uses there.
+    """
+
+    job: JobId
+    request: JobId
+    autocluster: int
+    slot: int
+    state: PreemptState
+    concurrency_limits: str | None
+
+
+class Refused(NamedTuple):
+    """A request offered in vain.
+
+    Args:
+        request: its first job when the turn began.
+        reason: why.
+        autocluster: of the job.
+        limits: the concurrency limits that were used up.
+    """
+
+    request: JobId
+    reason: RejectReason
+    autocluster: int
+    limits: tuple[str, ...] = ()
+
+
+TurnStep = Found | Refused | None
+"""What a turn yields; None: others may have a match before it goes on (the last dealing)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +111,7 @@ class Turn:
         self._ends_with_limit = limits.exact and (only_free or not candidates.preemption.any_held)
         self._limited = self._limited_free = False
         self._seen: object = None
-        self.offered: Job = (0, 0)
+        self.offered: JobId = (0, 0)
         self._list: MatchList | None = None
         self._listed_for: tuple[int, bool] | None = None
         self._ranks: NDArray[np.floating] = np.empty(0)
@@ -89,17 +119,8 @@ class Turn:
         self._used_up: tuple[str, ...] = ()
         self._told_limits: set[str] = set()
 
-    def run(self, queue: JobQueue, take: TakeSlot, refuse: Refuse) -> TurnEnd:
-        """Offer the queue's requests in order until the turn ends."""
-        try:
-            next(self.steps(queue, take, refuse))
-        except StopIteration as end:
-            found: TurnEnd = end.value
-            return found
-        raise AssertionError("only the last dealing goes match by match")
-
-    def steps(self, queue: JobQueue, take: TakeSlot, refuse: Refuse) -> Generator[None, None, TurnEnd]:
-        """The same; in the last dealing match by match: yields after each one. Returns how the turn ended."""
+    def steps(self, queue: JobQueue) -> Generator[TurnStep, None, TurnEnd]:
+        """Offer the queue's requests in order until the turn ends; return how it ended."""
         rejected: set[object] = set()
         failed: set[int] = set()
         stopped: set[int] = set()
@@ -118,12 +139,12 @@ class Turn:
                 continue
             if request.autocluster in stopped:
                 continue
-            reason, end = yield from self._offer(request, take)
+            reason, end = yield from self._offer(request)
             if end is not None:
                 return end
             if reason is None:
                 continue
-            refuse(self.offered, reason, request.autocluster, self._used_up)
+            yield Refused(self.offered, reason, request.autocluster, self._used_up)
             if skips == "autocluster":
                 rejected.add(request.key)
             elif skips == "cluster" and self._is_failure(reason):
@@ -165,9 +186,7 @@ class Turn:
             return TurnEnd(False, StopReason.CEILING)
         return None
 
-    def _offer(
-        self, request: JobRequest, take: TakeSlot
-    ) -> Generator[None, None, tuple[RejectReason | None, TurnEnd | None]]:
+    def _offer(self, request: JobRequest) -> Generator[TurnStep, None, tuple[RejectReason | None, TurnEnd | None]]:
         """Match the request's jobs one after the other: why the last one failed, or how the turn ended."""
         limits = self._limits
         self.offered = first = request.first_job()
@@ -200,14 +219,14 @@ class Turn:
                 text = job_limits.take(slot)
             elif self._policy.limits_of_slots_stay and state != NONE:
                 self._concurrency.use_as_before(slot)
-            take(request.take(), first, request.autocluster, slot, state, text)
+            yield Found(request.take(), first, request.autocluster, slot, state, text)
             if self._policy.depth_first:
                 packed = self._candidates.packed_jobs(slot, lambda: self._context_of(request.autocluster)) - 1
                 for _ in range(min(packed, request.count)):
                     request.take()
             if self._only_free:
                 self._seen = self._candidates.version
-                yield
+                yield None
         return None, None
 
     def _match_list(self, autocluster: int, only_rank: bool, job_limits: JobLimits | None) -> MatchList:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from fairq.engine.quotas.tree import Group
+from fairq.engine.quotas.tree import QuotaGroup
 
 
 def enforce_caps(
-    group: Group, limit: float, usage: float, subtree_usage: Callable[[Group], float]
-) -> tuple[float, Group | None]:
+    group: QuotaGroup, limit: float, usage: float, subtree_usage: Callable[[QuotaGroup], float]
+) -> tuple[float, QuotaGroup | None]:
     """Cut *limit* so far that no group up the tree that takes no surplus gets beyond its quota.
 
     What the group would get beyond its *usage* must fit into what each such group's subtree has left, whose
@@ -28,7 +28,7 @@ def enforce_caps(
     return more + usage, limiting_group
 
 
-def room_under_caps(group: Group, subtree_usage: Callable[[Group], float]) -> float:
+def room_under_caps(group: QuotaGroup, subtree_usage: Callable[[QuotaGroup], float]) -> float:
     """How much more *group* may have before one up the tree that takes no surplus gets beyond its quota.
 
     Infinite if there is no such group.

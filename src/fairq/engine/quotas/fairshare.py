@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairq.engine.quotas.tree import Group, Tree
+from fairq.engine.quotas.tree import QuotaGroup, Tree
 
 
 def share_fairly(tree: Tree) -> float:
@@ -32,7 +32,7 @@ def share_fairly(tree: Tree) -> float:
     return unused[tree.root.name]
 
 
-def _allocate(top: Group, surplus: float) -> float:
+def _allocate(top: QuotaGroup, surplus: float) -> float:
     """Give *surplus* to the subtree of *top*; return what is left."""
     left = 0.0
     pending = [(top, surplus)]
@@ -45,7 +45,7 @@ def _allocate(top: Group, surplus: float) -> float:
     return left
 
 
-def _split(group: Group, surplus: float) -> tuple[float, list[float]]:
+def _split(group: QuotaGroup, surplus: float) -> tuple[float, list[float]]:
     """Split *surplus* between the children of *group* and, last of all, the group's own submitters.
 
     Returns what is left and the children's shares.

@@ -12,7 +12,7 @@ from fairq.engine.quotas.order import percent_of_quota_used, strict_place
 from fairq.engine.quotas.policy import GroupQuota
 from fairq.engine.quotas.record import GroupTurn
 from fairq.engine.quotas.rounds import GroupPie, GroupUse, PassedOver, PoolTerms
-from fairq.engine.quotas.tree import Group, Problem, ProblemKind, Tree, build_tree
+from fairq.engine.quotas.tree import Problem, ProblemKind, QuotaGroup, Tree, build_tree
 
 LONGEST_NAME = 40
 
@@ -89,14 +89,14 @@ class FlatTurns:
         self._note(root, percent_of_quota_used(root.usage, root.quota), limit=self._terms.total, stopped_by=ROOT_GROUP)
         yield GroupPie(root, None, False, root)
 
-    def _place(self, group: Group) -> tuple[float | str, ...]:
+    def _place(self, group: QuotaGroup) -> tuple[float | str, ...]:
         """Less is earlier: by use, and with strict priority quotas beyond the pool first, the larger one of equals."""
         used = percent_of_quota_used(group.usage, group.quota)
         if not self._strict_priority:
             return (used,)
         return (*strict_place(group, self._terms.total), used, -group.quota, group.name.lower())
 
-    def _turn(self, group: Group) -> Iterator[GroupPie | PassedOver]:
+    def _turn(self, group: QuotaGroup) -> Iterator[GroupPie | PassedOver]:
         key = percent_of_quota_used(group.usage, group.quota)
         if group.usage >= group.quota and not self._terms.consider_preemption:
             self._note(group, key, skipped=f"skipping, at or over quota (usage={group.usage:g})")
@@ -109,7 +109,7 @@ class FlatTurns:
 
     def _note(
         self,
-        group: Group,
+        group: QuotaGroup,
         key: float,
         limit: float | None = None,
         stopped_by: str | None = None,

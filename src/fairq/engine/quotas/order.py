@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from fairq.engine.classad import AdColumns, EvaluationBudget, Expression, evaluate_in_columns
-from fairq.engine.quotas.tree import Group, Tree
+from fairq.engine.quotas.tree import QuotaGroup, Tree
 from fairq.engine.std_sort import std_sorted
 
 LAST = float(np.finfo(np.float32).max)
@@ -45,7 +45,7 @@ def sort_keys(
     return [LAST if math.isnan(key) else key for key in keys.tolist()]
 
 
-def negotiation_order(tree: Tree, keys: list[float], std_sort: bool, pool: float | None = None) -> list[Group]:
+def negotiation_order(tree: Tree, keys: list[float], std_sort: bool, pool: float | None = None) -> list[QuotaGroup]:
     """Return the groups by ascending key; with autoregroup ``<none>`` comes last whatever its key.
 
     Given the size of the *pool*, groups with a quota beyond it come first (`strict_place`). Groups with equal keys
@@ -64,7 +64,7 @@ def negotiation_order(tree: Tree, keys: list[float], std_sort: bool, pool: float
     return [tree.groups[at] for at in order_of_keys]
 
 
-def strict_place(group: Group, pool: float) -> tuple[int, float]:
+def strict_place(group: QuotaGroup, pool: float) -> tuple[int, float]:
     """The place of a group by strict priority, less is earlier (HTCondor 8 manual, hierarchical group quotas).
 
     A quota that the *pool* can never meet makes a group negotiate before all others, the larger one first.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fairq.engine.quotas.tree import Group
+from fairq.engine.quotas.tree import QuotaGroup
 
 
 class GroupTurn(NamedTuple):
@@ -58,7 +58,7 @@ class GroupFigures:
 
 
 def figures(
-    group: Group,
+    group: QuotaGroup,
     *,
     used_before: float,
     used_after: float,

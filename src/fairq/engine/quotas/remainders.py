@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairq.engine.quotas.tree import Group, Tree
+from fairq.engine.quotas.tree import QuotaGroup, Tree
 from fairq.engine.std_sort import std_sorted
 
 NEVER = sys.float_info.max
@@ -47,7 +47,7 @@ def _nearest(value: float) -> float:
     return float(math.floor(value + 0.5))
 
 
-def _go_round(top: Group, surplus: float, std_sort: bool) -> float:
+def _go_round(top: QuotaGroup, surplus: float, std_sort: bool) -> float:
     left = surplus
     pending = [(top, surplus)]
     while pending:
@@ -63,14 +63,14 @@ def _go_round(top: Group, surplus: float, std_sort: bool) -> float:
 class _Candidate:
     """One of those among whom slots are dealt out: a child with all below it, or the group's own submitters."""
 
-    group: Group
+    group: QuotaGroup
     last_served: float
     weight: float
     wants: float
     given: float = 0.0
 
 
-def _split(group: Group, surplus: float, std_sort: bool) -> tuple[float, list[tuple[Group, float]]]:
+def _split(group: QuotaGroup, surplus: float, std_sort: bool) -> tuple[float, list[tuple[QuotaGroup, float]]]:
     """Deal whole slots to the children and the group itself; what is left, and what the children got."""
     want = float(math.floor(group.subtree_requested))
     if want <= 0 or surplus < 1:

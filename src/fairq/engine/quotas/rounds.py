@@ -17,7 +17,7 @@ from fairq.engine.quotas.order import negotiation_order, sort_keys
 from fairq.engine.quotas.policy import QuotaPolicy
 from fairq.engine.quotas.record import GroupTurn
 from fairq.engine.quotas.remainders import deal_remainders
-from fairq.engine.quotas.tree import Group, Tree
+from fairq.engine.quotas.tree import QuotaGroup, Tree
 
 NOTHING = -(2.0**31)
 """What a limit that is no number becomes as an integer on the machines that HTCondor runs on."""
@@ -29,13 +29,13 @@ _DECIMALS = 3
 class GroupUse(Protocol):
     """What the groups have in use at this moment, and whether any of their submitters wants more."""
 
-    def used(self, group: Group) -> float:
+    def used(self, group: QuotaGroup) -> float:
         """Slot weight that the group's own submitters have in use at this moment."""
 
-    def subtree_used(self, group: Group) -> float:
+    def subtree_used(self, group: QuotaGroup) -> float:
         """The same of the group and all below it."""
 
-    def has_submitters(self, group: Group) -> bool:
+    def has_submitters(self, group: QuotaGroup) -> bool:
         """Whether anybody of the group still takes part."""
 
 
@@ -50,18 +50,18 @@ class GroupPie(NamedTuple):
         again: whether others had their turns before, and left something over.
     """
 
-    group: Group
+    group: QuotaGroup
     limit: float | None
     charged: bool
-    limiting_group: Group
+    limiting_group: QuotaGroup
     again: bool = False
 
 
 class PassedOver(NamedTuple):
     """A group whose submitters get no turn, since the quota of *limiting_group* is used up."""
 
-    group: Group
-    limiting_group: Group
+    group: QuotaGroup
+    limiting_group: QuotaGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class AllocationRounds:
             if reach >= largest:
                 break
 
-    def _turn(self, group: Group, step: int, reach: float, largest: float) -> Iterator[GroupPie | PassedOver]:
+    def _turn(self, group: QuotaGroup, step: int, reach: float, largest: float) -> Iterator[GroupPie | PassedOver]:
         skipped, used_up = self._why_not(group)
         if skipped is not None:
             self._note(group, step, skipped=skipped)
@@ -177,7 +177,7 @@ class AllocationRounds:
         )
         yield GroupPie(group, handed_out, charged, limiting_group, again=self.rounds > 1)
 
-    def _why_not(self, group: Group) -> tuple[str | None, bool]:
+    def _why_not(self, group: QuotaGroup) -> tuple[str | None, bool]:
         """Why a group is passed over, in the negotiator's words, and whether that is since its quota is used up."""
         if group.allocated <= 0:
             return "skipping, zero slots allocated", True
@@ -188,7 +188,7 @@ class AllocationRounds:
             return f"skipping, no submitters (usage={group.usage:g})", False
         return None, False
 
-    def _limit(self, group: Group, reach: float, largest: float) -> tuple[float, Group]:
+    def _limit(self, group: QuotaGroup, reach: float, largest: float) -> tuple[float, QuotaGroup]:
         """How far a group may go, its present use counted, and the group whose quota it is."""
         target = max(group.allocated, group.quota)
         missing = max(0.0, target - group.usage)
@@ -220,7 +220,7 @@ class AllocationRounds:
             return round(limit, _DECIMALS)
         return NOTHING if math.isnan(limit) else float(int(limit))
 
-    def _note(self, group: Group, step: int, **what: float | str | None) -> None:
+    def _note(self, group: QuotaGroup, step: int, **what: float | str | None) -> None:
         self.turns.append(
             GroupTurn(
                 self.rounds,

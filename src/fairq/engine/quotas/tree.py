@@ -19,7 +19,7 @@ class SurplusPolicy(StrEnum):
 
 
 @dataclass(slots=True, eq=False)
-class Group:
+class QuotaGroup:
     """One group: what is configured, its place in the tree, and its figures of the cycle at hand.
 
     All figures are in slot weight.
@@ -41,8 +41,8 @@ class Group:
     static: bool = False
     accept_surplus: bool = False
     autoregroup: bool = False
-    parent: Group | None = None
-    children: list[Group] = field(default_factory=list)
+    parent: QuotaGroup | None = None
+    children: list[QuotaGroup] = field(default_factory=list)
     quota: float = 0.0
     subtree_quota: float = 0.0
     demand: float = 0.0
@@ -71,14 +71,14 @@ class Group:
             return SurplusPolicy.REGROUP
         return SurplusPolicy.BY_QUOTA if self.accept_surplus else SurplusPolicy.NO
 
-    def up(self) -> Iterator[Group]:
+    def up(self) -> Iterator[QuotaGroup]:
         """Yield the group and those above it, the root last."""
-        group: Group | None = self
+        group: QuotaGroup | None = self
         while group is not None:
             yield group
             group = group.parent
 
-    def limiting_group(self) -> Group:
+    def limiting_group(self) -> QuotaGroup:
         """Who keeps this group from more: the nearest group up the tree that takes no surplus.
 
         The group itself where nobody does: then there is just no more to be had.
@@ -109,7 +109,7 @@ class Problem:
 class Tree:
     """All groups: `root` is ``<none>``, `groups` lists them breadth first, the root first."""
 
-    def __init__(self, root: Group, problems: Iterable[Problem] = ()) -> None:
+    def __init__(self, root: QuotaGroup, problems: Iterable[Problem] = ()) -> None:
         self.root = root
         self.problems = list(problems)
         self.groups = [root]
@@ -121,7 +121,7 @@ class Tree:
         """How many groups there are besides ``<none>``."""
         return len(self.groups) - 1
 
-    def find(self, name: str) -> Group | None:
+    def find(self, name: str) -> QuotaGroup | None:
         """Return the group called *name* in any case."""
         return self._by_name.get(name.lower())
 
@@ -137,7 +137,7 @@ def build_tree(configured: Iterable[GroupQuota]) -> Tree:
     Siblings are in alphabetical order without regard to case. A group whose parent is missing, that is
     configured twice or is called ``<none>`` is left out; one without a quota has a quota of 0.
     """
-    root = Group(ROOT_GROUP, accept_surplus=True)
+    root = QuotaGroup(ROOT_GROUP, accept_surplus=True)
     known = {"": root}
     problems = []
     for group in sorted(configured, key=lambda group: group.name.lower()):
@@ -154,7 +154,7 @@ def build_tree(configured: Iterable[GroupQuota]) -> Tree:
     return Tree(root, problems)
 
 
-def _refusal(name: str, parent: Group | None, known: dict[str, Group]) -> ProblemKind | None:
+def _refusal(name: str, parent: QuotaGroup | None, known: dict[str, QuotaGroup]) -> ProblemKind | None:
     if name == ROOT_GROUP:
         return ProblemKind.RESERVED
     if name in known:
@@ -162,9 +162,9 @@ def _refusal(name: str, parent: Group | None, known: dict[str, Group]) -> Proble
     return ProblemKind.ORPHAN if parent is None else None
 
 
-def _entry(group: GroupQuota, parent: Group) -> Group:
+def _entry(group: GroupQuota, parent: QuotaGroup) -> QuotaGroup:
     static = group.quota is not None
-    entry = Group(
+    entry = QuotaGroup(
         group.name,
         (group.quota if static else group.quota_dynamic) or 0.0,
         static,

@@ -132,7 +132,7 @@ def match_document(cycle: Cycle, match: Match) -> dict[str, Any]:
         "group": match.group,
         "reason": match.reason,
         "preempted": preempted,
-        "dynamic_slot": None if match.piece is None else cycle.carved[match.key].name,
+        "dynamic_slot": None if match.carving is None else cycle.carved[match.key].name,
     }
 
 

@@ -83,7 +83,7 @@ def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> Non
     # Of a job of the queue that runs on, it is a suspended one in a pool that discounts those.
     suspended = [claim for claim in uncharged if claim.cluster is not None and claim.slot_id not in ended]
     # Pieces that made room for another end; one that was preempted itself is the winner's now.
-    taken = (row for match in cycle.decision.matches if match.piece is not None for row in match.victims)
+    taken = (row for match in cycle.decision.matches if match.carving is not None for row in match.victims)
     parts = {row: pool.imported_parts[row] for row in taken if row in pool.imported_parts}
     gone = [claim.slot_id for claim in uncharged if claim.cluster is None or claim.slot_id in ended]
     claims.release(state, gone)
@@ -131,7 +131,7 @@ def _record(cycle: Cycle) -> CycleRecord:
                 match.cluster,
                 match.proc,
                 match.submitter,
-                cycle.slot_names[match.slot] if match.piece is None else cycle.carved[match.key].name,
+                cycle.slot_names[match.slot] if match.carving is None else cycle.carved[match.key].name,
                 match.reason,
                 match.preempted,
             )

@@ -50,12 +50,12 @@ class Matcher:
         """Return the parts of *job* that satisfy the constraint."""
         if job.ad_id not in self._shared:
             self._shared |= jobs.ads(self._state, [job.ad_id])
-        self._show(job, {**job.peculiar(job.first_proc), **job.attributes(), "ProcId": job.first_proc})
+        self._show(job, {**job.overrides_for(job.first_proc), **job.attributes(), "ProcId": job.first_proc})
         if len(job) == 1 or not self._sees_proc(job):
             return [job] if self._is_true() else []
         result: list[JobRange] = []
         for proc in range(job.first_proc, job.last_proc + 1):
-            self._show(job, {**job.peculiar(proc), "ProcId": proc}, again=True)
+            self._show(job, {**job.overrides_for(proc), "ProcId": proc}, again=True)
             if self._is_true():
                 if result and result[-1].last_proc == proc - 1:
                     result[-1].last_proc = proc
@@ -63,32 +63,32 @@ class Matcher:
                     result.append(replace(job, first_proc=proc, last_proc=proc))
         return result
 
-    def _show(self, job: JobRange, peculiar: Ad, *, again: bool = False) -> None:
+    def _show(self, job: JobRange, overrides: Ad, *, again: bool = False) -> None:
         """Bring the library's ad up to one proc of *job*: much of it is that of the last one already."""
-        peculiar |= self._overlay.of(job, peculiar["ProcId"])
-        self._shown = job.ad_id, peculiar
-        shape = (job.ad_id, *peculiar)
+        overrides |= self._overlay.of(job, overrides["ProcId"])
+        self._shown = job.ad_id, overrides
+        shape = (job.ad_id, *overrides)
         if not again and shape != self._shape:
-            ad = {**self._shared[job.ad_id], **peculiar}
+            ad = {**self._shared[job.ad_id], **overrides}
             self._library_ad = self._to_ad(ad)
             self.unknown.see(ad)
             self._shape = shape
             return
-        for name, value in peculiar.items():
+        for name, value in overrides.items():
             self._library_ad[name] = self._to_library(value)
 
     def _sees_proc(self, job: JobRange) -> bool:
         """Say whether the constraint can tell the jobs of a range apart, itself or by way of an attribute."""
         running = RUNNING_ATTRIBUTES if job.status == JobStatus.RUNNING else ()
         varying = {name.lower() for name in ("ProcId", *(job.template or ()), *running)}
-        values = [*self._shared[job.ad_id].values(), *job.peculiar(job.first_proc).values()]
+        values = [*self._shared[job.ad_id].values(), *job.overrides_for(job.first_proc).values()]
         texts = [self._text, *(v.lower() for v in values if isinstance(v, str) and v.startswith("/Expr("))]
         return any(name in text for name in varying for text in texts)
 
     def _is_true(self) -> bool:
-        ad_id, peculiar = self._shown
+        ad_id, overrides = self._shown
         value = self._bounded.value(
-            self._shared[ad_id], peculiar, ad_id, lambda: self._evaluate(self._tree, self._library_ad, None)
+            self._shared[ad_id], overrides, ad_id, lambda: self._evaluate(self._tree, self._library_ad, None)
         )
         return isinstance(value, bool | int | float) and bool(value)
 
@@ -106,8 +106,8 @@ class _Bounded:
         self._tested = 0
         self._start = self._budget.meter()
 
-    def value(self, shared: Ad, peculiar: Ad, key: int, evaluate: Callable[[], Any]) -> Any:
-        """Return what *evaluate* does for the ad *shared*, known by *key*, overlaid by *peculiar*.
+    def value(self, shared: Ad, overrides: Ad, key: int, evaluate: Callable[[], Any]) -> Any:
+        """Return what *evaluate* does for the ad *shared*, known by *key*, overlaid by *overrides*.
 
         Where that has no bound, it is evaluated otherwise.
         """
@@ -117,13 +117,13 @@ class _Bounded:
         from fairq.steps.evaluation.budget import check, overrun
 
         # What else differs between jobs that share an ad, numbers and short strings, does not count.
-        long = (value for value in peculiar.values() if isinstance(value, str) and len(value) > _SHORT)
-        shape = (key, *peculiar, *long)
+        long = (value for value in overrides.values() if isinstance(value, str) and len(value) > _SHORT)
+        shape = (key, *overrides, *long)
         nodes = self._nodes.get(shape)
         if nodes is None:
-            nodes = self._nodes[shape] = nodes_of(self._expression, {**shared, **peculiar})
+            nodes = self._nodes[shape] = nodes_of(self._expression, {**shared, **overrides})
         if nodes > UNGUARDED:
-            value = evaluate_scalar(self._expression, {**shared, **peculiar}, budget=self._budget)
+            value = evaluate_scalar(self._expression, {**shared, **overrides}, budget=self._budget)
             check(self._budget)
             return value
         self._tested += 1

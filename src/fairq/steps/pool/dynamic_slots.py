@@ -114,7 +114,7 @@ def carved_slots(
     lowest: dict[str, int] = {}
     gpus: dict[str, list[str]] = {}
     for match in matches:
-        if match.piece is None:
+        if match.carving is None:
             continue
         if used is None:
             used = _numbers(names)
@@ -125,12 +125,12 @@ def carved_slots(
         lowest[parent] = number
         stem, at, machine = parent.partition("@")
         name = f"{stem}_{number}{at}{machine}"
-        taken = {resource: plain(amount) for resource, amount in match.piece.amounts.items()}
-        ad = _own_ad(name, number, taken, match.piece.cost, ads[match.slot])
+        taken = {resource: plain(amount) for resource, amount in match.carving.amounts.items()}
+        ad = _own_ad(name, number, taken, match.carving.cost, ads[match.slot])
         count = int(next((amount for one, amount in taken.items() if one.lower() == "gpus"), 0))
         if count:
             free = gpus.setdefault(parent, available_gpus(ads[match.slot]))
-            free += (one for victim in match.piece.victims for one in assigned_gpus(ads[victim]))
+            free += (one for victim in match.carving.victims for one in assigned_gpus(ads[victim]))
             if len(free) >= count:
                 ad["AssignedGPUs"] = ",".join(free[:count])
                 del free[:count]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from fairq.engine.accounting.identity import ROOT_GROUP
-from fairq.engine.quotas.tree import Group, ProblemKind, Tree
+from fairq.engine.quotas.tree import ProblemKind, QuotaGroup, Tree
 from fairq.settings.keys import GROUP_KEYS, SINGLE
 from fairq.steps.quotas.tree import configured_tree
 from fairq.words.groups import problem_words
@@ -76,7 +76,7 @@ class Configured:
             return GROUP_KEYS[name].macros[0].replace("<NAME>", group)
         return name
 
-    def available(self, group: Group) -> float | None:
+    def available(self, group: QuotaGroup) -> float | None:
         """What the children of *group* may have between them, None if that depends on the unknown pool."""
         if group.is_root:
             return self.total
@@ -147,7 +147,9 @@ def _sums(configured: Configured) -> Iterator[Oddity]:
             yield Oddity(group.name, "fractions above 1", problem + effect, "lower them to a sum of 1")
 
 
-def _above(configured: Configured, group: Group, statics: Sequence[Group], static: float, available: float) -> Oddity:
+def _above(
+    configured: Configured, group: QuotaGroup, statics: Sequence[QuotaGroup], static: float, available: float
+) -> Oddity:
     whose = "the pool has" if group.is_root else "it has"
     problem = f"the static quotas of {_names(statics)} sum to {_number(static)}, {whose} {_number(available)}"
     if configured.oversubscribed or configured.is_flat:
@@ -206,7 +208,7 @@ def _eaten(configured: Configured) -> Iterator[Oddity]:
         yield Oddity(group.name, "cut", problem, f"{cure}, or integer_group_limits = false" if integer_limits else cure)
 
 
-def _own_quota(configured: Configured, group: Group) -> float | None:
+def _own_quota(configured: Configured, group: QuotaGroup) -> float | None:
     """Return the quota of the group itself before anything is cut, None if that depends on the unknown pool."""
     if configured.is_flat:
         known = configured.total is not None and not group.static
@@ -216,7 +218,7 @@ def _own_quota(configured: Configured, group: Group) -> float | None:
     return group.quota
 
 
-def _names(groups: Iterable[Group | GroupSettings]) -> str:
+def _names(groups: Iterable[QuotaGroup | GroupSettings]) -> str:
     """Return the names of *groups* in a sentence, the first few if they are many."""
     names = [group.name for group in groups]
     if len(names) > 4:

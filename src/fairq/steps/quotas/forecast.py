@@ -20,7 +20,7 @@ from fairq.engine.quotas.flat import FlatTurns
 from fairq.engine.quotas.policy import QuotaPolicy
 from fairq.engine.quotas.record import GroupFigures, figures
 from fairq.engine.quotas.rounds import AllocationRounds, PoolTerms
-from fairq.engine.quotas.tree import Group, Tree
+from fairq.engine.quotas.tree import QuotaGroup, Tree
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.document import overrun_document
@@ -121,16 +121,16 @@ class _Onlookers:
         self._tree = tree
         self._accountant = accountant
 
-    def used(self, group: Group) -> float:
+    def used(self, group: QuotaGroup) -> float:
         return self._accountant.weighted_used(group.name)
 
-    def subtree_used(self, group: Group) -> float:
+    def subtree_used(self, group: QuotaGroup) -> float:
         if group.is_root:
             return sum(map(self.used, self._tree.groups))
         record = self._accountant.records.get(group.name)
         return 0.0 if record is None else record.hier_weighted_resources_used
 
-    def has_submitters(self, group: Group) -> bool:
+    def has_submitters(self, group: QuotaGroup) -> bool:
         return False
 
 

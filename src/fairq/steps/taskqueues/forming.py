@@ -155,7 +155,7 @@ def _needs(
     alike: dict[Any, JobNeeds | str] = {}
     for job in idle:
         for part in _alike(job):
-            own = relevant(part.peculiar(part.first_proc)) if part.own or part.template else {}
+            own = relevant(part.overrides_for(part.first_proc)) if part.own or part.template else {}
             key = (part.ad_id, part.owner, part.priority, repr(own) if own else None)
             needs = known.get(key)
             if needs is None:
