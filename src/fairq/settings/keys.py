@@ -43,8 +43,7 @@ _NEGOTIATOR = (
         "What holds where they differ: what the manuals promise, or what today's negotiator does.",
         choices=HTCONDOR.choices),
     macro("negotiator", "condor_version", "string", None,
-        "HTCondor version of the configuration; the rules htcondor are those of the newest known one; unset, the last.",
-        ),
+        "HTCondor version that the rules htcondor follow, unless the slots are of a newer one; unset, the newest."),
     own("negotiator", "quota_model", "choice", "hierarchical",
         "Groups as a tree, or the old flat scheme.", choices=("hierarchical", "flat")),
     # slot weights
