@@ -42,8 +42,6 @@ _LOGGED_DECIMALS = 6
 _REPORTED = ("IsAccountingGroup", "NegotiatorName")
 """Attributes that only the negotiator's reports have; their Priority is the effective one."""
 
-
-
 _QUOTAS = ("ConfigQuota", "EffectiveQuota", "SubtreeQuota", "GroupSortKey", "Requested")
 _IN_USE = ("ResourcesUsed", "WeightedResourcesUsed", "HierWeightedResourcesUsed")
 
@@ -144,7 +142,7 @@ class _Fields:
 
     def quotas(self) -> Ad:
         """Return what the ad of a group says of its quotas."""
-        found: Ad = {name: self.real(name) for name in _QUOTAS if name in self}
+        found: Ad = {name: self.real(name, -math.inf) for name in _QUOTAS if name in self}
         policy = self._values.get("surpluspolicy")
         return found | ({"SurplusPolicy": policy} if isinstance(policy, str) else {})
 

@@ -129,15 +129,17 @@ class _JobReader:
     def read(self) -> None:
         spellings = Spellings(*_WANTED)
         sorter = Sorter(self._source, JOB)
+        has_jobs = False
         stretch: _Stretch | None = None
         before: Ad = {}
         kinds: list[type] = []
         of = ("", 0)
         for number, found in enumerate(read_ads(self._source), 1):
             ad = found
-            if not sorter.wants(ad):
-                continue
             names = spellings.of(ad)
+            if "clusterid" not in names and not sorter.wants(ad):
+                continue
+            has_jobs = True
             schedd = self._schedd(ad, names)
             cluster = self._id("ClusterId", ad.pop(names.get("clusterid", ""), None), 1, number)
             proc = self._id("ProcId", ad.pop(names.get("procid", ""), None), 0, number)
@@ -163,7 +165,8 @@ class _JobReader:
                     ad.pop(names[lower], None)
             stretch = _Stretch(number, proc, proc, columns, ad)
             self.clusters.setdefault(of, []).append(stretch)
-        sorter.check()
+        if not has_jobs:
+            sorter.check()
         self.left_out += sorter.left_out
 
     def _schedd(self, ad: Ad, names: dict[str, str]) -> str:

@@ -46,8 +46,7 @@ _NEGOTIATOR = (
         " today's negotiator.",
         choices=HTCONDOR.choices),
     macro("negotiator", "condor_version", "string", None,
-        "HTCondor version of the configuration; the rules htcondor are those of the newest known one; unset, the last.",
-        ),
+        "HTCondor version that the rules htcondor follow, unless the slots are of a newer one; unset, the newest."),
     own("negotiator", "quota_model", "choice", "hierarchical",
         "Hierarchical group quotas, or the flat quotas of old versions.", choices=("hierarchical", "flat")),
     # slot weights

@@ -19,6 +19,8 @@ from fairq.versions import Version, version_of
 
 CONDOR_VERSION = "negotiator.condor_version"
 UPLOADS = "schedd.max_concurrent_uploads"
+_BY_RULES = "rules "
+"""How the origin of a value begins that the rules decide; their name follows."""
 
 
 class Settings:
@@ -61,7 +63,7 @@ class Settings:
         entries = dict(self._entries)
         for entry in self:
             if entry.key.since and not _is_own(entry):
-                rules = self._entries[entry.key.scheme.rules].value
+                rules = entry.origin.words.removeprefix(_BY_RULES)
                 entries[entry.name] = replace(entry, value=entry.key.default_under(rules, version))
         return Settings(entries, self.groups)
 
@@ -96,7 +98,7 @@ class Settings:
 
 def _is_own(entry: Entry) -> bool:
     """Say whether somebody set a rule point itself."""
-    return not str(entry.origin.words).startswith("rules ") or entry.origin.file is not None
+    return not str(entry.origin.words).startswith(_BY_RULES) or entry.origin.file is not None
 
 
 def load(config: Path | None, state: Path | None, environ: Mapping[str, str]) -> Settings:
