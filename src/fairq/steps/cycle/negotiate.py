@@ -66,11 +66,17 @@ def hold_cycle(
     *,
     explain: bool = False,
     doing: Callable[[str], None] = lambda _: None,
+    first: Callable[[State], None] | None = None,
 ) -> Cycle:
-    """Hold one cycle as `negotiate` does, in a process that has the cycle's lock already."""
+    """Hold one cycle as `negotiate` does, in a process that has the cycle's lock already.
+
+    *first* is what comes before it in the same transaction.
+    """
     policy = negotiation_policy(settings)
     clock = Clock.at(actor.time)
     with writing(path) as state:
+        if first is not None:
+            first(state)
         doing("loading the pool")
         pool = load_pool(state, settings, actor.time)
         known = set(pool.accountant.records)
@@ -92,7 +98,7 @@ def _matched(cycle: Cycle, pool: LoadedPool) -> Iterator[Matched]:
             match.schedd,
             match.cluster,
             match.proc,
-            cycle.slot_names[match.slot] if match.piece is None else cycle.carved[match.key].name,
+            cycle.slot_names[match.slot] if match.carving is None else cycle.carved[match.key].name,
             pool.ads[match.slot],
             [(claim.schedd or "", claim.cluster or 0, claim.proc or 0) for claim in victims],
         )

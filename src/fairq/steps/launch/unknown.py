@@ -1,0 +1,58 @@
+"""Runs that the state does not know: those of a state that was replaced by an older copy, or deleted."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.launch.interface import Condition
+from fairq.state import launches
+from fairq.state.connection import reading
+from fairq.steps.launch.launchers import Launchers
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+_PATIENCE = 2.0
+"""Seconds that a turn waits for them to end."""
+
+_NAP = 0.05
+
+
+def end_unknown(path: Path, settings: Settings, launchers: Launchers) -> list[str]:
+    """End what runs unknown to the state, once for each opening of *launchers*; return a note for each that is left.
+
+    The caller has the cycle's lock: nobody intends to start anything meanwhile. As long as one is left nothing may be
+    started, for it may be a run of the same job.
+    """
+    if launchers.are_checked:
+        return []
+    end = time.monotonic() + _PATIENCE
+    while running := _unknown(path, settings, launchers):
+        if time.monotonic() >= end:
+            return [f"the run {run} is unknown to the state, which is older than it; it is being ended"
+                    for run in running]  # fmt: skip
+        time.sleep(_NAP)
+    launchers.are_checked = True
+    return []
+
+
+def _unknown(path: Path, settings: Settings, launchers: Launchers) -> list[str]:
+    """Have the runs ended that the state does not know; return those that are still there."""
+    running = []
+    for name in launchers.in_use(settings["launch.kind"]):
+        launcher = launchers[name]
+        found = launcher.runs()
+        if not found:
+            continue
+        with reading(path) as state:
+            unknown = sorted(found - launches.names(state))
+        for run, look in launcher.look(dict.fromkeys(unknown)).items():
+            if look.condition in (Condition.RUNNING, Condition.STRAY):
+                launcher.stop({run: "unknown"})
+                running.append(run)
+            else:
+                launcher.forget([run])
+    return running
