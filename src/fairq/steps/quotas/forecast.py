@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from fairq.engine.accounting.accountant import Accountant, SlotUse
 from fairq.engine.classad.budget import NOBODY, EvaluationBudget, Payer, evaluate_for
 from fairq.engine.negotiation.groups import pool_size, quota_tree
+from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.slots import slot_weights, users_of
-from fairq.engine.negotiation.snapshot import Jobs
+from fairq.engine.negotiation.snapshot import Jobs, SubmitterQueue
 from fairq.engine.quotas.demand import IdleDemand
 from fairq.engine.quotas.flat import FlatTurns
-from fairq.engine.quotas.policy import QuotaPolicy
 from fairq.engine.quotas.record import GroupFigures, figures
 from fairq.engine.quotas.rounds import AllocationRounds, PoolTerms
 from fairq.engine.quotas.tree import QuotaGroup, Tree
@@ -72,7 +72,7 @@ class Forecaster:
         tree = quota_tree(policy.quotas, terms.total)
         for group in tree.groups:
             group.round_robin_time = self._times.get(group.name, 0)
-        members = _enrol(tree, self._pool.jobs, accountant, policy.quotas, terms.budget)
+        members = _enrol(tree, self._pool.jobs, accountant, policy, terms.budget)
         onlookers = _Onlookers(tree, accountant)
         rounds: FlatTurns | AllocationRounds
         if policy.quotas.model == "flat":
@@ -135,16 +135,26 @@ class _Onlookers:
 
 
 def _enrol(
-    tree: Tree, jobs: Jobs, accountant: Accountant, policy: QuotaPolicy, budget: EvaluationBudget | None
+    tree: Tree, jobs: Jobs, accountant: Accountant, policy: NegotiationPolicy, budget: EvaluationBudget | None
 ) -> dict[str, set[str]]:
     """Count what each group asks for; return who is in which."""
+    assert policy.quotas is not None
+    rules = policy.quotas.demand
     members: dict[str, set[str]] = {group.name: set() for group in tree.groups}
-    demand = IdleDemand(policy.demand, jobs.ads, budget)
+    demand = IdleDemand(rules, jobs.ads, budget)
     for queue in jobs.queues:
         group = tree.find(accountant.group_of(queue.name)) or tree.root
         members[group.name].add(queue.name)
         evaluate_for(budget, Payer(queue.name, queue.name))
-        running = queue.running_weight if policy.demand.weighted else queue.running_jobs
-        group.demand += demand.of(queue.idle) + running
+        running = queue.running_weight if rules.weighted else queue.running_jobs
+        group.demand += _submitter_ads(queue, policy) * (demand.of(queue.idle) + running)
     evaluate_for(budget, NOBODY)
     return members
+
+
+def _submitter_ads(queue: SubmitterQueue, policy: NegotiationPolicy) -> int:
+    """How many ads the negotiator has of a submitter (see `ads_per_job_priority`)."""
+    most = policy.global_job_prios
+    if most is None or not policy.ads_per_job_priority:
+        return 1
+    return min(len({jobs.priority for jobs in queue.idle}), max(1, most))
