@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -16,6 +17,10 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("fairq", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("fairq"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "fairq")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell that starts the tests in the background ignores SIGINT for them; the processes of the tests inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass(frozen=True)

@@ -162,27 +162,27 @@ def test_groups_are_those_of_group_names(imported: Import) -> None:
     }  # fmt: skip
     assert settings["negotiator.group_accept_surplus"] is True
     assert reasons(result) == {
-        "group chem": "2: it is named twice",
-        "group bio.x": "2: it has no parent bio",
-        "GROUP_QUOTA_bio.x": "10: bio.x is none of the groups of GROUP_NAMES",
-        "GROUP_QUOTA_nobody": "11: nobody is none of the groups of GROUP_NAMES",
+        "group chem": "2: listed twice",
+        "group bio.x": "2: its parent bio is missing",
+        "GROUP_QUOTA_bio.x": "10: bio.x is not in GROUP_NAMES",
+        "GROUP_QUOTA_nobody": "11: nobody is not in GROUP_NAMES",
     }
 
 
 NOT_TAKEN = {
-    "what only a daemon needs": ("NEGOTIATOR_INTERVAL = 60", "no daemon: whoever calls fairq negotiate decides"),
-    "where HTCondor keeps its records": ("ACCOUNTANT_DATABASE_FILE = x", "the state file holds what is stored"),
-    "what a startd decides": ("START = True", "the slots' ads say what a startd decides"),
-    "another daemon's own": ("STARTD.SLOT_WEIGHT = Memory", "it holds for the startd alone"),
+    "what only a daemon needs": ("NEGOTIATOR_INTERVAL = 60", "no daemon: a cycle runs when fairq negotiate is called"),
+    "where HTCondor keeps its records": ("ACCOUNTANT_DATABASE_FILE = x", "all data is in the state file"),
+    "what a startd decides": ("START = True", "slot ads contain what a startd decides"),
+    "another daemon's own": ("STARTD.SLOT_WEIGHT = Memory", "it applies to the startd only"),
     "a misspelling": ("DEFAULT_PRIO_FACTR = 3", "unknown macro; did you mean DEFAULT_PRIO_FACTOR?"),
     "a stranger": ("COLOUR = green", "unknown macro"),
     "a metaknob": ("use ROLE : Personal", "metaknobs are not expanded"),
-    "an include": ("include : /etc/x.conf", "includes are not followed; give that file"),
+    "an include": ("include : /etc/x.conf", "includes are not followed; import that file as well"),
     "a value set again": ("PRIORITY_HALFLIFE = 1\nPRIORITY_HALFLIFE = 2", "set again at"),
     "a macro that is defined elsewhere": ("UID_DOMAIN = $(FULL_HOSTNAME)", "it needs $(FULL_HOSTNAME), which"),
     "a function": ("UID_DOMAIN = $BASENAME(x)", "it needs $BASENAME(...)"),
-    "a number that is empty": ("PRIORITY_HALFLIFE =", "it is empty, so the default holds"),
-    "what only looks like a limit": ("SKY_LIMIT = blue", "no number, so it is no concurrency limit"),
+    "a number that is empty": ("PRIORITY_HALFLIFE =", "it is empty; the default applies"),
+    "what only looks like a limit": ("SKY_LIMIT = blue", "not a number, so it is not a concurrency limit"),
     "an old name beside the new": (
         "HFS_MAX_ALLOCATION_ROUNDS = 2\nGROUP_QUOTA_MAX_ALLOCATION_ROUNDS = 3", "QUOTA_MAX_ALLOCATION_ROUNDS wins"),
 }  # fmt: skip
@@ -218,15 +218,15 @@ REFUSED = {
     "an if without an end": ("\nif true", HTCondorConfigError, "pool.conf:2: this if has no endif"),
     "an endif without an if": ("endif", HTCondorConfigError, "endif without an if"),
     "an else after an else": ("if 1\nelse\nelse\nendif", HTCondorConfigError, "else after else"),
-    "a value without its end": ("A @=end\nb", HTCondorConfigError, "a line @end, is missing"),
-    "a circle": ("A = $(B)\nB = $(A)\nUID_DOMAIN = $(A)", HTCondorConfigError, "refers to itself in a circle"),
+    "a value without its end": ("A @=end\nb", HTCondorConfigError, "this value has no end; add a line @end"),
+    "a circle": ("A = $(B)\nB = $(A)\nUID_DOMAIN = $(A)", HTCondorConfigError, "refers to itself"),
     "an explosion": (
         f"A0 = {'x' * 99}\n" + "".join(f"A{n} = $(A{n - 1})$(A{n - 1})\n" for n in range(1, 40)) + "X_LIMIT = $(A39)",
         HTCondorConfigError, "macros expand to more than"),
     "an abyss": (
         "A0 = x" + "".join(f"\nA{n} = $(A{n - 1})" for n in range(1, 2000)) + "\nUID_DOMAIN = $(A1999)",
         HTCondorConfigError, "nested too deep"),
-    "a file that refuses itself": ("error : do not use", HTCondorConfigError, "stops here by itself: do not use"),
+    "a file that refuses itself": ("error : do not use", HTCondorConfigError, "stops the import here: do not use"),
     "an ini file": ("[mail]\nserver = x\nuser = y", HTCondorConfigError, "is it HTCondor configuration?"),
     "a binary file": ("\0\1\2", SettingsFileError, "is not a text file"),
 }  # fmt: skip

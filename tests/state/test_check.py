@@ -30,17 +30,17 @@ def test_a_sound_state_has_no_faults(state: Path) -> None:
 
 
 FAULTS: dict[str, tuple[str, str]] = {
-    "a job that is there twice": (
+    "a job that is stored twice": (
         "UPDATE job SET last_proc = 7 WHERE cluster = 1 AND first_proc = 5",
-        "queue: job 1.6 is there twice",
+        "queue: job 1.6 is stored twice",
     ),
     "a claim for an idle job": (
         "UPDATE claim SET proc = 4 WHERE cluster = 1",
-        "claim: slot 2 is claimed for job 1.4, which does not run",
+        "claim: slot 2 is claimed for job 1.4, which is not running",
     ),
     "a claim for a job that is not there": (
         "UPDATE claim SET cluster = 9 WHERE cluster = 1",
-        "claim: slot 2 is claimed for job 9.5, which does not run",
+        "claim: slot 2 is claimed for job 9.5, which is not running",
     ),
     "running jobs without a slot": (
         "UPDATE job SET status = 2 WHERE cluster = 1 AND first_proc = 0",
@@ -52,7 +52,7 @@ FAULTS: dict[str, tuple[str, str]] = {
     ),
     "somebody else's job": (
         "UPDATE job SET submitter = 'eve@x' WHERE status = 2",
-        "claim: slot 2 is claimed by alice@x for job 1.5, which is eve@x's",
+        "claim: slot 2 is claimed by alice@x for job 1.5, which belongs to eve@x",
     ),
     "a wrong count of slots in use": (
         "UPDATE submitter SET resources_used = 4 WHERE name = 'carol@z'",

@@ -96,10 +96,10 @@ WRONG: dict[str, tuple[list[str | int], Any, str]] = {
     "two claims on a slot": (["claims", 1, "slot_id"], 2, r"claims\[1\]: the same as claims\[0\]"),
     "a job without its ad": (["jobs", 0, "ad_id"], 99, r"jobs\[0\].ad_id: there is no job ad 99"),
     "a range that ends before it begins": (["jobs", 1, "last_proc"], -1, r"jobs\[1\].last_proc: is before"),
-    "a job that is there twice": (["jobs", 1, "last_proc"], 6, r"jobs\[2\]: job 1.6 is also in jobs\[1\]"),
+    "a job that is stored twice": (["jobs", 1, "last_proc"], 6, r"jobs\[2\]: job 1.6 is also in jobs\[1\]"),
     "a submitter twice": (["submitters", 1, "name"], "<none>", r"submitters\[1\]: the same as submitters\[0\]"),
     "a slot twice": (["slots", 1, "id"], 2, r"slots\[1\]: the same as slots\[0\]"),
-    "a claim for a job that waits": (["claims", 0, "proc"], 4, "slot 2 is claimed for job 1.4, which does not run"),
+    "a claim for a job that waits": (["claims", 0, "proc"], 4, "slot 2 is claimed for job 1.4, which is not running"),
     "a count that is wrong": (["submitters", 1, "resources_used"], 3, "alice@x is recorded as using 3 slots"),
     "a cycle twice": (["cycles", 1, "number"], 1, r"cycles\[1\]: the same as cycles\[0\]"),
 }

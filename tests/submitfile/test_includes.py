@@ -114,9 +114,9 @@ def test_an_included_text_ends_where_it_ends(write: Write) -> None:
         ("if true\nA = 1\n", "a.sub: an 'if' in it has no 'endif'"),
         ("else\nA = 1\n", "a.sub, line 1: this 'else' has no 'if'"),
         ("\nhello world\n", "a.sub, line 2: 'hello world' is neither NAME = VALUE nor a queue statement"),
-        ("include : a.sub\n", "a.sub, line 1: too many includes; at most 8 inside one another"),
+        ("include : a.sub\n", "a.sub, line 1: too many includes; use at most 8 nested ones"),
         ("A = $(B)\nB = $(A)\n", "a.sub, line 1: macros refer to each other: "),
-        ("A = \0", "job.sub, line 2: 'a.sub' cannot be included: it is not a text: it holds a zero byte"),
+        ("A = \0", "job.sub, line 2: 'a.sub' cannot be included: it is not text: it contains a zero byte"),
     ],
 )
 def test_what_is_wrong_in_an_included_file_is_told_with_its_place(content: str, message: str, write: Write) -> None:
@@ -160,4 +160,4 @@ def test_a_file_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"x\xff")).touch()
 
     assert refused(f"{PROGRAM}queue x from items.txt\n").endswith("items.txt cannot be read: it is not UTF-8 text")
-    assert "a name that is not UTF-8" in refused(f"{PROGRAM}queue x matching x*\n")
+    assert "the name of a matching file is not UTF-8" in refused(f"{PROGRAM}queue x matching x*\n")

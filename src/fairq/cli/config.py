@@ -41,17 +41,17 @@ def show(
         bool, typer.Option("--differences", help="List where manuals and programs differ.")
     ] = False,
 ) -> None:
-    """Show the settings in force.
+    """Show the settings in use.
 
     A KEY is the name of a setting, with or without its table (quota_model, PRIORITY_HALFLIFE), or a table (negotiator,
     groups.physics). Without a KEY, all settings are shown.
 
     An origin is *default*, *rules* (the default of the chosen rules), the file and line, or the variable.
 
-    --differences lists the rule points: where a scheme's texts and its program differ. negotiator.rules, shares.rules
-    and broker.rules each choose one value for all points of their scheme; a point that is set itself wins. The
-    table shows both values, the one in force, and its origin. JSON adds, where known, what the text says (text_says,
-    text_source) and what the program does (program_does, program_function); docs/differences.md has the same as a page.
+    --differences lists the rule points: where the manuals of a scheme and its program differ. negotiator.rules,
+    shares.rules and broker.rules set all points of their scheme; the setting of a single point overrides them. The
+    table shows both values, the value in use, and its origin. The JSON document also quotes manual and program, as
+    docs/differences.md in fairq's source does.
     """
     chosen = (
         list(invocation.settings) if not keys else [entry for key in keys for entry in _named(invocation, key)]
@@ -241,7 +241,7 @@ def _differences(settings: Settings, points: list[Entry]) -> View:
         Column("Setting", "name"),
         Column("documented", "documented"),
         Column("program", "program_value"),
-        Column("in force", "text"),
+        Column("in use", "text"),
         Column("Origin", "origin"),
     ]
     schemes = dict.fromkeys(point.key.scheme for point in points)

@@ -44,29 +44,23 @@ def negotiate(
     the concurrency limits in use or requested, and the matches in their order. An idle cycle prints nothing. If another
     cycle is running on the same state, the command exits with 75.
 
-    The JSON document has the members cycle, time, rules, pie (weight of all slots), slots, candidates,
-    min_slot_weight, spins, rounds, submitters, groups, quotas, limits, time_budgets_used_up, overruns, rejections
-    and matches. A match's job is the job that runs; under the rules htcondor it is the first job of its request, as
-    the negotiator logs it, and assigned is the job that runs. The dynamic_slot of a match is what was carved for
-    it out of a partitionable slot. The list groups has every turn of every group in
-    order, with its limit or why it was skipped; quotas has every group once. The quota_group of a rejection is the
-    group whose quota stood in the way. The list limits has every concurrency limit in use or asked for.
+    Without --explain, the reason of a rejection is one line. With --explain, the tables also show how many requests of
+    each submitter and group were rejected, and how many slots each rejected request lost to each test. A slot counts
+    for the first test that it fails, in this order: Requirements of the job, Requirements of the slot, draining,
+    excluded from the cycle, taken earlier in the cycle, already used by the submitter, used by others and not
+    preemptable, RANK of the slot, PREEMPTION_REQUIREMENTS, priority of the preempted user, concurrency limit, and
+    limits of the submitter. 'fairq why' explains one job in full.
 
-    With --explain the tables say how many requests of each submitter and group were refused, and one more shows
-    every rejected request and how many slots it lost to each test; a slot
-    counts at the first test that it fails: the job's Requirements, the slot's Requirements, draining, kept out of
-    the cycle, taken earlier in this cycle, claimed by the submitter itself, claimed by others and not to be had,
-    ranking the job it runs higher, PREEMPTION_REQUIREMENTS, a holder whose priority is not worse enough, a
-    concurrency limit, and at last the limits of the submitter. In JSON this is the member explanation, a list of
-    rejections each with its lost slots. 'fairq why' explains one job whole.
+    If an expression takes longer than evaluation_budget, it counts as ERROR for the remaining slots, and the cycle
+    continues. A table names the expression, the job or setting that it belongs to, its CPU time and the number of
+    slots.
 
-    An expression that takes longer than evaluation_budget allows is ended and counts as ERROR for the slots that
-    are left; the cycle goes on. A table at the end, in JSON the member overruns, names each with the job it was
-    evaluated for (the first of its kind), the attribute or setting, the CPU seconds, and for how many slots it
-    counted as ERROR.
+    The decisions are stored, with --explain these counts as well. 'fairq state cycles' lists past cycles, 'fairq state
+    cycle' shows one again.
 
-    What was decided is stored, with --explain these counts too: 'fairq state cycles' lists the cycles and
-    'fairq state cycle' shows one again.
+    In the JSON document, the job of a match is the job that runs. Under the rules htcondor, it is the first job of its
+    request, as in the log of HTCondor's negotiator, and assigned is the job that runs. dynamic_slot is the slot that
+    was carved from a partitionable slot. docs/json.md in fairq's source describes all members.
     """
     from fairq.steps.cycle.document import match_document
     from fairq.steps.cycle.negotiate import negotiate as step

@@ -109,7 +109,7 @@ def show(
 @app.command(
     "check",
     examples="""
-        fairq quotas check                          # the groups in force
+        fairq quotas check                          # the groups in use
         fairq quotas check next-year.toml           # a configuration, before you apply it
         fairq quotas check /etc/condor/condor_config.local
     """,

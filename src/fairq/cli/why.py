@@ -23,7 +23,7 @@ app = App()
     fairq why 7.0 --slot slot1@node12     # one job and one slot, both sides clause by clause
     fairq why alice                       # what a submitter is entitled to and gets
     fairq why physics.simulation          # the quota, use and surplus of a group
-    fairq why 7.0 --compare               # does the other set of rules decide otherwise, and where
+    fairq why 7.0 --compare               # compare with the other set of rules
     fairq why 7.0 --json | jq .changes
 """
 )
@@ -40,7 +40,7 @@ def why(
         ),
     ] = None,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Tell at which step the other set of rules decides otherwise, if it does.")
+        bool, typer.Option("--compare", help="Compare with the decision under the other rules.")
     ] = False,
     now: Now = None,
 ) -> None:
@@ -57,14 +57,12 @@ def why(
     slots fail each test (as in negotiate --explain); who uses the matching slots, with effective priorities; the
     submitter's share, limit, floor and ceiling; and the quotas of its group and the groups above.
 
-    The JSON document has the members kind, subject, status, reason, summary, and for an idle job changes, verified
-    (whether they were tried), requirements, slot_requirements, slots, users, submitter_state, groups, queue (jobs
-    of the submitter ahead of this one, and whether a cycle offers it), overruns (expressions that took too long, as
-    negotiate --json lists them), rejected (in the negotiator's words) and skipped_for (the other job, identical or of
-    the same cluster, that was rejected in its place); schedd, if several have a job of this number. A change has the
-    members change (what kind it is), of, to, and where they apply attribute, clause and now. With --compare the member
-    compare has differs, differs_at (the first step at which the two sets of rules part), steps (what each set makes of
-    it), and points, the rule points that alone change the decision (null in a large pool).
+    With --compare, the command also decides under the other set of rules (documented or htcondor). It shows the steps
+    of both decisions, the first step at which they differ, and the rule points that change the decision on their own.
+    In very large pools, single rule points are not tried.
+
+    In the JSON document, changes are the changes that would let the job run, and verified says whether the cycle was
+    rerun with them. docs/json.md in fairq's source describes all members.
     """
     from fairq.steps.why.answer import why as step
 

@@ -103,7 +103,7 @@ class Soundness:
         elif isinstance(value, Mapping):
             for inner, part in value.items():
                 if not inner or "\0" in inner:
-                    raise self._error(number, f"an attribute inside {name} has no name", "give it one, or take it out")
+                    raise self._error(number, f"an attribute inside {name} has no name", "give it one, or remove it")
                 self._check(f"{name}.{inner}", part, number, levels - 1)
         elif isinstance(value, list):
             for part in value:
@@ -113,7 +113,7 @@ class Soundness:
         # A byte that is not UTF-8, as a file's name may hold, is sound: U+DC80 to U+DCFF, see `json_form.as_unicode`.
         if any("\ud800" <= character <= "\udfff" and not "\udc80" <= character <= "\udcff" for character in value):
             problem = f"the text of {name} is damaged (half a character)"
-            raise self._error(number, problem, "write the dump anew")
+            raise self._error(number, problem, "write the dump again")
         if value.startswith("/Expr("):
             self._check_expression(name, value, number)
 

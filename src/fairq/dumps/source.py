@@ -48,7 +48,7 @@ class Source:
             raise self.not_text() from None
         except (EOFError, gzip.BadGzipFile, zlib.error) as failure:
             raise UnreadableDumpError(
-                source=self.name, reason=f"its compression is damaged ({failure})", cure="write the dump anew"
+                source=self.name, reason=f"its compression is damaged ({failure})", cure="write the dump again"
             ) from None
         except OSError as failure:
             raise _unreadable(self.name, failure) from None

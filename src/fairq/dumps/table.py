@@ -52,7 +52,7 @@ def _of_json(name: str, text: str, known: Container[str]) -> Numbered:
         ) from None  # fmt: skip
     except (ValueError, RecursionError) as error:
         raise InvalidDumpError(
-            source=name, where="somewhere", problem=f"not JSON: {error}", cure="write the file anew"
+            source=name, where="somewhere", problem=f"not JSON: {error}", cure="write the file again"
         ) from None
     if isinstance(found, dict):
         if any(isinstance(value, dict) for value in found.values()) and not any(key.lower() in known for key in found):
@@ -100,7 +100,7 @@ def _of_csv(name: str, text: str, known: Container[str]) -> Numbered:
             yield f"line {reader.line_num}", dict(zip(headings, row, strict=True))
     except csv.Error as error:
         raise InvalidDumpError(
-            source=name, where=f"line {reader.line_num}", problem=f"not CSV: {error}", cure="write the file anew"
+            source=name, where=f"line {reader.line_num}", problem=f"not CSV: {error}", cure="write the file again"
         ) from None
 
 

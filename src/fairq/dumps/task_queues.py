@@ -115,7 +115,7 @@ class _Reader:
             where = f"line {error.lineno}, column {error.colno}"
             raise self._wrong(where, f"not JSON ({error.msg})", "give one JSON object or array, or CSV") from None
         except (RecursionError, ValueError):
-            raise self._wrong("its values", "nested too deep, or a number too long", "mend the dump") from None
+            raise self._wrong("its values", "nested too deeply, or a number is too long", "correct the dump") from None
         if isinstance(found, list):
             queues = self._queues(found, "queue {}", 1)
             self._once(queues)
@@ -125,7 +125,7 @@ class _Reader:
     def _document(self, found: dict[str, Any]) -> TaskQueueDump:
         for member in found:
             if member not in _MEMBERS:
-                raise self._wrong(f"member {member!r}", "it is not known", f"known are {', '.join(_MEMBERS)}")
+                raise self._wrong(f"member {member!r}", "it is unknown", f"give {', '.join(_MEMBERS)}")
         if "task_queues" not in found:
             raise self._wrong("the document", "task_queues is missing", "give an array of task queues")
         queues = self._queues(self._list(found["task_queues"], "task_queues"), "task_queues[{}]", 0)
@@ -146,12 +146,12 @@ class _Reader:
         try:
             known = [name for name in reader.fieldnames or () if _LISTED.get(name, name) in _QUEUE]
             if not {"Owner", "owner"} & set(known):
-                problem = "it is neither JSON nor CSV with the columns of task queues"
-                raise self._wrong("line 1", problem, "name them as TQId,Owner,...")
+                problem = "neither JSON nor CSV with the columns of task queues"
+                raise self._wrong("line 1", problem, "name the columns TQId,Owner,...")
             for row in reader:
                 yield {name: row[name] for name in known if row[name]}
         except csv.Error as error:
-            raise self._wrong(f"line {reader.line_num}", f"not CSV: {error}", "write the file anew") from None
+            raise self._wrong(f"line {reader.line_num}", f"not CSV: {error}", "write the file again") from None
 
     def _queues(self, found: Iterable[Any], place: str, first: int) -> list[DumpedQueue]:
         queues = []
@@ -160,8 +160,8 @@ class _Reader:
             where = place.format(at)
             queue = self._queue(self._object(value, where), where)
             if queue.number in numbers:
-                problem = f"task queue {queue.number} is there twice, first at {numbers[queue.number]}"
-                raise self._wrong(where, problem, "leave one of them out")
+                problem = f"duplicate task queue {queue.number}, first at {numbers[queue.number]}"
+                raise self._wrong(where, problem, "remove one")
             numbers[queue.number] = where
             queues.append(queue)
         return queues
@@ -170,7 +170,7 @@ class _Reader:
         given = {_LISTED.get(name, name): value for name, value in given.items()}
         number = given.get("TQId", given.get("TaskQueue"))
         if number is None:
-            raise self._wrong(where, "TQId is missing", "give the number of every task queue")
+            raise self._wrong(where, "TQId is missing", "give each task queue a number")
         fields: dict[str, Any] = {}
         for name in ("Owner", "OwnerGroup"):
             fields[name] = self._text(given.get(name), f"{where}.{name}")
@@ -189,7 +189,7 @@ class _Reader:
         elif given.get("Jobs") is not None:
             queue.count = self._integer(given["Jobs"], f"{where}.Jobs")
             if queue.count > _MOST_JOBS:
-                problem = f"{queue.count} jobs without numbers; at most {_MOST_JOBS} are read"
+                problem = f"{queue.count} jobs without numbers; the limit is {_MOST_JOBS}"
                 raise self._wrong(f"{where}.Jobs", problem, "correct the number, or list the jobs")
         if given.get("AveragePriority") is not None:
             queue.average = self._real(given["AveragePriority"], f"{where}.AveragePriority")
@@ -213,8 +213,8 @@ class _Reader:
         for queue in queues:
             for job in queue.members:
                 if job.number in seen:
-                    problem = f"job {job.number} is in task queue {seen[job.number]}, too"
-                    raise self._wrong(f"task queue {queue.number}", problem, "leave one of them out")
+                    problem = f"job {job.number} is also in task queue {seen[job.number]}"
+                    raise self._wrong(f"task queue {queue.number}", problem, "remove one")
                 seen[job.number] = queue.number
 
     def _job(self, value: Any, where: str) -> DumpedJob:
@@ -255,13 +255,13 @@ class _Reader:
 
     def _text(self, value: Any, where: str) -> str:
         if not isinstance(value, str) or not value.strip() or any("\ud800" <= letter <= "\udfff" for letter in value):
-            raise self._wrong(where, f"{_shown(value)} is no name", "give a text")
+            raise self._wrong(where, f"{_shown(value)} is not a name", "give a text")
         return value.strip()
 
     def _integer(self, value: Any, where: str) -> int:
         number = self._real(value, where)
         if number != int(number):
-            raise self._wrong(where, f"{_shown(value)} is no whole number", "give one of 0 or more")
+            raise self._wrong(where, f"{_shown(value)} is not a whole number", "give 0 or more")
         return int(number)
 
     def _real(self, value: Any, where: str, least: float = 0.0) -> float:
@@ -270,22 +270,22 @@ class _Reader:
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if not (least <= number <= _LARGEST):
-            problem = "it is missing" if value is None else f"{_shown(value)} is no number of 0 or more"
+            problem = "it is missing" if value is None else f"{_shown(value)} is not a number of 0 or more"
             raise self._wrong(where, problem, "give a number")
         return number
 
     def _object(self, value: Any, where: str) -> dict[str, Any]:
         if not isinstance(value, Mapping):
-            raise self._wrong(where, f"{_shown(value)} is no object", "give one with names and values")
+            raise self._wrong(where, f"{_shown(value)} is not an object", "give an object with names and values")
         return dict(value)
 
     def _list(self, value: Any, where: str) -> list[Any]:
         if not isinstance(value, list):
-            raise self._wrong(where, f"{_shown(value)} is no array", "give one")
+            raise self._wrong(where, f"{_shown(value)} is not an array", "give an array")
         return value
 
     def _no_number(self, constant: str) -> Any:
-        raise self._wrong("its numbers", f"{constant} is no number", "leave it out")
+        raise self._wrong("its numbers", f"{constant} is not a number", "remove it")
 
     def _wrong(self, where: str, problem: str, cure: str) -> TaskQueueDumpError:
         return TaskQueueDumpError(source=self._name, where=where, problem=problem, cure=cure)

@@ -12,19 +12,19 @@ _MANUAL = "HTCondor 8 manual, "
 
 ACCOUNTING_POINTS: tuple[Key, ...] = (
     rule_point("accounting", "remove_idle_records", "boolean", True, False,
-        "Remove accounting records by themselves once they no longer matter.",
+        "Remove accounting records automatically once they no longer matter.",
         Difference(
             "Entities that are no longer relevant are removed without an administrator.", _MANUAL + "Group Accounting",
             "No record is ever removed: priorities are lifted to 0.5 before the test asks for less.",
             "Accountant.cpp, UpdateOnePriority")),
     rule_point("accounting", "count_preempted", "boolean", False, True,
-        "A slot taken by preemption counts for its former user, too, until the next cycle.",
+        "Count a preempted slot for its former user as well until the next cycle.",
         Difference(
             "A user's priority follows the resources that the user has at that time.", _MANUAL + "Priority Calculation",
             "The former user's count falls when the matches are counted anew, at the start of the next cycle.",
             "Accountant.cpp, CheckMatches")),
     rule_point("accounting", "exact_usage", "boolean", True, False,
-        "Charge a slot for exactly the time it was held: from the match to the end that is reported.",
+        "Charge for exactly the time that a slot was held: from the match to the reported end.",
         Difference(
             "Real priority follows the resources in use at each time; no match is unaccounted for.",
             _MANUAL + "Priority Calculation",
@@ -32,7 +32,7 @@ ACCOUNTING_POINTS: tuple[Key, ...] = (
             "BeginUsageTime and LastUsageTime are those of the first and last update that saw use.",
             "Accountant.cpp, UpdateOnePriority, RemoveMatch")),
     rule_point("accounting", "edits_at_their_time", "boolean", True, False,
-        "Account up to the time of an edit of priority or usage, then set the value; false: set it only.",
+        "Bring the record up to date before an edit of priority or usage. false: only set the value.",
         Difference(
             "A real priority of 10 is 5 one half-life later, and 2.5 after two.", _MANUAL + "Real User Priority (RUP)",
             "The value is set as if at the last update: the next update lets it decay from there.",
@@ -42,7 +42,8 @@ ACCOUNTING_POINTS: tuple[Key, ...] = (
 NEGOTIATOR_POINTS: tuple[Key, ...] = (
     # the pie
     rule_point("negotiator", "pie_slices", "choice", "max_min", "pool_share",
-        "What slices are cut from: what is free and what users in want have; or the whole pool less what each has.",
+        "What slices are computed from: max_min, the free slots and those in use by submitters with idle jobs;"
+        " pool_share, the whole pool less what each submitter uses.",
         Difference(
             "What a user does not take is distributed among the remaining users by the inverse ratio rule; every spin "
             "computes the slices of what is still available anew.",
@@ -50,105 +51,107 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
             "Every spin's slices are shares of the same pie, that of all slots, whatever satisfied users took of it.",
             "matchmaker.cpp, calculateSubmitterLimit, calculatePieLeft")),
     rule_point("negotiator", "last_dealing", "boolean", True, False,
-        "Deal what the slices left over one match at a time, to whoever has least for its share; false: a turn's "
-        "first match may exceed the slice, and what is left stays free.",
+        "Hand out the rest that the slices leave, one match at a time, to the submitter furthest below its share. "
+        "false: the first match of a turn may exceed the slice, and the rest stays free.",
         Difference(
             "The pie spins until no machines or no jobs are left.",
             _MANUAL + "The Layperson's Description of the Pie Spin and Pie Slice",
             "Spins end once every slice is smaller than the smallest slot; the first match of a turn may exceed it.",
             "matchmaker.cpp, negotiateWithGroup, SubmitterLimitPermits")),
     rule_point("negotiator", "floor_counts_usage", "boolean", True, False,
-        "What a submitter holds already counts towards its floor.",
+        "Count the slots that a submitter already uses towards its floor.",
         Difference(
             "A floor is the least that a submitter has in use while it has jobs.", "condor_userprio manual, -setfloor",
             "A submitter below its floor may get the whole floor on top of what it has.",
             "matchmaker.cpp, calculateSubmitterLimit")),
     rule_point("negotiator", "count_slots_outside", "boolean", True, False,
-        "Count what runs on slots that negotiator_slot_constraint keeps out, too.",
+        "Charge for jobs on slots that negotiator_slot_constraint excludes.",
         Difference(
             "The list of resources has all of them, whatever their state.", _MANUAL + "Negotiation",
             "Slots that the constraint keeps out are not fetched: their users count as using nothing.",
             "matchmaker.cpp, obtainAdsFromCollector")),
     # jobs
     rule_point("negotiator", "skip_by", "choice", "cluster", "autocluster",
-        "What a submitter's turn passes over once a job found no slot: the rest of its cluster, or the jobs alike.",
+        "What a turn skips after a job finds no slot: the rest of its cluster, or the rest of its autocluster.",
         Difference(
             "After a job of a cluster that cannot be matched, no more of that cluster are offered in that pass; "
             "SIGNIFICANT_ATTRIBUTES changes what a cluster is.", _MANUAL + "Negotiation",
             "Jobs of the same autocluster are passed over, of whatever cluster; others of the cluster are not.",
             "ResourceRequestList.cpp, noMatchFound")),
     rule_point("negotiator", "report_job", "choice", "job", "request",
-        "The job a match names: the one that runs, or the first of its request.",
+        "The job that a match names: the job that runs, or the first job of its request.",
         Difference(
             "The job is assigned to the top machine of its list.", _MANUAL + "Negotiation",
             "Matches of a request with a count all name its first job.", "matchmaker.cpp, matchmakingProtocol")),
     # slots
     rule_point("negotiator", "partitionable_slots", "choice", "carve", "whole",
-        "A match takes what its job requests of a partitionable slot, or the whole slot until the job ends.",
+        "What a match takes of a partitionable slot: carve, what its job requests; whole, the slot until the job ends.",
         Difference(
             "A slot that is not running a job is in the list of what may be matched.", _MANUAL + "Negotiation",
             "A partitionable slot without a consumption policy is matched once in a cycle, as a whole.",
             "matchmaker.cpp, negotiate")),
     rule_point("negotiator", "match_claimed_idle", "boolean", False, True,
-        "A claimed slot that runs no job is a candidate for preemption.",
+        "Consider a claimed slot without a running job for preemption.",
         Difference(
             "A machine that is claimed but runs no job is skipped.", _MANUAL + "Negotiation",
             "It has a RemoteUser, and may be preempted as one that runs a job.",
             "matchmaker.cpp, matchmakingAlgorithm")),
     rule_point("negotiator", "static_ranks", "boolean", False, True,
-        "With negotiator_ignore_job_ranks, rank every slot once for all jobs, by what its own ad says.",
+        "With negotiator_ignore_job_ranks, sort the slots once for all jobs, by their own ads.",
         Difference(
             "The machines that suit a job are sorted for that job.", _MANUAL + "Negotiation",
             "All slots are sorted once, before any job is known.", "matchmaker.cpp, rankSorter")),
     rule_point("negotiator", "tie_break", "choice", "slot_name", "std_sort",
-        "Order of candidates equal in everything: by name, or as std::sort leaves it.",
+        "Order of candidates that rank equally: by slot name, or as std::sort of the C++ library leaves them.",
         Difference(
             "The order of machines that rank equally is not said.", _MANUAL + "Negotiation",
             "It is that in which the sort of the C++ library leaves them.", "matchmaker.cpp, MatchListType::sort")),
     # preemption
     rule_point("negotiator", "preempt_prio_delta", "real", 0.0, None,
-        "By how much the holder's effective priority must be worse for priority preemption; 0: worse by any amount; "
-        "off: not asked.",
+        "How much worse the effective priority of the preempted user must be. 0: any amount; "
+        "off: priorities are not compared.",
         Difference(
             "The job's effective priority must be better than that of the running job.", _MANUAL + "Negotiation",
             "Effective priorities are not compared: PREEMPTION_REQUIREMENTS alone decides.",
             "matchmaker.cpp, matchmakingAlgorithm"), minimum=0, unset="off"),
     rule_point("negotiator", "preempt_only_to_share", "boolean", True, False,
-        "Priority preemption fills the submitter's slice and no more, machine rank takes all at once: no thrashing.",
+        "Preemption by priority stops at the submitter's slice, and machine rank takes all its slots in one cycle. "
+        "This prevents thrashing.",
         Difference(
             "Preemption in most every cycle, so that no job finishes, is to be avoided.",
             _MANUAL + "Priorities in Negotiation and Preemption",
             "A turn's first match may exceed the slice by preemption, and so does one more in every cycle.",
             "matchmaker.cpp, SubmitterLimitPermits")),
     rule_point("negotiator", "limit_reasons_add_up", "boolean", False, True,
-        "A job refused for a concurrency limit names those of the jobs refused just before it, too.",
+        "A rejection for a concurrency limit also names the limits of the jobs rejected just before.",
         Difference(
             "The reason of a rejection is not said.", _MANUAL + "Negotiation",
             "The names of limits are collected and not forgotten between jobs.",
             "matchmaker.cpp, rejectForConcurrencyLimits")),
     rule_point("negotiator", "limits_of_slots_stay", "boolean", False, True,
-        "A job without concurrency limits that preempts one with some counts for those in that cycle.",
+        "A job without concurrency limits counts, in its cycle, for the limits of the job that it preempts.",
         Difference(
             "A job counts for the limits that it names.", "HTCondor 8 manual, Concurrency Limits",
             "Limits of a job that names none are looked up in the slot's ad, which has those of the former job.",
             "matchmaker.cpp, negotiate")),
     # what expressions may read
     rule_point("negotiator", "remote_group_at_once", "boolean", True, False,
-        "RemoteGroup is known in the first cycle that there is such a group, too.",
+        "Define RemoteGroup already in the first cycle that has the group.",
         Difference(
             "RemoteGroup is the accounting group of the running job's owner.",
             _MANUAL + "Priorities in Negotiation and Preemption",
             "It is read from the quotas of the last cycle, and undefined in the first one.",
             "matchmaker.cpp, getGroupInfoFromUserId")),
     rule_point("negotiator", "resources_in_use", "choice", "slots", "weight",
-        "What ...ResourcesInUse and ...GroupQuota say: whole slots, of groups with a quota; or weight, of any group.",
+        "Unit of the attributes ...ResourcesInUse and ...GroupQuota: slots, whole numbers for groups with a quota; "
+        "weight, for every group.",
         Difference(
             "They are the integer number of slots in use, or of the quota; those of groups are defined for members of "
             "a group with a quota.", _MANUAL + "Priorities in Negotiation and Preemption",
             "They are sums of slot weights, real numbers, and defined for <none> and groups without a quota, too.",
             "matchmaker.cpp, getGroupInfoFromUserId, addRemoteUserPrios")),
     rule_point("negotiator", "negotiator_cross_slot_prios", "boolean", True, False,
-        "Show a slot the priorities of its siblings, as Slot1_....",
+        "Define Slot<N>_RemoteUserPrio for the other slots of a machine.",
         Difference(
             "Slot<N>_RemoteUserPrio is the priority of the user of that slot of the machine.",
             _MANUAL + "Priorities in Negotiation and Preemption",
@@ -156,34 +159,34 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
         macros=("NEGOTIATOR_CROSS_SLOT_PRIOS",)),
     # groups
     rule_point("negotiator", "strict_priority_quotas", "boolean", True, False,
-        "Groups whose quota exceeds the pool negotiate before all others, the larger quota first; an explicit "
-        "group_sort_expr replaces this.",
+        "Groups whose quota exceeds the pool negotiate first, the largest quota before the others. A configured "
+        "group_sort_expr overrides this.",
         Difference(
             "A group whose quota is so large that it is never met always negotiates first; a smaller one that still "
             "exceeds the pool comes next.", _MANUAL + "Accounting Groups with Hierarchical Group Quotas",
             "The fraction of the quota in use alone decides.", "GroupEntry.cpp, hgq_negotiate_with_all_groups")),
     rule_point("negotiator", "negotiator_allow_quota_oversubscription", "boolean", False, True,
-        "Static quotas may exceed the pool or the parent; false: they are scaled down.",
+        "Let static quotas exceed the pool or the parent's quota. false: scale them down.",
         Difference(
             "Child quotas whose sum exceeds the parent's are scaled down in proportion, unless this is set.",
             _MANUAL + "Accounting Groups with Hierarchical Group Quotas",
             "The setting is true by default, and nothing is scaled.", "GroupEntry.cpp, hgq_assign_quotas"),
         macros=("NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION",)),
     rule_point("negotiator", "integer_group_limits", "boolean", False, True,
-        "Cut groups' limits, and the weight of each idle job they ask for, to whole numbers.",
+        "Truncate the limits of groups, and the weights of their idle jobs, to whole numbers.",
         Difference(
             "A quota may be a fraction of the pool.", _MANUAL + "Accounting Groups with Hierarchical Group Quotas",
             "A group's limit is passed on as an integer, and so cut.",
             "GroupEntry.cpp, hgq_negotiate_with_all_groups")),
     rule_point("negotiator", "live_group_caps", "boolean", True, False,
-        "A cap of the subtree does not count twice what a group got earlier in the round.",
+        "Count the matches of a round once in the limit of a subtree. false: twice.",
         Difference(
             "A group that takes no surplus caps what the sum of its children uses.",
             _MANUAL + "Accounting Groups with Hierarchical Group Quotas",
             "What a group got earlier in the round counts in the subtree, but not in its own use.",
             "GroupEntry.cpp, strict_enforce_quota")),
     rule_point("negotiator", "regroup_keeps_quota", "boolean", True, False,
-        "With autoregroup, <none> shares surplus by its own quota, not by the whole pool.",
+        "With autoregroup, <none> shares surplus by its own quota. false: by the whole pool.",
         Difference(
             "Submitters of such groups get a second chance with all other individual users.",
             "Condor 7 manual, Group Quotas",
@@ -193,7 +196,7 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
 
 SCHEDD_POINTS: tuple[Key, ...] = (
     rule_point("schedd", "job_order", "choice", "submission_time", "job_id",
-        "Order of a submitter's jobs of equal job priority: by the time of submission, or by cluster and proc alone.",
+        "Order of jobs of equal job priority: by submission time, or by cluster and proc.",
         Difference(
             "Among jobs of the same priority the older ones go first, by the time of their submission.",
             _MANUAL + "Negotiation",

@@ -117,7 +117,7 @@ def _altered_kinds(state: State) -> Iterator[str]:
 def _broken_references(state: State) -> Iterator[str]:
     broken = state.connection.execute("PRAGMA foreign_key_check").fetchall()
     for (table, parent), rows in groupby(sorted(broken, key=str), key=lambda row: (row[0], row[2])):
-        yield f"reference: {len(list(rows))} of the records in {table} refer to a {parent} that is not there"
+        yield f"reference: {len(list(rows))} of the records in {table} refer to a missing {parent}"
 
 
 def _unreadable_json(state: State) -> Iterator[str]:
@@ -136,7 +136,7 @@ def _overlapping_ranges(state: State) -> Iterator[str]:
         "SELECT cluster, schedd, first_proc, last_proc FROM job ORDER BY cluster, schedd, first_proc"
     ):
         if former is not None and row[:2] == former[:2] and row[2] <= former[3]:
-            yield f"queue: job {_job(row[0], row[2], row[1])} is there twice"
+            yield f"queue: job {_job(row[0], row[2], row[1])} is stored twice"
         former = row
 
 
@@ -159,13 +159,13 @@ def _claims_against_jobs(state: State) -> Iterator[str]:
             yield from _without_claim(job, claimed)
             job, claimed = next(running, None), 0
         if job is None or (job[0], job[1]) != (cluster, schedd) or proc < job[2]:
-            yield f"claim: slot {slot} is claimed for job {_job(cluster, proc, schedd)}, which does not run"
+            yield f"claim: slot {slot} is claimed for job {_job(cluster, proc, schedd)}, which is not running"
             continue
         claimed += 1
         if submitter != job[4]:
             yield (
                 f"claim: slot {slot} is claimed by {submitter} for job {_job(cluster, proc, schedd)}, "
-                f"which is {job[4]}'s"
+                f"which belongs to {job[4]}"
             )
     while job is not None:
         yield from _without_claim(job, claimed)
@@ -178,7 +178,7 @@ def _dynamic_slots(state: State) -> Iterator[str]:
         "JOIN slot AS parent ON parent.id = parent_id WHERE slot_id NOT IN (SELECT slot_id FROM claim) "
         "ORDER BY slot_id"
     ):
-        yield f"pool: slot {name} was carved out of {parent}, but nobody has it claimed"
+        yield f"pool: slot {name} was carved from {parent}, but has no claim"
 
 
 def _pilot_slots(state: State) -> Iterator[str]:
@@ -186,7 +186,7 @@ def _pilot_slots(state: State) -> Iterator[str]:
         "SELECT name, site FROM pilot_slot JOIN slot ON slot.id = slot_id "
         "WHERE slot_id NOT IN (SELECT slot_id FROM claim) ORDER BY slot_id"
     ):
-        yield f"pool: slot {name} is a pilot's at {site}, but nobody has it claimed"
+        yield f"pool: slot {name} belongs to a pilot at {site}, but has no claim"
 
 
 def _without_claim(job: _Running, claimed: int) -> Iterator[str]:

@@ -97,7 +97,7 @@ def _split_raw(text: str) -> list[str]:
         while (end := text.find("'", end)) >= 0 and text[end + 1 : end + 2] == "'":
             end += 2
         if end < 0:
-            raise ValueError("a single quote is not closed; double it to have one as it is")
+            raise ValueError("a single quote is not closed; write two single quotes for a literal one")
         word.append(text[at:end].replace("''", "'"))
         at = end + 1
     if word is not None:

@@ -102,7 +102,8 @@ class Statement:
             except KeyError:
                 text = ""
             except UnicodeDecodeError:
-                raise SubmitDescriptionError(where=self.where(), problem="a macro in it is not UTF-8 text") from None
+                problem = "it contains a macro that is not UTF-8 text"
+                raise SubmitDescriptionError(where=self.where(), problem=problem) from None
         return parse_queue(text, self.where())
 
     def count(self) -> int:
@@ -137,7 +138,7 @@ class Statement:
             found = self._submit.itemdata()
             return [] if found is None else [row["fairq_item"] for row in found]
         except UnicodeDecodeError:
-            problem = "a file that matches has a name that is not UTF-8; rename it, or name the files otherwise"
+            problem = "the name of a matching file is not UTF-8; rename the file or change the pattern"
             raise SubmitDescriptionError(where=self.where(), problem=problem) from None
 
     def unused(self, known: frozenset[str]) -> Iterator[str]:
@@ -160,7 +161,7 @@ class Description:
     def __init__(self, text: str, source: str, external: External) -> None:
         """Read what *text* includes and split it into lines; raises SubmitDescriptionError if that cannot be done."""
         if "\0" in text:
-            raise SubmitDescriptionError(where=source, problem="it is not a text: it holds a zero byte")
+            raise SubmitDescriptionError(where=source, problem="it is not text: it contains a zero byte")
         self.source = source
         self._external = external
         self._items: dict[int, list[str]] = {}

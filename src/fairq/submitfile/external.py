@@ -91,7 +91,7 @@ class External:
                 pieces.append(piece)
                 size += len(piece)
                 if b"\0" in piece:
-                    raise ValueError("it is not a text: it holds a zero byte")
+                    raise ValueError("it is not text: it contains a zero byte")
                 if size > LARGEST:
                     raise too_large()
         raise self._late()

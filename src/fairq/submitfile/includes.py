@@ -91,7 +91,7 @@ class Includes:
                 raise SubmitDescriptionError(where=where, problem=f"{problem}: {name}")
             length = len(text) + own * self._lengths.get(name.lower(), 0)
             if length > LARGEST:
-                problem = f"{name} grows to more than {LARGEST} letters; does it double itself?"
+                problem = f"{name} grows to more than {LARGEST} characters; does it double itself?"
                 raise SubmitDescriptionError(where=where, problem=problem)
             self._lengths[name.lower()] = length
         elif name is not None:
@@ -114,7 +114,7 @@ class Includes:
         if submit is None or _NAME not in submit:
             return
         if depth == _DEEPEST or self._number == _MOST:
-            problem = f"too many includes; at most {_DEEPEST} inside one another and {_MOST} in all are read"
+            problem = f"too many includes; use at most {_DEEPEST} nested ones and {_MOST} in total"
             raise SubmitDescriptionError(where=where, problem=problem)
         self._number += 1
         name = str(submit.expand(_NAME)).strip()

@@ -90,7 +90,7 @@ def from_outside(rest: str, external: External, where: str) -> list[str]:
         raise SubmitDescriptionError(where=where, problem="items cannot be read from standard input; name a file")
     command = rest[:-1].strip() if rest.endswith("|") else None
     if command == "":
-        raise SubmitDescriptionError(where=where, problem="no command stands before the |; write from COMMAND |")
+        raise SubmitDescriptionError(where=where, problem="there is no command before the |; write from COMMAND |")
     what = f"the items' file {_shown(rest)} cannot be read"
     try:
         if command is None:

@@ -88,7 +88,7 @@ def submission(source: Description | Program, cluster: int, context: Context) ->
         result.warnings += [text for text in warnings if text not in result.warnings]
     result.warnings[:0] = source.warnings
     if not result.groups:
-        raise SubmitDescriptionError(where=source.source, problem="its queue statements queue no job")
+        raise SubmitDescriptionError(where=source.source, problem="its queue statements queue no jobs")
     return result
 
 

@@ -81,7 +81,7 @@ def logical_lines(text: str, place: Callable[[int], str]) -> Iterator[Line]:
                 at += 1
             if at == len(lines):
                 raise SubmitDescriptionError(
-                    where=place(first + 1), problem=f"the block has no end; close it with {end}"
+                    where=place(first + 1), problem=f"the block is not closed; end it with {end}"
                 )
             at += 1
         yield Line(first + 1, at, joined)
@@ -120,5 +120,5 @@ def _listed(lines: list[str], at: int, where: str) -> tuple[tuple[str, ...], int
         if not item.startswith("#"):
             items.append(item)
     raise SubmitDescriptionError(
-        where=where, problem="the list of the queue statement has no end; close it with ')'"
+        where=where, problem="the list of the queue statement is not closed; end it with ')'"
     )

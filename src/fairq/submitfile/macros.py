@@ -115,9 +115,10 @@ class MacroGraph:
                     if name in self._hazards:
                         return Trouble(self._hazards[name], (name,))
                     if size > LARGEST:
-                        return Trouble(f"macros expand to more than {LARGEST} letters; do they double?", (name,))
+                        problem = f"macros expand to more than {LARGEST} characters; do they double each other?"
+                        return Trouble(problem, (name,))
                     if depth > DEEPEST:
-                        return Trouble(f"more than {DEEPEST} macros refer to one another in a chain", (name,))
+                        return Trouble(f"macros refer to each other in a chain of more than {DEEPEST}", (name,))
                 elif name in path:
                     names = list(path)
                     return Trouble("macros refer to each other", (*names[names.index(name) :], name))

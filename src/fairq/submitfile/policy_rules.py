@@ -33,7 +33,7 @@ def accounting(commands: Commands) -> Ad:
         group = group or _NICE_GROUP
     for command, text in (("accounting_group", group), ("accounting_group_user", user)):
         if text is not None and any(character.isspace() for character in text):
-            raise commands.wrong(command, text, "blanks are not allowed in it")
+            raise commands.wrong(command, text, "spaces are not allowed")
     if group is None and user is None:
         return ad
     user = user or commands.context.owner
@@ -51,12 +51,12 @@ def concurrency_limits(commands: Commands) -> Ad:
             return {}
         return {"ConcurrencyLimits": commands.expression("concurrency_limits_expr", expression)}
     if expression is not None:
-        raise commands.wrong("concurrency_limits", names, "it excludes concurrency_limits_expr; give one of them")
+        raise commands.wrong("concurrency_limits", names, "give either concurrency_limits or concurrency_limits_expr")
     limits = sorted(names.lower().replace(",", " ").split())
     for limit in limits:
         name = limit.partition(":")[0].replace(PROC_PLACEHOLDER.lower(), "0")
         if not all(_NAME.fullmatch(part) for part in name.split(".", 1)):
-            raise commands.wrong("concurrency_limits", limit, "give names, as SW_LICENSE or SW_LICENSE:2")
+            raise commands.wrong("concurrency_limits", limit, "give names, for example SW_LICENSE or SW_LICENSE:2")
     return {"ConcurrencyLimits": ",".join(limits)}
 
 
@@ -64,7 +64,7 @@ def standing(commands: Commands) -> Ad:
     """Return the job's priority among its submitter's jobs, and whether it begins held."""
     priority = commands.integer("priority")
     if priority is not None and abs(priority) > _LARGEST_PRIORITY:
-        raise commands.wrong("priority", str(priority), "give a number of 32 bits")
+        raise commands.wrong("priority", str(priority), "give a whole number from -2147483648 to 2147483647")
     ad: Ad = {"JobPrio": priority or 0}
     if commands.truth("hold"):
         reason = "submitted on hold at user's request"
@@ -122,9 +122,9 @@ def forced(commands: Commands) -> Iterator[Rule]:
                 where=commands.wrong(lower, "", "").fields["where"],
                 command=f"+{attribute}",
                 value=commands.raw_text(lower) or "",
-                expected="this attribute is fairq's own"
+                expected="fairq sets this attribute itself"
                 if attribute.lower() in JOB_COLUMNS
-                else "this is not the name of an attribute",
+                else "this is not an attribute name",
             )
 
         def build(commands: Commands, lower: str = lower, attribute: str = attribute) -> Ad:

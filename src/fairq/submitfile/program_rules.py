@@ -81,7 +81,7 @@ def _sizes(commands: Commands, size: int) -> Ad:
 
     given = amount(image, unit=1024)
     if given is None or given < 1:
-        raise commands.wrong("image_size", image, "give a positive size, as 500MB")
+        raise commands.wrong("image_size", image, "give a positive size, for example 500MB")
     return {"ExecutableSize": size, "ImageSize": given, "DiskUsage": max(size, 1)}
 
 

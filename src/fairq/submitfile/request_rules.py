@@ -73,13 +73,13 @@ def _request(commands: Commands, command: str, unit: int | None, default: Any) -
         except InvalidSubmitValueError:
             if not text[0].isdigit():
                 raise
-            expected = "give an amount" + (", as 512 or 2GB" if unit else "")
+            expected = "give an amount" + (", for example 512 or 2GB" if unit else "")
             raise commands.wrong(command, text, expected) from None
         if isinstance(value, str) and not value.startswith("/Expr("):
             raise commands.wrong(command, text, "give a number or an expression, without quotes")
     wrong = isinstance(value, int | float) and (isinstance(value, bool) or not 0 <= value < _TOO_LARGE)
     if wrong or (text.isdigit() and not isinstance(value, int)):
-        raise commands.wrong(command, text, "give an amount of 0 or more" + (", as 2GB" if unit else ""))
+        raise commands.wrong(command, text, "give an amount of 0 or more" + (", for example 2GB" if unit else ""))
     return value
 
 
@@ -201,7 +201,7 @@ def _machine_attributes(commands: Commands, text: str) -> frozenset[str]:
         # As condor_submit, which puts the text into parentheses: a // would take the closing one away.
         found = classad2.ClassAd().externalRefs(classad2.ExprTree(f"({text.replace(PROC_PLACEHOLDER, '0')})"))
     except (classad2.ClassAdException, ValueError):
-        cure = "take comments (//) out of it, and split what is nested deeply"
+        cure = "remove // comments and split deeply nested parts"
         raise commands.wrong("requirements", text, cure) from None
     names = (name.lower() for name in found)
     return frozenset(name.removeprefix("target.") for name in names if not name.startswith("my."))

@@ -91,7 +91,7 @@ class Commands:
         try:
             return value_of(text)
         except ExpressionDepthError:
-            cure = "it is nested too deeply; use at most 150 levels of brackets and 5000 operators in a row"
+            cure = "nested too deeply; use at most 150 levels of brackets and 5000 operators in a row"
             raise self.wrong(command, text, cure) from None
         except ExpressionError as error:
             near = error.fields.get("near", text)

@@ -189,11 +189,11 @@ def test_htcondors_configuration_is_checked_in_its_own_words(run, state: Path, t
     ended = run("--state", state, "quotas", "check", file)
     assert ended.code == 1
     assert ended.out.splitlines() == [
-        f"a@b: GROUP_NAMES ({file}:1): no group can be called so; mend GROUP_NAMES",
-        f"Chemistry: GROUP_NAMES ({file}:1): it is named twice; mend GROUP_NAMES",
-        f"orphan.child: GROUP_NAMES ({file}:1): it has no parent orphan; add orphan there, or take it out",
-        f"biology: GROUP_QUOTA_DYNAMIC_biology is set ({file}:6), and GROUP_NAMES does not name the group; "
-        "add it there, or take the line out",
+        f"a@b: GROUP_NAMES ({file}:1): not a valid name for a group; correct GROUP_NAMES",
+        f"Chemistry: GROUP_NAMES ({file}:1): listed twice; correct GROUP_NAMES",
+        f"orphan.child: GROUP_NAMES ({file}:1): its parent orphan is missing; add orphan there, or remove it",
+        f"biology: GROUP_QUOTA_DYNAMIC_biology is set ({file}:6), but GROUP_NAMES does not list the group; "
+        "add it to GROUP_NAMES, or remove the line",
         "physics: with oversubscription, and surplus going to physics.hep, what physics and physics.hep leave "
         "unused is offered twice; set NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION = false, or accept no surplus",
     ]

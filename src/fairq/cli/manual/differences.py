@@ -17,8 +17,9 @@ Written by `python -m fairq.cli.manual`; do not edit.
 
 fairq implements what HTCondor's manuals, DIRAC's priority schema and PanDA's brokerage page say, and also what the real
 programs do. At each point below the two differ. One setting per scheme chooses for all of its points: `documented`
-follows the texts, the other value follows the program. Each point is a setting of its own too, which wins.
-`fairq config show --differences` shows what is in force. [conformance.md](conformance.md) lists the tests per sentence.
+follows the texts, the other value follows the program. Each point is also a setting of its own, which
+overrides the rules. `fairq config show --differences` shows the values in use. [conformance.md](conformance.md) lists
+the tests per sentence.
 """
 
 

@@ -9,35 +9,35 @@ from fairq.settings.key import Key
 from fairq.settings.keys import KEYS, SECTIONS
 
 DESCRIPTION = (
-    "The settings of fairq are TOML. The names are those of HTCondor's configuration macros in lower case, so "
-    "that whoever knows these knows them; fairq config import reads an HTCondor configuration as it is.",
-    "Several files are read, each later one wins, key by key: the site's, the user's and, if the state file was "
-    "named by --state or FAIRQ_STATE, the one beside it (its name with .toml). With --config or FAIRQ_CONFIG that "
-    "file alone is read. Environment variables win over all files. fairq config show --origin tells where each "
-    "value came from, fairq config check whether all is well.",
-    "Where a scheme's texts and its program differ, its rules decide: negotiator.rules chooses between documented, "
-    "what HTCondor's manuals promise, and htcondor, what today's negotiator does, so that a pool can be compared "
-    "with a live one; shares.rules between documented and dirac, broker.rules between documented and panda. Each "
-    "such point has a key of its own besides, which wins; its two defaults are given below. fairq config show "
-    "--differences lists the points; docs/differences.md in fairq's source says what text and program do.",
+    "Settings files are written in TOML. The keys are the names of HTCondor's configuration macros in lower case. "
+    "fairq config import converts an HTCondor configuration.",
+    "fairq reads the site's file, then the user's file, then the file beside the state file (its name with .toml) if "
+    "--state or FAIRQ_STATE names the state. A later file overrides single keys of an earlier one. With --config or "
+    "FAIRQ_CONFIG, fairq reads only that file. Environment variables override all files. fairq config show --origin "
+    "shows where each value comes from; fairq config check finds errors.",
+    "The manuals of a scheme and the real program differ at some points. One key per scheme decides which of the two "
+    "fairq follows: negotiator.rules is documented (HTCondor's manuals) or htcondor (today's negotiator), shares.rules "
+    "is documented or dirac, broker.rules is documented or panda. Each point also has its own key, which overrides the "
+    "rules; its two defaults are given below. fairq config show --differences lists all points. docs/differences.md in "
+    "fairq's source describes what text and program do.",
 )
 
 ABOUT = {
-    "groups": "Accounting groups, each a table of its own: [groups.group_physics] or, with its parent's name "
-    'before a dot, [groups."group_physics.higgs"]. The parent must be there too.',
-    "shares": "DIRAC's task queues and shares. Points are named as in fairq's rules; the tables below carry DIRAC's "
-    "own names. fairq config import reads them from a DIRAC configuration.",
-    "shares.groups": "The groups that own shares, each a table of its own: [shares.groups.lhcb_user]. A job's group is "
-    "its accounting_group. One that is not named here has the values of an imported dump, else the defaults.",
-    "shares.ShareCorrections": "DIRAC's block of share correctors, its names and nesting as they are: a table for each "
-    "corrector, in it one for each instance, in it one for each time slice, all called as you like. The schema's own "
-    "example stands below, under EXAMPLE. A plugin brings a corrector along as an entry point of the group "
-    "fairq.share_correctors, under the corrector's name: what is called with that name, the instance's name, its "
-    "options and the rules, and returns an object with group, notes, update and correct, as fairq's module "
-    "fairq.engine.shares.corrector describes them.",
-    "shares.RunningLimit": "How much of what a site takes at once.",
-    "shares.MatchingDelay": "How soon the next job of a kind may start at a site.",
-    "limits": "Concurrency limits: how many jobs that name a limit may run at once.",
+    "groups": "Accounting groups, one table each: [groups.group_physics], or [groups.\"group_physics.higgs\"] for a "
+    "subgroup. The parent of a subgroup needs its own table.",
+    "shares": "DIRAC's task queues and shares. The tables below use DIRAC's own names. fairq config import "
+    "converts a DIRAC configuration.",
+    "shares.groups": "Groups with shares, one table each: [shares.groups.lhcb_user]. The group of a job is its "
+    "accounting_group. A group without a table has the values of an imported dump, otherwise the defaults.",
+    "shares.ShareCorrections": "DIRAC's section of share correctors, with DIRAC's names and nesting: a table for each "
+    "corrector contains a table for each instance, which contains a table for each time slice. Instances and slices "
+    "may have any name. EXAMPLE shows one. A plugin provides a corrector as an entry point of the group "
+    "fairq.share_correctors, under the name of the corrector. fairq calls it with that name, the name of the instance, "
+    "its options and the rules. It returns an object with group, notes, update and correct, as described in the "
+    "module fairq.engine.shares.corrector.",
+    "shares.RunningLimit": "Most running jobs of one kind at a site.",
+    "shares.MatchingDelay": "Least time between two starts of jobs of one kind at a site.",
+    "limits": "Concurrency limits: how many jobs that name a limit may run at the same time.",
 }
 
 EXAMPLE = """\

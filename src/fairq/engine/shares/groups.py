@@ -52,7 +52,7 @@ def _job_share(name: str, options: Mapping[str, Any], rules: Rules) -> float:
     if not (math.isfinite(share) and share >= 0):
         raise ShareCorrectionError(
             where=f"group {name}",
-            reason=f"JobShare = {text!r} is no number of 0 or more",
+            reason=f"JobShare = {text!r} is not a number of 0 or more",
             cure="give it a weight such as 1000",
         )
     return share

@@ -126,7 +126,7 @@ class _Translation:
                 case "JobShare":
                     share = _plain(option.value)
                     if isinstance(share, str) or share < 0:
-                        self._refuse(option, f"{name}/JobShare", "it is no number of 0 or more; DIRAC reads 1000")
+                        self._refuse(option, f"{name}/JobShare", "it is not a number of 0 or more; DIRAC reads 1000")
                         continue
                     group["job_share"] = share
                 case "AllowBackgroundTQs":

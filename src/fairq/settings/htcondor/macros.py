@@ -90,12 +90,12 @@ class Macros:
     ) -> Expansion:
         """Return *text*, standing at *where*, with ``$(NAME)``, ``$(NAME:default)`` and ``$ENV`` replaced.
 
-        Raises HTCondorConfigError if a macro refers to itself in a circle (*within*: those being expanded).
+        Raises HTCondorConfigError if a macro refers to itself (*within*: those being expanded).
         """
         try:
             return self._expand(text, prefix, within)
         except RecursionError:
-            raise HTCondorConfigError(where=where, problem="macros are nested too deep here") from None
+            raise HTCondorConfigError(where=where, problem="macros are nested too deeply here") from None
         except OverflowError:
             raise _too_long(where) from None
 
@@ -141,7 +141,7 @@ class Macros:
             return None if default is None else Expansion(default)
         own = found.name.upper()
         if own in within:
-            raise HTCondorConfigError(where=found.where, problem=f"{found.name} refers to itself in a circle")
+            raise HTCondorConfigError(where=found.where, problem=f"{found.name} refers to itself")
         found.used = True
         if (own, prefix) not in self._known:
             self._known[own, prefix] = self._expand(found.value, prefix, (*within, own))
@@ -165,7 +165,7 @@ class Macros:
 
 
 def _too_long(where: str) -> HTCondorConfigError:
-    problem = f"macros expand to more than {LONGEST_VALUE} letters here; do they double each other?"
+    problem = f"macros expand to more than {LONGEST_VALUE} characters here; do they double each other?"
     return HTCondorConfigError(where=where, problem=problem)
 
 

@@ -89,11 +89,11 @@ class Reader:
         match keyword.lower():
             case "error":
                 message = self.macros.expand(value, where).text
-                raise HTCondorConfigError(where=where, problem=f"the file stops here by itself: {message}")
+                raise HTCondorConfigError(where=where, problem=f"the file stops the import here: {message}")
             case "use":
-                why = "metaknobs are not expanded; set what it stands for"
+                why = "metaknobs are not expanded; set their macros directly"
             case "include":
-                why = "includes are not followed; give that file to the import too"
+                why = "includes are not followed; import that file as well"
             case _:
                 why = "a warning of the file"
         self.not_taken.append(NotTaken(where, text, why))
@@ -137,7 +137,7 @@ def _here_document(tag: str, where: str, lines: Iterator[tuple[str, str]]) -> st
         if line == f"@{tag}":
             return "\n".join(parts)
         parts.append(line)
-    raise HTCondorConfigError(where=where, problem=f"the end of this value, a line @{tag}, is missing")
+    raise HTCondorConfigError(where=where, problem=f"this value has no end; add a line @{tag}")
 
 
 def _appended(name: str, separator: str, value: str, macros: Macros) -> str:

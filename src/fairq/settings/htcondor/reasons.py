@@ -6,11 +6,11 @@ import re
 
 from fairq.settings.keys import BY_MACRO
 
-_TIMING = "no daemon: whoever calls fairq negotiate decides when a cycle runs"
-_NETWORK = "no daemon: no network, and nobody there to tell"
+_TIMING = "no daemon: a cycle runs when fairq negotiate is called"
+_NETWORK = "no daemon: fairq uses no network"
 _REPORTING = "no daemon: fairq userprio and fairq negotiate report"
-_STATE = "no daemon: the state file holds what is stored"
-_STARTD = "no daemon: the slots' ads say what a startd decides"
+_STATE = "no daemon: all data is in the state file"
+_STARTD = "no daemon: slot ads contain what a startd decides"
 
 _REASONS: tuple[tuple[str, str], ...] = (
     (r"NEGOTIATOR_(INTERVAL|MIN_INTERVAL|CYCLE_DELAY)|NEGOTIATOR_READ_CONFIG_BEFORE_CYCLE", _TIMING),
@@ -21,7 +21,7 @@ _REASONS: tuple[tuple[str, str], ...] = (
     (r"NEGOTIATOR_INFORM_STARTD|STARTD_AD_REEVAL_EXPR|NEGOTIATOR_USE_NONBLOCKING_.*", _NETWORK),
     (r"CONSUMPTION_.*|CLAIM_PARTITIONABLE_LEFTOVERS|NUM_SLOTS.*|SLOT_TYPE_.*|NUM_CPUS|MEMORY|DISK", _STARTD),
     (r"START|SUSPEND|CONTINUE|PREEMPT|KILL|WANT_(SUSPEND|VACATE|HOLD)|RANK|MAXJOBRETIREMENTTIME", _STARTD),
-    (r"NEGOTIATOR_MATCH_EXPRS", "fairq adds no macros to the ads of a match"),
+    (r"NEGOTIATOR_MATCH_EXPRS", "fairq adds no attributes to matches"),
     (r"NEGOTIATOR_CLASSAD_USER_MAP_NAMES|CLASSAD_USER_MAP.*", "fairq has no user maps"),
     (r"(DETECTED_CPUS|ARC_GAHP_COMMAND)_LIMIT", "no daemon"),
     (
@@ -44,9 +44,9 @@ def reason(name: str) -> str:
     """Return why the macro *name*, which nothing was made of, is not taken over."""
     prefix, _, bare = name.upper().rpartition(".")
     if prefix in _DAEMONS and bare in BY_MACRO:
-        return f"it holds for the {prefix.lower()} alone"
+        return f"it applies to the {prefix.lower()} only"
     if prefix and bare in BY_MACRO:
-        return f"it holds for the daemon called {prefix} alone"
+        return f"it applies to the daemon {prefix} only"
     import difflib
 
     for pattern, words in _PATTERNS[:-1]:

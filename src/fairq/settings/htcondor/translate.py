@@ -137,7 +137,7 @@ class _Translation:
         if not text and key.name in _RANKS:
             text = "0"
         if not text and not may_be_unset(key) and key.type != "list":
-            self._skip(assignment, "it is empty, so the default holds")
+            self._skip(assignment, "it is empty; the default applies")
             return None
         try:
             value = from_toml(key, self._typed(key, text))
@@ -204,11 +204,11 @@ class _Translation:
             if not name:
                 continue
             if name.lower() in known:
-                self._not_taken.append(NotTaken(declared.where, f"group {name}", "it is named twice"))
+                self._not_taken.append(NotTaken(declared.where, f"group {name}", "listed twice"))
             elif not all(name.split(".")) or re.search(r"[@<>]", name):
-                self._not_taken.append(NotTaken(declared.where, f"group {name}", "no group can be called so"))
+                self._not_taken.append(NotTaken(declared.where, f"group {name}", "not a valid name for a group"))
             elif parent and parent not in known:
-                self._not_taken.append(NotTaken(declared.where, f"group {name}", f"it has no parent {parent}"))
+                self._not_taken.append(NotTaken(declared.where, f"group {name}", f"its parent {parent} is missing"))
             else:
                 known.add(name.lower())
                 groups[name] = self._group(name)
@@ -232,7 +232,7 @@ class _Translation:
             if found["name"] and name.split("_")[0] == "default":
                 continue
             if found["name"] and not self._is_number(assignment):
-                self._skip(assignment, "its value is no number, so it is no concurrency limit")
+                self._skip(assignment, "its value is not a number, so it is not a concurrency limit")
                 continue
             value = self._read(LIMIT_KEY, assignment)
             if value is not None:
@@ -247,7 +247,7 @@ class _Translation:
                 continue
             group = GROUP_MACRO.fullmatch(assignment.name)
             if group and group.group(1).lower() not in known:
-                self._skip(assignment, f"{group.group(1)} is none of the groups of GROUP_NAMES")
+                self._skip(assignment, f"{group.group(1)} is not in GROUP_NAMES")
             else:
                 self._skip(assignment, reason(assignment.name))
 

@@ -83,7 +83,8 @@ class JobEditor:
         def new(job: JobRange) -> int:
             priority = job.priority + value if relative else value
             if abs(priority) > _LARGEST_PRIORITY:
-                raise InvalidNumberError(what="the priority", value=priority, expected="give a number of 32 bits")
+                expected = "give a whole number from -2147483648 to 2147483647"
+                raise InvalidNumberError(what="the priority", value=priority, expected=expected)
             return priority
 
         def change(state: State, found: Sequence[JobRange]) -> None:

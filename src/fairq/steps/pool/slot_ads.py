@@ -153,7 +153,7 @@ def parse_attribute(text: str, slot: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     name = name.strip()
     if not equals or not _NAME.fullmatch(name):
-        raise InvalidSlotError(name=slot, problem=f"{text!r} is no attribute", cure="give Name=Expression")
+        raise InvalidSlotError(name=slot, problem=f"{text!r} is not an attribute", cure="give Name=Expression")
     try:
         return name, value_of(value)
     except ExpressionError:

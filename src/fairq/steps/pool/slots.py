@@ -44,7 +44,7 @@ def add(path: Path, new: Sequence[SlotRecord], actor: Actor, *, dry_run: bool = 
         known = set(slots.load_names(state))
         for slot in new:
             if slot.name in known and any(other.address == slot.address for other in slots.load(state, slot.name)):
-                raise DuplicateSlotError(name=slot.name, problem="is in the pool already; remove it first")
+                raise DuplicateSlotError(name=slot.name, problem="is already in the pool; remove that slot first")
         if not dry_run:
             slots.add(state, new)
             if len(new) >= slot_columns.WORTHWHILE:
@@ -158,7 +158,7 @@ def _named(state: State, name: str) -> list[SlotRecord]:
     if of_machine:
         return [slot for one in dict.fromkeys(of_machine) for slot in slots.load(state, one)]
     close = get_close_matches(name, every, 1)
-    hint = f"did you mean {close[0]!r}?" if close else "'fairq slots list' shows all there are"
+    hint = f"did you mean {close[0]!r}?" if close else "list the slots with 'fairq slots list'"
     raise UnknownSlotError(name=name, hint=hint)
 
 

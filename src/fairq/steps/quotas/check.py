@@ -66,11 +66,11 @@ def _not_taken(entries: Iterable[NotTaken]) -> Iterator[Oddity]:
             continue
         left_out.add(name.lower())
         is_orphan = "parent" in entry.why
-        cure = f"add {name.rpartition('.')[0]} there, or take it out" if is_orphan else "mend GROUP_NAMES"
+        cure = f"add {name.rpartition('.')[0]} there, or remove it" if is_orphan else "correct GROUP_NAMES"
         problem = f"GROUP_NAMES ({entry.where}): {entry.why}"
         yield Oddity(name, "orphan" if is_orphan else "name", problem, cure)
     for entry in entries:
         found = GROUP_MACRO.fullmatch(entry.name)
         if found and "GROUP_NAMES" in entry.why and found.group(1).lower() not in left_out:
-            problem = f"{entry.name} is set ({entry.where}), and GROUP_NAMES does not name the group"
-            yield Oddity(found.group(1), "not named", problem, "add it there, or take the line out")
+            problem = f"{entry.name} is set ({entry.where}), but GROUP_NAMES does not list the group"
+            yield Oddity(found.group(1), "not named", problem, "add it to GROUP_NAMES, or remove the line")

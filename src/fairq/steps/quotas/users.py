@@ -40,8 +40,8 @@ def _unused(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
         used.update(name.lower() for name in group_and_ancestors(assigned_group(submitter, names)))
     for name in names:
         if name.lower() not in used:
-            problem = "no job and no accounting record belongs to it or to a group below it"
-            yield Oddity(name, "unused", problem, f"take it out, or have jobs ask for it: accounting_group = {name}")
+            problem = "neither it nor its subgroups have jobs or accounting records"
+            yield Oddity(name, "unused", problem, f"remove it, or submit jobs with accounting_group = {name}")
 
 
 def _named_like_users(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
@@ -50,7 +50,7 @@ def _named_like_users(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
     called = {user.lower(): user for user in sorted(plain, reverse=True)}
     for name in names:
         if (user := called.get(name.lower())) is not None and "." not in user:
-            problem = f"it is named like the user {user}, whose jobs are not in it unless they ask for it"
+            problem = f"it has the name of user {user}, whose jobs are in it only if they set accounting_group"
             yield Oddity(name, "named like a user", problem, "rename the group")
     for submitter, owner in sorted(users.owners):
         meant = _group_meant(submitter, owner)
@@ -58,8 +58,8 @@ def _named_like_users(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
             continue
         assigned = assigned_group(submitter, names)
         if assigned != ROOT_GROUP and len(assigned) > len(meant):
-            problem = f"it is named like the user {owner}: jobs of {submitter} count for it"
-            cure = "rename the group, or have those jobs set accounting_group_user to a name without dots"
+            problem = f"it has the name of user {owner}: jobs of {submitter} are charged to it"
+            cure = "rename the group, or set accounting_group_user in those jobs to a name without dots"
             yield Oddity(assigned, "named like a user", problem, cure)
 
 
@@ -73,8 +73,9 @@ def _unknown(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
         assigned = assigned_group(submitter, names)
         if len(assigned if assigned != ROOT_GROUP else "") < len(meant):
             told.add(meant.lower())
-            problem = f"jobs of {submitter} ask for it and it is not configured: they count for {assigned}"
-            yield Oddity(meant, "unknown group", problem, "add it to the groups, or mend the jobs' accounting_group")
+            problem = f"jobs of {submitter} ask for it, but it is not configured: they are charged to {assigned}"
+            cure = "configure the group, or correct accounting_group in the jobs"
+            yield Oddity(meant, "unknown group", problem, cure)
 
 
 def _group_meant(submitter: str, owner: str) -> str | None:

@@ -87,7 +87,7 @@ def _of_item(queue: Queue, item: str) -> Iterator[Finding]:
             "not a flag",
             item,
             f"nothing reads {name} here: what counts is the field, {str(getattr(queue, name, '')) or 'empty'}",
-            f"set the field {name}, or take it out",
+            f"set the field {name}, or remove it",
         )
     elif name not in PLAIN and name not in VALUED and name not in READ:
         meant = nearest(name, (*PLAIN, *VALUED))
