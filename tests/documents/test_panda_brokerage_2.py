@@ -108,7 +108,7 @@ class TestProductionWeight:
                        )  # fmt: skip
         assert found.reasons("A", "B") == ["", "cap"]
 
-    @says("Production, step 4, sentence 1", points=["broker.retry_by_activity", "broker.retry_by_priority"])
+    @says("Production, step 4, sentence 1", points=["broker.retry_by_priority"])
     @pytest.mark.parametrize("priority", [500, 990])
     def test_pending_for_an_hour(self, state: Path, priority: int) -> None:
         """A task that finds no queue is pending for 1 hour."""

@@ -304,7 +304,7 @@ class TestAnalysis:
                               "releases": ["ANY"], "site": "A"}], statistics=jobs(A={"activated": 99}))  # fmt: skip
         assert asked(state).reasons("A", "B") == ["cap", "no_data"]
 
-    @says("Analysis, step 5, sentence 2")
+    @says("Analysis, step 5, sentence 2", points=["broker.retry_by_activity"])
     @pytest.mark.parametrize("priority", [500, 990])
     def test_pending_for_20_minutes(self, state: Path, priority: int) -> None:
         """A task that still finds no queue is pending for 20 minutes."""
