@@ -19,18 +19,26 @@ def change_words(change: Change) -> str:  # noqa: PLR0911 - one per kind
         case ChangeKind.FREE_SLOT:
             return f"as soon as {change.of} is free"
         case ChangeKind.UNDRAIN:
-            return f"if {change.of} drained no more"
+            return f"with {change.of} not draining"
         case ChangeKind.ADD_SLOT:
-            return f"on one more slot like {change.of}"
+            return f"with one more slot like {change.of}"
         case ChangeKind.SETTING:
             return f"without {change.of}"
         case ChangeKind.TIME_BUDGET:
             return f"with {change.of} = {_shown(change.to)}"
         case ChangeKind.ACCEPT_SURPLUS:
-            return f"if {change.of} accepted surplus"
+            return f"with accept_surplus for {change.of}"
         case _:
             whose = "" if change.kind is ChangeKind.JOB_PRIORITY else f" for {change.of}"
             return f"with a {change.kind} of {_shown(change.to)}{whose}"
+
+
+def is_owners(change: Change) -> bool:
+    """Say whether the owner of the job can make *change*; others are for an administrator."""
+    return change.kind in _OWNERS
+
+
+_OWNERS = frozenset({ChangeKind.JOB_ATTRIBUTE, ChangeKind.REQUIREMENTS_CLAUSE, ChangeKind.JOB_PRIORITY})
 
 
 def _shown(value: Any) -> str:

@@ -12,7 +12,7 @@ from fairq.engine.explain.diagnosis import Diagnosis, Reason
 from fairq.engine.explain.losses import LostTo
 from fairq.engine.explain.remedies import job_name
 from fairq.engine.explain.search import Found
-from fairq.words.changes import change_words
+from fairq.words.changes import change_words, is_owners
 
 _MOST = {">=": "largest", ">": "largest", "<=": "smallest", "<": "smallest"}
 
@@ -33,13 +33,25 @@ def remedy(of: Diagnosis, found: Found) -> str:
 
 
 def _joined(found: Found) -> str:
+    """The changes after "It would run": one as it is; of several first the owner's, then the administrator's."""
     changes = _without_invented_names(found.changes)
     freed = [change.of for change in changes if change.kind is ChangeKind.FREE_SLOT]
-    words = Counter(change_words(change) for change in changes if change.kind is not ChangeKind.FREE_SLOT)
-    text = " and ".join(word if count == 1 else f"{word} ({count} of them)" for word, count in words.items())
-    if freed:
-        text += f"{' and ' if text else ''}once {' and '.join(freed)} {'is' if len(freed) == 1 else 'are'} free"
-    return text
+    others = [change for change in changes if change.kind is not ChangeKind.FREE_SLOT]
+    free = f"{' and '.join(freed)} {'is' if len(freed) == 1 else 'are'} free"
+    if not others:
+        return f"once {free}"
+    if len(others) == 1 and not freed:
+        return change_words(others[0])
+    owners = _listed([change for change in others if is_owners(change)])
+    administrators = _listed([change for change in others if not is_owners(change)])
+    parts = [f"{owners} (you can set this)"] if owners else []
+    parts += [f"{administrators} (an administrator can set this)"] if administrators else []
+    return f"with all of: {'; '.join(parts)}{f', once {free}' if freed else ''}"
+
+
+def _listed(changes: Sequence[Change]) -> str:
+    words = Counter(change_words(change).removeprefix("with ") for change in changes)
+    return ", ".join(word if count == 1 else f"{word} ({count} of them)" for word, count in words.items())
 
 
 def _without_invented_names(changes: Sequence[Change]) -> list[Change]:
