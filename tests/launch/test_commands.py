@@ -81,7 +81,7 @@ def test_wait_tells_held_removed_and_unknown_jobs_and_a_timeout_apart(pool):
     pool.submit("exec sleep 600")
     pool.turn()
     assert (pool("wait", "1.0").code, "held: later" in pool("wait", "1.0").err) == (91, True)
-    assert pool("wait", "4.0", "--timeout", "1").code == 124
+    assert pool("wait", "4.0", "--timeout", "1").code == 93
     pool.done("remove", "4.0")
     assert pool("wait", "4.0").code == 92
     assert pool("wait", "9").code == 30

@@ -38,7 +38,7 @@ def wait(
 
     The exit code is that of the job; for a job ended by a signal it is 128 and the signal's number. For several jobs
     it is 0 if all of them ended with 0, else the first other one. A held job counts as ended: then the exit code is
-    91. If a job was removed, it is 92. After --timeout it is 124.
+    91. If a job was removed, it is 92. After --timeout it is 93.
 
     The command collects the jobs that have ended. It starts none; fairq run or fairq negotiate do.
     """

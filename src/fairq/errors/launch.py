@@ -34,14 +34,14 @@ class JobHeldError(FairqError):
 
 
 class JobRemovedError(FairqError):
-    """job {job} was removed before it ended by itself"""
+    """job {job} was removed before it ended by itself; 'fairq log {job}' tells why"""
 
     exit_code = 92
     summary = "A job that 'fairq wait' waited for was removed"
 
 
 class WaitTimeoutError(FairqError):
-    """{count} of the jobs have not ended within {seconds} seconds; first of them {job}"""
+    """{count} of the jobs have not ended within {seconds} seconds, first {job}; wait again, or longer"""
 
-    exit_code = 124
+    exit_code = 93
     summary = "The jobs have not ended within the time of 'fairq wait --timeout'"

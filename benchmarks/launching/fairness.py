@@ -1,0 +1,113 @@
+"""Real jobs of three users with the factors 1, 2 and 4 on 14 slots of this machine: do they get 8 : 4 : 2?
+
+    python -m benchmarks.launching.fairness [SECONDS] [KILLS]
+
+With KILLS, so many times at a random instant the process that negotiates, or a supervisor of a job, is killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+SLOTS = 14
+USERS = {"alice": 1, "bob": 2, "carol": 4}
+
+
+def main(seconds: float, kills: int) -> None:
+    """Run the experiment in a scratch directory and print what came of it."""
+    with tempfile.TemporaryDirectory() as scratch:
+        experiment(Path(scratch), seconds, kills)
+
+
+def experiment(work: Path, seconds: float, kills: int) -> None:
+    environment = {
+        **os.environ, "FAIRQ_STATE": str(work / "state.db"), "FAIRQ_ACCOUNTING_UID_DOMAIN": "x",
+        "FAIRQ_ACCOUNTING_PRIORITY_HALFLIFE": "1e12", "FAIRQ_LAUNCH_MAX_LOST": "1000",
+    }  # fmt: skip
+
+    def fairq(*words: str) -> str:
+        line = [sys.executable, "-m", "fairq", *words]
+        return subprocess.run(line, env=environment, check=True, capture_output=True, text=True).stdout
+
+    fairq("slots", "add", "here", "--count", str(SLOTS), "--attribute", 'Launch="local"')
+    for user, factor in USERS.items():
+        job = ["submit", "--accounting-group-user", user, "--count", "600", "--initialdir", str(work), "--"]
+        script = 'set -C; : > "once.$FAIRQ_RUN" || exit 9; exec sleep 1.$((FAIRQ_PROCESS % 10))'
+        fairq(*job, "/bin/sh", "-c", script)
+        fairq("userprio", "-setfactor", f"{user}@x", str(factor))
+    negotiator = start(environment)
+    begin = time.time()
+    chance = random.Random(1)
+    instants = sorted(chance.uniform(2, seconds - 1) for _ in range(kills))
+    killed = {"negotiator": 0, "supervisor": 0}
+    for instant in instants:
+        time.sleep(max(0.0, begin + instant - time.time()))
+        if chance.random() < 0.5:
+            negotiator.kill()
+            negotiator.wait()
+            negotiator = start(environment)
+            killed["negotiator"] += 1
+        else:
+            live = [one for one in document(fairq)["launches"] if one["phase"] == "started"]
+            if live:
+                with suppress(OSError):
+                    os.kill(chance.choice(live)["pid"], signal.SIGKILL)
+                killed["supervisor"] += 1
+    time.sleep(max(0.0, begin + seconds - time.time()))
+    measured = time.time()
+    idle = {user: int(fairq("queue", user, "--idle", "--af", "ProcId").count("\n")) for user in USERS}
+    # What has not begun is not needed any more; what runs ends by itself.
+    fairq("remove", "--constraint", "JobStatus == 1")
+    negotiator.send_signal(signal.SIGINT)
+    negotiator.wait()
+    fairq("run", "--until-idle")
+    report(document(fairq), work, begin, measured, idle, killed)
+    print(fairq("state", "check") or "state check: no faults")
+
+
+def start(environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    line = [sys.executable, "-m", "fairq", "-q", "run"]
+    return subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def document(fairq: Any) -> dict[str, Any]:
+    return dict(json.loads(fairq("export")))
+
+
+def report(
+    found: dict[str, Any], work: Path, begin: float, measured: float, idle: dict[str, int], killed: dict[str, int]
+) -> None:
+    users = {1 + place: user for place, user in enumerate(USERS)}
+    held = dict.fromkeys(USERS, 0.0)
+    for launch in found["launches"]:
+        start_time = launch["intended"]
+        end = min(launch["end_time"], measured)
+        held[users[launch["cluster"]]] += max(0.0, end - max(start_time, begin))
+    share = sum(held.values()) / sum(8 / factor for factor in USERS.values())
+    print(f"{measured - begin:.0f} s, killed: {killed}, idle at the end: {idle}")
+    for user, factor in USERS.items():
+        print(f"{user}: {held[user]:.0f} slot-seconds, {held[user] / share:.2f} of {8 / factor:g}")
+    runs = found["runs"]
+    finished = [(run["cluster"], run["proc"]) for run in runs if run["how"] == "finished"]
+    codes = {run["exit_code"] for run in runs if run["how"] == "finished"}
+    print(f"runs: {len(runs)}, finished {len(finished)}, twice {len(finished) - len(set(finished))}, codes {codes}")
+    print(f"runs that began: {len(list(work.glob('once.*')))}; live: "
+          f"{sum(one['phase'] != 'ended' for one in found['launches'])}")  # fmt: skip
+    for record in found["submitters"]:
+        if not record["is_group"]:
+            mine = sum(run["end_time"] - run["start_time"] for run in runs if run["submitter"] == record["name"])
+            print(f"{record['name']}: charged {record['accumulated_usage']:g} s, held {mine} s")
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]) if len(sys.argv) > 1 else 40, int(sys.argv[2]) if len(sys.argv) > 2 else 0)
