@@ -65,7 +65,7 @@ def experiment(work: Path, seconds: float, kills: int) -> None:
                 killed["supervisor"] += 1
     time.sleep(max(0.0, begin + seconds - time.time()))
     measured = time.time()
-    idle = {user: int(fairq("queue", user, "--idle", "--af", "ProcId").count("\n")) for user in USERS}
+    idle = {user: int(fairq("queue", f"{user}@x", "--idle", "--af", "ProcId").count("\n")) for user in USERS}
     # What has not begun is not needed any more; what runs ends by itself.
     fairq("remove", "--constraint", "JobStatus == 1")
     negotiator.send_signal(signal.SIGINT)
