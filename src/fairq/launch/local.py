@@ -46,7 +46,9 @@ class Local:
         for assignment in assignments:
             place = self._directory / assignment.run
             kept = {"output": assignment.output or str(place / "out"), "error": assignment.error or str(place / "err")}
-            limits = {"keep_output": self._options.keep_output, "cgroup": base}
+            # What is kept may be cut while the job writes: it must go on at the end.
+            appended = (*assignment.append, *(path for path in kept.values() if path.startswith(f"{place}/")))
+            limits = {"keep_output": self._options.keep_output, "cgroup": base, "append": appended}
             spec = {**asdict(assignment), **kept, **limits, "run_directory": str(place)}
             try:
                 place.mkdir(0o700, parents=True, exist_ok=True)

@@ -82,6 +82,8 @@ class Supervisor:
         if failure is None:
             self._watch()
         self._end_tree()
+        for path in self._kept():
+            _trim(path, self.spec["keep_output"])
         ended = time.clock_gettime(time.CLOCK_BOOTTIME)
         facts = {
             "run": spec["run"],
@@ -115,7 +117,6 @@ class Supervisor:
     def _watch(self) -> None:
         """Wait until the job's first process has ended, for whatever reason."""
         memory = self.spec["memory"] if self.group is None or not cgroup.limits_memory(self.group) else None
-        kept = [path for path in (self.spec["output"], self.spec["error"]) if path.startswith(self.path + "/")]
         limits = [
             (self.began + seconds, reason)
             for reason in ("job_seconds", "execute_seconds")
@@ -143,13 +144,15 @@ class Supervisor:
                 return
             if look_at <= now:
                 used = self._sample(memory is not None)
-                for path in kept:
-                    _trim(path, self.spec["keep_output"])
+                flooded = [_trim(path, self.spec["keep_output"]) for path in self._kept()]
                 if memory is not None and used > memory * 1024:
                     self.reason = "memory"
                     return
-                close = memory is not None and used > memory * 512
+                close = any(flooded) or (memory is not None and used > memory * 512)
                 look_at = now + (_CLOSE_LOOK if close else _LOOK)
+
+    def _kept(self) -> list[str]:
+        return [path for path in (self.spec["output"], self.spec["error"]) if path.startswith(self.path + "/")]
 
     def _obey(self) -> None:
         """End the job as ordered; without an order, somebody ended the supervisor politely."""
@@ -256,12 +259,21 @@ def _become_supervisor(run: str) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 
 
-def _trim(path: str, most: int) -> None:
-    """Empty a file of kept output that has grown beyond *most* bytes: a job that floods it must not fill the disk."""
+def _trim(path: str, most: int) -> bool:
+    """Keep only the end of kept output that has grown beyond *most* bytes; tell whether it is growing fast.
+
+    A job that floods its output must not fill the disk.
+    """
     try:
-        if os.stat(path).st_size > most:  # noqa: PTH116
-            os.truncate(path, 0)
-            with open(path, "ab") as file:  # noqa: PTH123
+        size = os.stat(path).st_size  # noqa: PTH116
+        if size > most:
+            with open(path, "r+b") as file:  # noqa: PTH123
+                file.seek(-(most // 2), os.SEEK_END)
+                end = file.read(most // 2)
+                file.truncate(0)
+                file.seek(0)
                 file.write(b"[fairq: earlier output was dropped; name a file with output and error to keep it]\n")
+                file.write(end)
     except OSError:
-        pass
+        return False
+    return size > most // 4
