@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,11 +48,23 @@ def negotiate(
         return hold_cycle(path, settings, actor, explain=explain)
 
 
-def hold_cycle(path: Path, settings: Settings, actor: Actor, *, explain: bool = False) -> Cycle:
-    """Hold one cycle as `negotiate` does, in a process that has the cycle's lock already."""
+def hold_cycle(
+    path: Path,
+    settings: Settings,
+    actor: Actor,
+    *,
+    explain: bool = False,
+    first: Callable[[State], None] | None = None,
+) -> Cycle:
+    """Hold one cycle as `negotiate` does, in a process that has the cycle's lock already.
+
+    *first* is what comes before it in the same transaction.
+    """
     policy = negotiation_policy(settings)
     clock = Clock.at(actor.time)
     with writing(path) as state:
+        if first is not None:
+            first(state)
         pool = load_pool(state, settings, actor.time)
         known = set(pool.accountant.records)
         policy = with_known_groups(policy, state, settings)

@@ -68,26 +68,43 @@ def stop(live: Iterable[Launch], launchers: Launchers) -> None:
 
 def collect(path: Path, settings: Settings, launchers: Launchers, actor: Actor) -> Collected:
     """Take in the runs of this state that have ended, and have those ended that lost their slot."""
-    clock = Clock.at(actor.time)
-    result = Collected()
-    with reading(path) as state:
-        live = launches.live(state)
-        without = _without_claim(state, live)
-    if not live:
-        return result
-    looks = look(live, launchers)
-    news = {name: one for name, one in looks.items() if _is_news(one, live)}
-    for launch in live:
-        if looks[launch.name].condition is Condition.STRAY:
-            result.notes.append(f"job {launch.job}: {looks[launch.name].detail}")
-    if news or without:
+    collecting = Collecting(path, settings, launchers, actor)
+    if collecting.is_needed:
         with writing(path) as state:
-            live = launches.live(state)
-            _order(state, _without_claim(state, live), {"how": "evict", "reason": "its slot was taken"})
-            _Collection(state, settings, clock, actor, result).take(live, news)
-            live = launches.live(state)
-    stop(live, launchers)
-    return result
+            collecting.store(state)
+    collecting.finish()
+    return collecting.result
+
+
+class Collecting:
+    """What `collect` does, apart: look at the runs, `store` what is new in a transaction, and `finish`."""
+
+    def __init__(self, path: Path, settings: Settings, launchers: Launchers, actor: Actor) -> None:
+        self.result = Collected()
+        self._settings = settings
+        self._launchers = launchers
+        self._actor = actor
+        self._clock = Clock.at(actor.time)
+        with reading(path) as state:
+            self._live = launches.live(state)
+            without = _without_claim(state, self._live)
+        looks = look(self._live, launchers)
+        self._news = {name: one for name, one in looks.items() if _is_news(one, self._live)}
+        for launch in self._live:
+            if looks[launch.name].condition is Condition.STRAY:
+                self.result.notes.append(f"job {launch.job}: {looks[launch.name].detail}")
+        self.is_needed = bool(self._news or without)
+
+    def store(self, state: State) -> None:
+        """Store what is new."""
+        live = launches.live(state)
+        _order(state, _without_claim(state, live), {"how": "evict", "reason": "its slot was taken"})
+        _Collection(state, self._settings, self._clock, self._actor, self.result).take(live, self._news)
+        self._live = launches.live(state)
+
+    def finish(self) -> None:
+        """Have those runs ended that are ordered to, when the transaction is over."""
+        stop(self._live, self._launchers)
 
 
 def _is_news(one: Look, live: Sequence[Launch]) -> bool:
@@ -152,13 +169,13 @@ class _Collection:
             found = news.get(launch.name)
             if found is None:
                 continue
-            if found.started is not None and launch.pid is None:
-                launch.pid, launch.pid_start = found.started.pid, found.started.start
-                launch.boot = found.started.boot
-            if found.condition is Condition.RUNNING:
-                launch.phase = LaunchPhase.STARTED
+            if found.started is not None and launch.phase is LaunchPhase.INTENDED:
+                self._note_start(launch, found.started)
                 begun.append(launch)
+            if found.condition is Condition.RUNNING:
                 continue
+            mark_started(self._state, begun, self._clock.now, always=True)
+            begun.clear()
             launch.ended = found.end or {"reason": "lost", "detail": found.detail}
             end = found.end or {}
             launch.end_time = self._clock.end_of(launch, end.get("ended_boottime"), end.get("boot"))
@@ -168,6 +185,15 @@ class _Collection:
         if done:
             self._end(done)
         history.record(self._state, self._actor, self._changes)
+
+    def _note_start(self, launch: Launch, begun: Started) -> None:
+        """Note how a run began of which only the intent is known."""
+        launch.phase = LaunchPhase.STARTED
+        launch.pid, launch.pid_start = begun.pid, begun.start
+        launch.cores = {"cores": list(begun.cores)} if begun.cores else {}
+        if begun.boot != launch.boot:
+            # It was matched before the machine was rebooted: the seconds since then are told by the clock.
+            launch.boot, launch.boottime = begun.boot, self._clock.boottime - (self._clock.now - launch.intended)
 
     def _end(self, done: Sequence[tuple[Launch, Claim | None]]) -> None:
         state = self._state
@@ -253,7 +279,9 @@ class _Collection:
 def mark_started(state: State, begun: Iterable[Launch], now: int, *, always: bool) -> None:
     """Store that runs have begun, with the events."""
     begun = list(begun)
-    launches.store(state, begun, "phase", "pid", "pid_start", "cores", "boot")
+    if not begun:
+        return
+    launches.store(state, begun, "phase", "pid", "pid_start", "cores", "boot", "boottime")
     for launch in begun:
         found = jobs.select(state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd)
         events.record(state, found, events.EXECUTING, {"slot": launch.slot}, now, always=always)

@@ -42,8 +42,13 @@ def apply_periodic(path: Path, settings: Settings, actor: Actor) -> None:
         if not any(True for _ in _due(state, actor.time)):
             return
     with writing(path) as state:
-        for due in list(_due(state, actor.time)):
-            _apply(state, settings, actor, due)
+        store_periodic(state, settings, actor)
+
+
+def store_periodic(state: State, settings: Settings, actor: Actor) -> None:
+    """Do the same in a transaction that is under way."""
+    for due in list(_due(state, actor.time)):
+        _apply(state, settings, actor, due)
 
 
 def _due(state: State, now: int) -> Iterator[Due]:

@@ -13,12 +13,17 @@ from fairq.records import Actor
 from fairq.state import jobs, launches
 from fairq.state.connection import reading, writing
 from fairq.state.location import resolve
+from fairq.steps.launch import events
+from fairq.steps.launch.collect import collect
 from fairq.steps.launch.launchers import opened
 from fairq.steps.launch.settle import settle
 from fairq.steps.launch.turn import Turn, turn
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
+
+_SOON = 0.3
+"""Seconds for which it is not recorded that a run has begun: the turn after a short one records it."""
 
 _NOT_BEGUN = 1.0
 """Seconds until a run is looked at again of which nobody knows whether it has begun."""
@@ -51,7 +56,7 @@ def run(
         while True:
             former = stamp(place)
             try:
-                held = turn(path, settings, actor(), launchers=launchers)
+                held = turn(path, settings, actor(), launchers=launchers, record=False)
             except CycleUnderWayError:
                 wait(place, former, (), _NOT_BEGUN)
                 continue
@@ -60,7 +65,15 @@ def run(
             report(held, standing)
             if until_idle and not standing.running:
                 return standing
-            wait(place, after, watched, min(every, _NOT_BEGUN) if unknown else every)
+            watched |= {(one.pid, one.pid_start) for one in held.started if one.pid and one.pid_start}
+            if held.started and not wait(place, after, watched, _SOON):
+                # No turn follows at once, which would record what has begun.
+                collect(path, settings, launchers, actor())
+                events.flush(path)
+                after = stamp(place)
+                standing, watched, unknown = _standing(path)
+            if not held.started or not unknown:
+                wait(place, after, watched, min(every, _NOT_BEGUN) if unknown else every)
 
 
 def _standing(path: Path) -> tuple[Standing, set[tuple[int, int]], bool]:

@@ -31,8 +31,11 @@ class Begun:
     notes: list[str] = field(default_factory=list)
 
 
-def start(path: Path, settings: Settings, launchers: Launchers, actor: Actor) -> Begun:
-    """Start what can be started, in a process that has the cycle's lock."""
+def start(path: Path, settings: Settings, launchers: Launchers, actor: Actor, *, record: bool = True) -> Begun:
+    """Start what can be started, in a process that has the cycle's lock.
+
+    Without *record* the next collection records what has begun, as it does after a crash.
+    """
     clock = Clock.at(actor.time)
     result = Begun()
     with reading(path) as state:
@@ -54,11 +57,10 @@ def start(path: Path, settings: Settings, launchers: Launchers, actor: Actor) ->
             launch.phase, launch.cores = LaunchPhase.STARTED, {"cores": list(one.cores)} if one.cores else {}
             launch.pid, launch.pid_start, launch.boot = answer.pid, answer.start, answer.boot
             result.started.append(launch)
-    if result.started:
+    if result.started and record:
         with writing(path) as state:
             still = {launch.name for launch in launches.live(state)}
             begun = [launch for launch in result.started if launch.name in still]
-            launches.store(state, begun, "boottime")
             mark_started(state, begun, clock.now, always=True)
     return result
 

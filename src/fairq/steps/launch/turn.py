@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from fairq.records import Actor, Launch
 from fairq.state import launches
-from fairq.state.connection import reading
+from fairq.state.connection import State, reading
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle
 from fairq.steps.cycle.negotiate import hold_cycle
 from fairq.steps.launch import events
-from fairq.steps.launch.collect import collect
+from fairq.steps.launch.collect import Collecting, collect
 from fairq.steps.launch.launchers import Launchers, is_launching, opened
 from fairq.steps.launch.outcome import Outcome
-from fairq.steps.launch.periodic import apply_periodic
+from fairq.steps.launch.periodic import apply_periodic, store_periodic
 from fairq.steps.launch.prune import prune
 from fairq.steps.launch.start import start
 
@@ -50,40 +50,65 @@ def turn(
     launch: bool = True,
     explain: bool = False,
     launchers: Launchers | None = None,
+    record: bool = True,
 ) -> Turn:
     """Collect; then, with *match*, hold a cycle; then, with *launch*, start what it matched.
+
+    Without *record* the next turn records what has begun.
 
     Raises:
         CycleUnderWayError: another cycle works on this state.
         UnknownLauncherError: the settings, or a slot, name a launcher that there is not.
     """
     with opened(path, settings) as own, cycle_lock(path):
-        return _turn(path, settings, actor, launchers or own, match, launch, explain)
+        result = _decided(path, settings, actor, launchers or own, match, explain)
+        if result.launching:
+            _launch(result, path, settings, launchers or own, actor, launch, record)
+        else:
+            events.flush(path)
+        return result
 
 
-def _turn(
-    path: Path, settings: Settings, actor: Actor, launchers: Launchers, match: bool, launch: bool, explain: bool
+def _decided(
+    path: Path, settings: Settings, actor: Actor, launchers: Launchers, match: bool, explain: bool
 ) -> Turn:
+    """Collect and match, in one transaction."""
     result = Turn()
     with reading(path) as state:
         result.launching = is_launching(state, settings) or bool(launches.live(state))
-    if result.launching:
+    if not result.launching:
+        if match:
+            result.cycle = hold_cycle(path, settings, actor, explain=explain)
+        return result
+    if not match:
         _collect(result, path, settings, launchers, actor)
         apply_periodic(path, settings, actor)
-    if match:
-        result.cycle = hold_cycle(path, settings, actor, explain=explain)
-    if not result.launching:
-        events.flush(path)
         return result
-    if match or launch:
+    collecting = Collecting(path, settings, launchers, actor)
+
+    def first(state: State) -> None:
+        if collecting.is_needed:
+            collecting.store(state)
+        store_periodic(state, settings, actor)
+
+    result.cycle = hold_cycle(path, settings, actor, explain=explain, first=first)
+    collecting.finish()
+    result.ended, result.notes = collecting.result.ended, collecting.result.notes
+    return result
+
+
+def _launch(
+    result: Turn, path: Path, settings: Settings, launchers: Launchers, actor: Actor, launch: bool, record: bool
+) -> None:
+    """Make room, start, and write what is to be written."""
+    if result.cycle is not None or launch:
         _make_room(result, path, settings, launchers, actor)
     if launch:
-        begun = start(path, settings, launchers, actor)
+        begun = start(path, settings, launchers, actor, record=record)
         result.started += begun.started
         result.notes += begun.notes
     result.notes += events.flush(path)
     prune(path, settings, launchers, actor.time)
-    return result
 
 
 def _collect(result: Turn, path: Path, settings: Settings, launchers: Launchers, actor: Actor) -> None:
