@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -81,6 +82,7 @@ def collect(run: Run, folder: Path) -> dict[str, list[Any]]:
     try:
         sample = Sample(run, folder)
         _pool(sample)
+        _runs(sample)
         _task_queues(sample)
         _brokerage(sample)
     finally:
@@ -130,6 +132,21 @@ def _pool(sample: Sample) -> None:
         sample.show("remove, hold, release, prio, finish", command, *words, "--now", NOW + 50)
     sample.show("state history")
     sample.show("state check")
+
+
+def _runs(sample: Sample) -> None:
+    """Jobs that really run: the times are those of this moment."""
+    sample.begin("runs", "[launch]\nkind = \"local\"\n")
+    sample.do("slots", "add", "here", "--count", 2)
+    sample.show("submit", "submit", "--", "/bin/true")
+    sample.show("submit", "submit", "--", "/bin/sh", "-c", "kill -9 $$")
+    sample.show("negotiate", "negotiate")
+    while not sample.found["negotiate"][-1]["ended"]:
+        time.sleep(0.05)
+        sample.show("negotiate", "negotiate")
+    sample.do("run", "--until-idle")
+    sample.show("log", "log", "1")
+    sample.show("negotiate --collect-only")
 
 
 def _task_queues(sample: Sample) -> None:
