@@ -188,3 +188,18 @@ def test_an_end_is_recorded_on_a_full_disk(pool, tmp_path, monkeypatch, run):
         assert ended["exit_code"] == 5
     finally:
         subprocess.run(["umount", "-l", str(small)], check=False)
+
+
+def test_nothing_runs_on_that_an_older_copy_of_the_state_does_not_know(pool, tmp_path):
+    pool.slots(1)
+    pool.submit("echo $$ > pid; exec sleep 600")
+    copy = tmp_path / "copy.db"
+    pool.done("state", "backup", copy)
+    pool.turn()
+    job = pool.pid_in("pid")
+    copy.replace(pool.state)
+    assert "unknown to the state" in pool("negotiate", "--collect-only").err
+    until(lambda: not is_alive(job), "its end")
+    (pool.work / "pid").unlink()
+    pool.turn()
+    assert pool.pid_in("pid") != job

@@ -109,6 +109,10 @@ class Launcher(Protocol):
         """
         ...
 
+    def runs(self) -> set[str]:
+        """Return the names of all runs that anything is kept of."""
+        ...
+
     def forget(self, runs: Iterable[str]) -> None:
         """Delete what is kept of runs that have ended."""
         ...

@@ -87,6 +87,13 @@ class Local:
                 finally:
                     os.close(directory)
 
+    def runs(self) -> set[str]:
+        """Return the runs that have a directory."""
+        try:
+            return {entry.name for entry in os.scandir(self._directory) if entry.is_dir(follow_symlinks=False)}
+        except OSError:
+            return set()
+
     def forget(self, runs: Iterable[str]) -> None:
         """Delete the directories of runs."""
         for run in runs:

@@ -34,6 +34,8 @@ class Launchers:
         self._directory = runs_directory(state)
         self._options = Options(settings["launch.cgroup"], settings["launch.keep_output"] * _MB)
         self._open: dict[str, Launcher] = {}
+        self.are_checked = False
+        """Whether somebody has looked for runs that the state does not know."""
 
     def __getitem__(self, name: str) -> Launcher:
         """Return the launcher *name*; raises UnknownLauncherError."""
@@ -42,6 +44,11 @@ class Launchers:
 
             self._open[name] = launcher(name, self._directory, self._options)
         return self._open[name]
+
+    def in_use(self, kind: str) -> list[str]:
+        """Return the launchers that may keep runs of this state: that of the pool's *kind*, and the local one."""
+        local = ["local"] if self._directory.exists() else []
+        return sorted({*local, kind} - {NONE})
 
     def close(self) -> None:
         """Close those that are open; runs go on."""

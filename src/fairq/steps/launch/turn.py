@@ -20,6 +20,7 @@ from fairq.steps.launch.outcome import Outcome
 from fairq.steps.launch.periodic import apply_periodic, store_periodic
 from fairq.steps.launch.prune import prune
 from fairq.steps.launch.start import start
+from fairq.steps.launch.unknown import end_unknown
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -74,6 +75,7 @@ def _decided(
 ) -> Turn:
     """Collect and match, in one transaction."""
     result = Turn()
+    result.notes += end_unknown(path, settings, launchers)
     with reading(path) as state:
         result.launching = is_launching(state, settings) or bool(launches.live(state))
     if not result.launching:
@@ -93,7 +95,8 @@ def _decided(
 
     result.cycle = hold_cycle(path, settings, actor, explain=explain, first=first)
     collecting.finish()
-    result.ended, result.notes = collecting.result.ended, collecting.result.notes
+    result.ended += collecting.result.ended
+    result.notes += collecting.result.notes
     return result
 
 
