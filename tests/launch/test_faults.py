@@ -198,8 +198,21 @@ def test_nothing_runs_on_that_an_older_copy_of_the_state_does_not_know(pool, tmp
     pool.turn()
     job = pool.pid_in("pid")
     copy.replace(pool.state)
-    assert "unknown to the state" in pool("negotiate", "--collect-only").err
-    until(lambda: not is_alive(job), "its end")
     (pool.work / "pid").unlink()
     pool.turn()
+    assert not is_alive(job)
     assert pool.pid_in("pid") != job
+
+
+def test_while_such_a_run_is_left_nothing_is_started(pool, tmp_path, monkeypatch):
+    pool.slots(1)
+    pool.submit("trap '' TERM; echo $$ > pid; while :; do sleep 0.1; done")
+    copy = tmp_path / "copy.db"
+    pool.done("state", "backup", copy)
+    pool.turn()
+    job = pool.pid_in("pid")
+    copy.replace(pool.state)
+    ended = pool("negotiate", "--json")
+    assert ("unknown to the state" in ended.err, json.loads(ended.out)["started"]) == (True, [])
+    os.kill(job, signal.SIGKILL)
+    until(lambda: pool.turn()["started"], "the start")

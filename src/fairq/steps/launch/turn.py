@@ -64,7 +64,8 @@ def turn(
     with opened(path, settings) as own, cycle_lock(path):
         result = _decided(path, settings, actor, launchers or own, match, explain)
         if result.launching:
-            _launch(result, path, settings, launchers or own, actor, launch, record)
+            used = launchers or own
+            _launch(result, path, settings, used, actor, launch and used.are_checked, record)
         else:
             events.flush(path)
         return result

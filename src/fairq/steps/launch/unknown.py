@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,15 +15,33 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
-def end_unknown(path: Path, settings: Settings, launchers: Launchers) -> list[str]:
-    """End what runs unknown to the state, once for each opening of *launchers*; return a note for each run.
+_PATIENCE = 2.0
+"""Seconds that a turn waits for them to end."""
 
-    The caller has the cycle's lock: nobody intends to start anything meanwhile.
+_NAP = 0.05
+
+
+def end_unknown(path: Path, settings: Settings, launchers: Launchers) -> list[str]:
+    """End what runs unknown to the state, once for each opening of *launchers*; return a note for each that is left.
+
+    The caller has the cycle's lock: nobody intends to start anything meanwhile. As long as one is left nothing may be
+    started, for it may be a run of the same job.
     """
     if launchers.are_checked:
         return []
+    end = time.monotonic() + _PATIENCE
+    while running := _unknown(path, settings, launchers):
+        if time.monotonic() >= end:
+            return [f"the run {run} is unknown to the state, which is older than it; it is being ended"
+                    for run in running]  # fmt: skip
+        time.sleep(_NAP)
     launchers.are_checked = True
-    notes = []
+    return []
+
+
+def _unknown(path: Path, settings: Settings, launchers: Launchers) -> list[str]:
+    """Have the runs ended that the state does not know; return those that are still there."""
+    running = []
     for name in launchers.in_use(settings["launch.kind"]):
         launcher = launchers[name]
         found = launcher.runs()
@@ -33,7 +52,7 @@ def end_unknown(path: Path, settings: Settings, launchers: Launchers) -> list[st
         for run, look in launcher.look(dict.fromkeys(unknown)).items():
             if look.condition in (Condition.RUNNING, Condition.STRAY):
                 launcher.stop({run: "unknown"})
-                notes.append(f"the run {run} is unknown to the state, which is older than it; it is being ended")
+                running.append(run)
             else:
                 launcher.forget([run])
-    return notes
+    return running
