@@ -45,7 +45,7 @@ def test_a_job_keeps_its_slot_until_its_grace_is_over(pool, monkeypatch):
     pool.submit("true")
     pool.turn()
     job = pool.pid_in("pid")
-    pool.done("remove", "1.0")
+    assert "processes of 1 job are still ending" in pool("remove", "1.0").err
     assert is_alive(job)
     assert pool.queue()["1.0"]["JobStatus"] == 2
     assert pool.turn()["matches"] == []

@@ -6,7 +6,7 @@ from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Constraint, DryRun, Now
 from fairq.cli.output import Report, emit
-from fairq.cli.queue_options import All, Jobs, Reason, report, selected
+from fairq.cli.queue_options import All, Jobs, Reason, note_ending, report, selected
 
 app = App()
 
@@ -33,6 +33,9 @@ def hold(
     Held jobs stay in the queue but get no slot until you release them. A running job is stopped: its slot becomes free,
     and its usage is charged up to now. Name jobs as for fairq remove. A cluster, an owner or a constraint selects the
     jobs that can be held.
+
+    If fairq started the job, all its processes are ended first: by its kill_sig, then, after its grace, by SIGKILL. The
+    command waits two seconds for that. Until then the job keeps its slot; a later turn collects it.
     """
     from fairq.steps.jobs.change import JobEditor
 
@@ -40,5 +43,6 @@ def hold(
     actor = invocation.actor(invocation.now(now))
     editor = JobEditor(invocation.state_path, invocation.settings, actor, dry_run=dry_run)
     changed = editor.hold(selection, reason)
+    note_ending(invocation, changed.ending)
     view = report(changed.targets, selection, "held", dry_run)
     emit(view, output)

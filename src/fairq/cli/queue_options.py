@@ -12,6 +12,7 @@ from fairq.errors.base import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fairq.cli.invocation import Invocation
     from fairq.steps.jobs.selection import Selection, Target
 
 Jobs = Annotated[
@@ -55,6 +56,14 @@ def report(targets: Sequence[tuple[Target, int]], selection: Selection, done: st
         "targets": [{"target": target.text, "jobs": count} for target, count in targets],
     }
     return View(document=document, text="\n".join(lines))
+
+
+def note_ending(invocation: Invocation, count: int) -> None:
+    """Tell that processes of *count* jobs have not ended yet."""
+    if count:
+        what = "processes of 1 job are" if count == 1 else f"processes of {count} jobs are"
+        invocation.note(f"{what} still ending; until then it keeps its slot" if count == 1 else
+                        f"{what} still ending; until then they keep their slots")  # fmt: skip
 
 
 def _line(target: Target, count: int, selection: Selection, what: str) -> str:

@@ -205,7 +205,7 @@ def _records(found: Sequence[tuple[Any, ...]]) -> list[SlotRecord]:
     ]
 
 
-def any_names(state: State, attribute: str) -> bool:
-    """Tell whether the ad of any slot has an attribute spelled like this."""
-    found = state.connection.execute("SELECT EXISTS (SELECT 1 FROM slot WHERE instr(ad, ?))", (f'"{attribute}":',))
+def has_launcher(state: State) -> bool:
+    """Tell whether the ad of any slot names a launcher; answered by an index of its own."""
+    found = state.connection.execute("SELECT EXISTS (SELECT 1 FROM slot WHERE instr(ad, '\"Launch\":'))")
     return bool(found.fetchone()[0])

@@ -48,6 +48,8 @@ STATEMENTS = (
     """,
     "CREATE INDEX job_event_job ON job_event (cluster, first_proc)",
     "CREATE INDEX job_event_waiting ON job_event (id) WHERE NOT written",
+    # Whether any slot has a launcher is asked by every cycle and every submit.
+    "CREATE INDEX slot_launcher ON slot (id) WHERE instr(ad, '\"Launch\":')",
     "ALTER TABLE job ADD COLUMN hold_code INTEGER",
     "ALTER TABLE job ADD COLUMN hold_subcode INTEGER",
     # 1: a cycle of fairq made it; 0: it was imported, or is older than this column.

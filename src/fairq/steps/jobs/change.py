@@ -34,10 +34,14 @@ _LARGEST_PRIORITY = 2**31 - 1
 
 @dataclass(slots=True)
 class Changed:
-    """What a command did: for every target how many jobs, and the jobs as they were before."""
+    """What a command did: for every target how many jobs, and the jobs as they were before.
+
+    Of so many of them processes are still *ending*: until none is left they keep their slots and their status.
+    """
 
     targets: list[tuple[Target, int]] = field(default_factory=list)
     jobs: list[JobRange] = field(default_factory=list)
+    ending: int = 0
 
     def __len__(self) -> int:
         return sum(count for _, count in self.targets)
@@ -123,7 +127,7 @@ class JobEditor:
                 change(state, changed.jobs)
                 history.record(state, self._actor, changes)
         if not self._dry_run:
-            self._settle()
+            changed.ending = self._settle()
         return changed
 
     def _order(self, state: State, found: Sequence[JobRange], order: dict[str, Any]) -> Sequence[JobRange]:
@@ -136,12 +140,15 @@ class JobEditor:
         always = is_launching(state, self._settings)
         events.record(state, found, number, body, self._actor.time, always=always)
 
-    def _settle(self) -> None:
+    def _settle(self) -> int:
+        """Wait a moment for the runs that were ordered to end; return how many are left."""
+        left: set[str] = set()
         if self._ordered:
             from fairq.steps.launch.settle import settle
 
-            settle(self._path, self._settings, self._actor, self._ordered)
+            left = settle(self._path, self._settings, self._actor, self._ordered)
         events.flush(self._path)
+        return len(left)
 
     def _open(self) -> AbstractContextManager[State]:
         # Without a file there is no job: the search says so, and no file is made for it.

@@ -75,4 +75,4 @@ def of_slot(ad: Mapping[str, Any], settings: Settings) -> str:
 
 def is_launching(state: State, settings: Settings) -> bool:
     """Tell whether anything starts the jobs of this pool, or of some of its slots."""
-    return bool(settings["launch.kind"] != NONE or slots.any_names(state, ATTRIBUTE))
+    return bool(settings["launch.kind"] != NONE or slots.has_launcher(state))
