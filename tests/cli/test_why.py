@@ -62,7 +62,8 @@ def test_a_clause_that_no_slot_meets_is_named_with_the_nearest_value(why: Run) -
     ended = why("2.0")
     assert first_line(ended) == (
         "Job 2.0 waits because none of the 12 slots meets its requirement TARGET.Memory >= RequestMemory; the "
-        "largest Memory is 4096. It would run with all of: request_memory = 1024, a job priority of 1 (you can set this)."
+        "largest Memory is 4096. It would run with all of: "
+        "request_memory = 1024, a job priority of 1 (you can set this)."
     )
     assert "TARGET.Memory >= RequestMemory      0     0  4096" in ended.out
 
@@ -71,7 +72,8 @@ def test_slots_that_refuse_the_job_are_told_by_clause(why: Run) -> None:
     ended = why("3")
     assert first_line(ended) == (
         "Job 3.0 waits because the 12 slots that it accepts reject it, 10 of them by TARGET.RequestMemory <= "
-        "MY.Memory; the nearest is 1024. It would run with all of: request_memory = 1024, a job priority of 1 (you can set this)."
+        "MY.Memory; the nearest is 1024. It would run with all of: "
+        "request_memory = 1024, a job priority of 1 (you can set this)."
     )
     assert 'TARGET.Owner == "alice"            start             2' in ended.out
 

@@ -40,8 +40,8 @@ def _joined(found: Found) -> str:
     free = f"{' and '.join(freed)} {'is' if len(freed) == 1 else 'are'} free"
     if not others:
         return f"once {free}"
-    if len(others) == 1 and not freed:
-        return change_words(others[0])
+    if len(others) == 1:
+        return f"{change_words(others[0])}{f' and once {free}' if freed else ''}"
     owners = _listed([change for change in others if is_owners(change)])
     administrators = _listed([change for change in others if not is_owners(change)])
     parts = [f"{owners} (you can set this)"] if owners else []
