@@ -32,7 +32,7 @@ ARROWS = {
 }
 """Which package may import which; all of them may import the shared records and errors."""
 
-ROOMS = {
+FOLDERS = {
     "classad": set(),
     "accounting": {"classad"},
     "quotas": {"classad", "accounting"},
@@ -95,10 +95,10 @@ def package(module: str) -> str | None:
     return parts[1] if len(parts) > 1 and parts[0] == "fairq" and parts[1] in ARROWS else None
 
 
-def room(module: str) -> str | None:
+def folder(module: str) -> str | None:
     """Return the folder of the engine that *module* is in, or None."""
     parts = module.split(".")
-    return parts[2] if parts[:2] == ["fairq", "engine"] and len(parts) > 2 and parts[2] in ROOMS else None
+    return parts[2] if parts[:2] == ["fairq", "engine"] and len(parts) > 2 and parts[2] in FOLDERS else None
 
 
 @pytest.mark.parametrize("module", FILES)
@@ -120,13 +120,13 @@ def test_arrows_point_one_way(module):
             assert module in STATE_FROM_CLI, f"{module} imports {imported}: the state belongs behind a step"
 
 
-@pytest.mark.parametrize("module", [name for name in FILES if room(name) is not None])
+@pytest.mark.parametrize("module", [name for name in FILES if folder(name) is not None])
 def test_arrows_inside_the_engine_point_one_way(module):
     """What is decided first knows nothing of what is decided by it; the three schemes know nothing of each other."""
-    own = room(module)
+    own = folder(module)
     for imported in imports(module):
-        other = room(imported)
-        assert other in {None, own, *ROOMS[own]}, f"{module} imports {imported}"
+        other = folder(imported)
+        assert other in {None, own, *FOLDERS[own]}, f"{module} imports {imported}"
 
 
 @pytest.mark.parametrize("module", [name for name in FILES if package(name) == "engine"])
