@@ -143,9 +143,7 @@ def submit(_: str, folder: Path, repeat: int) -> Iterator[Row]:
     def submitted(procs: int) -> Cost:
         state = folder / "state.db"
         state.unlink(missing_ok=True)
-        description.write_text(
-            f"executable = /bin/sleep\narguments = $(Process)\nrequest_memory = 1G\nqueue {procs}\n"
-        )
+        description.write_text(f"executable = /bin/sleep\narguments = $(Process)\nrequest_memory = 1G\nqueue {procs}\n")
         return fairq(folder, "--state", state, "submit", description)
 
     for procs in (1, 1_000_000):

@@ -19,7 +19,8 @@ FILES: dict[str, bytes] = {
     "no_items.sub": b"executable = /bin/sleep\nqueue item from nowhere.txt\n",
     "open_list.sub": b"executable = /bin/sleep\nqueue item in (a b\n",
     "bad_if.sub": b"executable = /bin/sleep\nif true\nqueue\n",
-    "doubling.sub": b"A0 = x\n" + b"".join(b"A%d = $(A%d)$(A%d)\n" % (n + 1, n, n) for n in range(60))
+    "doubling.sub": b"A0 = x\n"
+    + b"".join(b"A%d = $(A%d)$(A%d)\n" % (n + 1, n, n) for n in range(60))
     + b"executable = /bin/sleep\narguments = $(A60)\nqueue\n",
     "growing.sub": b"A = x\n" + 60 * b"A = $(A)$(A)\n" + b"executable = /bin/sleep\nqueue\n",
     "empty_doubling.sub": b"".join(b"A%d = $(A%d)$(A%d)\n" % (n + 1, n, n) for n in range(60))
@@ -70,8 +71,10 @@ FILES: dict[str, bytes] = {
     "deep_key.toml": b".".join([b"a"] * 20_000) + b" = 1\n",
     "deep_list.toml": b"[accounting]\nuid_domain = " + 5000 * b"[" + 5000 * b"]" + b"\n",
     "deep_header.toml": b"[" + b".".join([b"limits"] * 60) + b"]\na = 1\n",
-    "doubling.conf": b"A0 = $(NOTHING)\n" + b"".join(b"A%d = $(A%d)$(A%d)\n" % (n + 1, n, n) for n in range(60))
-    + b"GROUP_NAMES = x$(A60)\nA = x\n" + 60 * b"A = $(A)$(A)\n",
+    "doubling.conf": b"A0 = $(NOTHING)\n"
+    + b"".join(b"A%d = $(A%d)$(A%d)\n" % (n + 1, n, n) for n in range(60))
+    + b"GROUP_NAMES = x$(A60)\nA = x\n"
+    + 60 * b"A = $(A)$(A)\n",
     "deep_if.conf": 100 * b"if true\n" + 100 * b"endif\n",
     # the brokerage's data
     "task.csv": b"jediTaskID,ramCount\n1,much\n",

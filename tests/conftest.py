@@ -69,9 +69,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
 def fairq() -> Callable[..., Ended]:
     """Run a command line as a process of its own, as a user does."""
 
-    def fairq(
-        *words: object, environment: Mapping[str, str] | None = None, stdin: str | None = None
-    ) -> Ended:
+    def fairq(*words: object, environment: Mapping[str, str] | None = None, stdin: str | None = None) -> Ended:
         ended = subprocess.run(
             [sys.executable, "-m", "fairq", *map(str, words)],
             env={**os.environ, **(environment or {})},

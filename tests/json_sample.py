@@ -142,7 +142,7 @@ def _pool(sample: Sample) -> None:
 
 def _runs(sample: Sample) -> None:
     """Jobs that really run: the times are those of this moment."""
-    sample.begin("runs", "[launch]\nkind = \"local\"\n")
+    sample.begin("runs", '[launch]\nkind = "local"\n')
     sample.do("slots", "add", "here", "--count", 2)
     sample.show("submit", "submit", "--", "/bin/true")
     sample.show("submit", "submit", "--", "/bin/sh", "-c", "kill -9 $$")

@@ -207,8 +207,7 @@ def test_the_brokerage_engine_holds_no_sentences():
 
 def test_imports_form_no_circle():
     graph = {
-        module: {name for name in imports(module, nested=False) if name in FILES and name != module}
-        for module in FILES
+        module: {name for name in imports(module, nested=False) if name in FILES and name != module} for module in FILES
     }
     while leaves := {module for module, needs in graph.items() if not needs & graph.keys()}:
         graph = {module: needs for module, needs in graph.items() if module not in leaves}

@@ -12,6 +12,7 @@ if __name__ == "__main__" and not sys.flags.safe_path:
     # python -m puts the current directory first. fairq itself has been found; nothing else is to come from there.
     del sys.path[0]
 
+
 def main() -> int:
     """Run the command line and return its exit code, 130 if it is interrupted, however early or late."""
     try:

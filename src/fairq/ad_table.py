@@ -62,9 +62,7 @@ class AdTable(Sequence[Ad]):
             if part.rows[0] <= row <= part.rows[-1]:
                 place = bisect_left(part.rows, row)
                 if part.rows[place] == row:
-                    return {
-                        name: column[place] for name, column in zip(part.names, part.columns, strict=True)
-                    }
+                    return {name: column[place] for name, column in zip(part.names, part.columns, strict=True)}
         raise IndexError(row)
 
     def __iter__(self) -> Iterator[Ad]:

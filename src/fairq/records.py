@@ -207,7 +207,6 @@ class JobRange:
     def __len__(self) -> int:
         return self.last_proc - self.first_proc + 1
 
-
     def attributes(self) -> Ad:
         """Return the job attributes that are columns here; ProcId is missing, it differs per proc."""
         user = self.submitter.rpartition("@")[2]
@@ -358,7 +357,6 @@ class Change:
 
 
 JOB_COLUMNS = frozenset(
-    {"clusterid", "procid", "jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user",
-     "globaljobid"}
+    {"clusterid", "procid", "jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user", "globaljobid"}
 )
 """Lower-case names of the job attributes that are columns of a range (or follow from them), not part of an ad."""

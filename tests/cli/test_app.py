@@ -283,9 +283,7 @@ class TestTimes:
         script = "from fairq.cli.options import parse_time; print(parse_time('2023-11-14T22:13:20'))"
         for zone, seconds in (("UTC", 1_700_000_000), ("UTC-2", 1_700_000_000 - 7200)):
             environment = {**os.environ, "TZ": zone}
-            ended = subprocess.run(
-                [sys.executable, "-c", script], env=environment, capture_output=True, check=True
-            )
+            ended = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, check=True)
             assert int(ended.stdout) == seconds
 
     @pytest.mark.parametrize(

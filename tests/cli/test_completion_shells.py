@@ -88,7 +88,7 @@ class Zsh:
         self._type(
             f"PROMPT=; unsetopt zle_bracketed_paste; autoload -Uz compinit; compinit -u -D; "
             f"source {SCRIPTS}/zsh/_fairq; "
-            "show() { compadd() { local -a found; builtin compadd -A found -D shown \"$@\"; print -rl -- $found; }; "
+            'show() { compadd() { local -a found; builtin compadd -A found -D shown "$@"; print -rl -- $found; }; '
             "_describe() { local -a found; found=(${(P)@[-1]}); print -rl -- ${(M)${found%%:*}:#$PREFIX*}; }; "
             "_files() { print files; }; print '<''<'; _fairq; print '>''>'; unfunction compadd _describe _files }; "
             "zle -C show complete-word show; bindkey '^X' show; print rea''dy\n"

@@ -126,9 +126,7 @@ def test_set_keeps_the_rest_of_the_file(config: Run, file: Path) -> None:
     assert config("set", "priority_halflife", "3600").code == 0
     assert config("set", "groups.physics.quota", "20").code == 0
 
-    assert file.read_text() == (
-        "[accounting]\npriority_halflife = 3600 # a minute\n\n[groups.physics]\nquota = 20\n"
-    )
+    assert file.read_text() == ("[accounting]\npriority_halflife = 3600 # a minute\n\n[groups.physics]\nquota = 20\n")
     assert file.stat().st_mode & 0o777 == 0o640
     assert [path.name for path in file.parent.iterdir()] == ["c.toml"]
 
@@ -162,8 +160,10 @@ def test_set_follows_a_symbolic_link(config: Run, file: Path) -> None:
 WRONG_SETS = {
     "an unknown key": (("prioritty_halflife", "3"), 15, "did you mean accounting.priority_halflife?"),
     "junk for a number": (
-        ("priority_halflife", "1x"), 16,
-        "give a number of seconds or a duration such as 12h, at least 1e-05 (default 86400.0)"),
+        ("priority_halflife", "1x"),
+        16,
+        "give a number of seconds or a duration such as 12h, at least 1e-05 (default 86400.0)",
+    ),
     "a number out of range": (("priority_halflife", "-1"), 16, "at least 1e-05"),
     "a word that is no boolean": (("group_autoregroup", "yes"), 16, "give true or false"),
     "no expression": (("preemption_requirements", "(a"), 16, "give a ClassAd expression"),
@@ -174,9 +174,7 @@ WRONG_SETS = {
 
 
 @pytest.mark.parametrize(("words", "code", "message"), WRONG_SETS.values(), ids=WRONG_SETS)
-def test_a_wrong_set_changes_nothing(
-    config: Run, file: Path, words: tuple[str, ...], code: int, message: str
-) -> None:
+def test_a_wrong_set_changes_nothing(config: Run, file: Path, words: tuple[str, ...], code: int, message: str) -> None:
     """One line on stderr, the exit code of the error, the file as before."""
     before = file.read_bytes()
     ended = config("set", "--", *words)

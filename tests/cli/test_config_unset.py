@@ -61,8 +61,7 @@ def test_a_group_goes_with_all_its_settings(config: Run, file: Path) -> None:
     assert config("unset", "groups.physics.hep").code == 0
     assert config("unset", "groups.physics").code == 0
     assert file.read_text() == (
-        "# our pool\n[accounting]\npriority_halflife = 3600 # an hour\n\n"
-        '[negotiator]\npreemption_rank = "0"\n'
+        '# our pool\n[accounting]\npriority_halflife = 3600 # an hour\n\n[negotiator]\npreemption_rank = "0"\n'
     )
 
 

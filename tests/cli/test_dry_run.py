@@ -149,7 +149,7 @@ def test_quiet_is_without_a_word_from_what_changes_something_unless_a_format_is_
 
     asked = run("-q", "--state", state, *words[:at], "--json", "--dry-run", *now, *words[at:])
     if "no such option: --json" not in asked.err:
-        assert (asked.out != "" or asked.code != 0), "the format was asked for"
+        assert asked.out != "" or asked.code != 0, "the format was asked for"
 
 
 @pytest.mark.parametrize(

@@ -96,9 +96,7 @@ STATES = [
 
 @pytest.mark.parametrize("rules", ["documented", "htcondor"])
 @pytest.mark.parametrize(("ad", "documented", "htcondor"), [row[1:] for row in STATES], ids=[row[0] for row in STATES])
-def test_state(
-    ad: Ad, documented: Any, htcondor: Any, rules: str, run: Run, state: Path, tmp_path: Path
-) -> None:
+def test_state(ad: Ad, documented: Any, htcondor: Any, rules: str, run: Run, state: Path, tmp_path: Path) -> None:
     wanted = documented if rules == "documented" else htcondor
     assert matches(run, state, tmp_path, rules, [ad], [JOB]) == ([] if wanted is None else [("slot1@m", *wanted)])
 
@@ -180,8 +178,6 @@ def test_a_job_that_goes_on_is_charged_again(run: Run, state: Path, tmp_path: Pa
 @pytest.mark.parametrize("rules", ["documented", "htcondor"])
 def test_an_offline_machine_is_the_last_resort(rules: str, run: Run, state: Path, tmp_path: Path) -> None:
     """It is matched only when all that are awake are taken."""
-    slots = [
-        {**slot("Unclaimed"), "Name": f"slot1@m{n}", "Machine": f"m{n}", "Offline": n == 1} for n in range(1, 4)
-    ]
+    slots = [{**slot("Unclaimed"), "Name": f"slot1@m{n}", "Machine": f"m{n}", "Offline": n == 1} for n in range(1, 4)]
     jobs = [{**JOB, "ProcId": n} for n in range(3)]
     assert matches(run, state, tmp_path, rules, slots, jobs)[-1][0] == "slot1@m1"

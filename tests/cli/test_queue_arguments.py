@@ -126,4 +126,4 @@ def test_a_constraint_on_an_attribute_that_no_record_has(
 def test_a_change_that_such_a_constraint_selects_nothing_for(queue: Run, run: Run, state: Path) -> None:
     ended = run("--state", state, "remove", "--constraint", 'Ownr == "anna"')
     assert ended.code == 35
-    assert '(no job has the attribute Ownr; did you mean Owner?); nothing was changed' in ended.err
+    assert "(no job has the attribute Ownr; did you mean Owner?); nothing was changed" in ended.err

@@ -130,9 +130,7 @@ def test_every_groups_ad_has_the_recorded_figures(pools: dict[str, Shown], attri
         ("Priority", "effective_priority"),
     ],
 )  # fmt: skip
-def test_quotas_has_the_recorded_figures_of_every_group(
-    pools: dict[str, Shown], attribute: str, member: str
-) -> None:
+def test_quotas_has_the_recorded_figures_of_every_group(pools: dict[str, Shown], attribute: str, member: str) -> None:
     """The quota of ``<none>`` is that of its own users; the ad has the whole pool there."""
     for name, pool in pools.items():
         groups = pool.expected["groups_after"]

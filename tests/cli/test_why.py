@@ -137,9 +137,7 @@ def test_running_and_ended_jobs_have_their_own_answer(state: Path, why: Run, run
 
 def test_a_job_and_a_slot_are_compared_clause_by_clause(why: Run) -> None:
     ended = why("3.0", "--slot", "big0@m")
-    assert first_line(ended) == (
-        'Job 3.0 cannot run on big0@m: the slot\'s clause TARGET.Owner == "alice" is false.'
-    )
+    assert first_line(ended) == ('Job 3.0 cannot run on big0@m: the slot\'s clause TARGET.Owner == "alice" is false.')
     assert 'slot  TARGET.Owner == "alice"            False  no' in ended.out
     assert "slot  TARGET.RequestMemory <= MY.Memory  True   yes" in ended.out
 
@@ -216,7 +214,7 @@ def test_a_job_that_no_cycle_offers_is_told_so(state: Path, run: Run, tmp_path: 
         (("nobody",), 61, "'nobody' is neither a group nor a submitter with queued jobs"),
         (("1.0", "--slot", "nowhere"), 40, "there is no slot 'nowhere'"),
         (("bob", "--slot", "big0@m"), 2, "--slot needs a job"),
-        (("7..", ), 36, "'7..' is not a job"),
+        (("7..",), 36, "'7..' is not a job"),
     ],
 )
 def test_what_is_not_there_is_told_in_one_line(why: Run, words: tuple[str, ...], code: int, message: str) -> None:
@@ -346,8 +344,13 @@ def test_an_imported_dynamic_slot_gives_back_to_the_parent_on_its_machine(
         {**whole, "MyAddress": "<10.0.0.2:9618>"},
         {
             **claimed(SLOT, "carol@x"),
-            "Name": name, "DynamicSlot": True, "SlotID": 1, "DSlotId": 1, "MyAddress": "<10.0.0.2:9618>",
-            "Cpus": 2, "Memory": 2048,
+            "Name": name,
+            "DynamicSlot": True,
+            "SlotID": 1,
+            "DSlotId": 1,
+            "MyAddress": "<10.0.0.2:9618>",
+            "Cpus": 2,
+            "Memory": 2048,
         },
     ]
     needs = {"RequestCpus": 4, "RequestMemory": 4096}

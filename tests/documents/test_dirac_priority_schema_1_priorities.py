@@ -16,9 +16,7 @@ grid = pytest.fixture(make_grid)
 
 NOT_NORMATIVE = [
     NotNormative("Introduction", "The page describes how DIRAC handles priorities.", "announces the page"),
-    NotNormative(
-        "Scenario, list", "Some users submit for themselves, others for their group.", "describes the users"
-    ),
+    NotNormative("Scenario, list", "Some users submit for themselves, others for their group.", "describes the users"),
     NotNormative(
         "Scenario, paragraph 1, sentence 3", "There must be a way to share the resources.", "states the problem"
     ),

@@ -208,9 +208,7 @@ class TestWMSHistoryCorrector:
         slices = [(part["slice"], part["time_span"], part["weight"]) for part in step["slices"]]
         assert slices == [("WeekSlice", 604800, 0.8), ("HourSlice", 3600, 0.2)]
 
-    @says(
-        "WMSHistory corrector, paragraph 4, sentences 6 and 7", points=["shares.absent_weighted", "shares.zero_use"]
-    )
+    @says("WMSHistory corrector, paragraph 4, sentences 6 and 7", points=["shares.absent_weighted", "shares.zero_use"])
     @pytest.mark.parametrize("use", [{PROD: 75}, {PROD: 75, USER: 0}])
     def test_a_new_entity_is_boosted_in_its_first_hour(self, grid, use):
         """Bounds differ by span: the first hour of a new entity is boosted, then its share kept for longer."""

@@ -301,8 +301,10 @@ class TestProductionFilters:
         self, state: Path, name: str, limit: int | None, moving: int, running: int, reason: str
     ) -> None:
         """More transferring jobs than max(limit of the site or 2000, 2 x running) skip a queue, the nucleus's too."""
-        queues: dict[str, Any] = {"SAT": {"transferringlimit": limit}, "NUC_Q": {"site": "NUC", "role": "nucleus",
-                                                                                 "transferringlimit": limit}}
+        queues: dict[str, Any] = {
+            "SAT": {"transferringlimit": limit},
+            "NUC_Q": {"site": "NUC", "role": "nucleus", "transferringlimit": limit},
+        }
         counts = jobs(**{name: {"transferring": moving, "running": running}})
         assert answer(state, queues, statistics=counts).reasons(name) == [reason]
 

@@ -122,7 +122,7 @@ EXPRESSIONS = st.sampled_from(
         "/Expr(undefined)/",
         "/Expr(MY.Cpus > 0 && TARGET.RequestCpus <= MY.Cpus)/",
         '/Expr(x == "a" || y =?= undefined)/',
-        '/Expr(ifThenElse(isUndefined(Rank),0.0,Rank * 2))/',
+        "/Expr(ifThenElse(isUndefined(Rank),0.0,Rank * 2))/",
     ]
 )
 LITERALS = st.one_of(

@@ -117,9 +117,7 @@ def _compare(
     ]
 
 
-def _together(
-    members: set[str], found: Iterable[tuple[str, Any]], real: Iterable[tuple[str, Any]]
-) -> list[str]:
+def _together(members: set[str], found: Iterable[tuple[str, Any]], real: Iterable[tuple[str, Any]]) -> list[str]:
     ours = Counter(what for name, what in found if name in members)
     theirs = Counter(what for name, what in real if name in members)
     if ours == theirs:

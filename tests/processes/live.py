@@ -18,9 +18,7 @@ SLOTS = JOBS = 8000
 def start(state: Path, *words: object, **more: Any) -> subprocess.Popen[str]:
     """Start a command line as a process of its own."""
     line = [sys.executable, "-m", "fairq", "--state", str(state), *map(str, words)]
-    return subprocess.Popen(
-        line, **{"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True, **more}
-    )
+    return subprocess.Popen(line, **{"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True, **more})
 
 
 def wait_for(path: Path, process: subprocess.Popen[str]) -> bool:

@@ -32,10 +32,7 @@ quota = 4
 @pytest.fixture
 def shared(fairq: Fairq, state: Path, tmp_path: Path) -> Path:
     """Six slots of physics's: two by its quota, four by its second chance, while chemistry wants six."""
-    slots = [
-        {**MACHINE, "Name": f"slot{n}", "State": "Unclaimed", "Activity": "Idle"}
-        for n in range(1, 7)
-    ]
+    slots = [{**MACHINE, "Name": f"slot{n}", "State": "Unclaimed", "Activity": "Idle"} for n in range(1, 7)]
     (tmp_path / "slots.json").write_text(json.dumps(slots))
     assert fairq("--state", state, "import", "--slots", tmp_path / "slots.json", "--now", NOW).code == 0
     queue(fairq, state, tmp_path, "physics.ann", 1)

@@ -35,9 +35,7 @@ def fill(fairq: Fairq, state: Path, attributes: dict[str, Any], requirements: st
     """Fill *state* with slots, 20 jobs of alice, and 2 hostile ones of mallory."""
     job = {"JobStatus": 1, "QDate": NOW - 60, "RequestMemory": 10}
     fits = "TARGET.Memory >= RequestMemory"
-    ads = [
-        {**job, "ClusterId": 1, "ProcId": n, "Owner": "alice", "Requirements": f"/Expr({fits})/"} for n in range(20)
-    ]
+    ads = [{**job, "ClusterId": 1, "ProcId": n, "Owner": "alice", "Requirements": f"/Expr({fits})/"} for n in range(20)]
     bad = {**job, **attributes, "Owner": "mallory", "Requirements": f"/Expr({requirements})/"}
     ads += [{**bad, "ClusterId": 2, "ProcId": n} for n in range(2)]
     pool = [
@@ -119,7 +117,7 @@ def test_one_slot_does_not_keep_jobs_from_the_others(fairq: Fairq, state: Path) 
     A START that does not return keeps that slot alone from being matched.
     """
     fill(fairq, state, {}, "true", slots=30)
-    bad = {"Name": "slot0@host", "Memory": 100, "Requirements": "/Expr(START)/", "START": '/Expr(size(C7) > 1)/'}
+    bad = {"Name": "slot0@host", "Memory": 100, "Requirements": "/Expr(START)/", "START": "/Expr(size(C7) > 1)/"}
     pool = [{**bad, **SQUARED}, *json.loads((state.parent / "slots.json").read_text())[1:]]
     (state.parent / "slots.json").write_text(json.dumps(pool))
     assert fairq("--state", state, "import", "--slots", state.parent / "slots.json", "--now", NOW).code == 0
@@ -159,9 +157,7 @@ def children(process: int) -> list[int]:
     return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
-def test_nothing_outlives_a_cycle_that_is_killed(
-    fairq: Fairq, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_outlives_a_cycle_that_is_killed(fairq: Fairq, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """
     The process that evaluates ends with its parent, and the next cycle finds nobody in its way.
     """

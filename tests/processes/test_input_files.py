@@ -135,9 +135,7 @@ def is_running(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("locale", ["C.UTF-8", "C"])
-def test_a_byte_that_is_not_utf_8_goes_out_and_comes_back(
-    locale: str, fairq: Run, state: Path, tmp_path: Path
-) -> None:
+def test_a_byte_that_is_not_utf_8_goes_out_and_comes_back(locale: str, fairq: Run, state: Path, tmp_path: Path) -> None:
     """One in an argument, in the directory and in a slot's attribute: matching, listings and the way back work."""
     folder = tmp_path / os.fsdecode(b"d\xff")
     folder.mkdir()

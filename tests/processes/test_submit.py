@@ -36,8 +36,7 @@ def test_a_killed_submit_queued_all_or_nothing_and_the_next_one_completes(
     items = "\n".join(f"input-{n} {n % 7 + 1}" for n in range(PROCS))
     description = tmp_path / "many.sub"
     description.write_text(
-        "executable = /bin/sleep\narguments = $(name)\nrequest_cpus = $(cpus)\n"
-        f"queue name, cpus from (\n{items}\n)\n"
+        f"executable = /bin/sleep\narguments = $(name)\nrequest_cpus = $(cpus)\nqueue name, cpus from (\n{items}\n)\n"
     )
     before = 0 if first else 1
     if not first:

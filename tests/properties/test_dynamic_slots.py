@@ -14,9 +14,7 @@ NOW = 1_795_000_000
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_parts_and_rest_sum_up_to_the_machines(
-    run: Callable[..., Any], state: Path, tmp_path: Path, seed: int
-) -> None:
+def test_parts_and_rest_sum_up_to_the_machines(run: Callable[..., Any], state: Path, tmp_path: Path, seed: int) -> None:
     """Over submits, cycles, ends, holds, re-imports and changed rules every machine keeps what it has."""
     chance = random.Random(seed)
     now = NOW

@@ -124,9 +124,7 @@ def test_what_one_leaves_the_others_share_by_the_ratio(
 ) -> None:
     """B and C want more than there is: what A does not take they share inversely to priority, within a slot."""
     queues = {"a@x": [jobs(first)] if first else [], "b@x": [jobs(size)], "c@x": [jobs(size)]}
-    decision = cycle(
-        slots(size), queues, dict(zip(queues, priorities, strict=True)), consider_preemption=considered
-    )
+    decision = cycle(slots(size), queues, dict(zip(queues, priorities, strict=True)), consider_preemption=considered)
     got = matched(decision)
     left = got["b@x"] + got["c@x"]
 

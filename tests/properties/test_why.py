@@ -50,7 +50,11 @@ MORE = {
 slot_ads = st.builds(
     lambda memory, cpus, start, arch, user, whole, using, retiring, **more: (
         {
-            "Memory": memory, "Cpus": cpus, "Start": f"/Expr({start})/", "Arch": arch, **more,
+            "Memory": memory,
+            "Cpus": cpus,
+            "Start": f"/Expr({start})/",
+            "Arch": arch,
+            **more,
             **({"PartitionableSlot": True, "SlotType": "Partitionable", "Cpus": 4} if whole else {}),
             **({"ConcurrencyLimits": using} if using and user else {}),
             **({"RetirementTimeRemaining": retiring} if user else {}),

@@ -75,9 +75,7 @@ AWKWARD = {
 
 
 @pytest.mark.parametrize("text", AWKWARD.values(), ids=AWKWARD)
-@pytest.mark.parametrize(
-    ("path", "value"), [(("negotiator", "rules"), "htcondor"), (("groups", "a.b", "quota"), 7)]
-)
+@pytest.mark.parametrize(("path", "value"), [(("negotiator", "rules"), "htcondor"), (("groups", "a.b", "quota"), 7)])
 def test_nothing_but_the_value_changes(text: str, path: tuple[str, ...], value: Any) -> None:
     """However a document is written, it afterwards says the same and the new value."""
     from fairq.settings.collect import Collection

@@ -221,9 +221,7 @@ def test_expressions_may_be_written_shorter(given: Any, text: str, want: str | N
 
 def test_dotted_names_need_no_quotes(given: Any) -> None:
     """A table in a group's table is its child; limits with a dot likewise."""
-    settings = given(
-        "[groups.a]\nquota = 3\n[groups.a.b]\nquota = 2\n[limits]\ndb.x = 5\nDefault_db = 9\ndefault = 1"
-    )
+    settings = given("[groups.a]\nquota = 3\n[groups.a.b]\nquota = 2\n[limits]\ndb.x = 5\nDefault_db = 9\ndefault = 1")
 
     assert {name: group.quota for name, group in settings.groups.items()} == {"a": 3, "a.b": 2}
     assert settings.limits == {"db.x": 5, "default_db": 9, "default": 1}

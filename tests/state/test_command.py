@@ -129,9 +129,7 @@ class TestHistory:
             (["--constraint", 'subject == "slots"'], ["slots"]),
         ],
     )
-    def test_it_shows_what_is_asked_for(
-        self, run: Run, filled: Path, options: list[str], subjects: list[str]
-    ) -> None:
+    def test_it_shows_what_is_asked_for(self, run: Run, filled: Path, options: list[str], subjects: list[str]) -> None:
         out = run("state", "history", "--state", filled, *options, "--af", "subject").out
         assert out.split() == subjects
 

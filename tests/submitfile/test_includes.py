@@ -38,9 +38,7 @@ def read(text: str, timeout: float = 60) -> Submission:
 def arguments(text: str) -> list[Any]:
     found = read(text)
     return [
-        group.ad(proc).get("Args")
-        for group in found.groups
-        for proc in range(group.first_proc, group.last_proc + 1)
+        group.ad(proc).get("Args") for group in found.groups for proc in range(group.first_proc, group.last_proc + 1)
     ]
 
 

@@ -205,7 +205,6 @@ class Group(TyperGroup):
                 args = [*args[:own], self.default, *rest]
         return super().parse_args(ctx, args)
 
-
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the inner commands with the whole first paragraph of their help."""
         rows = [

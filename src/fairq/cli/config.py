@@ -34,13 +34,9 @@ app = App(help="Show, change, check and import settings.", default="show")
 def show(
     invocation: Invocation,
     output: Output,
-    keys: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEY]...", help="Setting, table or group.")
-    ] = None,
+    keys: Annotated[list[str] | None, typer.Argument(metavar="[KEY]...", help="Setting, table or group.")] = None,
     origin: Annotated[bool, typer.Option("--origin", help="Show where each value comes from.")] = False,
-    differences: Annotated[
-        bool, typer.Option("--differences", help="List where manuals and programs differ.")
-    ] = False,
+    differences: Annotated[bool, typer.Option("--differences", help="List where manuals and programs differ.")] = False,
 ) -> None:
     """Show the settings in use.
 
@@ -54,9 +50,7 @@ def show(
     table shows both values, the value in use, and its origin. The JSON document also quotes manual and program, as
     docs/differences.md in fairq's source does.
     """
-    chosen = (
-        list(invocation.settings) if not keys else [entry for key in keys for entry in _named(invocation, key)]
-    )
+    chosen = list(invocation.settings) if not keys else [entry for key in keys for entry in _named(invocation, key)]
     if differences:
         emit(_differences(invocation.settings, [entry for entry in chosen if entry.key.point]), output)
         return
@@ -146,9 +140,7 @@ def unset(
 @app.command("check", examples="fairq config check pool.toml")
 def check(
     invocation: Invocation,
-    file: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="Check only this file.")
-    ] = None,
+    file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="Check only this file.")] = None,
 ) -> None:
     """List all errors in the settings, expressions included, one per line.
 
@@ -333,9 +325,7 @@ def _summary(imported: ImportedConfig) -> dict[str, Any]:
         "groups": len(tables.get("groups", ())) + len(tables.get("shares", {}).get("groups", ())),
         "limits": len(tables.get("limits", ())),
         "lines": imported.taken,
-        "not_taken": [
-            {"where": entry.where, "name": entry.name, "reason": entry.why} for entry in imported.not_taken
-        ],
+        "not_taken": [{"where": entry.where, "name": entry.name, "reason": entry.why} for entry in imported.not_taken],
         "without_effect": [
             {"where": entry.where, "name": entry.name, "reason": entry.why} for entry in imported.without_effect
         ],

@@ -60,9 +60,7 @@ def import_(
         str | None,
         typer.Option("--pool", metavar="HOST", help="Collector for --live [default: COLLECTOR_HOST]."),
     ] = None,
-    script: Annotated[
-        bool, typer.Option("--script", help="Print the script that writes an archive of dumps.")
-    ] = False,
+    script: Annotated[bool, typer.Option("--script", help="Print the script that writes an archive of dumps.")] = False,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:

@@ -17,9 +17,7 @@ from fairq.errors.base import UsageError
 
 app = App()
 
-Explain = Annotated[
-    bool, typer.Option("--explain", help="Count slots lost to each test per request.")
-]
+Explain = Annotated[bool, typer.Option("--explain", help="Count slots lost to each test per request.")]
 NoLaunch = Annotated[bool, typer.Option("--no-launch", help="Start no jobs; the next turn starts them.")]
 CollectOnly = Annotated[bool, typer.Option("--collect-only", help="Only take in the jobs that have ended.")]
 

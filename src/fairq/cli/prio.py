@@ -48,9 +48,7 @@ def prio(
     output: Report,
     words: Jobs = None,
     priority: Annotated[str | None, typer.Option("-p", "--priority", metavar="N", help="Priority to set.")] = None,
-    by: Annotated[
-        str | None, typer.Option("--by", metavar="N", help="Amount to add, negative to lower.")
-    ] = None,
+    by: Annotated[str | None, typer.Option("--by", metavar="N", help="Amount to add, negative to lower.")] = None,
     constraint: Constraint = None,
     everything: All = False,
     now: Now = None,

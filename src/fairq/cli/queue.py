@@ -34,7 +34,7 @@ _MATCHED = -1
         fairq queue --sort -JobPrio --limit 20     # the 20 lines with the highest priority
         fairq queue 7.0-99 --procs                 # each of a hundred jobs on its own line
         fairq queue --constraint 'RequestCpus > 8' --af ClusterId ProcId Owner
-    """
+    """,
 )
 def queue(
     invocation: Invocation,

@@ -121,9 +121,7 @@ def check(
     output: Output,
     file: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[FILE]", help="Settings or HTCondor configuration to check; - is stdin."
-        ),
+        typer.Argument(metavar="[FILE]", help="Settings or HTCondor configuration to check; - is stdin."),
     ] = None,
     now: Now = None,
 ) -> None:

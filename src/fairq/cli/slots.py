@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 app = App(help="The slots of the pool: add, detect, list, remove and drain them.", default="list")
 
-Names = Annotated[
-    list[str], typer.Argument(metavar="SLOT...", help="Slot, or machine to select all its slots.")
-]
+Names = Annotated[list[str], typer.Argument(metavar="SLOT...", help="Slot, or machine to select all its slots.")]
 
 _MEMORY_PER_CORE = 1024
 _DISK = 10 * 1024 * 1024
@@ -56,9 +54,7 @@ def add(
         str | None, typer.Option("--disk", metavar="SIZE", help="Disk per slot [KB or 100GB; default: 10 GB].")
     ] = None,
     gpus: Annotated[int | None, typer.Option("--gpus", metavar="N", min=0, help="GPUs per slot.")] = None,
-    partitionable: Annotated[
-        bool, typer.Option("--partitionable", help="Divide each slot as jobs request.")
-    ] = False,
+    partitionable: Annotated[bool, typer.Option("--partitionable", help="Divide each slot as jobs request.")] = False,
     attribute: Annotated[
         list[str] | None,
         typer.Option("--attribute", metavar="NAME=EXPR", help="Additional slot attribute; repeatable."),

@@ -111,15 +111,9 @@ def backup(
 def history(
     invocation: Invocation,
     output: Output,
-    limit: Annotated[
-        int, typer.Option("--limit", metavar="N", min=0, help="Number of changes [0: all].")
-    ] = 100,
-    subject: Annotated[
-        str | None, typer.Option("--subject", metavar="NAME", help="Show only changes to NAME.")
-    ] = None,
-    user: Annotated[
-        str | None, typer.Option("--user", metavar="USER", help="Show only changes by this user.")
-    ] = None,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="Number of changes [0: all].")] = 100,
+    subject: Annotated[str | None, typer.Option("--subject", metavar="NAME", help="Show only changes to NAME.")] = None,
+    user: Annotated[str | None, typer.Option("--user", metavar="USER", help="Show only changes by this user.")] = None,
 ) -> None:
     """Show each change with its time, user and command, newest last.
 
@@ -164,9 +158,7 @@ def history(
 def cycles(
     invocation: Invocation,
     output: Output,
-    limit: Annotated[
-        int, typer.Option("--limit", metavar="N", min=0, help="Number of cycles [0: all].")
-    ] = 20,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="Number of cycles [0: all].")] = 20,
 ) -> None:
     """List the negotiation cycles with time and number of matches, newest last.
 

@@ -71,9 +71,7 @@ def submit(
     request_gpus: Annotated[Text, _option("--request-gpus", "GPUs to request.")] = None,
     requirements: Annotated[Text, _option("--requirements", "Expression that the slot must satisfy.", "EXPR")] = None,
     rank: Annotated[Text, _option("--rank", "Slot preference; higher is better.", "EXPR")] = None,
-    priority: Annotated[
-        Text, _option("--priority", "Job priority among your jobs; higher runs first.", "N")
-    ] = None,
+    priority: Annotated[Text, _option("--priority", "Job priority among your jobs; higher runs first.", "N")] = None,
     accounting_group: Annotated[Text, _option("--accounting-group", "Accounting group to charge.", "GROUP")] = None,
     accounting_group_user: Annotated[
         Text, _option("--accounting-group-user", "User to charge within the group.", "USER")
@@ -91,9 +89,7 @@ def submit(
     error: Annotated[Text, _option("--error", "File for standard error.", "FILE")] = None,
     log: Annotated[Text, _option("--log", "File for the job event log.", "FILE")] = None,
     initialdir: Annotated[Text, _option("--initialdir", "Working directory of the job.", "DIR")] = None,
-    environment: Annotated[
-        Text, _option("--environment", 'Environment of the job, such as "A=1;B=2".', "VARS")
-    ] = None,
+    environment: Annotated[Text, _option("--environment", 'Environment of the job, such as "A=1;B=2".', "VARS")] = None,
     program: Annotated[Text, typer.Option("--program", hidden=True)] = None,
     now: Now = None,
     dry_run: DryRun = False,

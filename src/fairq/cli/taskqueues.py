@@ -40,9 +40,7 @@ from fairq.settings.key import DIRAC
 if TYPE_CHECKING:
     from fairq.steps.taskqueues.world import Told
 
-app = App(
-    help="DIRAC's scheme: task queues, shares and their corrections, and pilots that pull work.", default="list"
-)
+app = App(help="DIRAC's scheme: task queues, shares and their corrections, and pilots that pull work.", default="list")
 
 Selection = Literal["dirac", "proportional", "strict"]
 _LARGEST_COUNT = 1_000_000
@@ -194,9 +192,7 @@ def match(
     ] = None,
     seed: Annotated[
         float | None,
-        typer.Option(
-            "--seed", metavar="N", parser=number("--seed", 0, whole=True), help="Random seed."
-        ),
+        typer.Option("--seed", metavar="N", parser=number("--seed", 0, whole=True), help="Random seed."),
     ] = None,
     now: Now = None,
     dry_run: DryRun = False,

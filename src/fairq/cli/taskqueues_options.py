@@ -127,5 +127,3 @@ def pilot_of(
         reference=pilot,
         **rest,
     )
-
-

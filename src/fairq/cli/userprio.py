@@ -80,9 +80,7 @@ def userprio(
     setceiling: Annotated[
         _NameAndValue | None, _edit("setceiling", "NAME N", "Set the ceiling in slot weight [-1: none].")
     ] = None,
-    duration: Annotated[
-        str | None, _edit("duration", "TIME", "Limit factor, floor or ceiling to 7d, 12h, ...")
-    ] = None,
+    duration: Annotated[str | None, _edit("duration", "TIME", "Limit factor, floor or ceiling to 7d, 12h, ...")] = None,
     cancelceilinglease: Annotated[str | None, _edit("cancelceilinglease", "NAME", "End a ceiling's lease now.")] = None,
     cancelfloorlease: Annotated[str | None, _edit("cancelfloorlease", "NAME", "End a floor's lease now.")] = None,
     cancelfactorlease: Annotated[str | None, _edit("cancelfactorlease", "NAME", "End a factor's lease now.")] = None,

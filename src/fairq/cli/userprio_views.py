@@ -200,4 +200,3 @@ def _resource_line(name: str, start: str, match: str) -> str:
 def _match_time(seconds: int) -> str:
     minutes, rest = divmod(max(0, seconds), 60)
     return f"{minutes // 1440:3d}+{minutes // 60 % 24:02d}:{minutes % 60:02d}:{rest:02d}"
-

@@ -37,9 +37,7 @@ def why(
     ],
     slot: Annotated[
         str | None,
-        typer.Option(
-            "--slot", metavar="NAME", help="Compare the job with this slot [NAME or 'NAME<ADDRESS>']."
-        ),
+        typer.Option("--slot", metavar="NAME", help="Compare the job with this slot [NAME or 'NAME<ADDRESS>']."),
     ] = None,
     compare: Compare = False,
     now: Now = None,

@@ -161,9 +161,7 @@ class _Fields:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if type(value) is not int or not lowest <= value <= highest:
-            raise self.error(
-                f"{name} is {shown(value)}", f"it is a whole number from {lowest} to {highest}"
-            )
+            raise self.error(f"{name} is {shown(value)}", f"it is a whole number from {lowest} to {highest}")
         return value
 
     def error(self, problem: str, cure: str) -> InvalidAdError:

@@ -203,9 +203,7 @@ class _JobReader:
         def number_of(lower: str, default: int, lowest: int) -> int:
             value = ad.get(names[lower], default) if lower in names else default
             if not whole(value, lowest):
-                raise self._error(
-                    number, f"{names[lower]} is {shown(value)}", f"it is a whole number from {lowest} on"
-                )
+                raise self._error(number, f"{names[lower]} is {shown(value)}", f"it is a whole number from {lowest} on")
             return int(value)
 
         status = _STATUS[ad.get(names.get("jobstatus", ""), 1)]
@@ -242,9 +240,7 @@ class _JobReader:
         try:
             name = self._submitters.get(identity)
         except TypeError:
-            raise self._error(
-                number, "its owner is not a text", "AccountingGroup, Owner and User are texts"
-            ) from None
+            raise self._error(number, "its owner is not a text", "AccountingGroup, Owner and User are texts") from None
         if name is None:
             try:
                 name = self._submitters[identity] = self._submitter_of(ad)
@@ -256,9 +252,7 @@ class _JobReader:
         return InvalidAdError(source=self._source.name, number=number, problem=problem, cure=cure)
 
 
-def _divided(
-    source: Source, cluster: int, stretches: list[_Stretch]
-) -> tuple[Ad, list[tuple[_Stretch, Ad | None]]]:
+def _divided(source: Source, cluster: int, stretches: list[_Stretch]) -> tuple[Ad, list[tuple[_Stretch, Ad | None]]]:
     """Return what all *stretches* of a cluster share, and each with its own; those alike are joined."""
     if len(stretches) == 1:
         return stretches[0].rest, [(stretches[0], None)]

@@ -67,9 +67,7 @@ class JsonAds:
             except RecursionError:
                 raise self._problem("it is nested too deeply", "give ads as HTCondor prints them") from None
             except ValueError:
-                raise self._problem(
-                    "a number has too many digits", "whole numbers have at most 64 bits"
-                ) from None
+                raise self._problem("a number has too many digits", "whole numbers have at most 64 bits") from None
             if type(ad) is not dict:
                 raise self._problem(f"not an ad but {_kind(ad)}", "every element must be an object")
             self._number += 1

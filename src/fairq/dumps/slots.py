@@ -122,4 +122,3 @@ def use_of(ad: Ad) -> Use | None:
         negotiating_group=_text(ad, names, "remotenegotiatinggroup") or None,
         autoregroup=autoregroup if isinstance(autoregroup, bool) else None,
     )
-

@@ -6,11 +6,22 @@ from fairq.settings.broker_points import POINTS
 from fairq.settings.key import PANDA, own
 
 BROKER = (
-    own("broker", "rules", "choice", "documented",
+    own(
+        "broker",
+        "rules",
+        "choice",
+        "documented",
         "Rules where the two differ: PanDA's brokerage page, or PanDA's code today.",
-        choices=PANDA.choices),
-    own("broker", "verdicts_kept", "integer", 10,
+        choices=PANDA.choices,
+    ),
+    own(
+        "broker",
+        "verdicts_kept",
+        "integer",
+        10,
         "Number of runs whose decisions are kept in full; older runs keep only the last one on each task.",
-        unit="runs", minimum=1),
+        unit="runs",
+        minimum=1,
+    ),
     *POINTS,
 )

@@ -119,9 +119,7 @@ class Collection:
             section, name = (part.lower() for part in found.groups())
             key = known.get(variable) or (LIMIT_KEY if section == "limits" else None)
             if section == "groups":
-                error = UnknownSettingError(
-                    where="environment", key=variable, hint="groups are set in files only"
-                )
+                error = UnknownSettingError(where="environment", key=variable, hint="groups are set in files only")
                 self._report(error)
             elif key is None:
                 self._report(names.unknown(f"{section}.{name}", f"${variable}"))

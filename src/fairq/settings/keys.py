@@ -38,7 +38,7 @@ _ACCOUNTING = (
         "Domain added to submitter names that have none. If unset: uid_domain."),
     macro("accounting", "negotiator_discount_suspended_resources", "boolean", False,
         "Do not charge for slots whose job is suspended."),
-)
+)  # fmt: skip
 
 _NEGOTIATOR = (
     own("negotiator", "rules", "choice", "documented",
@@ -146,7 +146,7 @@ _NEGOTIATOR = (
         macros=("GROUP_QUOTA_ROUND_ROBIN_RATE", "HFS_ROUND_ROBIN_RATE")),
     macro("negotiator", "negotiator_strict_enforce_quota", "boolean", True,
         "The quota of a group without surplus also limits the sum of its subgroups."),
-)
+)  # fmt: skip
 
 _SCHEDD = (
     macro("schedd", "schedd_use_slot_weight", "boolean", True,
@@ -174,13 +174,13 @@ _SCHEDD = (
         "Attributes that do not define an autocluster."),
     macro("schedd", "remove_significant_attributes_regex", "string", "^Slot[0-9]*_",
         "Attributes whose name matches this pattern do not define an autocluster.", optional=True, spaces=True),
-)
+)  # fmt: skip
 
 _SUBMIT = (
     own("submit", "command_timeout", "integer", 120,
         "Longest time for each command or pipe that a submit description reads.",
         unit="seconds", minimum=1, maximum=1e9),
-)
+)  # fmt: skip
 
 _GROUPS = (
     macro("groups", "quota", "real", None,
@@ -197,7 +197,7 @@ _GROUPS = (
     macro("groups", "autoregroup", "boolean", None,
         "Also negotiate with <none> at the end. If unset: negotiator.group_autoregroup.",
         macros=("GROUP_AUTOREGROUP_<NAME>",)),
-)
+)  # fmt: skip
 
 _LIMITS = (
     macro("limits", "NAME", "real", None,
@@ -207,7 +207,7 @@ _LIMITS = (
         minimum=0, macros=("CONCURRENCY_LIMIT_DEFAULT_<PREFIX>",)),
     macro("limits", "default", "real", CONCURRENCY_LIMIT_DEFAULT,
         "Default for all other limits.", minimum=0, macros=("CONCURRENCY_LIMIT_DEFAULT",)),
-)
+)  # fmt: skip
 
 KEYS: tuple[Key, ...] = (
     *_ACCOUNTING,

@@ -81,7 +81,6 @@ class Settings:
         """Maximum by lower-case limit name; ``default`` is always there, ``default_<prefix>`` may be."""
         return {entry.path[1]: entry.value for entry in self if entry.path[0] == "limits"}
 
-
     def block(self, name: str) -> dict[str, Any]:
         """Return DIRAC's block ``shares.NAME`` (ShareCorrections, RunningLimit, MatchingDelay) as nested options."""
         return nested({entry.path: entry.value for entry in self}, name)

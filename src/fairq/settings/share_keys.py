@@ -15,32 +15,66 @@ _RULES = own(
 )  # fmt: skip
 
 _OPTIONS = (
-    own("shares", "max_jobs_in_task_queue", "integer", 5000,
-        "Maximum number of jobs in a task queue; further jobs form another queue.", unit="jobs", minimum=1),
-    own("shares", "task_queue_cpu_time_intervals", "string", None,
+    own(
+        "shares",
+        "max_jobs_in_task_queue",
+        "integer",
+        5000,
+        "Maximum number of jobs in a task queue; further jobs form another queue.",
+        unit="jobs",
+        minimum=1,
+    ),
+    own(
+        "shares",
+        "task_queue_cpu_time_intervals",
+        "string",
+        None,
         "Bounds of the CPU times that share a task queue, as rising whole numbers; unset: DIRAC's 360 to 1080000.",
-        unit="HS06 seconds", spaces=True),
-    own("shares", "default_cpu_time", "integer", 86400,
-        "CPU time of jobs that state none.", unit="HS06 seconds", minimum=1),
-    own("shares", "default_priority", "real", 1.0,
-        "UserPriority of jobs that state none.", minimum=0),
+        unit="HS06 seconds",
+        spaces=True,
+    ),
+    own(
+        "shares",
+        "default_cpu_time",
+        "integer",
+        86400,
+        "CPU time of jobs that state none.",
+        unit="HS06 seconds",
+        minimum=1,
+    ),
+    own("shares", "default_priority", "real", 1.0, "UserPriority of jobs that state none.", minimum=0),
     own("shares", "check_job_limits", "boolean", True, "Apply RunningLimit."),
     own("shares", "check_matching_delay", "boolean", True, "Apply MatchingDelay."),
-    own("shares", "usable_sites", "string", None,
+    own(
+        "shares",
+        "usable_sites",
+        "string",
+        None,
         "Sites in use; pilots of other sites get only jobs with JobType Test or none.",
-        unset="all sites", spaces=True),
+        unset="all sites",
+        spaces=True,
+    ),
 )
 
 GROUPS = "shares.groups"
 CORRECTIONS, LIMITS, DELAYS = "shares.ShareCorrections", "shares.RunningLimit", "shares.MatchingDelay"
 
 _GROUPS = (
-    own(GROUPS, "job_share", "real", 1000.0,
-        "The group's weight against the other groups (JobShare).", minimum=0),
-    own(GROUPS, "job_sharing", "boolean", False,
-        "Divide the share among all task queues, whoever owns them (property JobSharing or JOB_SHARING)."),
-    own(GROUPS, "allow_background_tqs", "boolean", False,
-        "Queues whose UserPriorities average 0.1 or less get the minimum priority (AllowBackgroundTQs)."),
+    own(GROUPS, "job_share", "real", 1000.0, "The group's weight against the other groups (JobShare).", minimum=0),
+    own(
+        GROUPS,
+        "job_sharing",
+        "boolean",
+        False,
+        "Divide the share among all task queues, whoever owns them (property JobSharing or JOB_SHARING).",
+    ),
+    own(
+        GROUPS,
+        "allow_background_tqs",
+        "boolean",
+        False,
+        "Queues whose UserPriorities average 0.1 or less get the minimum priority (AllowBackgroundTQs).",
+    ),
     own(GROUPS, "vo", "string", None, "The virtual organisation that the group belongs to (VO)."),
 )
 

@@ -87,9 +87,7 @@ def prune(state: State, before: int) -> None:
 
     What these decided in all is in the history.
     """
-    state.connection.execute(
-        'DELETE FROM broker_verdict WHERE task NOT IN (SELECT "jediTaskID" FROM broker_tasks)'
-    )
+    state.connection.execute('DELETE FROM broker_verdict WHERE task NOT IN (SELECT "jediTaskID" FROM broker_tasks)')
     state.connection.execute(
         "DELETE FROM broker_verdict WHERE cycle < ?1 AND EXISTS (SELECT 1 FROM broker_verdict AS later "
         "WHERE later.task = broker_verdict.task AND later.cycle > broker_verdict.cycle)",

@@ -38,9 +38,7 @@ def of_procs(state: State, procs: Iterable[tuple[str, int, int, int]]) -> list[C
 def store(state: State, claims: Iterable[Claim]) -> None:
     """Store claims, each in the place of a former one on its slot."""
     claims = list(claims)
-    state.connection.executemany(
-        "DELETE FROM claim WHERE slot_id = ?", [(claim.slot_id,) for claim in claims]
-    )
+    state.connection.executemany("DELETE FROM claim WHERE slot_id = ?", [(claim.slot_id,) for claim in claims])
     state.connection.executemany(
         "INSERT INTO claim (slot_id, submitter, start_time, slot_weight, schedd, cluster, proc, "
         "current_rank, concurrency_limits, negotiating_group, autoregroup, advertised, charged, matched) "
@@ -56,9 +54,7 @@ def release(state: State, slot_ids: Iterable[int]) -> list[Claim]:
         row = state.connection.execute(f"{_SELECT} WHERE slot_id = ?", (number,)).fetchone()
         if row is not None:
             released.append(_claim(row))
-    state.connection.executemany(
-        "DELETE FROM claim WHERE slot_id = ?", [(claim.slot_id,) for claim in released]
-    )
+    state.connection.executemany("DELETE FROM claim WHERE slot_id = ?", [(claim.slot_id,) for claim in released])
     return released
 
 

@@ -193,9 +193,7 @@ def _opened(path: Path, patience: Patience, open_files: ExitStack) -> sqlite3.Co
     return None
 
 
-def _begin_writing(
-    path: Path, patience: Patience, open_files: ExitStack
-) -> tuple[sqlite3.Connection, os.stat_result]:
+def _begin_writing(path: Path, patience: Patience, open_files: ExitStack) -> tuple[sqlite3.Connection, os.stat_result]:
     """Return a connection that holds the write lock of the file at *path*, and what file that is."""
     while True:
         prepare_for_writing(path)

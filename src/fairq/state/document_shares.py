@@ -58,8 +58,10 @@ def _identity_problem(identity: dict[str, Any]) -> str | None:
         if isinstance(value, list):
             if not all(isinstance(item, str) for item in value):
                 return f"{name} must be a list of strings"
-        elif isinstance(value, bool) or not isinstance(value, (str, int)) or (
-            isinstance(value, str) and name not in ("Owner", "OwnerGroup")
+        elif (
+            isinstance(value, bool)
+            or not isinstance(value, (str, int))
+            or (isinstance(value, str) and name not in ("Owner", "OwnerGroup"))
         ):
             return f"{name} must be a number or a list of strings"
     return None

@@ -32,16 +32,11 @@ def record(state: State, actor: Actor, changes: Iterable[Change]) -> None:
     who = (actor.time, actor.user, actor.command)
     state.connection.executemany(
         "INSERT INTO history (time, user, command, subject, before, after) VALUES (?, ?, ?, ?, ?, ?)",
-        (
-            (*who, one.subject, rows.dumps(one.before), rows.dumps(one.after))
-            for one in changes
-        ),
+        ((*who, one.subject, rows.dumps(one.before), rows.dumps(one.after)) for one in changes),
     )
 
 
-def load(
-    state: State, limit: int | None = None, *, subject: str | None = None, user: str | None = None
-) -> list[Entry]:
+def load(state: State, limit: int | None = None, *, subject: str | None = None, user: str | None = None) -> list[Entry]:
     """Return the last *limit* changes (None: all) of a subject and by a user if given, newest last."""
     found = state.connection.execute(
         "SELECT id, time, user, command, subject, before, after FROM history "

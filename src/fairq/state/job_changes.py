@@ -53,9 +53,7 @@ def change(
     return change_many(state, [Procs(schedd, cluster, first_proc, last_proc)], **columns)
 
 
-def change_many(
-    state: State, procs: Iterable[tuple[str, int, int, int]], **columns: Unpack[JobColumns]
-) -> int:
+def change_many(state: State, procs: Iterable[tuple[str, int, int, int]], **columns: Unpack[JobColumns]) -> int:
     """Give many procs, (schedd, cluster, first, last) each, the same new values.
 
     Return how many of them are in the queue; those that are not are passed over.
@@ -111,9 +109,7 @@ def remove_many(state: State, procs: Iterable[tuple[str, int, int, int]]) -> int
     return _rewrite(state, procs, lambda _: None)
 
 
-def _rewrite(
-    state: State, procs: Iterable[tuple[str, int, int, int]], changed: Callable[[Tail], Tail | None]
-) -> int:
+def _rewrite(state: State, procs: Iterable[tuple[str, int, int, int]], changed: Callable[[Tail], Tail | None]) -> int:
     """Rewrite the ranges that *procs* meet; shared ads that no job uses any more go too."""
     stale: list[tuple[int, str, int]] = []
     fresh: list[tuple[Any, ...]] = []

@@ -7,9 +7,7 @@ from collections.abc import Iterable
 from fairq.records import Run
 from fairq.state.connection import State
 
-_COLUMNS = (
-    "cluster, proc, submitter, slot, slot_weight, start_time, end_time, how, exit_code, schedd"
-)
+_COLUMNS = "cluster, proc, submitter, slot, slot_weight, start_time, end_time, how, exit_code, schedd"
 
 
 def add(state: State, runs: Iterable[Run]) -> None:

@@ -217,9 +217,7 @@ class Description:
             elif line.word == "endif" and waiting:
                 waiting.pop()
         if waiting:
-            raise SubmitDescriptionError(
-                where=self._place(waiting[-1].first), problem="this 'if' has no 'endif'"
-            )
+            raise SubmitDescriptionError(where=self._place(waiting[-1].first), problem="this 'if' has no 'endif'")
 
     def _text(self, kept: QueueLine | None, marker: str) -> str:
         rows = list(self._rows)
@@ -293,9 +291,7 @@ class Program:
             except UnicodeEncodeError:  # a file's name may be any bytes, but the library takes UTF-8 only
                 if "$" in value:
                     cure = "give macros in UTF-8 text only"
-                    raise InvalidSubmitValueError(
-                        where=self.source, command=name, value=value, expected=cure
-                    ) from None
+                    raise InvalidSubmitValueError(where=self.source, command=name, value=value, expected=cure) from None
                 literals[name] = value
         if len(self._words) > 1:
             literals["arguments"] = quoted(self._words[1:])

@@ -50,9 +50,7 @@ class External:
         When the time is over, or anything else goes wrong, its whole process group is killed.
         """
         deadline = self._deadline()
-        process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True
-        )
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True)
         assert process.stdout is not None
         try:
             text = _text(self._drained(process.stdout.fileno(), deadline))

@@ -71,9 +71,7 @@ class Includes:
         if rows[-1].endswith("\\"):  # what follows the included text is not its continuation
             self._copy([""], 0, 1, lambda _: place(len(rows)))
 
-    def _copy(
-        self, rows: list[str], first: int, last: int, place: Callable[[int], str], hidden: bool = False
-    ) -> None:
+    def _copy(self, rows: list[str], first: int, last: int, place: Callable[[int], str], hidden: bool = False) -> None:
         self.rows += rows[first:last]
         self.places += [place(number + 1) for number in range(first, last)]
         self._above += [""] * (last - first) if hidden else rows[first:last]

@@ -119,6 +119,4 @@ def _listed(lines: list[str], at: int, where: str) -> tuple[tuple[str, ...], int
             return tuple(items), at
         if not item.startswith("#"):
             items.append(item)
-    raise SubmitDescriptionError(
-        where=where, problem="the list of the queue statement is not closed; end it with ')'"
-    )
+    raise SubmitDescriptionError(where=where, problem="the list of the queue statement is not closed; end it with ')'")

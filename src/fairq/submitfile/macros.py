@@ -19,9 +19,7 @@ _FUNCTION = re.compile(r"(?<!\$)\$([A-Za-z_]\w*)\(")
 _WORD = re.compile(r"[A-Za-z_][\w.]*")
 _LATE = re.compile(r"\$\$(?:\([^)]{0,1000}\)|\(\[.{0,1000}?\]\))")
 
-_HAZARD = re.compile(
-    r"\$(?:INT|REAL|STRING)\([^()]*%[^()]*\d{4}|\$RANDOM_INTEGER\([^()]*\d{10}", re.IGNORECASE
-)
+_HAZARD = re.compile(r"\$(?:INT|REAL|STRING)\([^()]*%[^()]*\d{4}|\$RANDOM_INTEGER\([^()]*\d{10}", re.IGNORECASE)
 
 LARGEST = 1_000_000
 """Letters to which a macro may expand, and references that it may take."""

@@ -99,9 +99,7 @@ def submitter_sentence(of: dict[str, Any], pie: float) -> str:
     return f"{text}: {stopped}{before}{', ...' if len(ahead) > 3 else ''}."
 
 
-def group_sentence(
-    of: dict[str, Any], turns: Sequence[dict[str, Any]], members: Sequence[dict[str, Any]]
-) -> str:
+def group_sentence(of: dict[str, Any], turns: Sequence[dict[str, Any]], members: Sequence[dict[str, Any]]) -> str:
     """Return a group's quota, use and surplus, and what stops it."""
     idle = sum(member["idle"] for member in members)
     matched = sum(member["matched"] for member in members)

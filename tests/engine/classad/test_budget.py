@@ -97,8 +97,12 @@ def test_ordinary_expressions_do_not_hang_on_what_others_used_up():
     now = [0.0]
     budget = EvaluationBudget(0.0, lambda: now[0])
 
-    assert kinds(pool(50, budget), {"Requirements": "/Expr(TARGET.Memory > 10 && RequestMemory > 2)/",
-        "RequestMemory": 5}).count(True) == 39
+    assert (
+        kinds(
+            pool(50, budget), {"Requirements": "/Expr(TARGET.Memory > 10 && RequestMemory > 2)/", "RequestMemory": 5}
+        ).count(True)
+        == 39
+    )
     assert not budget.overruns
 
 

@@ -112,7 +112,7 @@ class TestTime:
             ("TARGET.Age", 100),
             ("int(currentTime())", NOW),
             ('formatTime(absTime(), "%Y")', "2023"),
-            ("eval(\"CurrentTime\")", NOW),
+            ('eval("CurrentTime")', NOW),
             ("int(dayTime()) % 60", NOW % 60),
         ],
     )
@@ -235,7 +235,7 @@ REAL_EXPRESSIONS = [
     "Unhibernate =!= undefined",
     "min({Cpus, 4}) * 1000 + Memory % 1000",
     "SlotWeight * (1.0 / TotalCpus)",
-    "member(State, {\"Unclaimed\", \"Owner\"}) ? TotalSlotDisk : 0",
+    'member(State, {"Unclaimed", "Owner"}) ? TotalSlotDisk : 0',
 ]
 
 

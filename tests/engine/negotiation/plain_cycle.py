@@ -44,9 +44,7 @@ class PlainCycle:
                 self.used[user] = self.used.get(user, 0) + self.weight[slot]
         if not consider_preemption:
             self.holder = [None] * len(pool)
-        self.free = [
-            consider_preemption or slot["State"] != "Claimed" for slot in pool
-        ]
+        self.free = [consider_preemption or slot["State"] != "Claimed" for slot in pool]
         self.matches: list[tuple[str, int, str, str | None]] = []
 
     def priority(self, name: str) -> float:

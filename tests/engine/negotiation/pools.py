@@ -119,9 +119,7 @@ def cycle(
                 ads.append(ad)
             priority = int(ad.get("JobPrio", 0))
             owner = name.partition("@")[0]
-            idle.append(
-                JobRange(cluster, 0, count - 1, ads.index(ad), name, owner, 1, NOW, NOW, priority=priority)
-            )
+            idle.append(JobRange(cluster, 0, count - 1, ads.index(ad), name, owner, 1, NOW, NOW, priority=priority))
         submitters.append(SubmitterQueue(name, schedd, 0, idle))
     known = {record.name: record for record in records}
     for name, value in (priorities or {}).items():

@@ -169,9 +169,7 @@ class TestBusySlots:
         """By the default rank nobody is preempted while a free slot suits."""
         pool = slots(3)
         pool[0] = claimed(pool[0], "b@x")
-        decision = cycle(
-            pool, {"a@x": [jobs(2)]}, {"a@x": 1, "b@x": 100}, preemption_requirements="true"
-        )
+        decision = cycle(pool, {"a@x": [jobs(2)]}, {"a@x": 1, "b@x": 100}, preemption_requirements="true")
 
         assert [m.preempted for m in decision.matches] == [None, None]
 

@@ -29,9 +29,7 @@ class TestSlots:
     def test_slots_in_use_outside_the_constraint_are_charged_still(self) -> None:
         """What runs there counts as used by its submitter, and for concurrency limits."""
         pool = [claimed(slot, "a@x", Pool="elsewhere", ConcurrencyLimits="db") for slot in slots(2)] + slots(4)[2:]
-        decision = cycle(
-            pool, {"a@x": [jobs(9, ConcurrencyLimits="db")]}, slot_constraint=parse("isUndefined(Pool)")
-        )
+        decision = cycle(pool, {"a@x": [jobs(9, ConcurrencyLimits="db")]}, slot_constraint=parse("isUndefined(Pool)"))
 
         (submitter,) = decision.submitters
         assert (submitter.used_before, submitter.limit, submitter.slices) == (2, 4, [2])
@@ -89,7 +87,7 @@ class TestSlots:
 class TestSubmitters:
     """NEGOTIATOR_SUBMITTER_CONSTRAINT."""
 
-    @pytest.mark.parametrize("constraint", ['Name != "b@x"', "IdleJobs == 9", 'RunningJobs == 0 && IdleJobs > 5'])
+    @pytest.mark.parametrize("constraint", ['Name != "b@x"', "IdleJobs == 9", "RunningJobs == 0 && IdleJobs > 5"])
     def test_the_others_have_no_share(self, constraint: str) -> None:
         """Who is kept out has no part in the shares, and is told so."""
         wants = {"a@x": [jobs(9)], "b@x": [jobs(5)]}

@@ -180,9 +180,7 @@ class TestSignificantAttributes:
         assert len(cycle(slots(5), wants, significant=added).rejections) == 2
 
 
-jobs_of = st.lists(
-    st.tuples(st.integers(1, 4), st.integers(-2, 2), st.booleans()), min_size=1, max_size=4
-)
+jobs_of = st.lists(st.tuples(st.integers(1, 4), st.integers(-2, 2), st.booleans()), min_size=1, max_size=4)
 
 
 @given(

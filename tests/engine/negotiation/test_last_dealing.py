@@ -71,9 +71,7 @@ class TestFigures:
 
         assert list(matched(decision).values()) == [1] * 4 + [2] * 4
 
-    @pytest.mark.parametrize(
-        ("considered", "stopped"), [(True, StopReason.IN_USE), (False, StopReason.NO_SLOTS)]
-    )
+    @pytest.mark.parametrize(("considered", "stopped"), [(True, StopReason.IN_USE), (False, StopReason.NO_SLOTS)])
     def test_use_counts(self, considered: bool, stopped: StopReason) -> None:
         """A holds 8 of 10: B and C have the two others, whether or not preemption is considered."""
         pool = [claimed(slot, "a@x") for slot in slots(8)] + slots(10)[8:]

@@ -1,6 +1,5 @@
 """The group that uses the smallest part of its quota negotiates first, unless GROUP_SORT_EXPR says otherwise."""
 
-
 import pytest
 from tests.engine.quotas.groups import STARVATION, both_rules, groups, hold, order, rules_of, used
 

@@ -105,9 +105,9 @@ def test_a_fraction_of_a_quota(rules: str, limit: float, matches: int) -> None:
 
 def test_rounding_errors_are_no_quota() -> None:
     """0.1 and 0.2 and 0.7 of 10 leave <none> some last bits, which hand out no slot."""
-    decision = hold(rules_of({"a": "10%", "b": "20%", "c": "70%"}), 10, dict.fromkeys(
-        ["u@d", "a.u@d", "b.u@d", "c.u@d"], 9
-    ))
+    decision = hold(
+        rules_of({"a": "10%", "b": "20%", "c": "70%"}), 10, dict.fromkeys(["u@d", "a.u@d", "b.u@d", "c.u@d"], 9)
+    )
 
     assert used(decision) == {"<none>": 0, "a": 1, "b": 2, "c": 7}
 

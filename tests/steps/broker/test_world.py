@@ -120,9 +120,7 @@ def users(given: Mapping[str, Any], task: Any) -> Iterator[tuple[str, dict[str, 
     metrics = given.get("metrics") or {}
     quota = {**QUOTA, **(given.get("quota") or {})}
     found: dict[str, dict[str, Any]] = {}
-    found.setdefault(task.working_group or task.user, {}).update(
-        {**USER_TOTALS, **(given.get("user_totals") or {})}
-    )
+    found.setdefault(task.working_group or task.user, {}).update({**USER_TOTALS, **(given.get("user_totals") or {})})
     found.setdefault(task.user, {}).update(
         quota_ok=quota["ok"], quota_near=quota["near"], endpoints_over=quota["endpoints_over"],
         rem_slots_A=metrics.get("user_eval", {}).get("rem_slots_A"),

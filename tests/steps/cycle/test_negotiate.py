@@ -124,9 +124,7 @@ def test_a_preempted_job_is_idle_again_with_its_run_kept(state: Path) -> None:
     fill(state, 1, {"b@x": 1}, Rank='/Expr(TARGET.Owner == "a")/')
     cycle(state)
     with writing(state) as opened:
-        jobs.add(
-            opened, [JobRange(7, 0, 0, job_ads.ad_id(opened, JOB), "a@x", "a", JobStatus.IDLE, NOW, NOW)]
-        )
+        jobs.add(opened, [JobRange(7, 0, 0, job_ads.ad_id(opened, JOB), "a@x", "a", JobStatus.IDLE, NOW, NOW)])
     later = cycle(state, NOW + 60)
 
     with reading(state) as opened:
@@ -224,9 +222,7 @@ def test_running_jobs_use_their_concurrency_limits_until_they_end(state: Path) -
     third = cycle(state, NOW + 120, FAIRQ_LIMITS_LICENSE="3")
 
     assert [len(of.decision.matches) for of in (first, second, third)] == [2, 0, 1]
-    assert second.document["limits"] == [
-        {"name": "license", "in_use_before": 3.0, "in_use": 3.0, "maximum": 3.0}
-    ]
+    assert second.document["limits"] == [{"name": "license", "in_use_before": 3.0, "in_use": 3.0, "maximum": 3.0}]
     assert second.document["rejections"][0]["reason"] == "concurrency limit license reached"
 
 
@@ -268,9 +264,7 @@ def test_schedds_have_queues_of_their_own(state: Path) -> None:
     with writing(state) as opened:
         ad_id = job_ads.ad_id(opened, JOB)
         for schedd in ("s2", "s1"):
-            jobs.add(
-                opened, [JobRange(1, 0, 1, ad_id, "a@x", "a", JobStatus.IDLE, NOW, NOW, schedd=schedd)]
-            )
+            jobs.add(opened, [JobRange(1, 0, 1, ad_id, "a@x", "a", JobStatus.IDLE, NOW, NOW, schedd=schedd)])
     made = cycle(state)
 
     assert [match.schedd for match in made.decision.matches] == ["s1", "s1", "s2"]

@@ -49,9 +49,7 @@ def run(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Broker all tasks, in any state.")] = False,
     rules: RulesOption = None,
-    summary: Annotated[
-        bool, typer.Option("--summary", help="Show the number of queues per stage.")
-    ] = False,
+    summary: Annotated[bool, typer.Option("--summary", help="Show the number of queues per stage.")] = False,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -106,9 +104,7 @@ def _view(done: Run, dry_run: bool) -> View:
 
 
 def _summary(done: Run, dry_run: bool) -> View:
-    records = [
-        {"activity": activity, **line} for activity, table in done.stage_tables().items() for line in table
-    ]
+    records = [{"activity": activity, **line} for activity, table in done.stage_tables().items() for line in table]
     columns = [Column("Activity", "activity"), Column("Tasks", "tasks"), *STAGE_COLUMNS]
     table = Table(columns, records, key="stages", empty="no task is waiting for brokerage")
     return View(tables=[table], document=_document(done), text=_headline(done, dry_run) if records else None)

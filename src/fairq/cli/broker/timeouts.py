@@ -37,9 +37,7 @@ _FIELDS = (
 def timeouts(
     invocation: Invocation,
     output: Output,
-    apply: Annotated[
-        bool, typer.Option("--apply", help="Close, fail or rebroker the listed jobs.")
-    ] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Close, fail or rebroker the listed jobs.")] = False,
     rules: RulesOption = None,
     now: Now = None,
     dry_run: DryRun = False,

@@ -23,7 +23,7 @@ DESCRIPTION = (
 )
 
 ABOUT = {
-    "groups": "Accounting groups, one table each: [groups.group_physics], or [groups.\"group_physics.higgs\"] for a "
+    "groups": 'Accounting groups, one table each: [groups.group_physics], or [groups."group_physics.higgs"] for a '
     "subgroup. The parent of a subgroup needs its own table.",
     "shares": "DIRAC's task queues and shares. The tables below use DIRAC's own names. fairq config import "
     "converts a DIRAC configuration.",

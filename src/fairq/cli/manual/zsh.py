@@ -83,9 +83,7 @@ def _case(place: Place) -> str:
     if place.children:
         lines += _array("children", place.children)
     lines += _array("options", [(name, one.help) for one in place.options for name in one.spellings])
-    pairs = [
-        f"{name} {place.kind(one) or 'none'}" for one in place.options if one.metavar for name in one.spellings
-    ]
+    pairs = [f"{name} {place.kind(one) or 'none'}" for one in place.options if one.metavar for name in one.spellings]
     lines.append(f"            values=({' '.join(pairs)})")
     if place.arguments:
         lines.append(f"            arguments=({' '.join(place.arguments)})")

@@ -62,7 +62,5 @@ def lines(table: Table, records: Sequence[Record], header: bool) -> Iterator[str
 
 
 def _line(texts: list[str], sizes: list[int], columns: list[tuple[str, list[str], bool]]) -> str:
-    parts = (
-        _padded(text, size, right) for text, size, (_, _, right) in zip(texts, sizes, columns, strict=True)
-    )
+    parts = (_padded(text, size, right) for text, size, (_, _, right) in zip(texts, sizes, columns, strict=True))
     return "  ".join(parts).rstrip()

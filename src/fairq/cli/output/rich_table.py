@@ -41,9 +41,7 @@ def write(table: Table, records: Sequence[Record], header: bool, style: Style, s
     if sum(least) + gaps > console.width:
         _records(console, columns, len(records) + (table.footer is not None))
         return
-    drawn = RichTable(
-        box=box.SIMPLE_HEAD, show_header=header, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0)
-    )
+    drawn = RichTable(box=box.SIMPLE_HEAD, show_header=header, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for (heading, _, right), minimum in zip(columns, least, strict=True):
         drawn.add_column(
             Text(heading),
@@ -54,9 +52,7 @@ def write(table: Table, records: Sequence[Record], header: bool, style: Style, s
         )
     colours = [_colours(column, records) for column in table.columns]
     for row in range(len(records)):
-        drawn.add_row(
-            *(Text(texts[row], style=of[row]) for (_, texts, _), of in zip(columns, colours, strict=True))
-        )
+        drawn.add_row(*(Text(texts[row], style=of[row]) for (_, texts, _), of in zip(columns, colours, strict=True)))
     if table.footer is not None:
         drawn.add_section()
         drawn.add_row(*(Text(texts[len(records)], style="bold") for _, texts, _ in columns))

@@ -55,5 +55,3 @@ def identical(operator: str, left: Vector, right: Vector) -> Vector:
     if left.kind == LIST:
         raise NotColumnar
     return Vector(BOOLEAN, _COMPARE["==" if operator == "is" else "!="](left.data, right.data))
-
-

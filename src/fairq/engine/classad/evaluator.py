@@ -210,9 +210,7 @@ class Evaluator:
 
     def _arguments(self, nodes: tuple[Node, ...], side: Side, rows: Rows | None, n: int) -> Arguments:
         return [
-            self._arguments(node.items, side, rows, n)
-            if isinstance(node, ListOf)
-            else self.value(node, side, rows, n)
+            self._arguments(node.items, side, rows, n) if isinstance(node, ListOf) else self.value(node, side, rows, n)
             for node in nodes
         ]
 
@@ -300,9 +298,7 @@ class Evaluator:
                 parts.append((some, UNDEFINED_VECTOR if part.kind == MISSING else part))
         return merge(n, parts)
 
-    def _within_attribute(
-        self, expression: Expression, name: str, side: Side, rows: Rows | None, n: int
-    ) -> Vector:
+    def _within_attribute(self, expression: Expression, name: str, side: Side, rows: Rows | None, n: int) -> Vector:
         """Evaluate an attribute's expression; one that leads back to itself is undefined, as in HTCondor."""
         key = (side, name)
         if key in self._active:
@@ -330,5 +326,3 @@ def _selected(scope: Vector) -> Vector:
     if scope.kind == LIST:
         raise NotColumnar
     return ERROR_VECTOR
-
-

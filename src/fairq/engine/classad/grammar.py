@@ -172,6 +172,3 @@ class _Stream:
                 self._take()
         self._take()
         return NestedAd(tuple(attributes))
-
-
-

@@ -55,11 +55,7 @@ class Closure:
 
     def may_recurse_endlessly(self) -> bool:
         """Tell whether the library might not return: it notices no circle that leads through a list."""
-        return any(
-            hidden and start in self._reached(end)
-            for start, ends in self.edges.items()
-            for end, hidden in ends
-        )
+        return any(hidden and start in self._reached(end) for start, ends in self.edges.items() for end, hidden in ends)
 
     def _reached(self, start: Attribute) -> set[Attribute | None]:
         reached: set[Attribute | None] = {start}

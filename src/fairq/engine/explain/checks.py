@@ -131,9 +131,7 @@ class PoolChecks:
         value = evaluate_in_columns(check.comparison.attribute, self.slots, self.job, [row]).python(0)
         return plain(value) if isinstance(value, bool | int | float | str) else None
 
-    def _clauses(
-        self, rows: NDArray[np.intp], attribute: str, levels: int
-    ) -> list[tuple[Clause, NDArray[np.intp]]]:
+    def _clauses(self, rows: NDArray[np.intp], attribute: str, levels: int) -> list[tuple[Clause, NDArray[np.intp]]]:
         """The clauses of *attribute*, which is the same in all *rows*; those of expressions it names in place."""
         ad = self.slots.json_ad(int(rows[0]), [attribute])
         result: list[tuple[Clause, NDArray[np.intp]]] = []

@@ -103,4 +103,3 @@ def _distance(values: NDArray[np.float64], wanted: float, otherwise: float) -> N
         away = np.abs(values - wanted) / max(1.0, abs(wanted))
         cost = 1 + away / (1 + away)
     return np.where(np.isfinite(cost), cost, otherwise)
-

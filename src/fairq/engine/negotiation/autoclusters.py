@@ -18,9 +18,7 @@ from fairq.records import Ad, JobRange
 _ALWAYS = frozenset({"requirements", "rank", "concurrencylimits"})
 """Significant whatever the slots say (schedd.cpp, MinimalSigAttrs)."""
 
-_COLUMNS = frozenset(
-    {"clusterid", "procid", "jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user"}
-)
+_COLUMNS = frozenset({"clusterid", "procid", "jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user"})
 """Attributes that a range of jobs keeps as columns of its own."""
 
 _EPHEMERAL_PREFIXES = ("submitter", "submittor")

@@ -74,9 +74,7 @@ class TurnClock:
 
     __slots__ = ("_clock", "_deadline", "budget", "over", "start")
 
-    def __init__(
-        self, clock: Clock, start: float, deadline: float, budget: Budget, over: bool = False
-    ) -> None:
+    def __init__(self, clock: Clock, start: float, deadline: float, budget: Budget, over: bool = False) -> None:
         self._clock = clock
         self._deadline = deadline
         self.start = start

@@ -58,9 +58,7 @@ class ConcurrencyLimits:
         seen: on which of them; None: on all.
     """
 
-    def __init__(
-        self, maxima: Mapping[str, float], slots: AdColumns, seen: NDArray[np.bool_] | None = None
-    ) -> None:
+    def __init__(self, maxima: Mapping[str, float], slots: AdColumns, seen: NDArray[np.bool_] | None = None) -> None:
         self._maxima = maxima
         self._slots = slots
         self._in_use: dict[str, float] = {}
@@ -128,9 +126,7 @@ class ConcurrencyLimits:
 class JobLimits:
     """The limits of one kind of job: *text* on any slot, or one *by_slot*."""
 
-    def __init__(
-        self, limits: ConcurrencyLimits, text: str = "", by_slot: Sequence[str | None] | None = None
-    ) -> None:
+    def __init__(self, limits: ConcurrencyLimits, text: str = "", by_slot: Sequence[str | None] | None = None) -> None:
         self._limits = limits
         self._text = text
         self._by_slot = by_slot
@@ -157,9 +153,7 @@ class LimitedList:
     *used_up* are the limits that have kept a slot from the job.
     """
 
-    def __init__(
-        self, matches: MatchList, limits: ConcurrencyLimits, by_slot: Sequence[str | None]
-    ) -> None:
+    def __init__(self, matches: MatchList, limits: ConcurrencyLimits, by_slot: Sequence[str | None]) -> None:
         self._matches = matches
         self._limits = limits
         self._by_slot = by_slot

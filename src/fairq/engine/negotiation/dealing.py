@@ -114,9 +114,7 @@ def deal_leftovers_of_groups(ledger: Ledger, groups: Groups) -> None:
     lines = {}
     for group in accepting:
         members = groups.members[group.name]
-        quota = PieQuota(
-            limit=None, group=group.name, limiting_group=group.limiting_group().name, leftovers=True
-        )
+        quota = PieQuota(limit=None, group=group.name, limiting_group=group.limiting_group().name, leftovers=True)
         room = partial(room_under_caps, group, groups.subtree_used)
         lines[group.name] = Pie(ledger, _pie_rules(ledger, quota), members).line(room, members)
 

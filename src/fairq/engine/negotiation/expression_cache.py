@@ -130,9 +130,7 @@ class ExpressionCache(Generic[Result]):
             if isinstance(value, str) and value.startswith("/Expr("):
                 read = self._read_by_job.get(value)
                 if read is None:
-                    read = self._read_by_job[value] = attributes_read(
-                        [expression_of(value)], "my", self._slots
-                    )
+                    read = self._read_by_job[value] = attributes_read([expression_of(value)], "my", self._slots)
                 new = read - names
                 names |= new
                 todo += new

@@ -174,9 +174,7 @@ class Offers:
                 amounts[number, by_policy] = np.where(has, used.as_rank(np.inf), 0.0)
         return amounts
 
-    def _jobs(
-        self, parts: NDArray[np.intp], amounts: NDArray[np.float64]
-    ) -> Sequence[tuple[Ad, NDArray[np.intp]]]:
+    def _jobs(self, parts: NDArray[np.intp], amounts: NDArray[np.float64]) -> Sequence[tuple[Ad, NDArray[np.intp]]]:
         """The job as the slots see it, and which of them: a consumption policy overrides what it requests."""
         by_policy = self._partitions.has_policy[parts]
         if not by_policy.any():

@@ -20,6 +20,7 @@ from fairq.records import Ad
 
 Key = NDArray[np.floating] | NDArray[np.integer]
 
+
 @dataclass(frozen=True, slots=True)
 class Ordering:
     """Every slot of the pool, ordered for one kind of job.

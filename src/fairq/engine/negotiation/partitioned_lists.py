@@ -84,9 +84,7 @@ class PartitionedLists:
             return tuple(-float(key[slot]) for key in keys)
 
         offers, depth_first = self._offers.get(context), self._policy.depth_first
-        return CarvedList(
-            offers, self._row_list, whole, whole_key, self._tie_order, limits, depth_first, find_room
-        )
+        return CarvedList(offers, self._row_list, whole, whole_key, self._tie_order, limits, depth_first, find_room)
 
     def by_policy(
         self, context: RequestContext, ordering: Ordering, whole: NDArray[np.int32], limits: Limits, refused: bool

@@ -222,9 +222,7 @@ def _mixed(parts: Iterable[_Part]) -> frozenset[int]:
     """The clusters whose jobs are not all alike: of the others to pass over the cluster is to pass over the alike."""
     alike: dict[int, int] = {}
     return frozenset(
-        part.jobs.cluster
-        for part in parts
-        if alike.setdefault(part.jobs.cluster, part.autocluster) != part.autocluster
+        part.jobs.cluster for part in parts if alike.setdefault(part.jobs.cluster, part.autocluster) != part.autocluster
     )
 
 

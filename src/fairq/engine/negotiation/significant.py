@@ -39,7 +39,6 @@ class SignificantAttributes:
         kept = (
             name
             for name in read
-            if name == EVERY_ATTRIBUTE
-            or not (name in self.removed or (pattern is not None and pattern.search(name)))
+            if name == EVERY_ATTRIBUTE or not (name in self.removed or (pattern is not None and pattern.search(name)))
         )
         return frozenset(kept) | self.added

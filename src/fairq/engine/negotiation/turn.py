@@ -25,6 +25,7 @@ from fairq.engine.negotiation.requests import JobQueue, JobRequest
 
 JobId = tuple[int, int]
 
+
 class Found(NamedTuple):
     """A slot for a job, to be charged before the turn goes on.
 

@@ -19,9 +19,7 @@ _REQUESTS = {"requestcpus": ("Cpus", 1), "requestmemory": ("Memory", 0), "reques
 class IdleDemand:
     """Weighs idle jobs; *ads* are their shared ads by id, *budget* is for what their expressions cost."""
 
-    def __init__(
-        self, policy: DemandPolicy, ads: Mapping[int, Ad], budget: EvaluationBudget | None = None
-    ) -> None:
+    def __init__(self, policy: DemandPolicy, ads: Mapping[int, Ad], budget: EvaluationBudget | None = None) -> None:
         self._budget = budget
         self._policy = policy
         self._ads = ads

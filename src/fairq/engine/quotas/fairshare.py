@@ -76,8 +76,7 @@ def _split(group: QuotaGroup, surplus: float) -> tuple[float, list[float]]:
 def _deal(
     wants: list[float], weights: Sequence[float], shares: list[float], total: float, surplus: float
 ) -> tuple[float, float]:
-    """Add to *shares* in the ratio of *weights*, none beyond its want; return what *total* want and surplus are left.
-    """
+    """Add to *shares* in the ratio of *weights*, none beyond its want; return the *total* want and surplus left."""
     while surplus > 0:
         wanting = [at for at, want in enumerate(wants) if want > 0]
         normal = 0.0

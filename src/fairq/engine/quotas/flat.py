@@ -63,9 +63,7 @@ class FlatTurns:
 
     rounds = 1
 
-    def __init__(
-        self, tree: Tree, terms: PoolTerms, use: GroupUse, strict_priority: bool = False
-    ) -> None:
+    def __init__(self, tree: Tree, terms: PoolTerms, use: GroupUse, strict_priority: bool = False) -> None:
         self._tree = tree
         self._terms = terms
         self._use = use

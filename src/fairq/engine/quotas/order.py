@@ -22,9 +22,7 @@ def percent_of_quota_used(usage: float, quota: float) -> float:
     return 100.0 * usage / quota if quota > 0 else math.inf
 
 
-def sort_keys(
-    tree: Tree, expression: Expression, now: int, budget: EvaluationBudget | None = None
-) -> list[float]:
+def sort_keys(tree: Tree, expression: Expression, now: int, budget: EvaluationBudget | None = None) -> list[float]:
     """Evaluate GROUP_SORT_EXPR for every group of *tree*, in its order.
 
     The expression reads AccountingGroup, GroupQuota, GroupResourcesAllocated and GroupResourcesInUse; the

@@ -140,4 +140,3 @@ def _value(text: str) -> tuple[str, str]:
         text, rest = text[: closing.start()], closing.group().strip()
     quoted = re.fullmatch(r"""(["'])(.*)\1""", text, re.DOTALL)
     return (quoted.group(2) if quoted else text).strip(), rest
-

@@ -85,9 +85,7 @@ class Macros:
         assignment.used = True
         return self.expand(assignment.value, assignment.where, prefix, (assignment.name.upper(),))
 
-    def expand(
-        self, text: str, where: str, prefix: str = "", within: tuple[str, ...] = ()
-    ) -> Expansion:
+    def expand(self, text: str, where: str, prefix: str = "", within: tuple[str, ...] = ()) -> Expansion:
         """Return *text*, standing at *where*, with ``$(NAME)``, ``$(NAME:default)`` and ``$ENV`` replaced.
 
         Raises HTCondorConfigError if a macro refers to itself (*within*: those being expanded).

@@ -94,9 +94,7 @@ class _Translation:
                 if value is not None:
                     self._document.setdefault(key.section, {})[key.name] = value[0]
                     if key.without_effect:
-                        self._without_effect.append(
-                            NotTaken(assignment.where, assignment.name, key.without_effect)
-                        )
+                        self._without_effect.append(NotTaken(assignment.where, assignment.name, key.without_effect))
         groups = self._groups()
         limits = self._limits()
         for name, table in (("groups", groups), ("limits", limits)):

@@ -55,19 +55,19 @@ STATEMENTS = (
     # 1: a cycle of fairq made it; 0: it was imported, or is older than this column.
     "ALTER TABLE claim ADD COLUMN matched INTEGER NOT NULL DEFAULT 0",
     "DROP INDEX guard_job",
-    "CREATE INDEX guard_job ON job (\"cluster\", \"schedd\", \"first_proc\", \"last_proc\", \"priority\", "
-    "\"queue_date\", \"status_date\", \"hold_code\", \"hold_subcode\", fairq_crc32(CAST("
+    'CREATE INDEX guard_job ON job ("cluster", "schedd", "first_proc", "last_proc", "priority", '
+    '"queue_date", "status_date", "hold_code", "hold_subcode", fairq_crc32(CAST('
     "coalesce(\"own\", x'00') || '|' || coalesce(\"template\", x'00') || '|' || coalesce(\"reason\", x'00') AS BLOB)))",
     "DROP INDEX guard_claim",
-    "CREATE INDEX guard_claim ON claim (\"slot_id\", \"submitter\", \"schedd\", \"cluster\", \"proc\", \"start_time\", "
-    "\"slot_weight\", \"current_rank\", \"concurrency_limits\", \"negotiating_group\", \"autoregroup\", "
-    "\"advertised\", \"charged\", \"matched\")",
-    "CREATE INDEX guard_launch ON launch (\"id\", \"cluster\", \"proc\", \"intended\", \"boottime\", \"pid\", "
-    "\"pid_start\", \"end_time\", fairq_crc32(CAST(\"name\" || '|' || \"launcher\" || '|' || \"schedd\" || '|' || "
+    'CREATE INDEX guard_claim ON claim ("slot_id", "submitter", "schedd", "cluster", "proc", "start_time", '
+    '"slot_weight", "current_rank", "concurrency_limits", "negotiating_group", "autoregroup", '
+    '"advertised", "charged", "matched")',
+    'CREATE INDEX guard_launch ON launch ("id", "cluster", "proc", "intended", "boottime", "pid", '
+    '"pid_start", "end_time", fairq_crc32(CAST("name" || \'|\' || "launcher" || \'|\' || "schedd" || \'|\' || '
     "\"slot\" || '|' || \"phase\" || '|' || \"boot\" || '|' || \"after\" || '|' || \"cores\" || '|' || "
     "coalesce(\"ordered\", x'00') || '|' || coalesce(\"ended\", x'00') || '|' || coalesce(\"output\", x'00') || '|' || "
     "coalesce(\"error\", x'00') AS BLOB)))",
-    "CREATE INDEX guard_job_event ON job_event (\"id\", \"time\", \"cluster\", \"first_proc\", \"last_proc\", "
-    "\"number\", \"written\", fairq_crc32(CAST(\"schedd\" || '|' || \"body\" || '|' || "
+    'CREATE INDEX guard_job_event ON job_event ("id", "time", "cluster", "first_proc", "last_proc", '
+    '"number", "written", fairq_crc32(CAST("schedd" || \'|\' || "body" || \'|\' || '
     "coalesce(\"log\", x'00') AS BLOB)))",
 )

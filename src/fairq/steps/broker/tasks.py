@@ -73,9 +73,7 @@ class Brokered(NamedTuple):
     status: str
 
 
-def load_brokered(
-    state: State, types: Sequence[ResourceType], numbers: Iterable[int] | None = None
-) -> list[Brokered]:
+def load_brokered(state: State, types: Sequence[ResourceType], numbers: Iterable[int] | None = None) -> list[Brokered]:
     """Return the tasks with these *numbers* (None: all that there are), each once, in order of number."""
     at = [TASKS.positions[column] for column in _FIELDS.values()]
     chunk_at = [TASKS.positions[column] for column in _CHUNK]

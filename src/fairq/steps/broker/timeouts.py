@@ -57,11 +57,7 @@ class Cleaned:
     def rows(self) -> list[Record]:
         """How many jobs each row of the table is about."""
         counted = Counter(record["row"] for record in self.found)
-        return [
-            {"row": row, "jobs": counted[row], "action": self._action(row)}
-            for row in ORDER
-            if row in counted
-        ]
+        return [{"row": row, "jobs": counted[row], "action": self._action(row)} for row in ORDER if row in counted]
 
     def _action(self, row: str) -> str:
         return next(str(record["action"]) for record in self.found if record["row"] == row)
@@ -131,9 +127,7 @@ def _matching(records: list[tuple[Timeout, Record]], constraint: str) -> list[tu
 
     values = evaluated(parse(constraint), (record for _, record in records), listing_budget())
     return [
-        found
-        for found, value in zip(records, values, strict=True)
-        if isinstance(value, (bool, int, float)) and value
+        found for found, value in zip(records, values, strict=True) if isinstance(value, (bool, int, float)) and value
     ]
 
 

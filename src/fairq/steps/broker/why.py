@@ -243,9 +243,7 @@ def _reasons(queues: list[Record]) -> list[Record]:
     ]
 
 
-def _changes(
-    flow: Flow, one: Brokered, columns: Columns, rules: Rules, outcome: Outcome
-) -> Iterable[Record]:
+def _changes(flow: Flow, one: Brokered, columns: Columns, rules: Rules, outcome: Outcome) -> Iterable[Record]:
     """Broker the task without each single check that refused a queue, and yield the checks that alone block it."""
     numbers = np.unique(outcome.decided[outcome.decided != UNDECIDED]).tolist()
     tried: set[str] = set()

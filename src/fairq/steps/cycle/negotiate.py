@@ -104,15 +104,11 @@ def _matched(cycle: Cycle, pool: LoadedPool) -> Iterator[Matched]:
         )
 
 
-def _decide(
-    pool: LoadedPool, state: State, policy: NegotiationPolicy, now: int, explain: bool
-) -> Cycle:
+def _decide(pool: LoadedPool, state: State, policy: NegotiationPolicy, now: int, explain: bool) -> Cycle:
     number = cycles.next_number(state)
     recorder = CycleRecorder(pool.slots, policy) if explain else None
     times = load_round_robin_times(state)
-    decision = decide(
-        pool.slots, pool.jobs, pool.accountant, policy, now, times, recorder, clock=time.monotonic
-    )
+    decision = decide(pool.slots, pool.jobs, pool.accountant, policy, now, times, recorder, clock=time.monotonic)
     victims = {
         row: claim
         for match in decision.matches

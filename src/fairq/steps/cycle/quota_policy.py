@@ -43,9 +43,7 @@ def quota_policy(settings: Settings) -> QuotaPolicy | None:
     )
 
 
-def group_quotas(
-    groups: Iterable[GroupSettings], *, accept_surplus: bool, autoregroup: bool
-) -> tuple[GroupQuota, ...]:
+def group_quotas(groups: Iterable[GroupSettings], *, accept_surplus: bool, autoregroup: bool) -> tuple[GroupQuota, ...]:
     """Return the *groups*, where what a group does not say itself is as for all groups."""
     return tuple(
         GroupQuota(

@@ -165,5 +165,3 @@ def _positive(value: float | None) -> float | None:
 
 def _appended(text: str, directory: str) -> tuple[str, ...]:
     return tuple(str(Path(directory, name)) for name in text.replace(",", " ").split())
-
-

@@ -111,8 +111,7 @@ def _is_news(one: Look, live: Sequence[Launch]) -> bool:
     if one.condition in (Condition.ENDED, Condition.LOST):
         return True
     return one.condition is Condition.RUNNING and any(
-        launch.phase is LaunchPhase.INTENDED and launch.pid is None and one.started is not None
-        for launch in live
+        launch.phase is LaunchPhase.INTENDED and launch.pid is None and one.started is not None for launch in live
     )
 
 
@@ -150,9 +149,7 @@ def _order(state: State, live: Iterable[Launch], order: dict[str, Any]) -> None:
 class _Collection:
     """One transaction that takes in ends."""
 
-    def __init__(
-        self, state: State, settings: Settings, clock: Clock, actor: Actor, result: Collected
-    ) -> None:
+    def __init__(self, state: State, settings: Settings, clock: Clock, actor: Actor, result: Collected) -> None:
         self._state = state
         self._settings = settings
         self._clock = clock
@@ -218,9 +215,7 @@ class _Collection:
             ended.append(claim)
             decided.append((launch, what, job, ad, former))
             self._result.ended.append((launch, what))
-        launches.store(
-            state, [launch for launch, _ in done], "phase", "ended", "end_time", "pid", "pid_start", "boot"
-        )
+        launches.store(state, [launch for launch, _ in done], "phase", "ended", "end_time", "pid", "pid_start", "boot")
         end_runs(state, self._settings, ended, self._clock.now, "finished", codes, ends=ends)
         for launch, what, job, ad, former in decided:
             self._apply(launch, what, job, ad, former)

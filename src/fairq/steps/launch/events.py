@@ -128,9 +128,7 @@ def _one_line(value: Any) -> Any:
 
 def _terminated(body: dict[str, Any]) -> str:
     total = _usage("Total Remote", body["total_user"], body["total_system"]) + _usage("Total Local", 0, 0)
-    return (
-        "Job terminated.\n" + _ending(body) + _run_usage(body) + total + _NO_BYTES + _NO_TOTAL + _resources(body)
-    )
+    return "Job terminated.\n" + _ending(body) + _run_usage(body) + total + _NO_BYTES + _NO_TOTAL + _resources(body)
 
 
 def _ending(body: dict[str, Any]) -> str:

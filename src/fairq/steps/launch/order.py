@@ -11,9 +11,7 @@ from fairq.state import launches
 from fairq.state.connection import State
 
 
-def order_ends(
-    state: State, found: Sequence[JobRange], order: dict[str, Any]
-) -> tuple[set[str], list[JobRange]]:
+def order_ends(state: State, found: Sequence[JobRange], order: dict[str, Any]) -> tuple[set[str], list[JobRange]]:
     """Order the end of those of the jobs *found* that a launcher runs; return these runs' names, and the other jobs.
 
     *order* says how (``remove``, ``hold``), for which reason and by which hold code. A later order replaces an earlier

@@ -55,9 +55,7 @@ def carved_rows(dynamic: Sequence[DynamicSlot], ids: Sequence[int]) -> dict[int,
     return {places[one.slot_id]: Carved(places[one.parent_id], one.carved) for one in dynamic}
 
 
-def lay_out(
-    ids: Sequence[int], ads: list[Ad] | dict[int, Ad], dynamic: Iterable[DynamicSlot]
-) -> None:
+def lay_out(ids: Sequence[int], ads: list[Ad] | dict[int, Ad], dynamic: Iterable[DynamicSlot]) -> None:
     """Turn the stored *ads* of the slots *ids* into what stands: the dynamic slots, and what is left.
 
     *ads* are by place; those of dynamic slots and of what they are carved out of must be there.

@@ -188,9 +188,7 @@ def _queue_length(state: State) -> int:
 
 def _replace_queue(state: State, dump: JobDump) -> None:
     former = jobs.select(state)
-    jobs.remove_many(
-        state, (jobs.Procs(job.schedd, job.cluster, job.first_proc, job.last_proc) for job in former)
-    )
+    jobs.remove_many(state, (jobs.Procs(job.schedd, job.cluster, job.first_proc, job.last_proc) for job in former))
     numbers = jobs.ad_ids(state, dump.ads)
     for job in dump.ranges:
         job.ad_id = numbers[job.ad_id]

@@ -50,9 +50,7 @@ def plan_claims(
     """Decide about the claims of *state*, whose slots and jobs the new ones (None: the same) will replace at *now*."""
     plan = ClaimPlan(pool=new_slots)
     former = claims.load_all(state)
-    running = _Running(
-        jobs.select(state, statuses=[JobStatus.RUNNING]) if new_jobs is None else new_jobs
-    )
+    running = _Running(jobs.select(state, statuses=[JobStatus.RUNNING]) if new_jobs is None else new_jobs)
     former_slots = slots.load_all(state) if former or (new_slots is None and running) else []
     places = {slot.id: (slot.name, slot.address) for slot in former_slots}
     pool = former_slots

@@ -46,9 +46,7 @@ class Platform:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
-def slot_ad(
-    name: str, number: int, shape: Shape, platform: Platform, now: int, *, partitionable: bool = False
-) -> Ad:
+def slot_ad(name: str, number: int, shape: Shape, platform: Platform, now: int, *, partitionable: bool = False) -> Ad:
     """Return the ad of slot *number* of a machine, unclaimed since *now* (seconds since 1970)."""
     ad: Ad = {
         "MyType": "Machine",

@@ -18,9 +18,7 @@ MOST_QUEUES = 1_000
 """With more task queues the rule points are not tried one by one."""
 
 
-def compared(
-    path: Path, settings: Settings, pilot: Pilot, target: int | tuple[int, int], now: int
-) -> dict[str, Any]:
+def compared(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[int, int], now: int) -> dict[str, Any]:
     """Return what the two sets of rules decide about the queue or job *target* and *pilot* (see `compare_rules`).
 
     The decision is whether the queue is offered, and its chance to be drawn first.

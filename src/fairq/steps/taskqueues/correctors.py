@@ -25,9 +25,7 @@ def known_correctors() -> dict[str, CorrectorMaker]:
     return {**built_in(), **{entry.name: partial(_make, entry) for entry in entry_points(group=GROUP)}}
 
 
-def _make(
-    entry: EntryPoint, corrector: str, instance: str, options: Mapping[str, Any], rules: Rules
-) -> ShareCorrector:
+def _make(entry: EntryPoint, corrector: str, instance: str, options: Mapping[str, Any], rules: Rules) -> ShareCorrector:
     try:
         make: CorrectorMaker = entry.load()
         made = make(corrector, instance, options, rules)

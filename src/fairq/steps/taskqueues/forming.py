@@ -102,6 +102,7 @@ def members_of(requirements: Requirements) -> Ad:
 
 def requirements_of(fields: dict[str, Any]) -> Requirements:
     """Return the requirements that *fields* (see `fields_of`) name."""
+
     def names(field: str) -> tuple[str, ...]:
         return tuple(fields.get(field, ()))
 

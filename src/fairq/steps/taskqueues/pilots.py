@@ -199,4 +199,3 @@ def matcher_of(pilot: Pilot, policy: SharePolicy, negative: Mapping[str, Sequenc
     if credentials is not None:
         conditions = apply_credentials(conditions, credentials, policy.groups, policy.rules)
     return Matcher(conditions, policy.groups, policy.rules, negative)
-

@@ -111,9 +111,7 @@ def read_groups(settings: Settings, imported: Mapping[str, Mapping[str, Any]], r
     Raises ShareCorrectionError: a group's share cannot be meant.
     """
     configured = settings.share_groups
-    options = {
-        name: _over(imported.get(name, {}), configured.get(name, {})) for name in (*imported, *configured)
-    }
+    options = {name: _over(imported.get(name, {}), configured.get(name, {})) for name in (*imported, *configured)}
     return {name: read_group(name, options[name], rules) for name in options}
 
 

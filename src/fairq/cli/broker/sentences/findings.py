@@ -83,9 +83,7 @@ WORDS: dict[str, Words] = {
         "in each pseudo queue the least memory exceeds the most: none takes a job",
         "raise maxrss (of the whole slot) or corecount",
     ),
-    "no cores": _words(
-        "it counts as one core: multi-core jobs never match", "set the number of cores of its slots"
-    ),
+    "no cores": _words("it counts as one core: multi-core jobs never match", "set the number of cores of its slots"),
     "mcore with one core": _words(
         "multi-core jobs need more than 1: it takes single-core jobs only",
         "set the number of cores of its slots, or capability score",
@@ -107,14 +105,10 @@ WORDS: dict[str, Words] = {
     ),
     "type": _words("neither production nor analysis uses it", *_MEANT),
     "no cloud": _words("PanDA drops a production queue that has no cloud", "set its cloud"),
-    "capability": _words(
-        "it is not unified: it takes single-core jobs or multi-core jobs, not both", "write ucore"
-    ),
+    "capability": _words("it is not unified: it takes single-core jobs or multi-core jobs, not both", "write ucore"),
     "jobseed": _words("it counts as all: every kind of job", *_MEANT),
     "unknown network": _words("tasks that need a network never match", *_MEANT),
-    "unknown ip stack": _words(
-        "tasks that need IPv4 or IPv6 never match", "write {network}#IPv4 or {network}#IPv6"
-    ),
+    "unknown ip stack": _words("tasks that need IPv4 or IPv6 never match", "write {network}#IPv4 or {network}#IPv6"),
     "value not understood": _words("it is invalid and is read as {taken}", "write a value that CRIC's field takes"),
     "misspelt field": _words("nothing reads {name}", "rename it to {meant}"),
     # flags

@@ -67,9 +67,7 @@ class UserProblem(PlainFilter):
     name = "user problem"
     stage = "temp user problem check"
     activities = frozenset({ANALYSIS})
-    reasons = (
-        Reason("tmp_user_problem", passing=True),
-    )
+    reasons = (Reason("tmp_user_problem", passing=True),)
 
     def applies(self, request: BrokerageRequest) -> bool:
         """Leave merges alone."""

@@ -89,4 +89,3 @@ def scratch_rules(request: BrokerageRequest) -> ScratchRules:
     rules = request.rules
     sizes = rules.scratch_floor, rules.scratch_margin
     return ScratchRules(*sizes, rules.scratch_must_exceed, rules.scratch_of_whole_job)
-

@@ -46,9 +46,7 @@ def _without_end(queue: Queue, parts: tuple[SubPolicy, ...]) -> Iterator[Finding
         return
     last = parts[-1]
     if not _is_for_all(last):
-        yield _finding(
-            queue, "no end", queue.fairsharepolicy, accepting=accepting[0], policy=queue.fairsharepolicy
-        )
+        yield _finding(queue, "no end", queue.fairsharepolicy, accepting=accepting[0], policy=queue.fairsharepolicy)
     elif not last.is_zero and 1 < len(parts) == len(accepting):
         yield _finding(
             queue,

@@ -80,8 +80,10 @@ class Walltime(PlainFilter):
                 less = (fits != 0) & (fits < minimum_work(cores))
             codes[less] = 2 if request.chunk.is_scout else 3
         longest = np.where(dynamic, work.least or 0.0, work.job or 0.0)
-        too_long = (longest > 0) & (longest >= fits - ROUNDING * np.abs(fits)) if rules.walltime_below_maxtime else (
-            longest > fits
+        too_long = (
+            (longest > 0) & (longest >= fits - ROUNDING * np.abs(fits))
+            if rules.walltime_below_maxtime
+            else (longest > fits)
         )
         codes[(most != 0) & too_long] = 1
         return codes
