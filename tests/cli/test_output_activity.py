@@ -75,7 +75,7 @@ def coloured(text: str, shown: str) -> set[str]:
 
 def test_a_terminal_shows_states_in_colour(pool: Path) -> None:
     shown = fairq(pool, "queue")
-    assert (coloured("R", shown), coloured("I", shown), coloured("H", shown)) == ({"32"}, {"33"}, {"31"})
+    assert (coloured("M", shown), coloured("I", shown), coloured("H", shown)) == ({"36"}, {"33"}, {"31"})
     assert coloured("Claimed", fairq(pool, "slots")) == {"32"}
     assert coloured("2", fairq(pool, "quotas")) == {"33"}, "above its quota"
 

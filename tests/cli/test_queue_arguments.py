@@ -63,7 +63,7 @@ def test_options_of_condor_q(queue: Run, words: list[str], want: list[str]) -> N
 
 
 def test_the_count_is_of_all_jobs_and_may_stand_alone(queue: Run) -> None:
-    totals = "5 jobs; 0 completed, 0 removed, 2 idle, 2 running, 1 held, 0 suspended\n"
+    totals = "5 jobs; 0 completed, 0 removed, 2 idle, 0 running, 1 held, 0 suspended, 2 matched\n"
     assert queue("-totals").out == totals
     assert queue("--limit", "1").out.endswith(f"\n\n{totals}")
 

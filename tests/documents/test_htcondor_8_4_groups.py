@@ -33,7 +33,7 @@ def quotas(pool, slots=None):
     if slots:
         pool.slots(slots)
     pool.cycle()
-    return {one["Name"]: one["SubtreeQuota"] for one in pool.fairq("quotas", "--json")}
+    return {one["group"]: one["quota"] for one in pool.fairq("quotas", "--json")}
 
 
 class TestGroupAccounting:
@@ -158,7 +158,10 @@ class TestQuotas:
     def test_none_is_the_root(self, pool):
         """The root of the tree is <none>; its quota is all slots."""
         pool.settings(PHYSICS)
-        assert quotas(pool, 30)["<none>"] == 30
+        pool.slots(30)
+        pool.submit("newton", 15, group="group_physics")
+        pool.cycle()
+        assert pool.records()["<none>"]["SubtreeQuota"] == 30
 
     @says(f"{QUOTAS}, paragraph 7, sentences 1 to 3", points=["negotiator.negotiator_allow_quota_oversubscription"])
     @pytest.mark.parametrize(("slots", "found"), [(30, (20, 10)), (15, (10, 5)), (7.5, (5, 2.5))])
@@ -213,7 +216,7 @@ class TestQuotas:
         """A dynamic quota is a fraction, not a number of machines."""
         pool.settings(self.DYNAMIC.format(1.5, 0.5))
         refused = pool.fairq("negotiate", "--now", NOW, code=SettingValueError.exit_code)
-        assert "quota_dynamic = 1.5 is not valid; give a number, 0 to 1" in refused.err
+        assert "quota_dynamic = 1.5 is not valid; give a number or a percentage, 0 to 1" in refused.err
 
     @says(f"{QUOTAS}, dynamic quotas, values, sentences 2 and 3")
     @pytest.mark.parametrize(("parts", "found"), [((0.8, 0.8), (15, 15)), ((0.9, 0.6), (18, 12)), ((0.2, 0.3), (6, 9))])

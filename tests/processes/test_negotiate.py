@@ -64,7 +64,7 @@ def is_locked(path: Path) -> bool:
 def stopped_cycle(busy: Path, filled: Path) -> subprocess.Popen[str]:
     """Start a cycle and stop it where it has its lock, and writes nothing yet."""
     for _ in range(10):
-        cycle = start(busy, "negotiate", "--now", NOW)
+        cycle = start(busy, "-q", "negotiate", "--now", NOW)
         assert wait_for(sidecar(busy), cycle)
         cycle.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, cycle.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
@@ -103,7 +103,7 @@ def test_a_killed_cycle_matched_all_or_nothing_and_the_next_one_completes(
     moment: str | float, busy: Path, run: Run
 ) -> None:
     journal = busy.with_name(busy.name + "-journal")
-    with start(busy, "negotiate", "--now", NOW) as cycle:
+    with start(busy, "-q", "negotiate", "--now", NOW) as cycle:
         assert wait_for(sidecar(busy), cycle)
         if isinstance(moment, float):
             time.sleep(moment)
@@ -115,7 +115,7 @@ def test_a_killed_cycle_matched_all_or_nothing_and_the_next_one_completes(
     assert count in (0, JOBS)
     history = json.loads(run("--state", busy, "state", "history", "--json").out)
     assert [entry["subject"] for entry in history].count("cycle 1") == (1 if count else 0)
-    with start(busy, "negotiate", "--now", NOW) as again:
+    with start(busy, "-q", "negotiate", "--now", NOW) as again:
         assert (again.communicate(timeout=60)[1], again.returncode) == ("", 0)
     assert running(run, busy) == JOBS
     assert [path.name for path in busy.parent.iterdir()] == [busy.name]

@@ -127,8 +127,8 @@ def _plain(value: Any) -> str:
     return text.removeprefix("/Expr(").removesuffix(")/") if text.startswith("/Expr(") else text
 
 
-_COLOURS = {1: "yellow", 2: "green", 5: "red", 7: "magenta"}
-"""Colours of idle, running, held and suspended jobs."""
+_COLOURS = {1: "yellow", 2: "green", 5: "red", 7: "magenta", _MATCHED: "cyan"}
+"""Colours of idle, running, held, suspended and matched jobs."""
 
 
 def _colour(status: Any) -> str:
