@@ -140,5 +140,5 @@ def _json(ads: Iterable[Any]) -> Iterator[bytes]:
 
 
 def _words(failure: BaseException) -> str:
-    text = " ".join(str(failure).split()) or type(failure).__name__
+    text = " ".join(str(failure).split()).rstrip(".") or type(failure).__name__
     return text[0].lower() + text[1:]
