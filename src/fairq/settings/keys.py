@@ -10,7 +10,7 @@ from __future__ import annotations
 from fairq.settings.broker_keys import BROKER
 from fairq.settings.key import HTCONDOR, Key, macro, own
 from fairq.settings.launch_keys import LAUNCH
-from fairq.settings.rule_points import ACCOUNTING_POINTS, NEGOTIATOR_POINTS, SCHEDD_POINTS
+from fairq.settings.rule_points.htcondor import ACCOUNTING_POINTS, NEGOTIATOR_POINTS, SCHEDD_POINTS
 from fairq.settings.share_keys import SHARES
 
 CONCURRENCY_LIMIT_DEFAULT = 2308032.0

@@ -11,7 +11,7 @@ from fairq.engine.negotiation.budgets import TimeBudgets
 from fairq.engine.negotiation.policy import NegotiationPolicy, TieBreak
 from fairq.engine.negotiation.requests import SkipBy
 from fairq.engine.negotiation.significant import SignificantAttributes
-from fairq.settings.rule_points import NEGOTIATOR_POINTS, SCHEDD_POINTS
+from fairq.settings.rule_points.htcondor import NEGOTIATOR_POINTS, SCHEDD_POINTS
 from fairq.steps.cycle.quota_policy import parsed, parsed_if_set, quota_policy
 
 if TYPE_CHECKING:
