@@ -23,6 +23,7 @@ KINDS = {
     "DUMP": "file",
     "TASK": "task",
     "KEY": "setting",
+    "SETTING": "broker-setting",
     "FILE": "file",
     "DOCUMENT": "file",
     "ADS": "file",
@@ -30,6 +31,9 @@ KINDS = {
     "DIRECTORY": "file",
 }
 """What a metavar stands for: ``file``, a KIND of ``fairq _complete``, or the words themselves behind a colon."""
+
+_EXPRESSION = ("EXPR", "ATTR")
+"""Values that begin with the name of an attribute."""
 
 AT = {
     ("slots add", "NAME"): "",
@@ -43,6 +47,10 @@ AT = {
     ("config show", "KEY"): "table",
     ("config unset", "KEY"): "table",
     ("config set", "VALUE"): "value",
+    ("submit", "EXPR"): "slot-attribute",
+    **{(command, one): "job-attribute" for command in ("queue", "hold", "release", "remove") for one in _EXPRESSION},
+    **{(command, one): "slot-attribute" for command in ("slots", "slots list") for one in _EXPRESSION},
+    **{("userprio", one): "record-attribute" for one in _EXPRESSION},
 }
 """The same for a metavar of one command only."""
 
