@@ -56,7 +56,7 @@ AT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CompletedCommand:
     """A command by its full name (the words behind ``fairq``) and what can follow.
 
     *arguments* are the kinds of its arguments in their order; that of one which may be repeated ends in ``...``.
@@ -83,13 +83,13 @@ def _kind(command: str, parameter: Parameter) -> str:
     return AT.get((command, metavar), KINDS.get(metavar, ""))
 
 
-def places(commands: list[Documented], options: list[Parameter]) -> list[Place]:
+def places(commands: list[Documented], options: list[Parameter]) -> list[CompletedCommand]:
     """Return every place, ``fairq`` itself (which takes *options*) first."""
-    top = Place((), tuple((one.name, one.summary) for one in commands), tuple(options), ())
+    top = CompletedCommand((), tuple((one.name, one.summary) for one in commands), tuple(options), ())
     return [top, *(place for command in commands for place in _below(command))]
 
 
-def _below(command: Documented) -> Iterator[Place]:
+def _below(command: Documented) -> Iterator[CompletedCommand]:
     default = next((child for child in command.children if child.name == command.default), None)
     options = list(command.options)
     if default is not None:
@@ -103,7 +103,7 @@ def _below(command: Documented) -> Iterator[Place]:
         del arguments[-1]
     children = tuple((child.name, child.summary) for child in command.children)
     spelled = (_with_single_dash(option, command.single_dash) for option in options)
-    yield Place(command.words, children, tuple(spelled), tuple(arguments))
+    yield CompletedCommand(command.words, children, tuple(spelled), tuple(arguments))
     for child in command.children:
         yield from _below(child)
 

@@ -19,9 +19,6 @@ _CRIC = "cric"
 _NAMES = ("nickname", "panda_queue", "panda_resource", "name", NAME)
 """Where the name of a queue may stand, the first that is there counts."""
 
-_NOT_CRICS = frozenset({"name", "site", _CRIC})
-"""Columns that CRIC has under other names, or not at all."""
-
 
 def check_queue(kind: Kind, record: dict[str, Any]) -> Checked:
     """Return a queue as a row: CRIC's fields as `read_queue` understands them, and CRIC's object whole.
