@@ -80,7 +80,7 @@ def _further(state: State, job: JobRange) -> Ad:
         more["NumJobCompletions"] = sum((run.ended or {}).get("reason") == "exit" for run in ended)
         more["NumHolds"] = sum(_was_held(run) for run in ended)
     if job.status == JobStatus.RUNNING:
-        for claim in claims.of_procs(state, [(job.schedd, job.cluster, job.first_proc, job.first_proc)]):
+        for claim in claims.of_procs(state, [jobs.Procs(job.schedd, job.cluster, job.first_proc, job.first_proc)]):
             more |= {"JobCurrentStartDate": claim.start_time, "JobStartDate": claim.start_time}
     return {name: value for name, value in more.items() if value is not None}
 
@@ -102,7 +102,7 @@ def _of_job(job: JobRange, ad: Ad, now: int) -> Due | None:
 
 
 def _apply(state: State, settings: Settings, actor: Actor, due: Due) -> None:
-    now, procs = actor.time, [(due.job.schedd, due.job.cluster, due.job.first_proc, due.job.last_proc)]
+    now, procs = actor.time, [jobs.Procs(due.job.schedd, due.job.cluster, due.job.first_proc, due.job.last_proc)]
     how = {_HOLD: "hold", _REMOVE: "remove"}.get(due.policy)
     if how is not None:
         order: dict[str, Any] = {"how": how, "reason": due.reason}

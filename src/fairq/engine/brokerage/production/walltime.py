@@ -148,8 +148,17 @@ def longest_run(chunk: Chunk) -> int:
     return most
 
 
-def _limits(columns: Columns) -> tuple[Floats, Floats, Floats, Floats]:
-    return (
+class _Limits(NamedTuple):
+    """What queues say of cores and times, per row."""
+
+    cores: Floats
+    power: Floats
+    most: Floats
+    least: Floats
+
+
+def _limits(columns: Columns) -> _Limits:
+    return _Limits(
         columns.numbers("corecount", lambda queue: queue.corecount),
         columns.numbers("corepower", lambda queue: queue.corepower),
         columns.numbers("maxtime", lambda queue: queue.maxtime),
