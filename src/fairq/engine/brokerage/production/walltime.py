@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.checks.scratch import atom_of
+from fairq.engine.brokerage.checks.scratch_disk import atom_of
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.jobs.tasks import Chunk
 from fairq.engine.brokerage.jobs.units import cpu_time_per_event
-from fairq.engine.brokerage.jobs.walltime import (
+from fairq.engine.brokerage.jobs.walltime_needed import (
     DAY,
     compared_times,
     is_time_unknown,
