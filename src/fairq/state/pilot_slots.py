@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from fairq.records import DelayState, PilotSlot
+from fairq.state import rows
 from fairq.state.connection import State
 
 
@@ -44,14 +45,7 @@ def add(state: State, pilots: Iterable[PilotSlot]) -> None:
 
 def dissolve(state: State, slot_ids: Iterable[int]) -> None:
     """Take those of these slots that are a pilot's out of the pool; their claims must have been released."""
-    numbers = [(number,) for number in slot_ids]
-    found = [
-        number
-        for number in numbers
-        if state.connection.execute("SELECT 1 FROM pilot_slot WHERE slot_id = ?", number).fetchone()
-    ]
-    state.connection.executemany("DELETE FROM pilot_slot WHERE slot_id = ?", found)
-    state.connection.executemany("DELETE FROM slot WHERE id = ?", found)
+    rows.dissolve_slots(state, "pilot_slot", slot_ids)
 
 
 def forget_all(state: State) -> None:
