@@ -32,7 +32,7 @@ def lost(
     accountant = Accountant(records, AccountingPolicy(), last_update=NOW)
     recorder = CycleRecorder(snapshot, policy(**rules))
     queues = [SubmitterQueue("a@x", "", 0, [idle]), SubmitterQueue("busy@x", "", 1, ())]
-    decision = negotiate(snapshot, Jobs(queues, {0: job}), accountant, policy(**rules), NOW, watch=recorder)
+    decision = negotiate(snapshot, Jobs(queues, {0: job}), accountant, policy(**rules), NOW, observer=recorder)
     last = recorder.explained[-1]
     assert last.rejection == decision.rejections[-1]
     assert sum(last.lost.values()) == len(pool)

@@ -17,7 +17,7 @@ from fairq.errors.pool import AmbiguousSlotError, NothingToExplainError, Unknown
 from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import history, job_ads, runs
 from fairq.state.connection import State, reading
-from fairq.steps.cycle.document import overrun_document
+from fairq.steps.cycle.document import overrun_document, turn_document
 from fairq.steps.cycle.load import load_pool, load_round_robin_times, with_known_groups
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.jobs.overlay import Overlay
@@ -146,7 +146,7 @@ class _Study:
         chain = report.group_rows(outcome, name)
         if not chain:
             raise NothingToExplainError(name=name)
-        turns = [turn._asdict() for turn in outcome.decision.groups if turn.group == name]
+        turns = [turn_document(turn) for turn in outcome.decision.groups if turn.group == name]
         members = [
             report.submitter_row(outcome, of.submitter, of.schedd)
             for of in outcome.decision.submitters
