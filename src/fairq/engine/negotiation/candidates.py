@@ -295,8 +295,8 @@ class Candidates:
         sorts = self._policy.tie_break == "std_sort"
         positions = std_sorted(dense) if sorts else np.argsort(dense, kind="stable").tolist()
         best_first = (int(entries[position]) for position in positions)
-        least = min((bucket.cost for bucket in buckets), default=0.0)
-        return SortedList(best_first, ranked.ordering.state, self._cost, least, limits, refused)
+        kinds = ((bucket.state, bucket.cost) for bucket in buckets)
+        return SortedList(best_first, ranked.ordering.state, self._cost, kinds, limits, refused)
 
     def _listed(
         self, buckets: list[SlotBucket], allowed: NDArray[np.bool_], limits: Limits

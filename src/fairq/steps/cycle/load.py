@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from fairq.ad_table import AdTable
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.leases import ExpiredLease, expire_leases
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.carving import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
-from fairq.records import Ad, Claim, JobRange
+from fairq.records import Claim, JobRange
 from fairq.state import claims, dynamic_slots, job_ads, jobs, meta, slots
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
@@ -63,7 +64,7 @@ class LoadedPool:
 
     slots: PoolSlots
     ids: list[int]
-    ads: Sequence[Ad]
+    ads: AdTable
     jobs: Jobs
     claims: dict[int, Claim]
     accountant: Accountant

@@ -20,13 +20,13 @@ from fairq.steps.cycle.load import LoadedPool, load_pool, load_round_robin_times
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.cycle.store import store_cycle
 from fairq.steps.launch.clock import Clock
-from fairq.steps.launch.intent import Matched, intend
 from fairq.steps.launch.launchers import is_launching
 from fairq.steps.pool.assumptions import missing_accounting
 from fairq.steps.pool.dynamic_slots import carved_slots
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
+    from fairq.steps.launch.intent import Matched
 
 
 def negotiate(
@@ -86,12 +86,16 @@ def hold_cycle(
         doing(f"storing {len(cycle.decision.matches)} matches")
         store_cycle(state, cycle, pool, known, actor)
         if cycle.decision.matches and is_launching(state, settings):
+            from fairq.steps.launch.intent import intend
+
             intend(state, settings, _matched(cycle, pool), clock)
         cycles.forget_decisions(state, keep=settings["negotiator.decisions_kept"])
         return cycle
 
 
 def _matched(cycle: Cycle, pool: LoadedPool) -> Iterator[Matched]:
+    from fairq.steps.launch.intent import Matched
+
     for match in cycle.decision.matches:
         victims = (cycle.victims[row] for row in match.victims if row in cycle.victims)
         yield Matched(
