@@ -20,7 +20,7 @@ from fairq.launch.interface import Assignment, Condition, Look, Refused, Slots, 
 from fairq.launch.strays import end_strays
 from fairq.launch.supervisor import cgroup, record
 
-_PATIENCE = 20.0
+_PATIENCE = 5.0
 """Seconds that a run may take to begin before the others' turn goes on; it may begin afterwards."""
 
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from fairq.launch.supervisor.main import main; main()"

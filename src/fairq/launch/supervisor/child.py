@@ -13,6 +13,9 @@ from typing import Any, NoReturn
 
 from fairq.launch.supervisor import cgroup
 
+IGNORED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGPIPE", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGXFSZ", "SIGUSR1", "SIGUSR2")
+"""The signals that a supervisor ignores, and a job must not."""
+
 _OUT_OF_MEMORY_SCORE = "500"
 """Under pressure the kernel ends jobs before supervisors and other people's programs."""
 
@@ -88,10 +91,9 @@ def _become(number: int, descriptor: int) -> None:
 
 
 def _default_signals() -> None:
-    for number in signal.valid_signals():
-        if number not in (signal.SIGKILL, signal.SIGSTOP):
-            with contextlib.suppress(OSError, ValueError):
-                signal.signal(number, signal.SIG_DFL)
+    # What has a handler is reset by exec; what is ignored stays so.
+    for name in IGNORED:
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 

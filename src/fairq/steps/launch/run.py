@@ -11,7 +11,7 @@ from fairq.errors.base import CycleUnderWayError
 from fairq.launch.waiting import stamp, wait
 from fairq.records import Actor
 from fairq.state import jobs, launches
-from fairq.state.connection import reading, writing
+from fairq.state.connection import kept_open, reading, writing
 from fairq.state.location import resolve
 from fairq.steps.launch import events
 from fairq.steps.launch.collect import collect
@@ -52,7 +52,7 @@ def run(
     *report* hears of every turn. With *until_idle* the end is when nothing runs and nothing more could be started.
     """
     place = resolve(path)
-    with opened(path, settings) as launchers:
+    with kept_open(), opened(path, settings) as launchers:
         while True:
             former = stamp(place)
             try:
