@@ -52,7 +52,7 @@ function __fairq_nth
 end
 
 complete -c fairq -f
-set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --af --at --attribute --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --check --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --environment --error --every --exit-code --file --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-ram --memory --now --output --owner --pilot --platform --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --rules --seed --selection --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --site --slot --sort --state --subject --tag --timeout --user --vo --with -activefrom -af -autoformat -cancelceilinglease -cancelfactorlease -cancelfloorlease -constraint -delete -duration -getreslist -limit -o -p -prune -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -sort
+set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --af --at --attribute --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --check --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --environment --error --every --exit-code --file --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-ram --memory --now --output --owner --pilot --platform --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --rules --seed --selection --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --since --site --slot --sort --state --subject --tag --timeout --user --vo --with -activefrom -af -autoformat -cancelceilinglease -cancelfactorlease -cancelfloorlease -constraint -delete -duration -getreslist -limit -o -p -prune -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -sort
 complete -c fairq -l state -rF -d 'State file [default: $FAIRQ_STATE, then the user\'s].'
 complete -c fairq -l config -rF -d 'Use only this settings file [default: $FAIRQ_CONFIG].'
 complete -c fairq -s q -l quiet -d 'Print no notes, progress or change reports.'
@@ -335,6 +335,8 @@ complete -c fairq -n '__fairq_at userprio' -l resetall -o resetall -d 'Reset the
 complete -c fairq -n '__fairq_at userprio' -l delete -o delete -x -a '(__fairq_names submitter)' -d 'Delete the record of NAME.'
 complete -c fairq -n '__fairq_at userprio' -l force -o force -d 'Delete even while its jobs hold slots.'
 complete -c fairq -n '__fairq_at userprio' -l prune -o prune -x -d 'Delete users inactive for AGE (e.g. 90d).'
+complete -c fairq -n '__fairq_at userprio' -l reason -x -d 'Reason, kept in the history.'
+complete -c fairq -n '__fairq_at userprio' -l yes -o yes -d 'Do not ask for confirmation.'
 complete -c fairq -n '__fairq_at userprio' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at userprio' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_at userprio' -l json -d 'Print one JSON document.'
@@ -1145,7 +1147,7 @@ complete -c fairq -n '__fairq_at pool show' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_nth 0 state' -a path -d 'Print the path of the state file, symbolic links followed.'
 complete -c fairq -n '__fairq_nth 0 state' -a check -d 'Look for damage in the state file, and for records that contradict each other.'
 complete -c fairq -n '__fairq_nth 0 state' -a backup -d 'Copy the state to a new file, even while other commands run.'
-complete -c fairq -n '__fairq_nth 0 state' -a history -d 'Show each change with its time, user and command, newest last.'
+complete -c fairq -n '__fairq_nth 0 state' -a history -d 'Show each change with its time, user, command and reason, newest last.'
 complete -c fairq -n '__fairq_nth 0 state' -a cycles -d 'List the negotiation cycles with time and number of matches, newest last.'
 complete -c fairq -n '__fairq_nth 0 state' -a cycle -d 'Show a past negotiation cycle: requests, shares, matches and rejections.'
 complete -c fairq -n '__fairq_at state path' -l json -d 'Print one JSON document.'
@@ -1165,6 +1167,7 @@ complete -c fairq -n '__fairq_nth 0 state backup' -F
 complete -c fairq -n '__fairq_at state history' -l limit -x -d 'Number of changes [0: all]. [default: 100; at least 0]'
 complete -c fairq -n '__fairq_at state history' -l subject -x -a '(__fairq_names submitter)' -d 'Show only changes to NAME.'
 complete -c fairq -n '__fairq_at state history' -l user -x -a '(__fairq_names owner)' -d 'Show only changes by this user.'
+complete -c fairq -n '__fairq_at state history' -l since -x -d 'Show only changes since then.'
 complete -c fairq -n '__fairq_at state history' -l json -d 'Print one JSON document.'
 complete -c fairq -n '__fairq_at state history' -l ndjson -d 'Print one JSON object per line.'
 complete -c fairq -n '__fairq_at state history' -l csv -d 'Print comma-separated values.'

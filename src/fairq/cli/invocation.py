@@ -107,9 +107,9 @@ class Invocation:
 
         return int(time.time())
 
-    def actor(self, now: int) -> Actor:
-        """Return who acts, by which command and when, for the history of changes."""
-        return Actor(user=operating_system_user(), command=self.command_line, time=now)
+    def actor(self, now: int, reason: str | None = None) -> Actor:
+        """Return who acts, by which command, when and for what *reason*, for the history of changes."""
+        return Actor(user=operating_system_user(), command=self.command_line, time=now, reason=reason)
 
     def note(self, text: str) -> None:
         """Tell the user something beside the data: a line on stderr, unless ``--quiet``."""
