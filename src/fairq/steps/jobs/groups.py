@@ -12,9 +12,12 @@ if TYPE_CHECKING:
 
 
 def unknown_group(name: str, settings: Settings) -> str | None:
-    """Return what comes of asking for group *name*, as a sentence without full stop, if it is not configured."""
+    """Return what comes of asking for group *name*, as a sentence without full stop, if it is not configured.
+
+    In a pool without accounting groups nothing is wrong with any name: DIRAC's scheme takes it for its own group.
+    """
     known = {group.lower(): group for group in settings.groups}
-    if name.lower() in known:
+    if not known or name.lower() in known or name.lower() in map(str.lower, settings.share_groups):
         return None
     charged = assigned_group(f"{name}.user@", tuple(settings.groups))
     close = get_close_matches(name.lower(), known, 1)
