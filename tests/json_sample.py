@@ -101,6 +101,7 @@ def _pool(sample: Sample) -> None:
     sample.show("config path")
     macros = sample.file("macros.conf", MACROS)
     sample.show("config import", "--config", sample.file("other.toml", ""), "config", "import", macros, "--dry-run")
+    sample.show("pool")
     sample.show("state path")
     sample.show("import", "import", "--slots", sample.file("slots.json", SLOTS), "--now", NOW)
     _submit(sample, "ann", "--count", 3, "--accounting-group", "physics", "--concurrency-limits", "LICENSE")

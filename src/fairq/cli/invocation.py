@@ -43,9 +43,16 @@ class Invocation:
     verbose: int = 0
 
     @property
+    def state_named_by(self) -> str | None:
+        """What names the state file: ``--state`` or ``FAIRQ_STATE``; None: nothing does, it is the user's own."""
+        if self.state is not None:
+            return "--state"
+        return "FAIRQ_STATE" if self.environment.get("FAIRQ_STATE") else None
+
+    @property
     def state_is_explicit(self) -> bool:
         """Whether the user chose the state file, by ``--state`` or ``FAIRQ_STATE``."""
-        return self.state is not None or bool(self.environment.get("FAIRQ_STATE"))
+        return self.state_named_by is not None
 
     @cached_property
     def state_path(self) -> Path:
@@ -100,9 +107,9 @@ class Invocation:
 
         return int(time.time())
 
-    def actor(self, now: int) -> Actor:
-        """Return who acts, by which command and when, for the history of changes."""
-        return Actor(user=operating_system_user(), command=self.command_line, time=now)
+    def actor(self, now: int, reason: str | None = None) -> Actor:
+        """Return who acts, by which command, when and for what *reason*, for the history of changes."""
+        return Actor(user=operating_system_user(), command=self.command_line, time=now, reason=reason)
 
     def note(self, text: str) -> None:
         """Tell the user something beside the data: a line on stderr, unless ``--quiet``."""

@@ -12,6 +12,7 @@ import typer
 from fairq.cli.command import App
 from fairq.cli.figures import local
 from fairq.cli.invocation import Invocation
+from fairq.cli.options import time_of
 from fairq.cli.output import Column, Output, Record, Report, Table, View, emit
 from fairq.errors.base import FairqError
 
@@ -105,6 +106,7 @@ def backup(
     examples="""
     fairq state history --limit 10                 # the last ten changes
     fairq state history --subject alice@cs.wisc.edu  # changes to one submitter
+    fairq state history --since yesterday --user ann # what one administrator changed
     fairq state history --json --limit 0           # all changes
 """,
 )
@@ -114,13 +116,18 @@ def history(
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="Number of changes [0: all].")] = 100,
     subject: Annotated[str | None, typer.Option("--subject", metavar="NAME", help="Show only changes to NAME.")] = None,
     user: Annotated[str | None, typer.Option("--user", metavar="USER", help="Show only changes by this user.")] = None,
+    since: Annotated[
+        int | None,
+        typer.Option("--since", metavar="TIME", parser=time_of("--since"), help="Show only changes since then."),
+    ] = None,
 ) -> None:
-    """Show each change with its time, user and command, newest last.
+    """Show each change with its time, user, command and reason, newest last.
 
-    Entries of the history cannot be changed or deleted.
+    Entries of the history cannot be changed or deleted. --subject takes what the list shows, or a user without domain
+    and groups.
 
-    A record has the members number, time (seconds since 1970), user (of the operating system), command,
-    subject, before and after.
+    A record has the members number, time (seconds since 1970), user (of the operating system), command, reason
+    (--reason, or null), subject, before and after.
     """
     from fairq.steps.state import changes
 
@@ -130,11 +137,12 @@ def history(
             "time": entry.time,
             "user": entry.user,
             "command": entry.command,
+            "reason": entry.reason,
             "subject": entry.subject,
             "before": entry.before,
             "after": entry.after,
         }
-        for entry in changes(invocation.state_path, limit or None, subject=subject, user=user)
+        for entry in changes(invocation.state_path, limit or None, subject=subject, user=user, since=since)
     ]
     columns = [
         Column("Time", "time", _time, align="left"),
@@ -144,7 +152,9 @@ def history(
         Column("Before", "before", _value, align="left"),
         Column("After", "after", _value, align="left"),
     ]
-    fields = ("number", "time", "user", "command", "subject", "before", "after")
+    if any(record["reason"] for record in records):
+        columns.insert(3, Column("Reason", "reason", lambda reason: reason or "-", align="left"))
+    fields = ("number", "time", "user", "command", "reason", "subject", "before", "after")
     emit(View(tables=[Table(columns, records, empty="no changes")], fields=fields), output)
 
 

@@ -94,6 +94,8 @@ def _details(document: dict[str, Any]) -> list[str]:
             if queue["offered"]
             else f"No cycle considers it in the current state; {ahead} of it."
         )
+    if document.get("unknown_group"):
+        lines.append(f"Its {document['unknown_group']}.")
     lines += map(overrun_sentence, document.get("overruns", ()))
     if "compare" in document:
         lines.append(comparison_sentence(document["compare"]))

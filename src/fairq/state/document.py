@@ -75,6 +75,7 @@ class HistoryRecord:
     subject: str
     before: Any
     after: Any
+    reason: str | None = None
 
 
 @dataclass(slots=True)
@@ -98,6 +99,9 @@ _RECORDS: dict[str, type[Any]] = {
 }
 
 
+_REASONS_SINCE = 12
+"""The schema that added the reason of a change."""
+
 _NUMBERS = frozenset({"last_update", "cycle", "next_cluster", "usage_recorded_until"})
 """The members of `meta` whose strings are whole numbers."""
 
@@ -114,7 +118,7 @@ def export(state: State) -> dict[str, Any]:
         "runs": runs.load(state),
         "cycles": cycles.load_all(state),
         "history": [
-            HistoryRecord(one.time, one.user, one.command, one.subject, one.before, one.after)
+            HistoryRecord(one.time, one.user, one.command, one.subject, one.before, one.after, one.reason)
             for one in history.load(state)
         ],
         **document_shares.export(state),
@@ -148,7 +152,7 @@ _TABLES = (
     *broker_document.TABLES,
     *document_shares.TABLES, *document_launches.TABLES,
     "dynamic_slot", "claim", "slot", "job", "job_ad", "submitter", "run", "match", "cycle",
-    "history", "meta",
+    "history", "undo", "meta",
 )  # fmt: skip
 """What refers to a record goes before it."""
 
@@ -174,6 +178,9 @@ def _as_of_today(document: Any) -> Any:
     schema = version.get("schema") if isinstance(version, dict) else None
     if isinstance(schema, int) and schema < document_launches.SCHEMA:
         document = document_launches.as_of_today(document)
+    if isinstance(schema, int) and schema < _REASONS_SINCE and isinstance(document.get("history"), list):
+        entries = [{"reason": None, **one} if isinstance(one, dict) else one for one in document["history"]]
+        document = {**document, "history": entries}
     if schema == 1:
         document = {"dynamic_slots": [], **document}
     if schema in (1, 2, 3, 4, 5):
@@ -264,9 +271,9 @@ def _store(state: State, found: dict[str, Any]) -> None:
         cycles.add(state, cycle)
     broker_document.store(state, found["broker"])
     execute(
-        "INSERT INTO history (time, user, command, subject, before, after) VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO history (time, user, command, subject, before, after, reason) VALUES (?, ?, ?, ?, ?, ?, ?)",
         (
-            (one.time, one.user, one.command, one.subject, rows.dumps(one.before), rows.dumps(one.after))
+            (one.time, one.user, one.command, one.subject, rows.dumps(one.before), rows.dumps(one.after), one.reason)
             for one in found["history"]
         ),
     )

@@ -11,12 +11,15 @@ from fairq.engine.accounting.identity import submitter_name
 from fairq.records import Actor, Ad, Change, JobRange
 from fairq.state import history, jobs, meta
 from fairq.state.connection import State, reading, writing
+from fairq.steps.jobs.groups import unknown_group
 from fairq.steps.launch import events
 from fairq.steps.launch.launchers import is_launching
 from fairq.submitfile import Context, Description, External, JobGroup, Program, Submission, submission
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
+
+_CURE = "remove these jobs and submit them again, or configure the group"
 
 _TOLD = "told_no_launcher"
 """Where the state notes that a submitter was told that nothing starts jobs."""
@@ -68,6 +71,7 @@ def submit(
         expected = int(meta.get(state, "next_cluster", "1") or 1)
     made = submission(source, expected, context)
     _check_user_priorities(made, settings)
+    made.warnings += _unknown_groups(made, settings)
     if dry_run:
         return Submitted(expected, made, _ranges(made, expected, domain, context.owner, actor, lambda _: 0))
     with writing(path) as state:
@@ -97,6 +101,14 @@ def _check_user_priorities(made: Submission, settings: Settings) -> None:
         rules = share_rules(settings)
         for value in given:
             check_submitted(plain_value(value), rules)
+
+
+def _unknown_groups(made: Submission, settings: Settings) -> list[str]:
+    """Return a warning for every accounting group that jobs ask for and that is not configured."""
+    ads = [ad for group in made.groups for ad in (group.shared, group.own) if ad]
+    asked = {value for value in (ad.get("AcctGroup") for ad in ads) if isinstance(value, str)}
+    warnings = (unknown_group(name, settings) for name in sorted(asked))
+    return [f"{warning}; {_CURE}" for warning in warnings if warning is not None]
 
 
 def _ad_numbers(state: State) -> Callable[[Ad], int]:
