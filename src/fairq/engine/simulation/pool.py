@@ -6,7 +6,7 @@ rules of matching read it. Of a partitionable slot every match takes a piece, wh
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ class Tenant:
     submitter: str
     start: int
     weight: float
-    key: Hashable
+    key: int
     rank: float = 0.0
     limits: str | None = None
     group: str | None = None
@@ -49,7 +49,7 @@ class SimulatedPool:
     """
 
     def __init__(self, names: Sequence[str], ads: AdColumns, draining: frozenset[int] = frozenset()) -> None:
-        self._names = list(names)
+        self._names = tuple(names)
         self._ads = ads
         self._draining = draining
         self._size = len(names)
@@ -150,8 +150,8 @@ class SimulatedPool:
         ads = ads.of_rows(rows)
         self._lay_pieces(ads, pieces)
         self._lay_claims(ads, now, pieces)
-        names = self._names + [f"{self._names[piece.row]}#{piece.key}" for piece in pieces]
-        keys: list[Hashable] = [*range(self._size), *(piece.key for piece in pieces)]
+        names = (*self._names, *(f"{self._names[piece.row]}#{piece.key}" for piece in pieces))
+        keys = [*range(self._size), *(piece.key for piece in pieces)]
         carved = {
             self._size + place: Carved(piece.row, piece.carving.amounts)
             for place, piece in enumerate(pieces)

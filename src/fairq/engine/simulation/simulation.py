@@ -214,11 +214,10 @@ class Simulation:
         self._witness.preempted(job.key, tenant, now)
 
     def _place(self, match: Match, now: int) -> None:
-        key = match.key
-        charges = self.accountant.charges
+        key = match.slot
         if match.carving is not None:
             key = self.pool.new_key()
-            charges[key] = charges.pop(match.key)
+            self.accountant.charges[key] = self.accountant.charges.pop(match.key)
         tenant = Tenant(
             match.submitter,
             now,
