@@ -38,6 +38,7 @@ FOLDERS = {
     "quotas": {"classad", "accounting"},
     "negotiation": {"classad", "accounting", "quotas"},
     "explain": {"classad", "accounting", "quotas", "negotiation"},
+    "simulation": {"classad", "accounting", "quotas", "negotiation", "explain"},
     "shares": {"classad"},
     "brokerage": {"classad"},
 }
