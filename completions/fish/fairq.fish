@@ -52,7 +52,7 @@ function __fairq_nth
 end
 
 complete -c fairq -f
-set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --af --at --attribute --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --check --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --environment --error --every --exit-code --file --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-ram --memory --now --output --owner --pilot --platform --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --rules --seed --selection --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --site --slot --sort --state --subject --tag --timeout --user --vo --with -activefrom -af -autoformat -cancelceilinglease -cancelfactorlease -cancelfloorlease -constraint -delete -duration -getreslist -limit -o -p -prune -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -sort
+set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --af --at --attribute --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --check --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --environment --error --every --exit --exit-code --file --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-ram --memory --now --output --owner --pilot --platform --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --rules --seed --selection --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --since --site --slot --sort --state --subject --tag --timeout --until --user --vo --with -activefrom -af -autoformat -cancelceilinglease -cancelfactorlease -cancelfloorlease -completedsince -constraint -delete -duration -getreslist -limit -match -o -p -prune -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -since -sort -until -user
 complete -c fairq -l state -rF -d 'State file [default: $FAIRQ_STATE, then the user\'s].'
 complete -c fairq -l config -rF -d 'Use only this settings file [default: $FAIRQ_CONFIG].'
 complete -c fairq -s q -l quiet -d 'Print no notes, progress or change reports.'
@@ -72,6 +72,7 @@ complete -c fairq -n '__fairq_nth 0' -a run -d 'Run jobs: hold a cycle whenever 
 complete -c fairq -n '__fairq_nth 0' -a wait -d 'Wait until jobs have ended.'
 complete -c fairq -n '__fairq_nth 0' -a tail -d 'Print the end of the output of a job\'s last run.'
 complete -c fairq -n '__fairq_nth 0' -a log -d 'Show the events of a job: submitted, started, ended, evicted, held, released, removed.'
+complete -c fairq -n '__fairq_nth 0' -a history -d 'Show jobs that have left the queue, the last one first.'
 complete -c fairq -n '__fairq_nth 0' -a why -d 'Explain why a job waits, or what a submitter or a group is entitled to and gets.'
 complete -c fairq -n '__fairq_nth 0' -a userprio -d 'Show and change priorities and usage.'
 complete -c fairq -n '__fairq_nth 0' -a quotas -d 'Show, preview and check the quotas of accounting groups.'
@@ -289,6 +290,25 @@ complete -c fairq -n '__fairq_at log' -l af -x -d 'Print only these attributes o
 complete -c fairq -n '__fairq_at log' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at log' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_nth 0 log' -a '(__fairq_names job)'
+complete -c fairq -n '__fairq_at history' -l since -o completedsince -o since -x -d 'Show jobs that ended at this time or later.'
+complete -c fairq -n '__fairq_at history' -l until -o until -x -d 'Show jobs that ended before this time.'
+complete -c fairq -n '__fairq_at history' -l user -o user -x -a '(__fairq_names owner)' -d 'Show jobs of an owner or submitter.'
+complete -c fairq -n '__fairq_at history' -l group -x -a '(__fairq_names group)' -d 'Show jobs of an accounting group and its subgroups.'
+complete -c fairq -n '__fairq_at history' -l exit -x -d 'Show jobs with this exit code, or failed jobs [failed].'
+complete -c fairq -n '__fairq_at history' -l completed -d 'Show only completed jobs.'
+complete -c fairq -n '__fairq_at history' -l removed -d 'Show only removed jobs.'
+complete -c fairq -n '__fairq_at history' -l procs -d 'Show each job on its own line.'
+complete -c fairq -n '__fairq_at history' -l long -o long -d 'Show whole ads, attribute by attribute.'
+complete -c fairq -n '__fairq_at history' -l limit -o limit -o match -x -d 'Show at most N lines or ads. [at least 1]'
+complete -c fairq -n '__fairq_at history' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
+complete -c fairq -n '__fairq_at history' -l json -o json -d 'Print one JSON document.'
+complete -c fairq -n '__fairq_at history' -l ndjson -o jsonl -d 'Print one JSON object per line.'
+complete -c fairq -n '__fairq_at history' -l csv -d 'Print comma-separated values.'
+complete -c fairq -n '__fairq_at history' -l tsv -d 'Print tab-separated values.'
+complete -c fairq -n '__fairq_at history' -l af -o af -o autoformat -x -d 'Print only these attributes or expressions [modifiers: --af:jlhVr,tng].'
+complete -c fairq -n '__fairq_at history' -l no-header -d 'Print no headings.'
+complete -c fairq -n '__fairq_at history' -l constraint -o constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
+complete -c fairq -n '__fairq_nth 0+ history' -a '(__fairq_names job)'
 complete -c fairq -n '__fairq_at why' -l slot -x -a '(__fairq_names slot)' -d 'Compare the job with this slot [NAME or \'NAME<ADDRESS>\'].'
 complete -c fairq -n '__fairq_at why' -l compare -d 'Show whether, and at which step, the other set of rules decides otherwise.'
 complete -c fairq -n '__fairq_at why' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'

@@ -16,6 +16,7 @@ from fairq.state.schema import (
     m0009_slot_columns,
     m0010_guards,
     m0011_launch,
+    m0012_ended_jobs,
 )
 
 
@@ -38,5 +39,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("0009_slot_columns", m0009_slot_columns.STATEMENTS),
     Migration("0010_guards", m0010_guards.STATEMENTS),
     Migration("0011_launch", m0011_launch.STATEMENTS),
+    Migration("0012_ended_jobs", m0012_ended_jobs.STATEMENTS),
 )
 """In order: the schema after the first n of them has the number n. Never edit one that was released."""
