@@ -153,6 +153,7 @@ def _runs(sample: Sample) -> None:
         sample.show("negotiate", "negotiate")
     sample.do("run", "--until-idle")
     sample.show("log", "log", "1")
+    sample.show("history")
     sample.show("negotiate --collect-only")
 
 

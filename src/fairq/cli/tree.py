@@ -31,6 +31,7 @@ REGISTRY: dict[str, Entry] = {
     "wait": Entry("fairq.cli.wait", "Wait until jobs have ended."),
     "tail": Entry("fairq.cli.tail", "Print the output of a job."),
     "log": Entry("fairq.cli.log", "Show what happened to a job."),
+    "history": Entry("fairq.cli.history", "Show jobs that have ended."),
     "why": Entry("fairq.cli.why", "Explain why a job is idle, or what a submitter or group gets."),
     "userprio": Entry("fairq.cli.userprio", "Show and change priorities and usage."),
     "quotas": Entry("fairq.cli.quotas", "Show, preview and check the quotas of groups."),

@@ -8,6 +8,7 @@ its program differ: the scheme's rules decide its default, the key itself wins.
 from __future__ import annotations
 
 from fairq.settings.broker_keys import BROKER
+from fairq.settings.history_keys import HISTORY
 from fairq.settings.key import HTCONDOR, Key, macro, own
 from fairq.settings.launch_keys import LAUNCH
 from fairq.settings.rule_points import ACCOUNTING_POINTS, NEGOTIATOR_POINTS, SCHEDD_POINTS
@@ -218,6 +219,7 @@ KEYS: tuple[Key, ...] = (
     *SCHEDD_POINTS,
     *_SUBMIT,
     *LAUNCH,
+    *HISTORY,
     *_GROUPS,
     *_LIMITS,
     *SHARES,

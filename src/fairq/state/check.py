@@ -35,6 +35,7 @@ JSON_COLUMNS = {
     "slot_columns": ("first", "content"),
     "launch": ("id", "after", "cores", "ordered", "ended"),
     "job_event": ("id", "body"),
+    "ended_job": ("id", "own", "template"),
     **{
         kind.table: (kind.keys[0].name, *nested)
         for kind in STORED

@@ -77,8 +77,9 @@ def _digest(text: bytes) -> bytes:
 
 
 def delete_unused(state: State, ids: Iterable[int]) -> None:
-    """Delete those of these shared ads that no job uses any more."""
+    """Delete those of these shared ads that no job uses any more, queued or ended."""
     state.connection.executemany(
-        "DELETE FROM job_ad WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM job WHERE ad_id = ?1)",
+        "DELETE FROM job_ad WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM job WHERE ad_id = ?1) "
+        "AND NOT EXISTS (SELECT 1 FROM ended_job WHERE ad_id = ?1)",
         [(number,) for number in set(ids)],
     )

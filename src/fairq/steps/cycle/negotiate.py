@@ -19,6 +19,7 @@ from fairq.steps.cycle.document import Cycle, decision_document, explanation_doc
 from fairq.steps.cycle.load import LoadedPool, load_pool, load_round_robin_times, with_known_groups
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.cycle.store import store_cycle
+from fairq.steps.jobs.ended import forget_old
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.launchers import is_launching
 from fairq.steps.pool.assumptions import missing_accounting
@@ -89,6 +90,7 @@ def hold_cycle(
             from fairq.steps.launch.intent import intend
 
             intend(state, settings, _matched(cycle, pool), clock)
+        forget_old(state, settings, actor.time)
         cycles.forget_decisions(state, keep=settings["negotiator.decisions_kept"])
         return cycle
 

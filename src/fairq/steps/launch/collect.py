@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from fairq.records import Actor, Ad, Change, Claim, JobRange, JobStatus, Launch,
 from fairq.state import claims, history, jobs, launches, slots
 from fairq.state.connection import State, reading, writing
 from fairq.steps.jobs.end import end_runs
+from fairq.steps.jobs.ended import record_ended
 from fairq.steps.launch import events
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.launchers import Launchers
@@ -250,6 +251,8 @@ class _Collection:
         for number_, of in happened:
             events.record(state, [job], number_, of, end, always=True)
         if what.status in (JobStatus.COMPLETED, JobStatus.REMOVED):
+            one = replace(job, first_proc=launch.proc, last_proc=launch.proc)
+            record_ended(state, [one], what.status, end, what.reason)
             jobs.remove_many(state, procs)
         else:
             jobs.set_status(state, procs, what.status, end, what.reason, what.code, what.subcode)

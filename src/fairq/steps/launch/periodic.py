@@ -14,6 +14,7 @@ from fairq.records import Actor, Ad, Change, JobRange, JobStatus, Launch
 from fairq.state import claims, history, jobs, launches
 from fairq.state.connection import State, reading, writing
 from fairq.steps.jobs.end import end_runs
+from fairq.steps.jobs.ended import record_ended
 from fairq.steps.launch import events
 from fairq.steps.launch.order import order_ends
 from fairq.steps.launch.outcome import BY_POLICY, BY_USER
@@ -125,6 +126,7 @@ def _apply(state: State, settings: Settings, actor: Actor, due: Due) -> None:
     else:
         after = {"JobStatus": int(JobStatus.REMOVED), "RemoveReason": due.reason}
         events.record(state, [due.job], events.ABORTED, {"reason": due.reason}, now, always=True)
+        record_ended(state, [due.job], JobStatus.REMOVED, now, due.reason)
         jobs.remove_many(state, procs)
     first, last = due.job.first_proc, due.job.last_proc
     name = f"job {due.job.cluster}.{first}" + (f"-{last}" if last > first else "")
