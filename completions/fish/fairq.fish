@@ -52,7 +52,7 @@ function __fairq_nth
 end
 
 complete -c fairq -f
-set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --af --at --attribute --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --check --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --environment --error --every --exit-code --file --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-ram --memory --now --output --owner --pilot --platform --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --rules --seed --selection --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --site --slot --sort --state --subject --tag --timeout --user --vo --with -activefrom -af -autoformat -cancelceilinglease -cancelfactorlease -cancelfloorlease -constraint -delete -duration -getreslist -limit -o -p -prune -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -sort
+set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --af --at --attribute --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --environment --error --every --exit-code --file --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-ram --memory --now --output --owner --pilot --platform --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --rules --seed --selection --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --site --slot --sort --state --subject --tag --timeout --user --vo --with -activefrom -af -autoformat -cancelceilinglease -cancelfactorlease -cancelfloorlease -constraint -delete -duration -getreslist -limit -o -p -prune -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -sort
 complete -c fairq -l state -rF -d 'State file [default: $FAIRQ_STATE, then the user\'s].'
 complete -c fairq -l config -rF -d 'Use only this settings file [default: $FAIRQ_CONFIG].'
 complete -c fairq -s q -l quiet -d 'Print no notes, progress or change reports.'
@@ -473,6 +473,7 @@ complete -c fairq -n '__fairq_at taskqueues import' -l tsv -d 'Print tab-separat
 complete -c fairq -n '__fairq_at taskqueues import' -l af -x -d 'Print only these attributes or expressions [modifiers: --af:jlhVr,tng].'
 complete -c fairq -n '__fairq_at taskqueues import' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_nth 0 taskqueues import' -F
+complete -c fairq -n '__fairq_nth 0 broker' -a import -d 'Import all kinds of data from the files of a directory or archive, in one transaction.'
 complete -c fairq -n '__fairq_nth 0 broker' -a run -d 'Assign tasks to queues.'
 complete -c fairq -n '__fairq_nth 0 broker' -a why -d 'Explain why a task has its queues, or none.'
 complete -c fairq -n '__fairq_nth 0 broker' -a timeouts -d 'Find jobs past their time limit; close them, fail them or send them back to brokerage.'
@@ -504,6 +505,17 @@ complete -c fairq -n '__fairq_nth 0 broker' -a outcomes -d 'Outcomes of the jobs
 complete -c fairq -n '__fairq_nth 0 broker' -a software -d 'Software and hardware of queues as CRIC publishes it (releases AUTO).'
 complete -c fairq -n '__fairq_nth 0 broker' -a gpus -d 'The GPUs that worker nodes reported.'
 complete -c fairq -n '__fairq_nth 0 broker' -a cpulevels -d 'CPU levels of a queue\'s machines.'
+complete -c fairq -n '__fairq_at broker import' -l replace -d 'Remove records that are not in the files.'
+complete -c fairq -n '__fairq_at broker import' -l lenient -d 'Accept values that are read as something else.'
+complete -c fairq -n '__fairq_at broker import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
+complete -c fairq -n '__fairq_at broker import' -l check -l dry-run -d 'Show what each file would do; store nothing.'
+complete -c fairq -n '__fairq_at broker import' -l json -d 'Print one JSON document.'
+complete -c fairq -n '__fairq_at broker import' -l ndjson -d 'Print one JSON object per line.'
+complete -c fairq -n '__fairq_at broker import' -l csv -d 'Print comma-separated values.'
+complete -c fairq -n '__fairq_at broker import' -l tsv -d 'Print tab-separated values.'
+complete -c fairq -n '__fairq_at broker import' -l af -x -d 'Print only these attributes or expressions [modifiers: --af:jlhVr,tng].'
+complete -c fairq -n '__fairq_at broker import' -l no-header -d 'Print no headings.'
+complete -c fairq -n '__fairq_at broker import' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker run' -l all -d 'Broker all tasks, in any state.'
 complete -c fairq -n '__fairq_at broker run' -l rules -x -a 'documented panda' -d 'Rules: documented or panda [default: broker.rules].'
 complete -c fairq -n '__fairq_at broker run' -l summary -d 'Show the number of queues per stage.'
@@ -595,6 +607,7 @@ complete -c fairq -n '__fairq_at broker config set' -l dry-run -d 'Show the resu
 complete -c fairq -n '__fairq_at broker config unset' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker config unset' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_at broker config import' -l replace -d 'Unset settings that are not in the file.'
+complete -c fairq -n '__fairq_at broker config import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker config import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker config import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker config import' -F
@@ -608,6 +621,7 @@ complete -c fairq -n '__fairq_at broker queues' -l af -x -d 'Print only these at
 complete -c fairq -n '__fairq_at broker queues' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker queues' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker queues import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker queues import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker queues import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker queues import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker queues import' -F
@@ -628,6 +642,7 @@ complete -c fairq -n '__fairq_at broker sites' -l af -x -d 'Print only these att
 complete -c fairq -n '__fairq_at broker sites' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker sites' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker sites import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker sites import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker sites import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker sites import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker sites import' -F
@@ -648,6 +663,7 @@ complete -c fairq -n '__fairq_at broker types' -l af -x -d 'Print only these att
 complete -c fairq -n '__fairq_at broker types' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker types' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker types import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker types import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker types import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker types import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker types import' -F
@@ -668,6 +684,7 @@ complete -c fairq -n '__fairq_at broker storages' -l af -x -d 'Print only these 
 complete -c fairq -n '__fairq_at broker storages' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker storages' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker storages import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker storages import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker storages import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker storages import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker storages import' -F
@@ -688,6 +705,7 @@ complete -c fairq -n '__fairq_at broker relations' -l af -x -d 'Print only these
 complete -c fairq -n '__fairq_at broker relations' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker relations' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker relations import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker relations import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker relations import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker relations import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker relations import' -F
@@ -708,6 +726,7 @@ complete -c fairq -n '__fairq_at broker links' -l af -x -d 'Print only these att
 complete -c fairq -n '__fairq_at broker links' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker links' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker links import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker links import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker links import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker links import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker links import' -F
@@ -728,6 +747,7 @@ complete -c fairq -n '__fairq_at broker tasks' -l af -x -d 'Print only these att
 complete -c fairq -n '__fairq_at broker tasks' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker tasks' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker tasks import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker tasks import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker tasks import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker tasks import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker tasks import' -F
@@ -748,6 +768,7 @@ complete -c fairq -n '__fairq_at broker inputs' -l af -x -d 'Print only these at
 complete -c fairq -n '__fairq_at broker inputs' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker inputs' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker inputs import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker inputs import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker inputs import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker inputs import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker inputs import' -F
@@ -768,6 +789,7 @@ complete -c fairq -n '__fairq_at broker replicas' -l af -x -d 'Print only these 
 complete -c fairq -n '__fairq_at broker replicas' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker replicas' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker replicas import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker replicas import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker replicas import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker replicas import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker replicas import' -F
@@ -788,6 +810,7 @@ complete -c fairq -n '__fairq_at broker jobs' -l af -x -d 'Print only these attr
 complete -c fairq -n '__fairq_at broker jobs' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker jobs' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker jobs import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker jobs import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker jobs import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker jobs import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker jobs import' -F
@@ -808,6 +831,7 @@ complete -c fairq -n '__fairq_at broker statistics' -l af -x -d 'Print only thes
 complete -c fairq -n '__fairq_at broker statistics' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker statistics' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker statistics import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker statistics import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker statistics import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker statistics import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker statistics import' -F
@@ -828,6 +852,7 @@ complete -c fairq -n '__fairq_at broker transferring' -l af -x -d 'Print only th
 complete -c fairq -n '__fairq_at broker transferring' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker transferring' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker transferring import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker transferring import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker transferring import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker transferring import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker transferring import' -F
@@ -848,6 +873,7 @@ complete -c fairq -n '__fairq_at broker metrics' -l af -x -d 'Print only these a
 complete -c fairq -n '__fairq_at broker metrics' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker metrics' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker metrics import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker metrics import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker metrics import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker metrics import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker metrics import' -F
@@ -868,6 +894,7 @@ complete -c fairq -n '__fairq_at broker pilots' -l af -x -d 'Print only these at
 complete -c fairq -n '__fairq_at broker pilots' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker pilots' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker pilots import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker pilots import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker pilots import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker pilots import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker pilots import' -F
@@ -888,6 +915,7 @@ complete -c fairq -n '__fairq_at broker workers' -l af -x -d 'Print only these a
 complete -c fairq -n '__fairq_at broker workers' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker workers' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker workers import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker workers import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker workers import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker workers import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker workers import' -F
@@ -908,6 +936,7 @@ complete -c fairq -n '__fairq_at broker slots' -l af -x -d 'Print only these att
 complete -c fairq -n '__fairq_at broker slots' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker slots' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker slots import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker slots import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker slots import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker slots import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker slots import' -F
@@ -928,6 +957,7 @@ complete -c fairq -n '__fairq_at broker userstatistics' -l af -x -d 'Print only 
 complete -c fairq -n '__fairq_at broker userstatistics' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker userstatistics' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker userstatistics import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker userstatistics import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker userstatistics import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker userstatistics import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker userstatistics import' -F
@@ -948,6 +978,7 @@ complete -c fairq -n '__fairq_at broker users' -l af -x -d 'Print only these att
 complete -c fairq -n '__fairq_at broker users' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker users' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker users import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker users import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker users import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker users import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker users import' -F
@@ -968,6 +999,7 @@ complete -c fairq -n '__fairq_at broker shares' -l af -x -d 'Print only these at
 complete -c fairq -n '__fairq_at broker shares' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker shares' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker shares import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker shares import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker shares import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker shares import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker shares import' -F
@@ -988,6 +1020,7 @@ complete -c fairq -n '__fairq_at broker outcomes' -l af -x -d 'Print only these 
 complete -c fairq -n '__fairq_at broker outcomes' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker outcomes' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker outcomes import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker outcomes import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker outcomes import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker outcomes import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker outcomes import' -F
@@ -1008,6 +1041,7 @@ complete -c fairq -n '__fairq_at broker software' -l af -x -d 'Print only these 
 complete -c fairq -n '__fairq_at broker software' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker software' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker software import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker software import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker software import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker software import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker software import' -F
@@ -1028,6 +1062,7 @@ complete -c fairq -n '__fairq_at broker gpus' -l af -x -d 'Print only these attr
 complete -c fairq -n '__fairq_at broker gpus' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker gpus' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker gpus import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker gpus import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker gpus import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker gpus import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker gpus import' -F
@@ -1048,6 +1083,7 @@ complete -c fairq -n '__fairq_at broker cpulevels' -l af -x -d 'Print only these
 complete -c fairq -n '__fairq_at broker cpulevels' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker cpulevels' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker cpulevels import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker cpulevels import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker cpulevels import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker cpulevels import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker cpulevels import' -F
