@@ -22,8 +22,8 @@ from fairq.state import broker_data, history
 from fairq.state.broker_data import Row
 from fairq.state.connection import State
 from fairq.steps.broker.importing import complete, keys_of, more, open_state, store
-from fairq.steps.broker.reading import Found, read_records
-from fairq.steps.broker.special import check_of
+from fairq.steps.broker.reading import Found
+from fairq.steps.broker.special import read
 
 _ORDER = {kind.name: place for place, kind in enumerate(STORED)}
 
@@ -96,7 +96,7 @@ def read_bundle(name: str, *, lenient: bool = False) -> Bundle:
         kind, form = recognised
         if form is CRIC_STATES:
             table = _joined(states, table)
-        bundle.parts.append(Part(kind, read_records(kind, table, check_of(kind), form)))
+        bundle.parts.append(Part(kind, read(kind, table)))
     if bundle.unknown and (not lenient or not bundle.parts):
         raise UnknownFilesError(source=name, what=bundle.unknown[0], others=more(bundle.unknown))
     bundle.parts.sort(key=lambda part: (part.completes, _ORDER[part.kind.name], part.found.source))

@@ -15,8 +15,8 @@ from fairq.records import Actor, Change
 from fairq.state import broker_data, history
 from fairq.state.broker_data import Row
 from fairq.state.connection import State, reading, writing
-from fairq.steps.broker.reading import Found, read_records
-from fairq.steps.broker.special import check_of, relate
+from fairq.steps.broker.reading import Found
+from fairq.steps.broker.special import read, relate
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def import_records(
     Raises RecordsRefusedError if no record can be used, and the dumps' errors.
     """
     with opened(name) as source:
-        found = read_records(kind, parse_table(source), check_of(kind))
+        found = read(kind, parse_table(source))
     if found.refused and not found.number:
         raise RecordsRefusedError(
             source=found.source, refused=found.refused[0], others=more(found.refused), fate="nothing was changed"

@@ -9,7 +9,7 @@ from typing import Any
 
 from fairq.brokerdata.column import Kind
 from fairq.brokerdata.values import UnfitError, value_of
-from fairq.dumps.published.form import Form, LeftOut
+from fairq.dumps.published.form import Entries, Form, LeftOut
 from fairq.dumps.published.forms import form_of
 from fairq.dumps.table import NAME, Repeated, Table, records_of
 from fairq.nesting import DEEPEST, deeper_than
@@ -29,6 +29,9 @@ Checked = tuple[Row, frozenset[str], list[Remark]]
 
 Check = Callable[[Kind, dict[str, Any]], Checked]
 """Checks one record; raises UnfitError."""
+
+Join = Callable[[Entries], Entries]
+"""Puts several entries of a file together to one record."""
 
 
 @dataclass
@@ -60,16 +63,17 @@ class Found:
         return (row for rows in self.rows.values() for row in rows)
 
 
-def read_records(kind: Kind, table: Table, check: Check, form: Form | None = None) -> Found:
-    """Return the records of *kind* in *table*; *form* is its published form if that is known already.
+def read_records(kind: Kind, table: Table, check: Check, join: Join | None = None) -> Found:
+    """Return the records of *kind* in *table*, in a published form or with the columns of the kind.
 
-    Raises InvalidDumpError.
+    *join* puts entries together. Raises InvalidDumpError.
     """
-    form = form or (None if table.csv is not None else form_of(table.document, kind))
+    form = None if table.csv is not None else form_of(table.document, kind)
     found = Found(table.source, form)
     seen: dict[Row, str] = {}
     places = [kind.positions[column.name] for column in kind.keys]
-    for where, record in form.entries(table.document) if form else records_of(table, kind.spellings):
+    entries = form.entries(table.document) if form else records_of(table, kind.spellings)
+    for where, record in join(entries) if join else entries:
         if isinstance(record, LeftOut):
             found.left_out += 1
             found.remarks.append(f"{where}: left out, {record.reason}")
