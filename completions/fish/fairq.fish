@@ -52,7 +52,7 @@ function __fairq_nth
 end
 
 complete -c fairq -f
-set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --af --at --attribute --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --check --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --environment --error --every --exit-code --file --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-ram --memory --now --output --owner --pilot --platform --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --rules --seed --selection --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --since --site --slot --sort --state --subject --tag --timeout --user --vo --with -activefrom -af -autoformat -cancelceilinglease -cancelfactorlease -cancelfloorlease -constraint -delete -duration -getreslist -limit -o -p -prune -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -sort
+set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --af --at --attribute --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --environment --error --every --exit --exit-code --factor --file --from --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-ram --memory --now --output --owner --pilot --platform --policy --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --rules --seed --selection --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --shake --since --site --slot --sort --state --subject --tag --timeout --until --user --users --vo --window --with -activefrom -af -autoformat -cancelceilinglease -cancelfactorlease -cancelfloorlease -completedsince -constraint -delete -duration -getreslist -limit -match -o -p -prune -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -since -sort -until -user
 complete -c fairq -l state -rF -d 'State file [default: $FAIRQ_STATE, then the user\'s].'
 complete -c fairq -l config -rF -d 'Use only this settings file [default: $FAIRQ_CONFIG].'
 complete -c fairq -s q -l quiet -d 'Print no notes, progress or change reports.'
@@ -72,6 +72,7 @@ complete -c fairq -n '__fairq_nth 0' -a run -d 'Run jobs: hold a cycle whenever 
 complete -c fairq -n '__fairq_nth 0' -a wait -d 'Wait until jobs have ended.'
 complete -c fairq -n '__fairq_nth 0' -a tail -d 'Print the end of the output of a job\'s last run.'
 complete -c fairq -n '__fairq_nth 0' -a log -d 'Show the events of a job: submitted, started, ended, evicted, held, released, removed.'
+complete -c fairq -n '__fairq_nth 0' -a history -d 'Show jobs that have left the queue, the last one first.'
 complete -c fairq -n '__fairq_nth 0' -a why -d 'Explain why a job waits, or what a submitter or a group is entitled to and gets.'
 complete -c fairq -n '__fairq_nth 0' -a userprio -d 'Show and change priorities and usage.'
 complete -c fairq -n '__fairq_nth 0' -a quotas -d 'Show, preview and check the quotas of accounting groups.'
@@ -81,6 +82,7 @@ complete -c fairq -n '__fairq_nth 0' -a config -d 'Show, change, check and impor
 complete -c fairq -n '__fairq_nth 0' -a import -d 'Import a pool from HTCondor: live, from dumps or from an archive; or a whole state.'
 complete -c fairq -n '__fairq_nth 0' -a export -d 'Export the whole state as one JSON document, or slots, jobs or accounting records as HTCondor dumps.'
 complete -c fairq -n '__fairq_nth 0' -a pool -d 'Show which pool is in use, and why.'
+complete -c fairq -n '__fairq_nth 0' -a simulate -d 'Simulate a trace of jobs under one or more policies, and compare them.'
 complete -c fairq -n '__fairq_nth 0' -a state -d 'Manage the state file: path, check, backup, history, past cycles.'
 complete -c fairq -n '__fairq_nth 0' -a demo -d 'Show a day of a small pool on a scratch state.'
 complete -c fairq -n '__fairq_at submit' -l count -x -d 'Number of identical jobs. [1 to 2147483647]'
@@ -290,6 +292,25 @@ complete -c fairq -n '__fairq_at log' -l af -x -d 'Print only these attributes o
 complete -c fairq -n '__fairq_at log' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at log' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_nth 0 log' -a '(__fairq_names job)'
+complete -c fairq -n '__fairq_at history' -l since -o completedsince -o since -x -d 'Show jobs that ended at this time or later.'
+complete -c fairq -n '__fairq_at history' -l until -o until -x -d 'Show jobs that ended before this time.'
+complete -c fairq -n '__fairq_at history' -l user -o user -x -a '(__fairq_names owner)' -d 'Show jobs of an owner or submitter.'
+complete -c fairq -n '__fairq_at history' -l group -x -a '(__fairq_names group)' -d 'Show jobs of an accounting group and its subgroups.'
+complete -c fairq -n '__fairq_at history' -l exit -x -d 'Show jobs with this exit code, or failed jobs [failed].'
+complete -c fairq -n '__fairq_at history' -l completed -d 'Show only completed jobs.'
+complete -c fairq -n '__fairq_at history' -l removed -d 'Show only removed jobs.'
+complete -c fairq -n '__fairq_at history' -l procs -d 'Show each job on its own line.'
+complete -c fairq -n '__fairq_at history' -l long -o long -d 'Show whole ads, attribute by attribute.'
+complete -c fairq -n '__fairq_at history' -l limit -o limit -o match -x -d 'Show at most N lines or ads. [at least 1]'
+complete -c fairq -n '__fairq_at history' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
+complete -c fairq -n '__fairq_at history' -l json -o json -d 'Print one JSON document.'
+complete -c fairq -n '__fairq_at history' -l ndjson -o jsonl -d 'Print one JSON object per line.'
+complete -c fairq -n '__fairq_at history' -l csv -d 'Print comma-separated values.'
+complete -c fairq -n '__fairq_at history' -l tsv -d 'Print tab-separated values.'
+complete -c fairq -n '__fairq_at history' -l af -o af -o autoformat -x -d 'Print only these attributes or expressions [modifiers: --af:jlhVr,tng].'
+complete -c fairq -n '__fairq_at history' -l no-header -d 'Print no headings.'
+complete -c fairq -n '__fairq_at history' -l constraint -o constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
+complete -c fairq -n '__fairq_nth 0+ history' -a '(__fairq_names job)'
 complete -c fairq -n '__fairq_at why' -l slot -x -a '(__fairq_names slot)' -d 'Compare the job with this slot [NAME or \'NAME<ADDRESS>\'].'
 complete -c fairq -n '__fairq_at why' -l compare -d 'Show whether, and at which step, the other set of rules decides otherwise.'
 complete -c fairq -n '__fairq_at why' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
@@ -476,6 +497,7 @@ complete -c fairq -n '__fairq_at taskqueues import' -l tsv -d 'Print tab-separat
 complete -c fairq -n '__fairq_at taskqueues import' -l af -x -d 'Print only these attributes or expressions [modifiers: --af:jlhVr,tng].'
 complete -c fairq -n '__fairq_at taskqueues import' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_nth 0 taskqueues import' -F
+complete -c fairq -n '__fairq_nth 0 broker' -a import -d 'Import all kinds of data from the files of a directory or archive, in one transaction.'
 complete -c fairq -n '__fairq_nth 0 broker' -a run -d 'Assign tasks to queues.'
 complete -c fairq -n '__fairq_nth 0 broker' -a why -d 'Explain why a task has its queues, or none.'
 complete -c fairq -n '__fairq_nth 0 broker' -a timeouts -d 'Find jobs past their time limit; close them, fail them or send them back to brokerage.'
@@ -507,6 +529,17 @@ complete -c fairq -n '__fairq_nth 0 broker' -a outcomes -d 'Outcomes of the jobs
 complete -c fairq -n '__fairq_nth 0 broker' -a software -d 'Software and hardware of queues as CRIC publishes it (releases AUTO).'
 complete -c fairq -n '__fairq_nth 0 broker' -a gpus -d 'The GPUs that worker nodes reported.'
 complete -c fairq -n '__fairq_nth 0 broker' -a cpulevels -d 'CPU levels of a queue\'s machines.'
+complete -c fairq -n '__fairq_at broker import' -l replace -d 'Remove records that are not in the files.'
+complete -c fairq -n '__fairq_at broker import' -l lenient -d 'Accept values that are read as something else.'
+complete -c fairq -n '__fairq_at broker import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
+complete -c fairq -n '__fairq_at broker import' -l check -l dry-run -d 'Show what each file would do; store nothing.'
+complete -c fairq -n '__fairq_at broker import' -l json -d 'Print one JSON document.'
+complete -c fairq -n '__fairq_at broker import' -l ndjson -d 'Print one JSON object per line.'
+complete -c fairq -n '__fairq_at broker import' -l csv -d 'Print comma-separated values.'
+complete -c fairq -n '__fairq_at broker import' -l tsv -d 'Print tab-separated values.'
+complete -c fairq -n '__fairq_at broker import' -l af -x -d 'Print only these attributes or expressions [modifiers: --af:jlhVr,tng].'
+complete -c fairq -n '__fairq_at broker import' -l no-header -d 'Print no headings.'
+complete -c fairq -n '__fairq_at broker import' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker run' -l all -d 'Broker all tasks, in any state.'
 complete -c fairq -n '__fairq_at broker run' -l rules -x -a 'documented panda' -d 'Rules: documented or panda [default: broker.rules].'
 complete -c fairq -n '__fairq_at broker run' -l summary -d 'Show the number of queues per stage.'
@@ -598,6 +631,7 @@ complete -c fairq -n '__fairq_at broker config set' -l dry-run -d 'Show the resu
 complete -c fairq -n '__fairq_at broker config unset' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker config unset' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_at broker config import' -l replace -d 'Unset settings that are not in the file.'
+complete -c fairq -n '__fairq_at broker config import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker config import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker config import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker config import' -F
@@ -611,6 +645,7 @@ complete -c fairq -n '__fairq_at broker queues' -l af -x -d 'Print only these at
 complete -c fairq -n '__fairq_at broker queues' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker queues' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker queues import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker queues import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker queues import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker queues import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker queues import' -F
@@ -631,6 +666,7 @@ complete -c fairq -n '__fairq_at broker sites' -l af -x -d 'Print only these att
 complete -c fairq -n '__fairq_at broker sites' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker sites' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker sites import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker sites import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker sites import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker sites import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker sites import' -F
@@ -651,6 +687,7 @@ complete -c fairq -n '__fairq_at broker types' -l af -x -d 'Print only these att
 complete -c fairq -n '__fairq_at broker types' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker types' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker types import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker types import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker types import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker types import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker types import' -F
@@ -671,6 +708,7 @@ complete -c fairq -n '__fairq_at broker storages' -l af -x -d 'Print only these 
 complete -c fairq -n '__fairq_at broker storages' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker storages' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker storages import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker storages import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker storages import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker storages import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker storages import' -F
@@ -691,6 +729,7 @@ complete -c fairq -n '__fairq_at broker relations' -l af -x -d 'Print only these
 complete -c fairq -n '__fairq_at broker relations' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker relations' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker relations import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker relations import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker relations import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker relations import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker relations import' -F
@@ -711,6 +750,7 @@ complete -c fairq -n '__fairq_at broker links' -l af -x -d 'Print only these att
 complete -c fairq -n '__fairq_at broker links' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker links' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker links import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker links import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker links import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker links import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker links import' -F
@@ -731,6 +771,7 @@ complete -c fairq -n '__fairq_at broker tasks' -l af -x -d 'Print only these att
 complete -c fairq -n '__fairq_at broker tasks' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker tasks' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker tasks import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker tasks import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker tasks import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker tasks import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker tasks import' -F
@@ -751,6 +792,7 @@ complete -c fairq -n '__fairq_at broker inputs' -l af -x -d 'Print only these at
 complete -c fairq -n '__fairq_at broker inputs' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker inputs' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker inputs import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker inputs import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker inputs import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker inputs import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker inputs import' -F
@@ -771,6 +813,7 @@ complete -c fairq -n '__fairq_at broker replicas' -l af -x -d 'Print only these 
 complete -c fairq -n '__fairq_at broker replicas' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker replicas' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker replicas import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker replicas import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker replicas import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker replicas import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker replicas import' -F
@@ -791,6 +834,7 @@ complete -c fairq -n '__fairq_at broker jobs' -l af -x -d 'Print only these attr
 complete -c fairq -n '__fairq_at broker jobs' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker jobs' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker jobs import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker jobs import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker jobs import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker jobs import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker jobs import' -F
@@ -811,6 +855,7 @@ complete -c fairq -n '__fairq_at broker statistics' -l af -x -d 'Print only thes
 complete -c fairq -n '__fairq_at broker statistics' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker statistics' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker statistics import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker statistics import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker statistics import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker statistics import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker statistics import' -F
@@ -831,6 +876,7 @@ complete -c fairq -n '__fairq_at broker transferring' -l af -x -d 'Print only th
 complete -c fairq -n '__fairq_at broker transferring' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker transferring' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker transferring import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker transferring import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker transferring import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker transferring import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker transferring import' -F
@@ -851,6 +897,7 @@ complete -c fairq -n '__fairq_at broker metrics' -l af -x -d 'Print only these a
 complete -c fairq -n '__fairq_at broker metrics' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker metrics' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker metrics import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker metrics import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker metrics import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker metrics import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker metrics import' -F
@@ -871,6 +918,7 @@ complete -c fairq -n '__fairq_at broker pilots' -l af -x -d 'Print only these at
 complete -c fairq -n '__fairq_at broker pilots' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker pilots' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker pilots import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker pilots import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker pilots import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker pilots import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker pilots import' -F
@@ -891,6 +939,7 @@ complete -c fairq -n '__fairq_at broker workers' -l af -x -d 'Print only these a
 complete -c fairq -n '__fairq_at broker workers' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker workers' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker workers import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker workers import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker workers import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker workers import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker workers import' -F
@@ -911,6 +960,7 @@ complete -c fairq -n '__fairq_at broker slots' -l af -x -d 'Print only these att
 complete -c fairq -n '__fairq_at broker slots' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker slots' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker slots import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker slots import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker slots import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker slots import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker slots import' -F
@@ -931,6 +981,7 @@ complete -c fairq -n '__fairq_at broker userstatistics' -l af -x -d 'Print only 
 complete -c fairq -n '__fairq_at broker userstatistics' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker userstatistics' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker userstatistics import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker userstatistics import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker userstatistics import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker userstatistics import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker userstatistics import' -F
@@ -951,6 +1002,7 @@ complete -c fairq -n '__fairq_at broker users' -l af -x -d 'Print only these att
 complete -c fairq -n '__fairq_at broker users' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker users' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker users import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker users import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker users import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker users import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker users import' -F
@@ -971,6 +1023,7 @@ complete -c fairq -n '__fairq_at broker shares' -l af -x -d 'Print only these at
 complete -c fairq -n '__fairq_at broker shares' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker shares' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker shares import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker shares import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker shares import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker shares import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker shares import' -F
@@ -991,6 +1044,7 @@ complete -c fairq -n '__fairq_at broker outcomes' -l af -x -d 'Print only these 
 complete -c fairq -n '__fairq_at broker outcomes' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker outcomes' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker outcomes import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker outcomes import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker outcomes import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker outcomes import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker outcomes import' -F
@@ -1011,6 +1065,7 @@ complete -c fairq -n '__fairq_at broker software' -l af -x -d 'Print only these 
 complete -c fairq -n '__fairq_at broker software' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker software' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker software import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker software import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker software import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker software import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker software import' -F
@@ -1031,6 +1086,7 @@ complete -c fairq -n '__fairq_at broker gpus' -l af -x -d 'Print only these attr
 complete -c fairq -n '__fairq_at broker gpus' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker gpus' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker gpus import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker gpus import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker gpus import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker gpus import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker gpus import' -F
@@ -1051,6 +1107,7 @@ complete -c fairq -n '__fairq_at broker cpulevels' -l af -x -d 'Print only these
 complete -c fairq -n '__fairq_at broker cpulevels' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker cpulevels' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker cpulevels import' -l replace -d 'Remove records that are not in the file.'
+complete -c fairq -n '__fairq_at broker cpulevels import' -l lenient -d 'Accept values that are read as something else.'
 complete -c fairq -n '__fairq_at broker cpulevels import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker cpulevels import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker cpulevels import' -F
@@ -1144,6 +1201,23 @@ complete -c fairq -n '__fairq_at pool show' -l csv -d 'Print comma-separated val
 complete -c fairq -n '__fairq_at pool show' -l tsv -d 'Print tab-separated values.'
 complete -c fairq -n '__fairq_at pool show' -l af -x -d 'Print only these attributes or expressions [modifiers: --af:jlhVr,tng].'
 complete -c fairq -n '__fairq_at pool show' -l no-header -d 'Print no headings.'
+complete -c fairq -n '__fairq_at simulate' -l policy -x -d 'Settings to simulate; fifo and current need no FILE.'
+complete -c fairq -n '__fairq_at simulate' -l slots -x -d 'Pool: 1000 cores, or machines such as 10x64c256g [MaxProcs].'
+complete -c fairq -n '__fairq_at simulate' -l every -x -d 'Time between cycles; 0 is a cycle per event. [default: 300]'
+complete -c fairq -n '__fairq_at simulate' -l factor -x -d 'Priority factor of a user; repeatable.'
+complete -c fairq -n '__fairq_at simulate' -l from -x -d 'First submission used [such as 1d].'
+complete -c fairq -n '__fairq_at simulate' -l until -x -d 'End of the submissions used [such as 8d].'
+complete -c fairq -n '__fairq_at simulate' -l window -x -d 'Length of the windows of shares. [default: 1d]'
+complete -c fairq -n '__fairq_at simulate' -l shake -x -d 'Move each user at random by up to TIME.'
+complete -c fairq -n '__fairq_at simulate' -l seed -x -d 'Random seed of --shake. [default: 1]'
+complete -c fairq -n '__fairq_at simulate' -l users -x -d 'Number of users and groups to list. [default: 10; at least 0]'
+complete -c fairq -n '__fairq_at simulate' -l json -d 'Print one JSON document.'
+complete -c fairq -n '__fairq_at simulate' -l ndjson -d 'Print one JSON object per line.'
+complete -c fairq -n '__fairq_at simulate' -l csv -d 'Print comma-separated values.'
+complete -c fairq -n '__fairq_at simulate' -l tsv -d 'Print tab-separated values.'
+complete -c fairq -n '__fairq_at simulate' -l af -x -d 'Print only these attributes or expressions [modifiers: --af:jlhVr,tng].'
+complete -c fairq -n '__fairq_at simulate' -l no-header -d 'Print no headings.'
+complete -c fairq -n '__fairq_at simulate' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_nth 0 state' -a path -d 'Print the path of the state file, symbolic links followed.'
 complete -c fairq -n '__fairq_nth 0 state' -a check -d 'Look for damage in the state file, and for records that contradict each other.'
 complete -c fairq -n '__fairq_nth 0 state' -a backup -d 'Copy the state to a new file, even while other commands run.'
