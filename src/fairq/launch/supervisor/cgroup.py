@@ -90,7 +90,7 @@ def fork(group: str) -> int:
         directory = os.open(group, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
         return -1
-    # struct clone_args: flags, pidfd, child_tid, parent_tid, exit_signal, stack, its size, tls, set_tid, its size, cgroup
+    # struct clone_args: flags, pidfd, child_tid, parent_tid, exit_signal, stack, size, tls, set_tid, size, cgroup
     arguments = (ctypes.c_uint64 * 11)(_INTO_CGROUP, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, 0, 0, directory)
     child = int(_LIBRARY.syscall(_CLONE3, arguments, ctypes.sizeof(arguments)))
     if child != 0:
