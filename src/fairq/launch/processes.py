@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import cache
 
 _AT_ONCE = 65536
 _BOOT = "/proc/sys/kernel/random/boot_id"
-
-
-_boot_id = ""
 
 
 def text_of(path: str) -> bytes:
@@ -29,11 +27,10 @@ def text_of(path: str) -> bytes:
     return text
 
 
+@cache
 def boot_id() -> str:
     """Return the name of this boot of the machine."""
-    global _boot_id
-    _boot_id = _boot_id or text_of(_BOOT).decode("ascii").strip()
-    return _boot_id
+    return text_of(_BOOT).decode("ascii").strip()
 
 
 def boot_time() -> int:

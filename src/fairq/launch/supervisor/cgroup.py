@@ -33,9 +33,10 @@ def base(setting: str) -> str | None:
     try:
         os.makedirs(place, exist_ok=True)  # noqa: PTH103 - a supervisor imports no pathlib
         with open(f"{place}/cgroup.controllers", encoding="ascii") as file:  # noqa: PTH123
-            found = [name for name in ("memory", "pids") if name in file.read().split()]
+            there = file.read().split()
     except OSError:
         return None
+    found = [name for name in ("memory", "pids") if name in there]
     if found:
         # Where processes are in the group above, the kernel refuses: then groups only end trees.
         _write(f"{place}/cgroup.subtree_control", " ".join(f"+{name}" for name in found))
@@ -77,7 +78,7 @@ def make(place: str, run: str, memory_mb: int | None) -> str | None:
 
 def limits_memory(group: str) -> bool:
     """Tell whether the kernel limits the memory of *group*."""
-    return os.path.exists(f"{group}/memory.max")  # noqa: PTH110
+    return _read(f"{group}/memory.max").strip().isdigit()
 
 
 def fork(group: str) -> int:
@@ -90,7 +91,7 @@ def fork(group: str) -> int:
         directory = os.open(group, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
         return -1
-    # struct clone_args: flags, pidfd, child_tid, parent_tid, exit_signal, stack, its size, tls, set_tid, its size, cgroup
+    # struct clone_args: flags, pidfd, child_tid, parent_tid, exit_signal, stack, size, tls, set_tid, size, cgroup
     arguments = (ctypes.c_uint64 * 11)(_INTO_CGROUP, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, 0, 0, directory)
     child = int(_LIBRARY.syscall(_CLONE3, arguments, ctypes.sizeof(arguments)))
     if child != 0:

@@ -10,7 +10,7 @@ import resource
 import signal
 from typing import Any, NoReturn
 
-from fairq.launch.supervisor import cgroup
+from fairq.launch.supervisor import cgroup, record
 
 IGNORED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGPIPE", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGXFSZ", "SIGUSR1", "SIGUSR2")
 """The signals that a supervisor ignores, and a job must not."""
@@ -41,6 +41,12 @@ def become_job(spec: dict[str, Any], group: str | None, report: int) -> NoReturn
             step = "cgroup"
             cgroup.enter(group)
         os.umask(spec["umask"])
+        step = "scratch"
+        os.mkdir(f"{spec['run_directory']}/{record.SCRATCH}", 0o700)  # noqa: PTH102
+        step = "log"
+        if spec["log"]:
+            # Before anything runs: a job without its log would be lost to whoever waits for it there.
+            os.close(_opened(spec["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND))
         step = "directory"
         os.chdir(spec["directory"])
         step = "input"

@@ -81,6 +81,7 @@ class Supervisor:
         if failure is None:
             self._watch()
         self._end_tree()
+        record.remove_tree(f"{self.path}/{record.SCRATCH}")
         for path in self._kept():
             _trim(path, self.spec["keep_output"])
         ended = time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -159,8 +160,11 @@ class Supervisor:
     def _obey(self) -> None:
         """End the job as ordered; without an order, somebody ended the supervisor politely."""
         found = record.read(self.directory, "order")
+        word = found["order"] if found else "terminated"
         if self.kill_at is None:
-            self._stop(found["order"] if found else "terminated")
+            self._stop(word)
+        if word == record.AT_ONCE:
+            self.kill_at = time.clock_gettime(time.CLOCK_BOOTTIME)
 
     def _stop(self, reason: str) -> None:
         self.reason = reason

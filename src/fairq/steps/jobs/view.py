@@ -135,7 +135,7 @@ def look(path: Path, selection: Selection, now: int, statuses: Collection[int] |
         ]
         found.sort(key=lambda job: (job.schedd, job.cluster, job.first_proc))
         overlay = Overlay(state)
-        if any(job.status == JobStatus.RUNNING for job in found):
+        if any(job.status in (JobStatus.RUNNING, JobStatus.COMPLETED) for job in found):
             overlay.load()
         notes = [] if test is None else test.unknown.notes("job")
         return Queue(found, jobs.ads(state, (job.ad_id for job in found)), overlay, now, notes)

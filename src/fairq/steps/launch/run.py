@@ -11,7 +11,7 @@ from fairq.errors.base import CycleUnderWayError
 from fairq.launch.waiting import stamp, wait
 from fairq.records import Actor
 from fairq.state import jobs, launches
-from fairq.state.connection import kept_open, reading, writing
+from fairq.state.connection import kept_open, others_changes, reading, writing
 from fairq.state.location import resolve
 from fairq.steps.launch import events
 from fairq.steps.launch.collect import collect
@@ -50,11 +50,14 @@ def run(
     """Hold a turn now, whenever the state has changed or a run has ended, and *every* so many seconds.
 
     *report* hears of every turn. With *until_idle* the end is when nothing runs and nothing more could be started.
+    What others change during a turn, which may have looked before, leads to another one at once.
     """
     place = resolve(path)
     with kept_open(), opened(path, settings) as launchers:
+        # From here on a connection is kept, which tells what others change.
+        _standing(path)
         while True:
-            former = stamp(place)
+            former, before = stamp(place), others_changes()
             try:
                 held = turn(path, settings, actor(), launchers=launchers, record=False)
             except CycleUnderWayError:
@@ -63,6 +66,8 @@ def run(
             after = stamp(place)
             standing, watched, unknown = _standing(path)
             report(held, standing)
+            if others_changes() != before:
+                continue
             if until_idle and not standing.running:
                 return standing
             watched |= {(one.pid, one.pid_start) for one in held.started if one.pid and one.pid_start}
@@ -72,6 +77,8 @@ def run(
                 events.flush(path)
                 after = stamp(place)
                 standing, watched, unknown = _standing(path)
+                if others_changes() != before:
+                    continue
             if not held.started or not unknown:
                 wait(place, after, watched, min(every, _NOT_BEGUN) if unknown else every)
 
