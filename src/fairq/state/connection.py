@@ -21,23 +21,13 @@ from fairq.state.copy import keep_copy, write_copy
 from fairq.state.cycle_lock import cycle_lock
 from fairq.state.failures import BUSY_CODES, mapped, primary_code
 from fairq.state.first_write import create_unborn, remove_unborn
-from fairq.state.kept import Lease, kept_open, others_changes, take
+from fairq.state.kept import Lease, kept_open, take
 from fairq.state.location import check_journal, exists, prepare_for_writing, resolve, resolve_for_writing
 from fairq.state.migrations import identify, migrate
 from fairq.state.schema import MIGRATIONS
 from fairq.waiting import WAIT, Patience
 
-__all__ = [
-    "State",
-    "backup",
-    "cycle_lock",
-    "in_memory",
-    "kept_open",
-    "migrated",
-    "others_changes",
-    "reading",
-    "writing",
-]
+__all__ = ["State", "backup", "cycle_lock", "in_memory", "kept_open", "migrated", "reading", "writing"]
 
 _NAP = 0.5
 """Seconds SQLite sleeps for a lock at a stretch; between two of them Ctrl-C is heard."""

@@ -52,16 +52,6 @@ def take(path: Path) -> sqlite3.Connection | None:
     return None
 
 
-def others_changes() -> tuple[int, ...]:
-    """Return what differs from an earlier call if another process has changed the file since, but not if only this one.
-
-    ``PRAGMA data_version`` of the connections that are kept.
-    """
-    with suppress(sqlite3.Error):
-        return tuple(kept.connection.execute("PRAGMA data_version").fetchone()[0] for kept in _IDLE.get() or ())
-    return ()
-
-
 class Lease:
     """The use of a connection for one transaction, after which it is kept if it can serve again, else closed."""
 
