@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairq.errors.base import CycleUnderWayError
+from fairq.errors.base import CycleUnderWayError, StateFullError, StateLockedError
 from fairq.launch.waiting import stamp, wait
 from fairq.records import Actor
 from fairq.state import history, jobs, launches
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 _SOON = 0.3
 """Seconds for which it is not recorded that a run has begun: the turn after a short one records it."""
+
+_OBSTRUCTED = 5.0
+"""Seconds until the next turn after one that could not store anything, as on a full disk."""
 
 _NOT_BEGUN = 1.0
 """Seconds until a run is looked at again of which nobody knows whether it has begun."""
@@ -61,6 +65,10 @@ def run(
                 held = turn(path, settings, who, launchers=launchers, record=False)
             except CycleUnderWayError:
                 wait(place, former, (), _NOT_BEGUN)
+                continue
+            except (StateFullError, StateLockedError) as error:
+                report(Turn(notes=[f"{error} (the next turn follows in {_OBSTRUCTED:g} seconds)"]), _standing(path)[0])
+                time.sleep(_OBSTRUCTED)
                 continue
             after = stamp(place)
             view = _View.of(path, view.latest, who.command)
