@@ -39,10 +39,10 @@ def store(state: State, claims: Iterable[Claim]) -> None:
     """Store claims, each in the place of a former one on its slot."""
     claims = list(claims)
     state.connection.executemany("DELETE FROM claim WHERE slot_id = ?", [(claim.slot_id,) for claim in claims])
-    state.connection.executemany(
+    rows.insert(
+        state,
         "INSERT INTO claim (slot_id, submitter, start_time, slot_weight, schedd, cluster, proc, "
-        "current_rank, concurrency_limits, negotiating_group, autoregroup, advertised, charged, matched) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "current_rank, concurrency_limits, negotiating_group, autoregroup, advertised, charged, matched)",
         map(_row, claims),
     )
 
