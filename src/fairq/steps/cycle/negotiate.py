@@ -15,6 +15,7 @@ from fairq.records import Actor
 from fairq.state import cycles
 from fairq.state.connection import State, reading, writing
 from fairq.state.cycle_lock import cycle_lock
+from fairq.state.rows import without_collection
 from fairq.steps.cycle.document import Cycle, decision_document, explanation_document, shared_slots
 from fairq.steps.cycle.load import LoadedPool, load_pool, load_round_robin_times, with_known_groups
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
@@ -50,7 +51,7 @@ def negotiate(
     """
     policy = negotiation_policy(settings)
     if dry_run:
-        with reading(path) as state:
+        with without_collection(), reading(path) as state:
             policy = with_known_groups(policy, state, settings)
             doing("loading the pool")
             pool = load_pool(state, settings, actor.time)
@@ -75,7 +76,7 @@ def hold_cycle(
     """
     policy = negotiation_policy(settings)
     clock = Clock.at(actor.time)
-    with writing(path) as state:
+    with without_collection(), writing(path) as state:
         if first is not None:
             first(state)
         doing("loading the pool")
