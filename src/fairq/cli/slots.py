@@ -10,7 +10,7 @@ from fairq.cli.command import App
 from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
-from fairq.cli.output import Column, Output, Report, Table, View, emit
+from fairq.cli.output import Column, Output, Record, Report, Table, View, emit
 from fairq.cli.queue_options import note_ending
 from fairq.errors.base import InvalidNameError, InvalidNumberError, UsageError
 
@@ -316,8 +316,8 @@ def _view(ads: Sequence[dict[str, Any]], output: Output) -> View:
 _COLOURS = {"Claimed": "green", "Drained": "yellow", "Owner": "yellow", "Preempting": "magenta", "Matched": "cyan"}
 
 
-def _colour(state: Any) -> str:
-    return _COLOURS.get(str(state), "")
+def _colour(slot: Record) -> str:
+    return _COLOURS.get(str(slot.get("State")), "")
 
 
 def _report(action: str, names: Sequence[str], text: str, dry_run: bool) -> View:

@@ -55,6 +55,11 @@ def load_all(state: State) -> dict[int, Ad]:
     return dict(zip((number for number, _ in found), rows.loads_all(text for _, text in found), strict=True))
 
 
+def attribute_names(state: State) -> list[str]:
+    """Return the names of attributes that the newest ads have, in order."""
+    return rows.attribute_names(state, "job_ad")
+
+
 def put(state: State, ads: Mapping[int, Ad]) -> None:
     """Store shared ads under the numbers they have; neither they nor the numbers may be there yet."""
     texts = ((number, rows.dumps(ad)) for number, ad in ads.items())
