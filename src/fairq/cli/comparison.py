@@ -8,9 +8,7 @@ import typer
 
 from fairq.cli.output import Column, Table
 
-Compare = Annotated[
-    bool, typer.Option("--compare", help="Show whether, and at which step, the other set of rules decides otherwise.")
-]
+Compare = Annotated[bool, typer.Option("--compare", help="Show where the other set of rules decides differently.")]
 """``compare: Compare = False``."""
 
 

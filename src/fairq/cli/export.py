@@ -39,7 +39,7 @@ def export(
     accounting: Annotated[
         bool, typer.Option("--accounting", help="Write accounting ads, with real priorities.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Write JSON (default).")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Write JSON [default].")] = False,
     long: Annotated[bool, typer.Option("--long", help="Write ads as 'Name = value' lines.")] = False,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to FILE; - is stdout.")

@@ -40,7 +40,7 @@ def _size(text: str) -> float:
         fairq quotas --tree                         # the tree with bars, even in a pipe
         fairq quotas --slots 15                     # preview a smaller pool
         fairq quotas --with next-year.toml          # preview another configuration
-        fairq quotas --af group quota in_use            # for scripts
+        fairq quotas --af group quota in_use        # for scripts
     """,
 )
 def show(
@@ -69,8 +69,9 @@ def show(
     quota of the group's own users, and their allocation, surplus included.
 
     --slots and --with compare the current tree with a preview for another size of the pool, another configuration, or
-    both. They show the quotas, and what a first round would allocate to the queued jobs. Only FILE is used; a setting
-    that is not in FILE has its default, under the rules htcondor if FILE is an HTCondor configuration.
+    both. They show the quotas, and what a first round would allocate to the queued jobs. --with uses only FILE:
+    settings that FILE does not have are at their defaults. If FILE is an HTCondor configuration, the rules htcondor
+    apply.
 
     JSON, CSV, TSV, --af and --constraint use one record per group: group, configured, quota (with all subgroups), own
     (for the group's own users), surplus_policy, requested, allocated, surplus (allocated above own), in_use (with all

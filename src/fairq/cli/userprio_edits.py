@@ -72,11 +72,11 @@ class Edits:
     def check_without_edit(self, *, dry_run: bool) -> None:
         """Refuse the options that only serve an edit; raises UsageError."""
         if self.duration is not None:
-            raise UsageError(message="--duration goes with --setfactor, --setfloor or --setceiling")
+            raise UsageError(message="--duration needs --setfactor, --setfloor or --setceiling")
         if self.force:
-            raise UsageError(message="--force goes with --delete")
+            raise UsageError(message="--force needs --delete")
         if dry_run:
-            raise UsageError(message="--dry-run goes with an edit; the views never store anything")
+            raise UsageError(message="--dry-run needs an edit option; without one, nothing is stored")
 
 
 def run_edit(invocation: Invocation, output: Output, edits: Edits, now: int, *, dry_run: bool) -> None:
@@ -85,9 +85,11 @@ def run_edit(invocation: Invocation, output: Output, edits: Edits, now: int, *, 
 
     chosen, *others = edits.given
     if edits.duration is not None and chosen not in _LEASABLE:
-        raise UsageError(message=f"--duration does not go with --{chosen}, only with a factor, floor or ceiling")
+        raise UsageError(
+            message=f"--duration needs --setfactor, --setfloor or --setceiling; leave it out with --{chosen}"
+        )
     if edits.force and chosen != "delete":
-        raise UsageError(message=f"--force does not go with --{chosen}, only with --delete")
+        raise UsageError(message=f"--force cannot be used with --{chosen}, only with --delete")
     editor = Editor(invocation.state_path, invocation.settings, invocation.actor(now), dry_run=dry_run)
     edited = _apply(editor, chosen, edits, now)
     changes = [{"name": one.subject, "before": one.before, "after": one.after} for one in edited.changes]

@@ -51,10 +51,10 @@ class ShareCorrectionError(FairqError):
 
 
 class DiracStopsError(FairqError):
-    """{reason}: DIRAC fails at this point, and so do its rules; {cure}, or use the documented rules"""
+    """{reason}: DIRAC fails at this point, and so do the rules dirac; {cure}, or use the rules documented"""
 
     exit_code = 65
-    summary = "DIRAC itself fails at this point"
+    summary = "The rules dirac fail at a point where DIRAC itself fails"
 
 
 class JobRequirementError(FairqError):
