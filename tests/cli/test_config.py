@@ -195,7 +195,7 @@ def test_set_refuses_what_is_no_file(run: Run, tmp_path: Path) -> None:
     """A device or a folder is never replaced."""
     ended = run("--config", "/dev/null", "config", "set", "negotiator.rules", "htcondor")
     assert ended.code == 13
-    assert "no ordinary file" in ended.err
+    assert "not a regular file" in ended.err
     assert not Path("/dev/null").is_file()
 
 

@@ -68,7 +68,7 @@ class Matcher:
 
         if rules.owner_bypasses_requirements and len(owners) > 1 and not sharing.issuperset(named):
             raise PilotDescriptionError(
-                what="Owner", reason="DIRAC cannot hold several owners against groups", cure="name one owner"
+                what="Owner", reason="DIRAC cannot combine several owners with groups", cure="name one owner"
             )
 
         def of(allowed: Sequence[str]) -> Condition:

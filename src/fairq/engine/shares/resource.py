@@ -91,8 +91,8 @@ def apply_credentials(
             if not of_vo or not (vo or rules.checked_settings):
                 raise PilotDescriptionError(
                     what="VirtualOrganization",
-                    reason=f"no group is of the VO {vo!r}",
-                    cure="give groups their VO, or name the groups whose jobs the pilot takes",
+                    reason=f"no group belongs to the VO {vo!r}",
+                    cure="set the VO of its groups, or name the groups whose jobs the pilot takes",
                 )
             narrowed["OwnerGroup"] = of_vo
         return narrowed
