@@ -53,7 +53,7 @@ def export(
     claimed slot (State, RemoteUser, JobId and so on).
 
     In JSON, a byte that is not UTF-8, for example in a file name, becomes an escape: 0xff is \\udcff. fairq import
-    reads the byte back. The long format cannot hold such a byte.
+    reads the byte back. The long format cannot hold these bytes.
     """
     chosen: list[Subject] = []
     if slots:

@@ -86,8 +86,8 @@ def import_(
     All files are imported in one step: if one has an error, nothing is changed. Data that you do not give stays
     unchanged. A running job stays on its slot if both still exist. A slot whose ad names a running job of the queue is
     claimed for that job. If only another slot names the job, the job has moved there. If no slot is left for a job, it
-    is idle again. Jobs that have ended are left out. Jobs of the scheduler and local universes are left out as well,
-    and so are jobs of the grid universe without WantMatching.
+    is idle again. Jobs that have ended are left out. Jobs of the scheduler and local universes, and jobs of the
+    grid universe without WantMatching, are left out as well.
 
     A state document replaces the whole state, its history included. Exporting it again gives the same document.
     """

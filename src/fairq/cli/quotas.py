@@ -63,10 +63,10 @@ def show(
     The figures are those of the last cycle. If the groups or other settings of quotas have changed since then, the
     figures are those at the start of the next cycle.
 
-    In a pipe, the output is the table of condor_userprio -quotas -allusers. A terminal shows the tree of groups: the
-    quota with all subgroups, the requests of its users, the use with all subgroups, a bar for the quota as a share of
-    the pool, and a bar for the use of the quota (+: above it). A wide terminal also shows the configured quota, the
-    quota of the group's own users, and their allocation, surplus included.
+    In a pipe, the output is the table of condor_userprio -quotas -allusers. A terminal shows the tree of groups. For
+    each group it has the quota and the use, both with all subgroups, and the requests of its users. One bar shows the
+    quota as a share of the pool, another the use of the quota (+: above it). A wide terminal also shows the configured
+    quota, the quota of the group's own users, and their allocation, surplus included.
 
     --slots and --with compare the current tree with a preview for another size of the pool, another configuration, or
     both. They show the quotas, and what a first round would allocate to the queued jobs. --with uses only FILE:
@@ -128,11 +128,14 @@ def check(
 ) -> None:
     """List problems in the group configuration and how to fix them.
 
-    It reports quotas of children above the quota of their parent, static quotas above the pool, dynamic quotas above 1,
-    quotas of groups that are not named, and groups without a parent, without a quota or with two. It reports groups
-    that are unused or named like a user, and groups that jobs request but that do not exist. It reports surplus that
-    oversubscription gives away twice, quotas that are rounded down, and settings that the flat model ignores. Nothing
-    is changed. The pool and the users are those of the current state.
+    Quotas: subgroups whose quotas exceed that of their parent, static quotas above the pool, dynamic quotas above 1,
+    quotas of groups that are not named, quotas that are rounded down, and surplus that oversubscription gives away
+    twice.
+
+    Groups: groups without a parent, without a quota, or with two quotas, groups that are unused or named like a user,
+    groups that jobs request but that do not exist, and settings that the flat model ignores.
+
+    Nothing is changed. The pool and the users are those of the current state.
 
     The exit code is 0 if there are no problems and 1 otherwise. Errors in the settings themselves go to stderr, as in
     fairq config check; the exit code is then that of the last error.

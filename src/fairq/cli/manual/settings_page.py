@@ -16,10 +16,10 @@ DESCRIPTION = (
     "FAIRQ_CONFIG, fairq reads only that file. Environment variables override all files. fairq config show --origin "
     "shows where each value comes from; fairq config check finds errors.",
     "The manuals of a scheme and the real program differ at some points. One key per scheme decides which of the two "
-    "fairq follows: negotiator.rules is documented (HTCondor's manuals) or htcondor (today's negotiator), shares.rules "
+    "fairq follows. negotiator.rules is documented (HTCondor's manuals) or htcondor (today's negotiator). shares.rules "
     "is documented or dirac, broker.rules is documented or panda. Each point also has its own key, which overrides the "
-    "rules; its two defaults are given below. fairq config show --differences lists all points. docs/differences.md in "
-    "fairq's source describes what the text says and what the program does.",
+    "rules. The two defaults of each point are given below. fairq config show --differences lists all points. "
+    "docs/differences.md in fairq's source describes what the text says and what the program does.",
 )
 
 ABOUT = {

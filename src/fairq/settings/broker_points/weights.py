@@ -73,7 +73,7 @@ WEIGHTS = (
             "InputChunk.isExpress",
         )),
     point("queue_caps", "running", "limit",
-        "When a queue is too long after weighing: running, by its running jobs; limit, by NQUEUELIMITSITE as well.",
+        "How long a queue may be after weighing: running, by its running jobs; limit, by NQUEUELIMITSITE as well.",
         Difference(
             "Queues with more than 2 x running jobs activated and starting, or in four states, are skipped.",
             "Production Job Brokerage, step 3, further filters",
