@@ -18,15 +18,15 @@ from fairq.errors.base import UsageError
 app = App()
 
 Explain = Annotated[bool, typer.Option("--explain", help="Count slots lost to each test per request.")]
-NoLaunch = Annotated[bool, typer.Option("--no-launch", help="Start no jobs; the next turn starts them.")]
-CollectOnly = Annotated[bool, typer.Option("--collect-only", help="Only take in the jobs that have ended.")]
+NoLaunch = Annotated[bool, typer.Option("--no-launch", help="Start no jobs; the next cycle starts them.")]
+CollectOnly = Annotated[bool, typer.Option("--collect-only", help="Only collect the jobs that have ended.")]
 
 
 @app.command(
     examples="""
     fairq negotiate                       # one cycle, as cron runs it
     fairq negotiate --dry-run             # only show what it would decide
-    fairq negotiate --explain --dry-run   # and which tests the rejected requests fail
+    fairq negotiate --explain --dry-run   # also show which tests rejected requests fail
     fairq negotiate --json | jq .matches  # for scripts
 """
 )
@@ -41,17 +41,18 @@ def negotiate(
 ) -> None:
     """Run one negotiation cycle: match idle jobs with slots, and start them.
 
-    Where slots have a launcher (launch.kind, or the Launch of a slot), the command first takes in the jobs that have
-    ended: it frees their slots and charges their usage. Then it holds the cycle. Then it starts the matched jobs, which
-    run on after the command. Without a launcher, matches are only recorded.
+    If slots have a launcher (setting launch.kind, or the attribute Launch of a slot), the command takes three steps. It
+    collects the jobs that have ended: it frees their slots and charges their usage. It runs the cycle. It starts the
+    matched jobs, which continue to run after the command has ended. Without a launcher, matches are only recorded.
 
     The cycle charges usage up to now and lets priorities decay. Then it divides the slots of the pool among the
     submitters, in inverse proportion to their effective priorities, in spins until no more jobs match. Each
     submitter's jobs get the best matching slots, in the order of the jobs. The cycle is stored in one transaction.
 
     If accounting groups are configured, each group negotiates for its own submitters. It may use the quota and surplus
-    allocated to it, in up to group_quota_max_allocation_rounds rounds. The first table shows the groups in their order:
-    requests, quota, allocation, the surplus in it, the limit of their last turn, and their use before and after.
+    allocated to it, in up to group_quota_max_allocation_rounds rounds. The first table shows the groups in the order
+    in which they negotiate: requests, quota, allocation, the surplus in it, the limit of their last turn, and their use
+    before and after.
 
     The next table shows the limit of each submitter in slot weight, its matches, and why it got no more. Then follow
     the concurrency limits in use or requested, and the matches in their order. An idle cycle prints nothing. If another
@@ -68,8 +69,8 @@ def negotiate(
     continues. A table names the expression, the job or setting that it belongs to, its CPU time and the number of
     slots.
 
-    The decisions are stored, with --explain these counts as well. 'fairq state cycles' lists past cycles, 'fairq state
-    cycle' shows one again.
+    The decisions are stored; with --explain, the counts are stored as well. 'fairq state cycles' lists past cycles,
+    'fairq state cycle' shows one again.
 
     In the JSON document, the job of a match is the job that runs. Under the rules htcondor, it is the first job of its
     request, as in the log of HTCondor's negotiator, and assigned is the job that runs. dynamic_slot is the slot that
@@ -81,7 +82,7 @@ def negotiate(
     from fairq.words.groups import problem_words
 
     if collect_only and (no_launch or dry_run or explain):
-        raise UsageError(message="--collect-only holds no cycle; leave out the other options")
+        raise UsageError(message="--collect-only runs no cycle; leave out the other options")
     actor = invocation.actor(invocation.now(now))
     if dry_run:
         dry = decide(invocation.state_path, invocation.settings, actor, dry_run=True, explain=explain, doing=doing)

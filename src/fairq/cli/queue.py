@@ -56,10 +56,10 @@ def queue(
 ) -> None:
     """Show the jobs.
 
-    Identical jobs of a cluster share a line. ST is the status: I idle, R running, H held, M matched: fairq gave the
-    job a slot, but no launcher started it. RUN_TIME is the time since the current run started. With --held, the table
-    shows the reason of each hold and its code. JSON, CSV, TSV, --af and --long have the complete ad of every job. The
-    number of jobs below the table counts all selected jobs, whatever --limit is.
+    Identical jobs of a cluster share a line. ST is the status: I idle, R running, H held, S suspended, or M matched:
+    fairq gave the job a slot, but no launcher has started it. RUN_TIME is the time since the current run started. With
+    --held, the table shows the reason of each hold and its code. JSON, CSV, TSV, --af and --long have the complete ad
+    of every job. The number of jobs below the table counts all selected jobs, whatever --limit is.
 
     The options of condor_q also work with one dash and abbreviated: -run, -hold, -idle, -long, -constraint, -af, -json,
     -nobatch, -totals, -submitter. -global, -allusers, -batch and -wide are accepted and change nothing.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from fairq.records import Actor, SlotRecord
 
-app = App(help="The slots of the pool: add, detect, list, remove and drain them.", default="list")
+app = App(help="Manage the slots of the pool: add, detect, list, remove and drain them.", default="list")
 
 Names = Annotated[list[str], typer.Argument(metavar="SLOT...", help="Slot, or machine to select all its slots.")]
 
@@ -112,7 +112,7 @@ def add(
         fairq slots detect                    # show the slots of this machine
         fairq slots detect --add              # add one slot per core to the pool
         fairq slots detect --slots 2 --add    # two slots that share the machine
-        fairq slots detect --partitionable    # one slot that is divided as jobs request
+        fairq slots detect --partitionable    # show one slot that is divided as jobs request
         fairq slots detect --add --launch local    # make this machine run jobs
     """,
 )
@@ -130,7 +130,7 @@ def detect(
         ),
     ] = None,
     partitionable: Annotated[
-        bool, typer.Option("--partitionable", help="Make one partitionable slot, or --slots N of them.")
+        bool, typer.Option("--partitionable", help="Make one partitionable slot, or N with --slots N.")
     ] = False,
     store: Annotated[bool, typer.Option("--add", help="Add the slots to the pool.")] = False,
     launch: Annotated[
@@ -144,8 +144,8 @@ def detect(
     It counts the resources that this process may use: the cores of its affinity, the memory of its control group, and
     the free disk space beside the state file. nvidia-smi lists the GPUs. Nothing is stored without --add.
 
-    With --launch local, fairq starts the jobs that it matches with these slots as processes of this machine; this is
-    the Launch attribute of the slots. Without it, launch.kind decides.
+    With --launch local, fairq starts the jobs of these slots as processes on this machine. The option sets the
+    attribute Launch of the slots. Without it, the setting launch.kind decides.
     """
     from fairq import hardware
     from fairq.steps.pool import slots as step
@@ -231,7 +231,7 @@ def remove(
     examples="""
         fairq slots drain node2             # no new jobs on this machine
         fairq slots drain node2 --quick     # requeue its jobs: TERM, and KILL after their grace
-        fairq slots drain node2 --cancel    # take jobs again
+        fairq slots drain node2 --cancel    # accept jobs again
     """,
 )
 def drain(

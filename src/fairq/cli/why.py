@@ -47,13 +47,14 @@ def why(
     The command runs a negotiation cycle on the current state and stores nothing. It also works on an imported pool.
 
     The first line names the deciding reason and the smallest change that would let the job run. The change is verified
-    by rerunning the cycle. In very large pools, only the first few changes are verified. If none of these is enough,
+    by rerunning the cycle. In very large pools, only the first few changes are verified. If none of them is enough,
     the line names only the first obstacle.
 
-    The tables show the clauses of the job's Requirements, with the number of slots that meet each clause, the number
-    left after it, and the nearest available value if none is left; the clauses by which slots reject the job; how many
-    slots fail each test (as in negotiate --explain); who uses the matching slots, with effective priorities; the
-    submitter's share, limit, floor and ceiling; and the quotas of its group and the groups above.
+    The first table has a line for each clause of the job's Requirements: the number of slots that meet the clause, the
+    number left after it, and the nearest available value if none is left. Further tables show the clauses by which
+    slots reject the job, how many slots fail each test (as in negotiate --explain), and who uses the matching slots.
+    The last tables show the submitter's share, limit, floor and ceiling, and the quotas of its group and the groups
+    above.
 
     With --compare, the command also decides under the other set of rules (documented or htcondor). It shows the steps
     of both decisions, the first step at which they differ, and the rule points that change the decision on their own.

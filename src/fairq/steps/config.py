@@ -295,7 +295,7 @@ def configuration(name: str) -> str:
         problem = f"cannot be read: {getattr(error, 'strerror', None) or error}"
         raise SettingsFileError(file=file, problem=problem) from None
     if b"\0" in content:
-        raise SettingsFileError(file=name, problem="is not a text file; give HTCondor configuration")
+        raise SettingsFileError(file=name, problem="is not a text file; give a configuration file of HTCondor or DIRAC")
     return content.decode("utf-8", "replace").replace("\r\n", "\n")
 
 

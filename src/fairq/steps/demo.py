@@ -1,4 +1,4 @@
-"""The worked example: what ``fairq demo`` plays, scene by scene."""
+"""The scenes of ``fairq demo``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Scene(NamedTuple):
-    """What a scene shows, and the command line (without ``fairq``) that shows it."""
+    """A sentence about a scene, and its command line without ``fairq``."""
 
     told: str
     words: tuple[str, ...]
@@ -22,7 +22,7 @@ def _scene(told: str, words: str) -> Scene:
 
 SCENES = (
     _scene(
-        "A lab has two machines; their 12 cores are the slots of the pool.",
+        "A lab has two machines with 6 cores each; their 12 cores are the slots of the pool.",
         f"slots add blue --cpus 1 --memory 4096 --count 6 --now {_MONDAY}08:00",
     ),
     _scene(
@@ -45,13 +45,13 @@ SCENES = (
         "One cycle, as cron runs it every minute: Alice gets 8 slots, Bob 4.",
         f"negotiate --now {_MONDAY}09:05",
     ),
-    _scene("Show running and idle jobs.", f"queue --now {_MONDAY}12:00"),
+    _scene("Show the jobs: matched ones (M) and idle ones (I).", f"queue --now {_MONDAY}12:00"),
     _scene(
-        "In the evening the next cycle charges ten hours of usage. No slot is free, and no job is matched.",
+        "In the evening, the next cycle charges ten hours of usage. No slot is free, so no job is matched.",
         f"negotiate --now {_MONDAY}19:05",
     ),
     _scene(
-        "The real priorities move towards the use of 8 and 4 cores, with a half-life of a day.",
+        "With a half-life of a day, the real priorities approach the number of cores in use: 8 and 4.",
         f"userprio -all -allusers --now {_MONDAY}19:10",
     ),
     _scene(
@@ -69,7 +69,7 @@ SCENES = (
         f"userprio -all -allusers --now {_NEXT_MONDAY}20:01",
     ),
     _scene(
-        "Bob has a deadline: lower his factor to a fifth of Alice's.",
+        "Bob has a deadline: an administrator lowers his factor to a fifth of Alice's.",
         f"userprio -setfactor bob@lab.example 200 --now {_NEXT_MONDAY}20:02",
     ),
     _scene(
@@ -85,8 +85,8 @@ SCENES = (
     _scene("Delete his record.", f"userprio -delete bob@lab.example --now {_NEXT_MONDAY}21:01"),
     _scene("Only Alice has a record now.", f"userprio -allusers --now {_NEXT_MONDAY}21:02"),
     _scene(
-        "The history has every change: time, user, subject, command and former value.",
-        "state history --limit 4 --af Time User Subject",
+        "The history records every change, and the command that made it.",
+        "state history --limit 4 --af Subject Command",
     ),
 )
 """A day of a small pool, and a day a week later. Times are local."""

@@ -54,7 +54,7 @@ def put(path: Path, name: str, text: str, actor: Actor, *, dry_run: bool = False
     name = _known(name)
     ending = _ending(name)
     if ending:
-        raise UnknownBrokerSettingError(name=name, hint=f"it goes on with {ending}")
+        raise UnknownBrokerSettingError(name=name, hint=f"append {ending}")
     value = _read(text.strip())
     if not _is_fit(value):
         raise BrokerSettingValueError(name=name, value=text, expected=_EXPECTED, default=_default(name))

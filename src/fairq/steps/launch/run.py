@@ -67,7 +67,7 @@ def run(
                 wait(place, former, (), _NOT_BEGUN)
                 continue
             except (StateFullError, StateLockedError) as error:
-                report(Turn(notes=[f"{error} (the next turn follows in {_OBSTRUCTED:g} seconds)"]), _standing(path)[0])
+                report(Turn(notes=[f"{error} (the next turn follows in {_OBSTRUCTED:g} seconds)"]), view.standing)
                 time.sleep(_OBSTRUCTED)
                 continue
             after = stamp(place)
