@@ -9,7 +9,7 @@ import typer
 from fairq.cli.command import App
 from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now
+from fairq.cli.options import DryRun, Now, Reason
 from fairq.cli.output import Column, Output, Report, Table, View, emit
 from fairq.errors.base import InvalidNameError, InvalidNumberError, UsageError
 
@@ -63,6 +63,7 @@ def add(
         str | None,
         typer.Option("--file", metavar="ADS", help="Slot ads from condor_status -json or -long; - is stdin."),
     ] = None,
+    reason: Reason = None,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -100,7 +101,7 @@ def add(
         new = step.records(
             [slot_ad(one, i, shape, platform, time, partitionable=partitionable) for i, one in enumerate(names, 1)]
         )
-    step.add(invocation.state_path, new, invocation.actor(time), dry_run=dry_run)
+    step.add(invocation.state_path, new, invocation.actor(time, reason), dry_run=dry_run)
     said = f"{counted(len(new), 'slot')} {'would be ' if dry_run else ''}added"
     emit(_report("added", [slot.name for slot in new], said, dry_run), output)
 
@@ -194,7 +195,7 @@ def list_(
     """
     from fairq.steps.pool.slots import look
 
-    ads = look(invocation.state_path, names or [], invocation.now(now))
+    ads = look(invocation.existing_state, names or [], invocation.now(now))
     emit(_view(ads, output), output)
 
 
@@ -210,6 +211,7 @@ def remove(
     output: Report,
     names: Names,
     force: Annotated[bool, typer.Option("--force", help="Remove even slots in use; requeue their jobs.")] = False,
+    reason: Reason = None,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -219,7 +221,7 @@ def remove(
     """
     from fairq.steps.pool.slots import remove as step
 
-    actor = invocation.actor(invocation.now(now))
+    actor = invocation.actor(invocation.now(now), reason)
     gone = step(invocation.state_path, invocation.settings, names, actor, force=force, dry_run=dry_run)
     said = "\n".join(f"slot {name} {'would be ' if dry_run else ''}removed" for name in gone)
     emit(_report("removed", gone, said, dry_run), output)
@@ -237,13 +239,14 @@ def drain(
     output: Report,
     names: Names,
     cancel: Annotated[bool, typer.Option("--cancel", help="Stop draining.")] = False,
+    reason: Reason = None,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
     """Drain slots: running jobs continue, but no new jobs start there."""
     from fairq.steps.pool.slots import drain as step
 
-    actor = invocation.actor(invocation.now(now))
+    actor = invocation.actor(invocation.now(now), reason)
     changed = step(invocation.state_path, names, not cancel, actor, dry_run=dry_run)
     if dry_run:
         what = "would take jobs again" if cancel else "would be drained"

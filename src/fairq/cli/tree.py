@@ -40,7 +40,7 @@ REGISTRY: dict[str, Entry] = {
     "import": Entry("fairq.cli.import_", "Import slots, jobs, accounting, or a whole state."),
     "export": Entry("fairq.cli.export", "Export the state, or slots, jobs or accounting."),
     "pool": Entry("fairq.cli.pool", "Show which pool is in use, and why."),
-    "state": Entry("fairq.cli.state", "Manage the state file: path, check, backup, history."),
+    "state": Entry("fairq.cli.state", "Manage the state file: path, check, backup, restore, history."),
     "demo": Entry("fairq.cli.demo", "Show a day of a small pool on a scratch state."),
 }
 """Every command in the order of the help."""
