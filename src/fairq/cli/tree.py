@@ -36,6 +36,7 @@ REGISTRY: dict[str, Entry] = {
     "quotas": Entry("fairq.cli.quotas", "Show, preview and check the quotas of groups."),
     "taskqueues": Entry("fairq.cli.taskqueues", "DIRAC's scheme: task queues, shares, pilots."),
     "broker": Entry("fairq.cli.broker", "PanDA's brokerage: assign tasks to queues and explain why."),
+    "undo": Entry("fairq.cli.undo", "Take back a change."),
     "config": Entry("fairq.cli.config", "Show, change, check and import settings."),
     "import": Entry("fairq.cli.import_", "Import slots, jobs, accounting, or a whole state."),
     "export": Entry("fairq.cli.export", "Export the state, or slots, jobs or accounting."),

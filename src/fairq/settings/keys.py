@@ -10,6 +10,7 @@ from __future__ import annotations
 from fairq.settings.broker_keys import BROKER
 from fairq.settings.key import HTCONDOR, Key, macro, own
 from fairq.settings.launch_keys import LAUNCH
+from fairq.settings.pool_keys import POOL
 from fairq.settings.rule_points import ACCOUNTING_POINTS, NEGOTIATOR_POINTS, SCHEDD_POINTS
 from fairq.settings.share_keys import SHARES
 
@@ -218,6 +219,7 @@ KEYS: tuple[Key, ...] = (
     *SCHEDD_POINTS,
     *_SUBMIT,
     *LAUNCH,
+    *POOL,
     *_GROUPS,
     *_LIMITS,
     *SHARES,
