@@ -137,6 +137,7 @@ def _pool(sample: Sample) -> None:
         sample.show("remove, hold, release, prio, finish", command, *words, "--now", NOW + 50)
     for words in (["add", "spare"], ["drain", "spare"], ["remove", "spare"]):
         sample.show("slots add, remove, drain", "slots", *words, "--now", NOW + 60)
+    sample.show("undo", "undo", "--now", NOW + 70)
     sample.show("state history")
     sample.show("state check")
 

@@ -65,11 +65,10 @@ def stored(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def test_a_missing_state_shows_nothing_and_is_not_created(run, state: Path):
-    ended = run("--state", state, "userprio", "-allusers")
+def test_a_missing_state_shows_nothing(run):
+    ended = run("userprio", "-allusers")
     assert (ended.code, ended.out) == (0, "")
-    assert run("--state", state, "userprio", "--json").out == "[]\n"
-    assert not state.exists()
+    assert run("userprio", "--json").out == "[]\n"
 
 
 def test_the_default_view_shows_who_was_active_within_the_last_day(userprio):

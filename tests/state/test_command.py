@@ -139,7 +139,7 @@ class TestHistory:
         assert '"{""Factor"": 1.0}"' in out
 
     def test_a_state_without_history_says_so_aside(self, run: Run, state: Path) -> None:
-        ended = run("state", "history", "--state", state)
+        ended = run("state", "history")
         assert (ended.code, ended.out, ended.err) == (0, "", "no changes\n")
 
     @pytest.mark.parametrize("limit", ["-1", "many", "1.5"])

@@ -69,7 +69,7 @@ def queue(
 
     statuses = {status for status, wanted in ((1, idle), (2, running), (5, held)) if wanted}
     selection = Selection(parse_targets(jobs or ()), output.constraint)
-    found = look(invocation.state_path, selection, invocation.now(now), statuses or None)
+    found = look(invocation.existing_state, selection, invocation.now(now), statuses or None)
     for note in found.notes:
         invocation.note(note)
     if sort is not None and not found.sort(sort.removeprefix("-"), descending=sort.startswith("-")):

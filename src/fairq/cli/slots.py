@@ -9,7 +9,7 @@ import typer
 from fairq.cli.command import App
 from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now
+from fairq.cli.options import DryRun, Now, Reason
 from fairq.cli.output import Column, Output, Record, Report, Table, View, emit
 from fairq.cli.queue_options import note_ending
 from fairq.errors.base import InvalidNameError, InvalidNumberError, UsageError
@@ -64,6 +64,7 @@ def add(
         str | None,
         typer.Option("--file", metavar="ADS", help="Slot ads from condor_status -json or -long; - is stdin."),
     ] = None,
+    reason: Reason = None,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -101,7 +102,7 @@ def add(
         new = step.records(
             [slot_ad(one, i, shape, platform, time, partitionable=partitionable) for i, one in enumerate(names, 1)]
         )
-    step.add(invocation.state_path, new, invocation.actor(time), dry_run=dry_run)
+    step.add(invocation.state_path, new, invocation.actor(time, reason), dry_run=dry_run)
     said = f"{counted(len(new), 'slot')} {'would be ' if dry_run else ''}added"
     emit(_report("added", [slot.name for slot in new], said, dry_run), output)
 
@@ -195,7 +196,7 @@ def list_(
     """
     from fairq.steps.pool.slots import look
 
-    ads = look(invocation.state_path, names or [], invocation.now(now))
+    ads = look(invocation.existing_state, names or [], invocation.now(now))
     emit(_view(ads, output), output)
 
 
@@ -211,6 +212,7 @@ def remove(
     output: Report,
     names: Names,
     force: Annotated[bool, typer.Option("--force", help="Remove even slots in use; requeue their jobs.")] = False,
+    reason: Reason = None,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -220,7 +222,7 @@ def remove(
     """
     from fairq.steps.pool.slots import remove as step
 
-    actor = invocation.actor(invocation.now(now))
+    actor = invocation.actor(invocation.now(now), reason)
     gone = step(invocation.state_path, invocation.settings, names, actor, force=force, dry_run=dry_run)
     said = "\n".join(f"slot {name} {'would be ' if dry_run else ''}removed" for name in gone)
     emit(_report("removed", gone, said, dry_run), output)
@@ -242,6 +244,7 @@ def drain(
     quick: Annotated[bool, typer.Option("--quick", help="End running jobs after their grace; requeue them.")] = False,
     fast: Annotated[bool, typer.Option("--fast", help="Kill running jobs at once; requeue them.")] = False,
     cancel: Annotated[bool, typer.Option("--cancel", help="Stop draining.")] = False,
+    reason: Reason = None,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -253,7 +256,7 @@ def drain(
     """
     if graceful + quick + fast + cancel > 1:
         raise UsageError(message="--graceful, --quick, --fast and --cancel exclude each other; give only one")
-    actor = invocation.actor(invocation.now(now))
+    actor = invocation.actor(invocation.now(now), reason)
     if cancel:
         _cancel(invocation, output, names, actor, dry_run=dry_run)
         return

@@ -37,12 +37,13 @@ REGISTRY: dict[str, Entry] = {
     "quotas": Entry("fairq.cli.quotas", "Show, preview and check the quotas of groups."),
     "taskqueues": Entry("fairq.cli.taskqueues", "DIRAC's scheme: task queues, shares, pilots."),
     "broker": Entry("fairq.cli.broker", "PanDA's brokerage: assign tasks to queues and explain why."),
+    "undo": Entry("fairq.cli.undo", "Take back a change."),
     "config": Entry("fairq.cli.config", "Show, change, check and import settings."),
     "import": Entry("fairq.cli.import_", "Import slots, jobs, accounting, or a whole state."),
     "export": Entry("fairq.cli.export", "Export the state, or slots, jobs or accounting."),
     "pool": Entry("fairq.cli.pool", "Show which pool is in use, and why."),
     "simulate": Entry("fairq.cli.simulate", "Simulate a trace of jobs under one or more policies."),
-    "state": Entry("fairq.cli.state", "Manage the state file: path, check, backup, history."),
+    "state": Entry("fairq.cli.state", "Manage the state file: path, check, backup, restore, history."),
     "demo": Entry("fairq.cli.demo", "Show a day of a small pool on a scratch state."),
 }
 """Every command in the order of the help."""

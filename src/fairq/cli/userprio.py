@@ -140,7 +140,7 @@ def userprio(
     from fairq.steps.userprio.views import accounting_report, resources_of
 
     if getreslist is not None:
-        emit(views.resources_view(resources_of(invocation.state_path, getreslist), time, long=long), output)
+        emit(views.resources_view(resources_of(invocation.existing_state, getreslist), time, long=long), output)
         return
     columns = {
         "all": all_, "most": most, "priority": priority, "usage": usage, "quotas": quotas, "surplus": surplus,
@@ -159,7 +159,7 @@ def userprio(
         cutoff=cutoff,
     )
     report = accounting_report(
-        invocation.state_path, invocation.settings, everybody=allusers or bool(names), roll_up=grouprollup
+        invocation.existing_state, invocation.settings, everybody=allusers or bool(names), roll_up=grouprollup
     )
     ads = report.ads
     for name in views.missing(ads, names or ()):

@@ -12,9 +12,23 @@ class AmbiguousNameError(FairqError):
     summary = "A name without its domain or group fits several submitters"
 
 
+class NotAllowedError(FairqError):
+    """{user} may not {action}; {who} may"""
+
+    exit_code = 101
+    summary = "The user may not do this"
+
+
 class MissingStateError(FairqError):
     """there is no state file {state}, which {named_by} names; correct the path, or create it with a command that \
     changes something, such as 'fairq slots add'"""
 
     exit_code = 102
     summary = "The state file that --state or FAIRQ_STATE names does not exist"
+
+
+class UndoError(FairqError):
+    """{change} cannot be undone: {reason}; nothing was changed"""
+
+    exit_code = 103
+    summary = "A change cannot be undone"

@@ -162,8 +162,8 @@ class PilotDescription(Situation):
         cure="offer every tag that is required",
     )
     NO_GROUP_OF_VO = sentences(
-        reason="no group is of the VO {vo!r}",
-        cure="give groups their VO, or name the groups whose jobs the pilot takes",
+        reason="no group belongs to the VO {vo!r}",
+        cure="set the VO of its groups, or name the groups whose jobs the pilot takes",
     )
 
 

@@ -28,13 +28,19 @@ class Entry:
     reason: str | None = None
 
 
-def record(state: State, actor: Actor, changes: Iterable[Change]) -> None:
-    """Append changes made by *actor*."""
+def record(state: State, actor: Actor, changes: Iterable[Change]) -> range:
+    """Append changes made by *actor*; return the numbers of the new entries."""
+    before = _newest(state)
     who = (actor.time, actor.user, actor.command, actor.reason)
     state.connection.executemany(
         "INSERT INTO history (time, user, command, reason, subject, before, after) VALUES (?, ?, ?, ?, ?, ?, ?)",
         ((*who, one.subject, rows.dumps(one.before), rows.dumps(one.after)) for one in changes),
     )
+    return range(before + 1, _newest(state) + 1)
+
+
+def _newest(state: State) -> int:
+    return int(state.connection.execute("SELECT coalesce(max(id), 0) FROM history").fetchone()[0])
 
 
 def latest(state: State) -> int:
@@ -55,17 +61,19 @@ def load(
     subject: str | None = None,
     user: str | None = None,
     since: int | None = None,
+    after: int = 0,
 ) -> list[Entry]:
     """Return the last *limit* changes (None: all), newest last.
 
-    If given, only those of a *subject* (of a user also without domain and groups), by a *user*, or made at *since*
-    (seconds since 1970) or later.
+    If given, only those of a *subject* (of a user also without domain and groups), by a *user*, made at *since*
+    (seconds since 1970) or later, or those *after* an entry of this number.
     """
     found = state.connection.execute(
         "SELECT id, time, user, command, subject, before, after, reason FROM history "
         "WHERE (?1 IS NULL OR subject = ?1 OR (instr(?1, '@') = 0 AND instr('.' || subject, '.' || ?1 || '@') > 0)) "
-        "AND (?2 IS NULL OR user = ?2) AND (?3 IS NULL OR time >= ?3) ORDER BY id DESC LIMIT ?4",
-        (subject, user, since, _ALL if limit is None else min(limit, _ALL)),
+        "AND (?2 IS NULL OR user = ?2) AND (?3 IS NULL OR time >= ?3) "
+        "AND id > ?5 ORDER BY id DESC LIMIT ?4",
+        (subject, user, since, _ALL if limit is None else min(limit, _ALL), after),
     ).fetchall()
     found.reverse()
     values = rows.loads_all(text for row in found for text in row[5:7])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fairq.engine.accounting.identity import submitter_name
 from fairq.records import Actor, Ad, Change, JobRange
-from fairq.state import history, jobs, meta
+from fairq.state import history, jobs, meta, undo
 from fairq.state.connection import State, reading, writing
 from fairq.steps.jobs.groups import unknown_group
 from fairq.steps.launch import events
@@ -82,7 +82,8 @@ def submit(
             made = submission(source, cluster, context)
         ranges = _ranges(made, cluster, domain, context.owner, actor, _ad_numbers(state))
         jobs.add(state, ranges)
-        history.record(state, actor, [_change(cluster, made, ranges)])
+        entries = history.record(state, actor, [_change(cluster, made, ranges)])
+        undo.record(state, actor, entries, "submit", {"cluster": cluster}, settings["pool.undo_kept"])
         is_launched = is_launching(state, settings)
         events.record(state, ranges, events.SUBMITTED, {"host": host}, actor.time, always=is_launched)
         is_first = not is_launched and meta.get(state, _TOLD) is None

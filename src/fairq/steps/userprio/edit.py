@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fairq.engine.accounting.factors import MINIMUM_FACTOR, AccountingPolicy, resolve_factor
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, is_group_name
@@ -24,7 +24,7 @@ from fairq.errors.base import InvalidNameError, InvalidNumberError
 from fairq.errors.pool import SubmitterInUseError, UnknownSubmitterError
 from fairq.quantities import shown_duration, shown_time
 from fairq.records import AccountingRecord, Actor, Ad, Change
-from fairq.state import claims, history, meta, submitters
+from fairq.state import claims, history, meta, submitters, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
 from fairq.steps.cycle.accounting_policy import accounting_policy
@@ -75,6 +75,9 @@ class Editor:
         self._actor = actor
         self._dry_run = dry_run
         self._open_state: State | None = None
+        self._kept: float = settings["pool.undo_kept"]
+        self._former: dict[str, Any] = {}
+        self._entries: list[int] = []
         self._pending: dict[str, AccountingRecord | None] = {}
         self._was, self._gone = ("would be", "would be deleted") if dry_run else ("was", "deleted")
         self._ended = "would end" if dry_run else "ends"
@@ -90,6 +93,7 @@ class Editor:
             self._open_state = state
             try:
                 yield
+                self._keep(state)
             finally:
                 self._open_state = None
 
@@ -174,6 +178,7 @@ class Editor:
             changes = []
             self._account(state)
             records = self._load_all(state)
+            self._remember(state, [record.name for record in records])
             for record in records:
                 before = self._ad(record)
                 self._reset(record)
@@ -193,6 +198,7 @@ class Editor:
             if held and not force:
                 raise SubmitterInUseError(name=name, slots=held)
             changes = [Change(name, self._ad(record), None)]
+            self._remember(state, [name])
             self._remove(state, [name], changes)
         return Edited(f"The accountant record named {name} {self._was} deleted", changes)
 
@@ -204,6 +210,7 @@ class Editor:
             idle = idle_since(records.values(), self._actor.time - seconds, self._policy)
             names = [name for name in idle if name not in holding]
             changes = [Change(name, self._ad(records[name]), None) for name in names]
+            self._remember(state, names)
             self._remove(state, names, changes)
         count = f"{len(names)} accountant record{'' if len(names) == 1 else 's'}"
         days, rest = divmod(seconds, 86400)
@@ -235,6 +242,7 @@ class Editor:
                 known = people(state)
                 if not is_group_name(name) and name not in known:
                     edited.strangers[name] = like(name, known)
+            self._remember(state, [name])
             record = found or AccountingRecord(name, is_group=is_group_name(name))
             before = self._ad(record)
             expire_leases([record], self._actor.time)
@@ -283,7 +291,7 @@ class Editor:
             self._pending |= {record.name: record for record in records}
         else:
             submitters.store(state, records)
-            history.record(state, self._actor, changes)
+            self._record(state, changes)
 
     def _remove(self, state: State, names: list[str], changes: list[Change]) -> None:
         if self._dry_run:
@@ -291,7 +299,32 @@ class Editor:
         else:
             for name in names:
                 submitters.delete(state, name)
-            history.record(state, self._actor, changes)
+            self._record(state, changes)
+
+    def _remember(self, state: State, names: Iterable[str]) -> None:
+        """Note what the records of *names* are before they are changed, if they are not noted yet."""
+        if not self._dry_run:
+            for name in names:
+                if name not in self._former:
+                    found = submitters.load(state, name)
+                    self._former[name] = None if found is None else asdict(found)
+
+    def _record(self, state: State, changes: list[Change]) -> None:
+        self._entries += history.record(state, self._actor, changes)
+        if self._open_state is None:
+            self._keep(state)
+
+    def _keep(self, state: State) -> None:
+        """Keep what it takes to undo the edits."""
+        if self._entries:
+            entries = range(self._entries[0], self._entries[-1] + 1)
+            latter = {name: submitters.load(state, name) for name in self._former}
+            data = {
+                "updated": last_update(state),
+                "before": self._former,
+                "after": {name: None if one is None else asdict(one) for name, one in latter.items()},
+            }
+            undo.record(state, self._actor, entries, "userprio", data, self._kept)
 
     def _reset(self, record: AccountingRecord) -> None:
         record.accumulated_usage = record.weighted_accumulated_usage = 0.0
