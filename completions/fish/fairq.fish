@@ -52,7 +52,7 @@ function __fairq_nth
 end
 
 complete -c fairq -f
-set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --af --at --attribute --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --check --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --environment --error --every --exit-code --factor --file --from --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-ram --memory --now --output --owner --pilot --platform --policy --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --rules --seed --selection --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --shake --site --slot --sort --state --subject --tag --timeout --until --user --users --vo --window --with -activefrom -af -autoformat -cancelceilinglease -cancelfactorlease -cancelfloorlease -constraint -delete -duration -getreslist -limit -o -p -prune -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -sort
+set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --af --at --attribute --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --check --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --environment --error --every --exit-code --factor --file --from --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-ram --memory --now --output --owner --pilot --platform --policy --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --rules --seed --selection --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --shake --site --slot --sort --state --subject --tag --target --timeout --until --user --users --vo --window --with -activefrom -af -autoformat -cancelceilinglease -cancelfactorlease -cancelfloorlease -constraint -delete -duration -getreslist -limit -o -p -prune -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -sort -target
 complete -c fairq -l state -rF -d 'State file [default: $FAIRQ_STATE, then the user\'s].'
 complete -c fairq -l config -rF -d 'Use only this settings file [default: $FAIRQ_CONFIG].'
 complete -c fairq -s q -l quiet -d 'Print no notes, progress or change reports.'
@@ -335,6 +335,9 @@ complete -c fairq -n '__fairq_at userprio' -l resetall -o resetall -d 'Reset the
 complete -c fairq -n '__fairq_at userprio' -l delete -o delete -x -a '(__fairq_names submitter)' -d 'Delete the record of NAME.'
 complete -c fairq -n '__fairq_at userprio' -l force -o force -d 'Delete even while its jobs hold slots.'
 complete -c fairq -n '__fairq_at userprio' -l prune -o prune -x -d 'Delete users inactive for AGE (e.g. 90d).'
+complete -c fairq -n '__fairq_at userprio' -l target -o target -x -d 'Find factors for long-run shares; repeatable.'
+complete -c fairq -n '__fairq_at userprio' -l apply -d 'Set the factors that --target finds.'
+complete -c fairq -n '__fairq_at userprio' -l scale-all -d 'Let --target raise all factors of the pie.'
 complete -c fairq -n '__fairq_at userprio' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at userprio' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_at userprio' -l json -d 'Print one JSON document.'
