@@ -132,10 +132,13 @@ class Simulation:
         """The slot weight in use."""
         return sum(tenant.weight for tenant in self.pool.tenants)
 
-    def advance(self, until: int) -> bool:
-        """Go on to the last cycle at or before *until*; say whether anything is left to happen."""
+    def advance(self, until: int, stop: Callable[[], bool] = lambda: False) -> bool:
+        """Go on to the last cycle at or before *until*, or until *stop* is true after one.
+
+        Say whether anything is left to happen.
+        """
         while (now := self._next_time()) is not None:
-            if now > until:
+            if now > until or stop():
                 return True
             self._step(now)
         return False
