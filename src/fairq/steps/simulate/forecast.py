@@ -112,12 +112,13 @@ _SOURCES = {
 class Forecaster:
     """Looks ahead from the state at *now*, which is loaded once."""
 
-    def __init__(self, state: State, settings: Settings, now: int) -> None:
+    def __init__(self, state: State, settings: Settings, now: int, times: RunTimes | None = None) -> None:
+        """Load the state; *times* estimates run times, without it those that the state's history gives."""
         self._world: World = load_world(state, settings, now)
         self._now = now
         self._every = _usual_gap(state)
         self._group_names = self._world.accountant.policy.group_names
-        self._times = RunTimes(
+        self._times = times or RunTimes(
             PastRun(run.schedd, run.cluster, run.submitter, self._group(run.submitter), run.end_time - run.start_time)
             for run in runs.latest(state, _ENDED_BY_ITSELF, _RUNS_LOOKED_AT)
         )

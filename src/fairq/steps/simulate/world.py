@@ -73,6 +73,7 @@ class World:
             witness,
             self.round_robin_times,
             running,
+            charge_each_end=True,
         )
 
     def _start(self, pool: SimulatedPool, run_time: RunTime) -> tuple[Accountant, list[Running]]:
