@@ -119,6 +119,7 @@ complete -c fairq -n '__fairq_at queue' -l long -o long -d 'Show whole ads, attr
 complete -c fairq -n '__fairq_at queue' -l totals -o totals -d 'Show only the number of jobs.'
 complete -c fairq -n '__fairq_at queue' -l sort -o sort -x -d 'Sort by this attribute [-ATTR: descending].'
 complete -c fairq -n '__fairq_at queue' -l limit -o limit -x -d 'Show at most N lines or ads. [at least 1]'
+complete -c fairq -n '__fairq_at queue' -l start -d 'Show when idle jobs will start.'
 complete -c fairq -n '__fairq_at queue' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at queue' -l json -o json -d 'Print one JSON document.'
 complete -c fairq -n '__fairq_at queue' -l ndjson -o jsonl -d 'Print one JSON object per line.'

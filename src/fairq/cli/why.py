@@ -14,6 +14,7 @@ from fairq.cli.options import Now
 from fairq.cli.output import Column, Report, Table, View, emit
 from fairq.cli.overruns import overrun_sentence
 from fairq.errors.base import UsageError
+from fairq.words.starts import start_sentence
 
 app = App()
 
@@ -49,6 +50,11 @@ def why(
     The first line names the deciding reason and the smallest change that would let the job run. The change is verified
     by rerunning the cycle. In very large pools, only the first few changes are verified. If none of these is enough,
     the line names only the first obstacle.
+
+    For a job that waits for others to end, the command also shows its place in line and when it starts. For that, it
+    runs cycles ahead on a copy of the state. Run times come from the last jobs of its cluster that have ended, else of
+    its submitter, its group, or the pool, and are at most the declared limit. The range is of short and long run times.
+    The estimate assumes that nobody submits more jobs.
 
     The tables show the clauses of the job's Requirements, with the number of slots that meet each clause, the number
     left after it, and the nearest available value if none is left; the clauses by which slots reject the job; how many
@@ -94,6 +100,8 @@ def _details(document: dict[str, Any]) -> list[str]:
             if queue["offered"]
             else f"No cycle considers it in the current state; {ahead} of it."
         )
+    if document.get("start") is not None:
+        lines.append(start_sentence(document["start"]))
     lines += map(overrun_sentence, document.get("overruns", ()))
     if "compare" in document:
         lines.append(comparison_sentence(document["compare"]))

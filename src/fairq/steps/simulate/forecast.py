@@ -73,6 +73,10 @@ class Forecast:
     until: int
     foreign: int
 
+    def start_of(self, schedd: str, cluster: int, proc: int) -> Start | None:
+        """Return the start of one job, None if it is not in sight."""
+        return self.starts.get(JobKey(schedd, cluster, proc))
+
     def document(self, start: Start) -> dict[str, Any]:
         """Return one start as plain data."""
         return {
