@@ -15,6 +15,7 @@ from fairq.cli.output import Column, Output, Record, Table, View, emit
 from fairq.cli.output.long import long_texts
 from fairq.cli.queue_arguments import QueueCommand
 from fairq.cli.queue_options import Jobs
+from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
     from fairq.steps.jobs.view import Queue
@@ -32,6 +33,7 @@ _MATCHED = -1
         fairq queue                                # all jobs, identical ones on one line
         fairq queue alice -hold                    # the held jobs of an owner
         fairq queue --sort -JobPrio --limit 20     # the 20 lines with the highest priority
+        fairq queue --start                        # when idle jobs will start
         fairq queue 7.0-99 --procs                 # each of a hundred jobs on its own line
         fairq queue --constraint 'RequestCpus > 8' --af ClusterId ProcId Owner
     """,
@@ -52,6 +54,7 @@ def queue(
     limit: Annotated[
         int | None, typer.Option("--limit", metavar="N", min=1, help="Show at most N lines or ads.")
     ] = None,
+    start: Annotated[bool, typer.Option("--start", help="Show when idle jobs will start.")] = False,
     now: Now = None,
 ) -> None:
     """Show the jobs.
@@ -60,6 +63,13 @@ def queue(
     fairq gave the job a slot, but no launcher has started it. RUN_TIME is the time since the current run started. With
     --held, the table shows the reason of each hold and its code. JSON, CSV, TSV, --af and --long have the complete ad
     of every job. The number of jobs below the table counts all selected jobs, whatever --limit is.
+
+    --start shows the idle jobs with their place in line and their start. It is estimated by running cycles ahead on a
+    copy of the state. Run times come from the last jobs of the same cluster that have ended, else of the submitter, the
+    group, or the pool, and are at most the declared limit. EARLIEST and LATEST are of short and long run times; FROM is
+    the first job of a line, TO the last one. The estimate assumes that nobody submits more jobs. An empty field
+    is a start that is not in sight. In JSON, EstimatedStart, EarliestStart, LatestStart and PlaceInLine are those of
+    each job.
 
     The options of condor_q also work with one dash and abbreviated: -run, -hold, -idle, -long, -constraint, -af, -json,
     -nobatch, -totals, -submitter. -global, -allusers, -batch and -wide are accepted and change nothing.
@@ -74,6 +84,13 @@ def queue(
         invocation.note(note)
     if sort is not None and not found.sort(sort.removeprefix("-"), descending=sort.startswith("-")):
         invocation.note(f"no job has the attribute {sort.removeprefix('-')}; the jobs are in the order of the queue")
+    if start:
+        from fairq.cli.queue_starts import starts_view
+
+        if running or held or long or totals:
+            raise UsageError(message="--start shows idle jobs in a table; leave out the other options of the view")
+        emit(starts_view(invocation, found, output, limit, procs=procs), output)
+        return
     reasons = held and not (idle or running)
     emit(_view(found, output, limit, procs=procs, long=long, totals=totals, reasons=reasons), output)
 

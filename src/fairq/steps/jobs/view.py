@@ -67,6 +67,14 @@ class Queue:
             name = job_name(job.cluster, job.first_proc, job.last_proc)
             yield {**ad, **self._shown(job, ad, job.first_proc), "Jobs": name}
 
+    def waiting(self) -> Iterator[tuple[JobRange, Ad]]:
+        """Yield the ranges of idle jobs, each with its ad as `rows` has it."""
+        for job in self.ranges:
+            if job.status == JobStatus.IDLE:
+                ad = self._ad(job, job.first_proc)
+                name = job_name(job.cluster, job.first_proc, job.last_proc)
+                yield job, {**ad, **self._shown(job, ad, job.first_proc), "Jobs": name}
+
     def _alike(self) -> Iterator[JobRange]:
         for job in self.ranges:
             if job.status != JobStatus.RUNNING:
