@@ -26,6 +26,7 @@ from fairq.records import AccountingRecord, Actor, Ad, Change
 from fairq.state import claims, history, meta, submitters
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
+from fairq.state.usage import Booking
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import LAST_UPDATE, RECORDED_UNTIL, last_update, load_accountant
 from fairq.steps.userprio.ads import accounting_ad
@@ -209,7 +210,7 @@ class Editor:
             return
         accountant = load_accountant(state, self._policy)
         accountant.update(self._actor.time)
-        submitters.store(state, accountant.records.values())
+        submitters.store(state, accountant.records.values(), accountant.booked)
         meta.set(state, LAST_UPDATE, str(accountant.last_update))
         meta.set(state, RECORDED_UNTIL, "0")
 
@@ -221,13 +222,13 @@ class Editor:
 
     def _store(self, state: State, records: list[AccountingRecord], changes: list[Change]) -> None:
         if not self._dry_run:
-            submitters.store(state, records)
+            submitters.store(state, records, (), Booking("edit", self._actor.time, self._actor.user))
             history.record(state, self._actor, changes)
 
     def _remove(self, state: State, names: list[str], changes: list[Change]) -> None:
         if not self._dry_run:
             for name in names:
-                submitters.delete(state, name)
+                submitters.delete(state, name, Booking("delete", self._actor.time, self._actor.user))
             history.record(state, self._actor, changes)
 
     def _reset(self, record: AccountingRecord) -> None:
