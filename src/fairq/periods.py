@@ -82,7 +82,8 @@ def _next_week(time: int) -> int:
     return _instant(when + timedelta(days=7 - when.weekday()))
 
 
-def _next_month(time: int) -> int:
+def next_month(time: int) -> int:
+    """Return when the local month after that of *time* begins."""
     when = local(time)
     return _instant(datetime(when.year + when.month // 12, when.month % 12 + 1, 1))
 
@@ -100,7 +101,7 @@ _KINDS: dict[str, tuple[Callable[[int], str], Callable[[int], int]]] = {
     "hour": (_hour, bucket_end),
     "day": (lambda time: f"{local(time):%Y-%m-%d}", next_day),
     "week": (lambda time: "{}-W{:02}".format(*local(time).isocalendar()[:2]), _next_week),
-    "month": (lambda time: f"{local(time):%Y-%m}", _next_month),
+    "month": (lambda time: f"{local(time):%Y-%m}", next_month),
     "year": (lambda time: f"{local(time):%Y}", _next_year),
 }
 KINDS = tuple(_KINDS)
