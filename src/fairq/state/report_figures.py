@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from fairq.state.connection import State
 
@@ -53,17 +53,14 @@ def waits(state: State, since: int, until: int) -> dict[str, list[int]]:
     return result
 
 
-def ran(state: State, since: int, until: int) -> list[tuple[str, str, int, float, float]]:
-    """Return what ran from *since* to *until*, cut to it: submitter, slot, runs, slot-seconds, and weighted ones.
+def ran(state: State, since: int, until: int, now: int) -> Iterator[tuple[str, str, int, int, float]]:
+    """Yield what ran from *since* to *until*: submitter, slot, start, end and slot weight of each run.
 
-    *until* is at most the time of the last update: runs that have not ended count up to there.
+    Runs that have not ended end *now*, the time of the last update, up to which they are charged.
     """
-    found: list[Any] = state.connection.execute(
-        "SELECT submitter, slot, count(*), sum(seconds), sum(seconds * slot_weight) FROM ("
-        "SELECT submitter, slot, max(0, min(end_time, ?2) - max(start_time, ?1)) AS seconds, slot_weight "
-        "FROM run WHERE end_time > ?1 AND start_time < ?2 "
-        "UNION ALL SELECT submitter, slot.name, max(0, ?2 - max(start_time, ?1)), slot_weight "
-        "FROM claim JOIN slot ON slot.id = slot_id WHERE start_time < ?2) GROUP BY submitter, slot ORDER BY 1, 2",
-        (since, until),
-    ).fetchall()
-    return found
+    return state.connection.execute(
+        "SELECT submitter, slot, start_time, end_time, slot_weight FROM run WHERE end_time > ?1 AND start_time < ?2 "
+        "UNION ALL SELECT submitter, slot.name, start_time, max(start_time, ?3), slot_weight "
+        "FROM claim JOIN slot ON slot.id = slot_id WHERE start_time < min(?2, ?3)",
+        (since, until, now),
+    )

@@ -6,6 +6,8 @@ are those of userprio; what ran, from the runs.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,14 +70,14 @@ def report(
         since, until = _snapped(state, since, until, now, notes)
         kind = next((name for name in by if name in KINDS), None)
         spans = [Period("", since, until)] if kind is None else list(periods(kind, since, until))
-        lines: list[Line] = []
-        for span in spans:
-            found = _Lines(span, by, groups, wanted)
-            found.add_runs(state, min(span.end, max(now, span.start)))
-            if not of_slots:
-                found.add_ended(state)
-                found.add_ledger(state)
-            lines += [line for line in found.found.values() if not line.is_empty]
+        parts = [_Lines(span, by, groups, wanted) for span in spans]
+        for (place, submitter, slot), ran in _ran(state, spans, now, of_slots).items():
+            parts[place].add_runs(submitter, slot, ran)
+        if not of_slots:
+            for part in parts:
+                part.add_ended(state)
+                part.add_ledger(state)
+        lines = [line for part in parts for line in part.found.values() if not line.is_empty]
     total = Line(())
     for line in lines:
         total.add(line)
@@ -96,6 +98,32 @@ def _snapped(state: State, since: int, until: int, now: int, notes: list[str]) -
     if moved != (since, until):
         notes.append("usage is kept by the hour, and by the day after two months: the window begins and ends with one")
     return moved
+
+
+@dataclass(slots=True)
+class _Ran:
+    """So many runs took so many seconds, and so many in slot weight."""
+
+    runs: int = 0
+    seconds: float = 0.0
+    weighted: float = 0.0
+
+
+def _ran(state: State, spans: Sequence[Period], now: int, of_slots: bool) -> dict[tuple[int, str, str], _Ran]:
+    """Return what ran, cut to the spans, by the place of the span, submitter, and slot if that matters."""
+    found: dict[tuple[int, str, str], _Ran] = defaultdict(_Ran)
+    starts = [span.start for span in spans]
+    for submitter, slot, start, end, weight in report_figures.ran(state, spans[0].start, spans[-1].end, now):
+        place = max(0, bisect_right(starts, start) - 1)
+        while place < len(spans) and (starts[place] < end or starts[place] <= start == end):
+            span = spans[place]
+            seconds = min(end, span.end) - max(start, span.start)
+            ran = found[place, submitter, slot if of_slots else ""]
+            ran.runs += 1
+            ran.seconds += seconds
+            ran.weighted += seconds * weight
+            place += 1
+    return found
 
 
 class _Lines:
@@ -119,15 +147,14 @@ class _Lines:
         )
         return self.found.setdefault(keys, Line(keys, self._start))
 
-    def add_runs(self, state: State, until: int) -> None:
-        """Add what ran up to *until*."""
-        for submitter, slot, runs, seconds, weighted in report_figures.ran(state, self._span.start, until):
-            if is_group_name(submitter):
-                self._bare.add(submitter)
-            if (line := self.of(submitter, slot)) is not None:
-                line.runs += runs
-                line.slot_seconds += seconds
-                line.weighted_seconds += weighted
+    def add_runs(self, submitter: str, slot: str, ran: _Ran) -> None:
+        """Add what ran of one submitter."""
+        if is_group_name(submitter):
+            self._bare.add(submitter)
+        if (line := self.of(submitter, slot)) is not None:
+            line.runs += ran.runs
+            line.slot_seconds += ran.seconds
+            line.weighted_seconds += ran.weighted
 
     def add_ended(self, state: State) -> None:
         """Add the jobs that ended."""
