@@ -26,6 +26,7 @@ REGISTRY: dict[str, Entry] = {
     "prio": Entry("fairq.cli.prio", "Change the priority of jobs."),
     "finish": Entry("fairq.cli.finish", "Record that running jobs have ended."),
     "slots": Entry("fairq.cli.slots", "Manage slots: add, detect, list, remove, drain."),
+    "status": Entry("fairq.cli.status", "Show the pool at a glance."),
     "negotiate": Entry("fairq.cli.negotiate", "Run one negotiation cycle."),
     "run": Entry("fairq.cli.run", "Run jobs: a cycle whenever something has changed."),
     "wait": Entry("fairq.cli.wait", "Wait until jobs have ended."),

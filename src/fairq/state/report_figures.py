@@ -64,3 +64,20 @@ def ran(state: State, since: int, until: int, now: int) -> Iterator[tuple[str, s
         "FROM claim JOIN slot ON slot.id = slot_id WHERE start_time < min(?2, ?3)",
         (since, until, now),
     )
+
+
+def slot_counts(state: State) -> tuple[int, int, int]:
+    """Return how many slots the pool has without those carved out of others, how many drain, and the claims."""
+    counts: tuple[int, int, int] = state.connection.execute(
+        "SELECT (SELECT count(*) FROM slot) - (SELECT count(*) FROM dynamic_slot), "
+        "(SELECT count(*) FROM slot WHERE draining), (SELECT count(*) FROM claim)"
+    ).fetchone()
+    return counts
+
+
+def matches_of(state: State, cycle: int) -> tuple[int, int]:
+    """Return how many matches a cycle made, and how many of them preempted somebody."""
+    counts: tuple[int, int] = state.connection.execute(
+        "SELECT count(*), count(preempted) FROM match WHERE cycle = ?", (cycle,)
+    ).fetchone()
+    return counts
