@@ -9,7 +9,7 @@ import typer
 
 from fairq.cli.command import App
 from fairq.cli.figures import duration, moment
-from fairq.cli.invocation import Invocation
+from fairq.cli.invocation import Invocation, operating_system_user
 from fairq.cli.options import Now
 from fairq.cli.output import Column, Output, Record, Table, View, emit
 from fairq.cli.output.long import long_texts
@@ -29,8 +29,10 @@ _MATCHED = -1
 
 @app.command(
     cls=QueueCommand,
+    watch=True,
     examples="""
         fairq queue                                # all jobs, identical ones on one line
+        fairq queue --mine --watch                 # your own, drawn anew every 5 seconds
         fairq queue alice -hold                    # the held jobs of an owner
         fairq queue --sort -JobPrio --limit 20     # the 20 lines with the highest priority
         fairq queue --start                        # when idle jobs will start
@@ -45,6 +47,10 @@ def queue(
     idle: Annotated[bool, typer.Option("--idle", help="Show only idle jobs.")] = False,
     running: Annotated[bool, typer.Option("--running", help="Show only running jobs.")] = False,
     held: Annotated[bool, typer.Option("--held", help="Show only held jobs.")] = False,
+    mine: Annotated[bool, typer.Option("--mine", help="Show only your own jobs.")] = False,
+    user: Annotated[
+        str | None, typer.Option("--user", metavar="USER", help="Show only jobs of this owner or submitter.")
+    ] = None,
     procs: Annotated[bool, typer.Option("--procs", help="Show each job on its own line.")] = False,
     long: Annotated[bool, typer.Option("--long", help="Show whole ads, attribute by attribute.")] = False,
     totals: Annotated[bool, typer.Option("--totals", help="Show only the number of jobs.")] = False,
@@ -80,6 +86,8 @@ def queue(
     statuses = {status for status, wanted in ((1, idle), (2, running), (5, held)) if wanted}
     selection = Selection(parse_targets(jobs or ()), output.constraint)
     found = look(invocation.existing_state, selection, invocation.now(now), statuses or None)
+    if mine or user is not None:
+        found.keep({*([operating_system_user()] if mine else []), *([user] if user is not None else [])})
     for note in found.notes:
         invocation.note(note)
     if sort is not None and not found.sort(sort.removeprefix("-"), descending=sort.startswith("-")):

@@ -37,6 +37,7 @@ def _size(text: str) -> float:
 
 @app.command(
     "show",
+    watch=True,
     examples="""
         fairq quotas                                # the groups: quotas, surplus, requests, and use
         fairq quotas --tree                         # the tree with bars, even in a pipe

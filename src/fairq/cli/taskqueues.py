@@ -49,6 +49,7 @@ SELECTIONS: tuple[Selection, ...] = ("dirac", "proportional", "strict")
 
 @app.command(
     "list",
+    watch=True,
     examples="""
         fairq taskqueues                                     # the queues of the idle jobs
         fairq taskqueues list --constraint 'owner_group == "lhcb_user"'
@@ -90,6 +91,7 @@ def list_(invocation: Invocation, output: Output, now: Now = None) -> None:
 
 @app.command(
     "shares",
+    watch=True,
     examples="""
         fairq taskqueues shares                              # recalculate, store and explain
         fairq taskqueues shares --group lhcb_user --json

@@ -33,6 +33,7 @@ def _edit(name: str, metavar: str, text: str) -> object:
 
 @app.command(
     cls=UserprioCommand,
+    watch=True,
     context_settings={"help_option_names": ["--help"]},
     examples="""
         fairq userprio                                  # users active in the last 24 hours

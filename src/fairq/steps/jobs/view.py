@@ -37,6 +37,10 @@ class Queue:
             result[job.status] = result.get(job.status, 0) + len(job)
         return result
 
+    def keep(self, people: Collection[str]) -> None:
+        """Keep only the jobs of these owners and submitters."""
+        self.ranges = [job for job in self.ranges if job.owner in people or job.submitter in people]
+
     def sort(self, attribute: str, *, descending: bool = False) -> bool:
         """Order the jobs by *attribute*, those without it last; return False if none has it, and leave the order.
 

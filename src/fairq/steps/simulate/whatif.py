@@ -96,9 +96,15 @@ class WhatIf:
 
 
 def what_if(
-    path: Path, settings: Settings, place: SettingsFiles, alteration: Alteration, now: int, *, size: float | None = None,
+    path: Path,
+    settings: Settings,
+    place: SettingsFiles,
+    alteration: Alteration,
+    now: int,
+    *,
+    size: float | None = None,
     cycle: bool = True,
-) -> WhatIf:  # fmt: skip
+) -> WhatIf:
     """Compare the pool with what *alteration* makes of it; nothing is stored.
 
     *size* is the slot weight that the pool is taken to have in the long run, if not its own. Without *cycle* no cycle
