@@ -52,7 +52,7 @@ function __fairq_nth
 end
 
 complete -c fairq -f
-set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --af --at --attribute --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --environment --error --every --exit-code --file --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-ram --memory --now --output --owner --pilot --platform --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --rules --seed --selection --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --site --slot --sort --state --subject --tag --timeout --user --vo --with -activefrom -af -autoformat -cancelceilinglease -cancelfactorlease -cancelfloorlease -constraint -delete -duration -getreslist -limit -o -p -prune -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -sort
+set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --af --at --attribute --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --environment --error --every --exit-code --file --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-ram --memory --now --out --output --owner --pilot --platform --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --rules --seed --selection --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --site --slot --sort --state --subject --tag --timeout --user --vo --with -activefrom -af -autoformat -cancelceilinglease -cancelfactorlease -cancelfloorlease -constraint -delete -duration -getreslist -limit -o -p -prune -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -sort
 complete -c fairq -l state -rF -d 'State file [default: $FAIRQ_STATE, then the user\'s].'
 complete -c fairq -l config -rF -d 'Use only this settings file [default: $FAIRQ_CONFIG].'
 complete -c fairq -s q -l quiet -d 'Print no notes, progress or change reports.'
@@ -475,6 +475,7 @@ complete -c fairq -n '__fairq_at taskqueues import' -l no-header -d 'Print no he
 complete -c fairq -n '__fairq_nth 0 taskqueues import' -F
 complete -c fairq -n '__fairq_nth 0 broker' -a import -d 'Import all kinds of data from the files of a directory or archive, in one transaction.'
 complete -c fairq -n '__fairq_nth 0 broker' -a run -d 'Assign tasks to queues.'
+complete -c fairq -n '__fairq_nth 0 broker' -a diff -d 'Show what changed between two brokerage runs, and why.'
 complete -c fairq -n '__fairq_nth 0 broker' -a why -d 'Explain why a task has its queues, or none.'
 complete -c fairq -n '__fairq_nth 0 broker' -a timeouts -d 'Find jobs past their time limit; close them, fail them or send them back to brokerage.'
 complete -c fairq -n '__fairq_nth 0 broker' -a lint -d 'List likely queue misconfigurations and how to fix them.'
@@ -519,6 +520,7 @@ complete -c fairq -n '__fairq_at broker import' -l constraint -x -d 'Show only m
 complete -c fairq -n '__fairq_at broker run' -l all -d 'Broker all tasks, in any state.'
 complete -c fairq -n '__fairq_at broker run' -l rules -x -a 'documented panda' -d 'Rules: documented or panda [default: broker.rules].'
 complete -c fairq -n '__fairq_at broker run' -l summary -d 'Show the number of queues per stage.'
+complete -c fairq -n '__fairq_at broker run' -l out -rF -d 'Write the calls and updates for PanDA to FILE (.json or .csv).'
 complete -c fairq -n '__fairq_at broker run' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker run' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_at broker run' -l json -d 'Print one JSON document.'
@@ -529,6 +531,13 @@ complete -c fairq -n '__fairq_at broker run' -l af -x -d 'Print only these attri
 complete -c fairq -n '__fairq_at broker run' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker run' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_nth 0+ broker run' -a '(__fairq_names task)'
+complete -c fairq -n '__fairq_at broker diff' -l json -d 'Print one JSON document.'
+complete -c fairq -n '__fairq_at broker diff' -l ndjson -d 'Print one JSON object per line.'
+complete -c fairq -n '__fairq_at broker diff' -l csv -d 'Print comma-separated values.'
+complete -c fairq -n '__fairq_at broker diff' -l tsv -d 'Print tab-separated values.'
+complete -c fairq -n '__fairq_at broker diff' -l af -x -d 'Print only these attributes or expressions [modifiers: --af:jlhVr,tng].'
+complete -c fairq -n '__fairq_at broker diff' -l no-header -d 'Print no headings.'
+complete -c fairq -n '__fairq_at broker diff' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at broker why' -l queue -x -a '(__fairq_names queue)' -d 'Explain this queue, with all obstacles.'
 complete -c fairq -n '__fairq_at broker why' -l cycle -x -d 'Show the stored decision of run N. [at least 1]'
 complete -c fairq -n '__fairq_at broker why' -l last -d 'Show the stored decision of the last run.'
@@ -544,6 +553,7 @@ complete -c fairq -n '__fairq_at broker why' -l no-header -d 'Print no headings.
 complete -c fairq -n '__fairq_at broker why' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_nth 0 broker why' -a '(__fairq_names task)'
 complete -c fairq -n '__fairq_at broker timeouts' -l apply -d 'Close, fail or rebroker the listed jobs.'
+complete -c fairq -n '__fairq_at broker timeouts' -l out -rF -d 'Write the calls and updates for PanDA to FILE (.json or .csv).'
 complete -c fairq -n '__fairq_at broker timeouts' -l rules -x -a 'documented panda' -d 'Rules: documented or panda [default: broker.rules].'
 complete -c fairq -n '__fairq_at broker timeouts' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker timeouts' -l dry-run -d 'Show the result without storing it.'

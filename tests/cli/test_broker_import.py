@@ -63,8 +63,14 @@ def test_a_whole_grid_is_imported_brokered_and_timed_out(run: Run, state: Path, 
 
     done = json.loads(run("--state", state, "broker", "run", "--json", "--now", NOW).out)
     assert done["counts"]["assigned"] > 150
-    found = json.loads(run("--state", state, "broker", "timeouts", "--apply", "--json", "--now", NOW).out)
+    out = tmp_path / "out.json"
+    found = json.loads(run("--state", state, "broker", "timeouts", "--apply", "--out", out, "--json", "--now", NOW).out)
     assert {row["row"] for row in found["rows"]} >= {"activated", "heartbeat"}
+    document = json.loads(out.read_text())
+    assert len(document["rebrokerages"]) + len(document["closures"]) == len(found["jobs"])
+    again = json.loads(run("--state", state, "broker", "run", "--out", out, "--json", "--now", NOW + 60).out)
+    assert [one["task"] for one in json.loads(out.read_text())["rebrokerages"]] == found["tasks"]
+    assert again["counts"] == {"assigned": len(found["tasks"])}
     assert len(json.loads(run("--state", state, "broker", "nuclei", "--json").out)) == 12
 
 
@@ -161,9 +167,7 @@ class TestSoftenedValues:
     def test_a_value_read_as_something_else_is_named_by_the_exit_code(self, grid: Run, listed: Run) -> None:
         ended = grid({"queues.json": self.SOFT})
         assert (ended.code, listed("queues")[0]["corecount"]) == (117, 0)
-        assert (
-            "queues.json, record 'Q': corecount is 'eight'; read as 0 and 1 more; all records were" in ended.err
-        )
+        assert "queues.json, record 'Q': corecount is 'eight'; read as 0 and 1 more; all records were" in ended.err
         assert grid({"queues.json": self.SOFT}, "--lenient").code == 0
 
     def test_the_import_of_one_kind_says_so_too(self, run: Run, state: Path, tmp_path: Path) -> None:

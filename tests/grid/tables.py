@@ -205,7 +205,8 @@ def _work(grid: Grid) -> Iterator[Row]:
             }  # fmt: skip
         yield panda + "JOBSARCHIVED4", {
             "PandaID": 10**6 + number, "computingSite": queue,
-            "jobStatus": ("finished", "failed", "closed")[number % 3], "jediTaskID": number, "pilotErrorCode": 1099, "jobSubStatus": "toreassign", "relocationFlag": 0,
+            "jobStatus": ("finished", "failed", "closed")[number % 3], "jediTaskID": number, "pilotErrorCode": 1099,
+            "jobSubStatus": "toreassign", "relocationFlag": 0,
             "modificationTime": iso(NOW - 3600, " "),
         }  # fmt: skip
 

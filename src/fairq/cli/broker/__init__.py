@@ -17,6 +17,7 @@ _DATA = "fairq.cli.broker.data"
 COMMANDS: dict[str, Entry] = {
     "import": Entry("fairq.cli.broker.bundle", "Import all kinds of data from a directory or archive."),
     "run": Entry("fairq.cli.broker.run", "Assign waiting tasks to queues."),
+    "diff": Entry("fairq.cli.broker.diff", "Show what changed between two runs, and why."),
     "why": Entry("fairq.cli.broker.why", "Explain why a task has its queues, or none."),
     "timeouts": Entry("fairq.cli.broker.timeouts", "Find jobs past their time limit; end or rebroker them."),
     "lint": Entry("fairq.cli.broker.lint", "List likely queue misconfigurations."),

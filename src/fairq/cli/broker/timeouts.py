@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fairq.cli.broker.out import Out, writer_of
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.sentences.timeouts import WORDS
 from fairq.cli.command import App
@@ -32,12 +33,14 @@ _FIELDS = (
         fairq broker timeouts --apply                              # end the jobs, as in cron
         fairq broker timeouts --constraint 'row == "heartbeat"' --apply
         fairq broker timeouts --rules panda --json
+        fairq broker timeouts --apply --out actions.csv            # what to do in PanDA
     """,
 )
 def timeouts(
     invocation: Invocation,
     output: Output,
     apply: Annotated[bool, typer.Option("--apply", help="Close, fail or rebroker the listed jobs.")] = False,
+    out: Out = None,
     rules: RulesOption = None,
     now: Now = None,
     dry_run: DryRun = False,
@@ -53,6 +56,10 @@ def timeouts(
     is failed, and one that is sent back is closed, and counts as closed at its queue for its task; a task that was
     assigned is ready to be brokered again. Every change is in the history. --constraint chooses among the jobs, for
     --apply too.
+
+    --out writes a document of what has to be done in PanDA, for a script: rebrokerages (jobs to close, so that their
+    task makes others) and closures (jobs to kill or fail), each with its call of PanDA's API or its update in SQL. The
+    file is written just before the changes are stored; with the same data and --now, it is the same again.
 
     Jobs at a paused queue, and at one with disableReassign, are exempt from all of this; by PanDA's code only from a
     part of it. -v and JSON list them.
@@ -74,6 +81,7 @@ def timeouts(
         rules=rules,
         constraint=output.constraint,
         apply=applying,
+        out=writer_of(out),
     )
     for record in cleaned.exempt:
         invocation.detail(f"job {record['panda_id']} is exempt from {record['row']}: its queue is {_why(record)}")
