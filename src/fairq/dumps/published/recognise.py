@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable
 from pathlib import PurePosixPath
@@ -14,7 +13,7 @@ from fairq.brokerdata.machines import SOFTWARE
 from fairq.brokerdata.places import QUEUES
 from fairq.dumps.published.form import Form
 from fairq.dumps.published.forms import form_of
-from fairq.dumps.table import NAME, Table
+from fairq.dumps.table import NAME, Table, csv_reader
 
 _BY_NAME = {kind.name: kind for kind in STORED}
 _STORED_OBJECTS = {"panda_queue", "data"}
@@ -41,7 +40,7 @@ def recognise(name: str, table: Table) -> tuple[Kind, Form | None] | None:
 def _first(table: Table) -> dict[str, Any]:
     """Return the first record, its names in lower case."""
     if table.csv is not None:
-        rows = csv.reader(line for line in table.csv.splitlines(keepends=True) if line.strip())
+        rows = csv_reader(table.csv.lstrip())
         headings = [cell.strip().lower() for cell in next(rows, [])]
         return dict(zip(headings, [*next(rows, []), *[""] * len(headings)], strict=False))
     found = table.document
