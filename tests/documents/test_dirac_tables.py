@@ -90,8 +90,8 @@ def looked_at(run: Run, state: Path) -> list[tuple[Any, ...]]:
 
 
 EXPECTED = [
-    (11, "ann", "lhcb_user", 86_400, ["LCG.CERN.cern", "LCG.RAL.uk"], [], [], 2, 3),
-    (12, "bob", "lhcb_user", 86_400, [], ["8Processors", "MultiProcessor"], 2000, 1, 1),
+    (11, "ann", "lhcb_user", 86_400, "LCG.CERN.cern, LCG.RAL.uk", [], [], 2, 3),
+    (12, "bob", "lhcb_user", 86_400, [], "8Processors, MultiProcessor", 2000, 1, 1),
     (13, "mc", "lhcb_prod", 345_600, [], [], [], 3, 2),
 ]
 

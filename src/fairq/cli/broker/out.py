@@ -62,7 +62,7 @@ def as_json(document: dict[str, Any]) -> str:
 
 
 def as_csv(document: dict[str, Any]) -> str:
-    """Return the actions of a document as CSV: queues between blanks, the data of a call as JSON."""
+    """Return the actions of a document as CSV: queues between blanks, the data of a call and an update as JSON."""
     import csv
     import io
     import json
@@ -74,7 +74,7 @@ def as_csv(document: dict[str, Any]) -> str:
     writer.writerow(_COLUMNS)
     for action in actions_in(document):
         call = action["call"] or {"method": "", "path": ""}
-        data = json.dumps(call["data"]) if "data" in call else ""
-        row = {**action, **call, "queues": " ".join(action["queues"]), "data": data}
+        data, update = (json.dumps(one) if one else "" for one in (call.get("data"), action["update"]))
+        row = {**action, **call, "queues": " ".join(action["queues"]), "data": data, "update": update}
         writer.writerow(row[column] for column in _COLUMNS)
     return text.getvalue()

@@ -1,6 +1,6 @@
 """What has to be done in PanDA after a brokerage run or a check of timeouts: calls and updates, as data.
 
-Paths are those of PanDA's server API; an update is SQL on PanDA's schema, where the API has no call for it. All of them
+Paths are those of PanDA's server API; an update is of a row in PanDA's schema, where the API has no call for it. All of them
 may be repeated: an update names the former state, and a second call changes nothing.
 """
 
@@ -78,13 +78,13 @@ def _end_of_job(found: Record, now: int) -> Record:
     return _action(action, task, job, queues, before, after, found["row"], code, call, update)
 
 
-def _failed(job: int, before: str, code: int | None, now: int) -> str:
+def _failed(job: int, before: str, code: int | None, now: int) -> Record:
     """Return the update that PanDA's watcher makes (Watcher.run): the API has no call that fails a job."""
-    at = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d %H:%M:%S")
-    values = ["jobStatus = 'failed'", f"endTime = TIMESTAMP '{at}'", f"stateChangeTime = TIMESTAMP '{at}'"]
+    at = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    values: Record = {"jobStatus": "failed", "endTime": at, "stateChangeTime": at}
     if code is not None:
-        values.append(f"jobDispatcherErrorCode = {code}")
-    return f"UPDATE ATLAS_PANDA.JOBSACTIVE4 SET {', '.join(values)} WHERE PandaID = {job} AND jobStatus = '{before}'"
+        values["jobDispatcherErrorCode"] = code
+    return {"table": "ATLAS_PANDA.JOBSACTIVE4", "set": values, "where": {"PandaID": job, "jobStatus": before}}
 
 
 def _call(path: str, **data: Any) -> Record:
@@ -101,7 +101,7 @@ def _action(
     reason: str,
     code: int | None,
     call: Record | None,
-    update: str | None,
+    update: Record | None,
 ) -> Record:
     return {
         "action": action,
