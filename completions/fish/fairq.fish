@@ -386,6 +386,7 @@ complete -c fairq -n '__fairq_nth 0 taskqueues' -a shares -d 'Recalculate and st
 complete -c fairq -n '__fairq_nth 0 taskqueues' -a match -d 'Hand an idle job to a pilot that asks for work.'
 complete -c fairq -n '__fairq_nth 0 taskqueues' -a why -d 'Explain why a task queue or a job is not offered to a pilot.'
 complete -c fairq -n '__fairq_nth 0 taskqueues' -a import -d 'Import the task queues of a DIRAC from a dump: waiting jobs, groups, and reports of recent usage.'
+complete -c fairq -n '__fairq_nth 0 taskqueues' -a demo -d 'Show the task queues of two groups on a scratch state.'
 complete -c fairq -n '__fairq_at taskqueues' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at taskqueues' -l json -d 'Print one JSON document.'
 complete -c fairq -n '__fairq_at taskqueues' -l ndjson -d 'Print one JSON object per line.'
@@ -473,6 +474,7 @@ complete -c fairq -n '__fairq_at taskqueues import' -l tsv -d 'Print tab-separat
 complete -c fairq -n '__fairq_at taskqueues import' -l af -x -d 'Print only these attributes or expressions [modifiers: --af:jlhVr,tng].'
 complete -c fairq -n '__fairq_at taskqueues import' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_nth 0 taskqueues import' -F
+complete -c fairq -n '__fairq_at taskqueues demo' -l keep -rF -d 'New directory to use and keep.'
 complete -c fairq -n '__fairq_nth 0 broker' -a import -d 'Import all kinds of data from the files of a directory or archive, in one transaction.'
 complete -c fairq -n '__fairq_nth 0 broker' -a run -d 'Assign tasks to queues.'
 complete -c fairq -n '__fairq_nth 0 broker' -a diff -d 'Show what changed between two brokerage runs, and why.'
@@ -483,6 +485,7 @@ complete -c fairq -n '__fairq_nth 0 broker' -a filters -d 'List the filters and 
 complete -c fairq -n '__fairq_nth 0 broker' -a pseudoqueues -d 'Show how unified queues are split into pseudo queues.'
 complete -c fairq -n '__fairq_nth 0 broker' -a nuclei -d 'Show the nuclei: sites with that role, their queues, and the endpoint where output is gathered.'
 complete -c fairq -n '__fairq_nth 0 broker' -a config -d 'PanDA\'s own settings (gdpconfig), with PanDA\'s defaults.'
+complete -c fairq -n '__fairq_nth 0 broker' -a demo -d 'Show a small grid on a scratch state.'
 complete -c fairq -n '__fairq_nth 0 broker' -a queues -d 'The PanDA queues, as CRIC publishes them.'
 complete -c fairq -n '__fairq_nth 0 broker' -a sites -d 'The sites and their roles.'
 complete -c fairq -n '__fairq_nth 0 broker' -a types -d 'The resource types that unified queues are split by.'
@@ -621,6 +624,7 @@ complete -c fairq -n '__fairq_at broker config import' -l lenient -d 'Accept val
 complete -c fairq -n '__fairq_at broker config import' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker config import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 broker config import' -F
+complete -c fairq -n '__fairq_at broker demo' -l keep -rF -d 'New directory to use and keep.'
 complete -c fairq -n '__fairq_nth 0 broker queues' -a import -d 'Import queues.'
 complete -c fairq -n '__fairq_nth 0 broker queues' -a list -d 'Show the queues.'
 complete -c fairq -n '__fairq_at broker queues' -l json -d 'Print one JSON document.'

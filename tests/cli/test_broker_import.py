@@ -120,7 +120,7 @@ class TestRecognition:
                 member.size = len(content)
                 archive.addfile(member, io.BytesIO(content))
         ended = run("--state", state, "broker", "import", path)
-        assert (ended.code, "1 records of 1 file imported" in ended.out) == (0, True), ended.err
+        assert (ended.code, "1 record of 1 file imported" in ended.out) == (0, True), ended.err
 
     @pytest.mark.parametrize(
         ("content", "problem"), [(b"PK\x05\x06", "cannot be identified"), (b"\x1f\x8b\x08 torn", "damaged")]

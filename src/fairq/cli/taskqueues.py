@@ -12,6 +12,7 @@ from fairq.cli.comparison import Compare
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Output, Report, emit
+from fairq.cli.taskqueues_demo import EXAMPLES, demo
 from fairq.cli.taskqueues_notes import in_words
 from fairq.cli.taskqueues_options import (
     PILOT,
@@ -351,6 +352,9 @@ def import_(
         invocation.state_path, invocation.settings, dump, actor, host=socket.gethostname(), dry_run=dry_run
     )
     emit(views.import_view(imported, dry_run), output)
+
+
+app.command("demo", examples=EXAMPLES)(demo)
 
 
 def _selection(text: str | None) -> Selection | None:

@@ -25,6 +25,7 @@ COMMANDS: dict[str, Entry] = {
     "pseudoqueues": Entry("fairq.cli.broker.pseudoqueues", "Show how unified queues are split."),
     "nuclei": Entry("fairq.cli.broker.nuclei", "Show the nuclei, their queues and storage."),
     "config": Entry("fairq.cli.broker.config", "Manage PanDA's settings (gdpconfig): list, set, unset, import."),
+    "demo": Entry("fairq.cli.broker.demo", "Show a small grid on a scratch state."),
     **{name: Entry(_DATA, kind.summary) for name, kind in KINDS.items()},
 }
 """Every command in the order of the help."""

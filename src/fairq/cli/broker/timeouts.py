@@ -58,8 +58,8 @@ def timeouts(
     --apply too.
 
     --out writes a document of what has to be done in PanDA, for a script: rebrokerages (jobs to close, so that their
-    task makes others) and closures (jobs to kill or fail), each with its call of PanDA's API or its update of a row. The
-    file is written just before the changes are stored; with the same data and --now, it is the same again.
+    task makes others) and closures (jobs to kill or fail), each with its call of PanDA's API or its update of a row.
+    The file is written just before the changes are stored; with the same data and --now, it is the same again.
 
     Jobs at a paused queue, and at one with disableReassign, are exempt from all of this; by PanDA's code only from a
     part of it. -v and JSON list them.

@@ -1,7 +1,7 @@
 """What has to be done in PanDA after a brokerage run or a check of timeouts: calls and updates, as data.
 
-Paths are those of PanDA's server API; an update is of a row in PanDA's schema, where the API has no call for it. All of them
-may be repeated: an update names the former state, and a second call changes nothing.
+Paths are those of PanDA's server API; an update is of a row in PanDA's schema, where the API has no call for it. All of
+them may be repeated: an update names the former state, and a second call changes nothing.
 """
 
 from __future__ import annotations
