@@ -38,6 +38,7 @@ FOLDERS = {
     "quotas": {"classad", "accounting"},
     "negotiation": {"classad", "accounting", "quotas"},
     "explain": {"classad", "accounting", "quotas", "negotiation"},
+    "simulation": {"classad", "accounting", "quotas", "negotiation", "explain"},
     "shares": {"classad"},
     "brokerage": {"classad"},
 }
@@ -271,7 +272,7 @@ def test_a_cold_start_loads_neither_numpy_nor_the_classad_library(line, tmp_path
     )
     ended = subprocess.run(
         [sys.executable, "-c", script, *line.split()],
-        env={**os.environ, "FAIRQ_STATE": str(tmp_path / "state.db")},
+        env={**os.environ, "XDG_STATE_HOME": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,

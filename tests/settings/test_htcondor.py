@@ -205,8 +205,9 @@ def test_a_macro_that_only_serves_others_is_not_reported(imported: Import) -> No
 
 REFUSED = {
     "junk for a number": ("PRIORITY_HALFLIFE = abc", SettingValueError,
-        "pool.conf:1: PRIORITY_HALFLIFE = 'abc' is not valid; give a number, at least 1e-05 (default 86400.0)"),
-    "a number out of range": ("GROUP_QUOTA_MAX_ALLOCATION_ROUNDS = 0", SettingValueError, "1 to 1e+09 (default 3)"),
+        "pool.conf:1: PRIORITY_HALFLIFE = 'abc' is not valid; give a number, at least 0.00001 (default 86400.0)"),
+    "a number out of range": ("GROUP_QUOTA_MAX_ALLOCATION_ROUNDS = 0", SettingValueError,
+        "1 to 1000000000 (default 3)"),
     "an infinite number": ("PRIORITY_HALFLIFE = 1e999", SettingValueError, "give a number"),
     "a quota out of range": (
         "GROUP_NAMES = a\nGROUP_QUOTA_DYNAMIC_a = 2", SettingValueError, "pool.conf:2: GROUP_QUOTA_DYNAMIC_a = '2'"),

@@ -119,10 +119,10 @@ class DiracFailure(Situation):
 
 
 class DiracStopsError(FairqError):
-    """{reason}: DIRAC fails at this point, and so do its rules; {cure}, or use the documented rules"""
+    """{reason}: DIRAC fails at this point, and so do the rules dirac; {cure}, or use the rules documented"""
 
     exit_code = 65
-    summary = "DIRAC itself fails at this point"
+    summary = "The rules dirac fail at a point where DIRAC itself fails"
 
 
 class JobRequirement(Situation):
@@ -156,14 +156,14 @@ class PilotDescription(Situation):
     EMPTY_NAMES = sentences(reason="the list is empty", cure="leave it out, or give a name or a list of names")
     NAMES = sentences(reason="it is {value!r}", cure="give a name or a list of names")
     PROCESSORS = sentences(reason="{value!r} is not a number", cure="give a whole number")
-    SEVERAL_OWNERS = sentences(reason="DIRAC cannot hold several owners against groups", cure="name one owner")
+    SEVERAL_OWNERS = sentences(reason="DIRAC cannot combine several owners with groups", cure="name one owner")
     TAGS_NOT_OFFERED = sentences(
         reason="{tags} is required, but not offered in Tag",
         cure="offer every tag that is required",
     )
     NO_GROUP_OF_VO = sentences(
-        reason="no group is of the VO {vo!r}",
-        cure="give groups their VO, or name the groups whose jobs the pilot takes",
+        reason="no group belongs to the VO {vo!r}",
+        cure="set the VO of its groups, or name the groups whose jobs the pilot takes",
     )
 
 

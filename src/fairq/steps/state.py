@@ -78,8 +78,13 @@ def stored_cycle(path: Path, number: int | None = None) -> tuple[dict[str, Any],
 
 
 def changes(
-    path: Path, limit: int | None = None, *, subject: str | None = None, user: str | None = None
+    path: Path,
+    limit: int | None = None,
+    *,
+    subject: str | None = None,
+    user: str | None = None,
+    since: int | None = None,
 ) -> list[Entry]:
-    """Return the last *limit* changes (None: all), of a subject and by a user if given, newest last."""
+    """Return the last *limit* changes (None: all), of a subject, by a user and since a time if given, newest last."""
     with reading(path) as state:
-        return history.load(state, limit, subject=subject, user=user)
+        return history.load(state, limit, subject=subject, user=user, since=since)

@@ -44,6 +44,25 @@ def submitter_name(ad: Mapping[str, Any], accounting_domain: str) -> str:
     return f"{name.rstrip('@')}@{domain_of(user) or accounting_domain}"
 
 
+def answers_to(name: str, word: str) -> bool:
+    """Say whether *word* names submitter *name*: in full, or without its domain, or without its groups too.
+
+    So ``bob`` names ``bob@host`` and ``physics.bob@host``; letter case counts.
+    """
+    if name == word:
+        return True
+    local, at, _ = name.rpartition("@")
+    return bool(at and word) and "@" not in word and (local == word or local.endswith(f".{word}"))
+
+
+def group_meant(submitter: str, owner: str) -> str | None:
+    """Return the group that jobs of *owner* ask for as *submitter*, empty for none; None if nobody can tell."""
+    local = submitter.rpartition("@")[0]
+    if local == owner:
+        return ""
+    return local.removesuffix(f".{owner}") if local.endswith(f".{owner}") else None
+
+
 def is_nice(name: str) -> bool:
     """Say whether *name* is that of a nice submitter: it starts with ``nice-user``, in this letter case."""
     return name.startswith(NICE_PREFIX)

@@ -295,26 +295,24 @@ class Candidates:
         sorts = self._policy.tie_break == "std_sort"
         positions = std_sorted(dense) if sorts else np.argsort(dense, kind="stable").tolist()
         best_first = (int(entries[position]) for position in positions)
-        least = min((bucket.cost for bucket in buckets), default=0.0)
-        return SortedList(best_first, ranked.ordering.state, self._cost, least, limits, refused)
+        kinds = ((bucket.state, bucket.cost) for bucket in buckets)
+        return SortedList(best_first, ranked.ordering.state, self._cost, kinds, limits, refused)
 
     def _listed(
         self, buckets: list[SlotBucket], allowed: NDArray[np.bool_], limits: Limits
     ) -> tuple[NDArray[np.int32], bool]:
         """The slots that get onto a list, in the order of the search, and whether the limits keep any off it."""
         free = self._free.mask()
-        listed, refused = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
+        # Marked, and not put together and sorted: that would cost more than all the rest.
+        listed, kept_off = np.zeros(len(free), np.bool_), np.zeros(len(free), np.bool_)
         for bucket in buckets:
-            slots = bucket.order[free[bucket.order]]
-            if bucket.state != NONE:
-                slots = slots[allowed[slots]]
-            if limits.permit_on_list(bucket.cost, bucket.state):
-                listed.append(slots)
-            else:
-                refused.append(slots)
-        entries, kept_off = np.concatenate(listed), np.concatenate(refused)
+            slots = bucket.order if bucket.state == NONE else bucket.order[allowed[bucket.order]]
+            (listed if limits.permit_on_list(bucket.cost, bucket.state) else kept_off)[slots] = True
+        listed &= free
+        kept_off &= free
+        entries = np.flatnonzero(listed).astype(np.int32)
         if self._static is None:
-            return np.sort(entries), bool(len(kept_off))
+            return entries, bool(kept_off.any())
         place = self._static.place
         entries = entries[np.argsort(place[entries])]
         # The search ends with the slot that takes the weight on the list beyond the limit.

@@ -51,7 +51,7 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
             "Every spin's slices are shares of the same pie, that of all slots, whatever satisfied users took of it.",
             "matchmaker.cpp, calculateSubmitterLimit, calculatePieLeft")),
     rule_point("negotiator", "last_dealing", "boolean", True, False,
-        "Hand out the rest that the slices leave, one match at a time, to the submitter furthest below its share. "
+        "Hand out what the slices leave over, one match at a time, to the submitter furthest below its share. "
         "false: the first match of a turn may exceed the slice, and the rest stays free.",
         Difference(
             "The pie spins until no machines or no jobs are left.",
@@ -79,7 +79,7 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
             "Jobs of the same autocluster are passed over, of whatever cluster; others of the cluster are not.",
             "matchmaker_negotiate.cpp, noMatchFound")),
     rule_point("negotiator", "report_job", "choice", "job", "request",
-        "The job that a match names: the job that runs, or the first job of its request.",
+        "Job that a match names: job, the job that runs; request, the first job of its request.",
         Difference(
             "The job is assigned to the top machine of its list.", _MANUAL + "Negotiation",
             "Matches of a request with a count all name its first job.", "matchmaker.cpp, matchmakingProtocol")),
@@ -93,7 +93,7 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
             "matchmaker.cpp, obtainAdsFromCollector")),
     # slots
     rule_point("negotiator", "partitionable_slots", "choice", "carve", "whole",
-        "What a match takes of a partitionable slot: carve, what its job requests; whole, the slot until the job ends.",
+        "What a match takes of a partitionable slot: carve, what the job requests; whole, all of it until its end.",
         Difference(
             "A slot that is not running a job is in the list of what may be matched.", _MANUAL + "Negotiation",
             "A partitionable slot without a consumption policy is matched once in a cycle, as a whole.",
@@ -110,7 +110,7 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
             "The machines that suit a job are sorted for that job.", _MANUAL + "Negotiation",
             "All slots are sorted once, before any job is known.", "matchmaker.cpp, rankSorter")),
     rule_point("negotiator", "tie_break", "choice", "slot_name", "std_sort",
-        "Order of candidates that rank equally: by slot name, or as std::sort of the C++ library leaves them.",
+        "Order of slots that rank equally: slot_name, by name; std_sort, as std::sort of the C++ library leaves them.",
         Difference(
             "The order of machines that rank equally is not said.", _MANUAL + "Negotiation",
             "It is that in which the sort of the C++ library leaves them.", "matchmaker.cpp, MatchListType::sort")),
@@ -123,8 +123,8 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
             "Effective priorities are not compared: PREEMPTION_REQUIREMENTS alone decides.",
             "matchmaker.cpp, matchmakingAlgorithm"), minimum=0, unset="off"),
     rule_point("negotiator", "preempt_only_to_share", "boolean", True, False,
-        "Preemption by priority stops at the submitter's slice, and machine rank takes all its slots in one cycle. "
-        "This prevents thrashing.",
+        "Preemption by priority stops at the submitter's slice. Preemption by the Rank of slots ignores slices, so "
+        "that it is complete after one cycle. An unchanged pool then preempts nothing more.",
         Difference(
             "Preemption in most every cycle, so that no job finishes, is to be avoided.",
             _MANUAL + "Priorities in Negotiation and Preemption",
@@ -137,22 +137,22 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
             "The names of limits are collected and not forgotten between jobs.",
             "matchmaker.cpp, rejectForConcurrencyLimits")),
     rule_point("negotiator", "limits_of_slots_stay", "boolean", False, True,
-        "A job without concurrency limits counts, in its cycle, for the limits of the job that it preempts.",
+        "A job without concurrency limits counts, in its cycle, towards the limits of the job that it preempts.",
         Difference(
             "A job counts for the limits that it names.", "HTCondor 8 manual, Concurrency Limits",
             "Limits of a job that names none are looked up in the slot's ad, which has those of the former job.",
             "matchmaker.cpp, negotiate")),
     # what expressions may read
     rule_point("negotiator", "remote_group_at_once", "boolean", True, False,
-        "Define RemoteGroup already in the first cycle that has the group.",
+        "Define RemoteGroup in the first cycle of a group as well. false: from its second cycle on.",
         Difference(
             "RemoteGroup is the accounting group of the running job's owner.",
             _MANUAL + "Priorities in Negotiation and Preemption",
             "It is read from the quotas of the last cycle, and undefined in the first one.",
             "matchmaker.cpp, getGroupInfoFromUserId")),
     rule_point("negotiator", "resources_in_use", "choice", "slots", "weight",
-        "Unit of the attributes ...ResourcesInUse and ...GroupQuota: slots, whole numbers for groups with a quota; "
-        "weight, for every group.",
+        "Unit of the attributes ...ResourcesInUse and ...GroupQuota: slots, a whole number, for groups with a quota "
+        "only; weight, slot weight, for every group.",
         Difference(
             "They are the integer number of slots in use, or of the quota; those of groups are defined for members of "
             "a group with a quota.", _MANUAL + "Priorities in Negotiation and Preemption",

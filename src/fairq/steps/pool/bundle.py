@@ -64,7 +64,7 @@ def read_archive(name: str) -> Bundle:
     try:
         members = _members(name)
     except (tarfile.TarError, OSError, EOFError) as failure:
-        raise UnreadableDumpError(source=name, reason=f"it is damaged ({failure})", cure="write it anew") from None
+        raise UnreadableDumpError(source=name, reason=f"it is damaged ({failure})", cure="write it again") from None
     bundle = Bundle()
     for kind in ("slots", "jobs", "accounting"):
         content = members.get(kind)
@@ -73,7 +73,7 @@ def read_archive(name: str) -> Bundle:
         else:
             setattr(bundle, kind, Held(f"{name}: {kind}", content))
     if len(bundle.missing) == 3:
-        raise UnreadableDumpError(source=name, reason="it holds no dump", cure=f"write it with {SCRIPT}")
+        raise UnreadableDumpError(source=name, reason="it contains no dump", cure=f"write it with {SCRIPT}")
     if "configuration" in members:
         bundle.configuration = (f"{Path(name).name}:pool.conf", members["configuration"].decode("utf-8", "replace"))
     else:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairq.engine.accounting.identity import ROOT_GROUP
+from fairq.engine.accounting.identity import ROOT_GROUP, answers_to
 from fairq.errors.base import UsageError
 
 COLUMNS = (
@@ -293,12 +293,10 @@ def _shown(rows: list[Row], hierarchical: bool, hide_groups: bool, groups_only: 
 def named(names: Sequence[str]) -> Callable[[str], bool]:
     """Return the test whether a record's name is one of *names*.
 
-    A name with ``@`` (or ``<none>``) has to be equal, in letter case too; one without has to be all that
-    stands before the ``@``, or the name of a group.
+    A name with ``@`` (or ``<none>``) has to be equal, in letter case too; one without is the name of a group, or that
+    of a user, whatever the group and the domain.
     """
     for name in names:
         if not name[:1].isalpha() and name != ROOT_GROUP:
             raise UsageError(message=f"not an option and not a name: {name!r}; see fairq userprio --help")
-    exact = {name for name in names if "@" in name or name == ROOT_GROUP}
-    short = {name for name in names if name not in exact}
-    return lambda name: name in exact or name.rpartition("@")[0] in short or name in short
+    return lambda name: any(answers_to(name, word) for word in names)

@@ -96,7 +96,7 @@ class ProductionSoftware(SoftwareCheck):
     activities = frozenset({PRODUCTION})
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Apply to every task; by PanDA's code only to those that name a release."""
+        """Apply to every task; under the rules panda only to those that name a release."""
         return request.task.trans_home is not None or request.rules.software_without_release
 
     def needs(self, request: BrokerageRequest, asked: Architecture) -> Sequence[Needs]:
@@ -117,7 +117,7 @@ class AnalysisSoftware(SoftwareCheck):
     activities = frozenset({ANALYSIS})
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Exempt a single given queue under PanDA's rules."""
+        """Exempt a single given queue under the rules panda."""
         return not request.is_spared_alone
 
     def needs(self, request: BrokerageRequest, asked: Architecture) -> Sequence[Needs]:

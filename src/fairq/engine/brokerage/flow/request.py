@@ -151,7 +151,10 @@ class BrokerageRequest:
 
     @cached_property
     def is_express(self) -> bool:
-        """Whether jobs go by the express links: processing type *urgent* or priority 1000, by PanDA's code above it."""
+        """Whether jobs go by the express links.
+
+        Processing type *urgent* or priority 1000, under the rules panda above it.
+        """
         task = self.task
         high = task.current_priority >= 1000 if self.rules.express_from_1000 else task.current_priority > 1000
         return task.processing_type == "urgent" or high

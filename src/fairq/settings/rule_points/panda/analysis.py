@@ -7,7 +7,7 @@ from fairq.settings.rule_points.panda.point import point
 
 ANALYSIS = (
     point("analysis_weight", "ratio", "classes",
-        "The analysis weight: by running and queued jobs, or by classes and what each user may still queue.",
+        "Analysis weight: ratio, by running and queued jobs; classes, by classes and what each user may still queue.",
         Difference(
             "The weight is (running + 1) / (queued + 1).",
             "Analysis Job Brokerage, step 4",

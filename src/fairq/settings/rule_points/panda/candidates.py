@@ -23,7 +23,7 @@ CANDIDATES = (
             "AtlasProdJobBroker.doBrokerage, opportunistic check",
         )),
     point("disk_io_per_core", "exact", "rounded_down",
-        "How a task's diskIO is divided by the cores of a queue.",
+        "A task's diskIO per core of a queue: exact, or rounded_down.",
         Difference(
             "Limits on disk traffic are in kB/s per core.",
             "Production Job Brokerage, step 2, MAX_DISKIO_DEFAULT",
@@ -80,7 +80,7 @@ CANDIDATES = (
             "AtlasProdJobBroker.doBrokerage and AtlasAnalJobBroker.doBrokerage",
         )),
     point("link_caps", "exceeded", "reached",
-        "Refuse links and nuclei whose queued files exceed the caps, or reach them.",
+        "Queued files that make a link or nucleus unusable: exceeded, more than the cap; reached, as many as the cap.",
         Difference(
             "Queues and nuclei are skipped if more files are queued than the cap allows.",
             "Production Job Brokerage, step 2, NQUEUED_SAT_CAP, NQUEUED_NUC_CAP_FOR_JOBS",
@@ -105,7 +105,7 @@ CANDIDATES = (
             "AtlasProdJobBroker.doBrokerage, transferring check",
         )),
     point("inactive_with_starting", False, True,
-        "Count starting jobs, too, when a queue is checked for inactivity.",
+        "Also count starting jobs when a queue is checked for inactivity.",
         Difference(
             "A queue is inactive if no job got started in 2 hours although activated jobs had been there.",
             "Production Job Brokerage, step 2",
@@ -113,7 +113,7 @@ CANDIDATES = (
             "AtlasProdJobBroker.doBrokerage, inactive check",
         )),
     point("unnamed_have_no_share", True, False,
-        "Let a fairsharepolicy that gives shares refuse whoever it does not name.",
+        "Let a fairsharepolicy that gives shares refuse all tasks that it does not name.",
         Difference(
             "With type=evgensimul:100% others than those types have zero shares.",
             "Production Job Brokerage, step 2, Zero Share",

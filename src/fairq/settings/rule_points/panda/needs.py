@@ -7,7 +7,7 @@ from fairq.settings.rule_points.panda.point import point
 
 NEEDS = (
     point("base_memory_always", True, False,
-        "Always add baseRamCount, in analysis too, and do not round.",
+        "Always add baseRamCount, also in analysis, and do not round the memory.",
         Difference(
             "Memory is (baseRamCount + ramCount x coreCount) x 0.9; in analysis, without coreCount for the unit MB.",
             "Production Job Brokerage, step 2; Analysis Job Brokerage, step 3",
@@ -31,7 +31,7 @@ NEEDS = (
             "AtlasBrokerUtils.JsonSoftwareCheck.check",
         )),
     point("infer_cpu", False, True,
-        "Read the platform of a task as a CPU specification, too.",
+        "Also read the platform of a task as a CPU specification.",
         Difference(
             "CPUs are compared if the task gives a host_cpu_spec behind a #.",
             "Checks for CPU and/or GPU Hardware",
@@ -39,7 +39,7 @@ NEEDS = (
             "JediTaskSpec.get_host_cpu_spec",
         )),
     point("scratch_floor", 500.0, 1500.0,
-        "Least output that a production job is expected to write.",
+        "Smallest output that a production job is expected to write.",
         Difference(
             "Expected output is at least 0.5 GB.",
             "Production Job Brokerage, step 2, disk usage",
@@ -111,7 +111,7 @@ NEEDS = (
             "AtlasProdJobBroker.doBrokerage and AtlasAnalJobBroker.doBrokerage, storage check",
         )),
     point("space_must_exceed", True, False,
-        "Ask for more space than the limit, not as much.",
+        "Require more space than the limit; equality does not pass.",
         Difference(
             "Free space has to be over 200 GB.",
             "Production Job Brokerage, step 2; Analysis Job Brokerage, step 3, DISK size check",
@@ -119,7 +119,7 @@ NEEDS = (
             "AtlasProdJobBroker.doBrokerage and AtlasAnalJobBroker.doBrokerage, storage check",
         )),
     point("ip_stack_of_queue", True, False,
-        "Keep tasks that ask for connectivity without an IP stack from queues with one.",
+        "Refuse queues with an IP stack for tasks that name a connectivity without an IP stack.",
         Difference(
             "A queue with IPv4 or IPv6 takes tasks with that ip_stack; one without takes tasks that give none.",
             "Production Job Brokerage, step 2, wnconnectivity",
@@ -159,7 +159,7 @@ NEEDS = (
             "AtlasBrokerUtils.JsonSoftwareCheck.check",
         )),
     point("tags_name_containers", False, True,
-        "Let a tag of a queue name a container for tasks without onlyTagsForFC too.",
+        "Let a tag of a queue name a container also for tasks without onlyTagsForFC.",
         Difference(
             "Without onlyTagsForFC the containers list decides, by three ways.",
             "Checks for Fat Containers",
@@ -167,7 +167,7 @@ NEEDS = (
             "AtlasBrokerUtils.JsonSoftwareCheck.check",
         )),
     point("platform_in_container", True, False,
-        "Let cmtconfigs decide for tasks with a base platform too.",
+        "Let cmtconfigs decide also for tasks with a base platform.",
         Difference(
             "sw_platform must be in cmtconfigs unless containers have any or /cvmfs.",
             "Checks for Releases, Caches, or Nightlies",
@@ -183,7 +183,7 @@ NEEDS = (
             "AtlasProdJobBroker.doBrokerage, IO check",
         )),
     point("move_limits", "below", "up_to",
-        "Whether input to be moved must be below the cut-offs or may reach them.",
+        "Input to be moved: below the cut-offs, or up_to them.",
         Difference(
             "Missing size and number must be less than the cut-offs.",
             "Production Job Brokerage, step 2, IO_INTENSITY_CUTOFF",

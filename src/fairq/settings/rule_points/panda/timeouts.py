@@ -9,7 +9,7 @@ _PAGE = "Timeout Rules"
 
 TIMEOUTS = (
     point("fast_rebrokerage_all", True, False,
-        "In fast rebrokerage, send back the whole excess of a queue, or one job less.",
+        "In fast rebrokerage, send back the whole excess of a queue. false: one job less.",
         Difference(
             "Jobs beyond the thresholds are sent back.", _PAGE, "One job of the excess stays.",
             "AtlasAnalWatchDog and Watcher, fast rebrokerage",
@@ -22,7 +22,7 @@ TIMEOUTS = (
             "add_main.main, reassign and watcher sections",
         )),
     point("holding_from_800", True, False,
-        "Limit holding jobs of priority 800 to 3 hours, too.",
+        "Limit holding jobs of priority 800 to 3 hours, not only those above 800.",
         Difference(
             "Holding jobs of priority 800 and above have 3 hours.", _PAGE, "Priorities above 800 have 3 hours.",
             "Watcher.run",

@@ -7,7 +7,7 @@ from fairq.settings.rule_points.panda.point import point
 
 WEIGHTS = (
     point("throughput", "freshest", "unbroken",
-        "Which throughput of a link counts: the most recent, or the last of 1w, 1d, 1h before a gap.",
+        "Throughput of a link that counts: freshest, the most recent; unbroken, the last of 1w, 1d, 1h before a gap.",
         Difference(
             "The most recent data count: the last hour, else the last day, else the last week.",
             "Network Weight",
@@ -23,7 +23,7 @@ WEIGHTS = (
             "AtlasProdJobBroker.doBrokerage, network weight",
         )),
     point("retry_by_activity", True, False,
-        "Retry a task without queues after 60 minutes in production and 20 in analysis, or after 60 in both.",
+        "Retry a task without queues after 60 minutes in production and 20 in analysis. false: after 60 in both.",
         Difference(
             "A production task without queues is pending for 1 hour, an analysis task for 20 minutes.",
             "Production Job Brokerage, step 4; Analysis Job Brokerage, step 5",
@@ -31,7 +31,7 @@ WEIGHTS = (
             "TypicalWatchDogBase.pre_action, waitForPending",
         )),
     point("running_jobs", "largest", "conditional",
-        "Which number counts as running jobs: the largest that applies, or PanDA's own choice.",
+        "Number of running jobs that counts: largest, the largest that applies; conditional, PanDA's own choice.",
         Difference(
             "The largest counts of running jobs, up to 20 batch workers where fewer run, numSlots, and "
             "starting jobs if numSlots is 0.",
@@ -41,7 +41,7 @@ WEIGHTS = (
             "AtlasProdJobBroker.doBrokerage and AtlasAnalJobBroker.doBrokerage, nRunning",
         )),
     point("many_assigned", "quotient", "smoothed",
-        "How manyAssigned is computed: assigned / activated, or with 1 added to both.",
+        "How manyAssigned is computed: quotient, assigned / activated; smoothed, with 1 added to both.",
         Difference(
             "manyAssigned is assigned / activated, from 1 to 2.",
             "Production Job Brokerage, step 3",
@@ -73,7 +73,7 @@ WEIGHTS = (
             "InputChunk.isExpress",
         )),
     point("queue_caps", "running", "limit",
-        "Which queues are too long after weighing: by running jobs, or by NQUEUELIMITSITE too.",
+        "How long a queue may be after weighing: running, by its running jobs; limit, by NQUEUELIMITSITE as well.",
         Difference(
             "Queues with more than 2 x running jobs activated and starting, or in four states, are skipped.",
             "Production Job Brokerage, step 3, further filters",
