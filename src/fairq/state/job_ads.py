@@ -55,6 +55,11 @@ def load_all(state: State) -> dict[int, Ad]:
     return dict(zip((number for number, _ in found), rows.loads_all(text for _, text in found), strict=True))
 
 
+def attribute_names(state: State) -> list[str]:
+    """Return the names of attributes that the newest ads have, in order."""
+    return rows.attribute_names(state, "job_ad")
+
+
 def put(state: State, ads: Mapping[int, Ad]) -> None:
     """Store shared ads under the numbers they have; neither they nor the numbers may be there yet."""
     texts = ((number, rows.dumps(ad)) for number, ad in ads.items())
@@ -77,8 +82,9 @@ def _digest(text: bytes) -> bytes:
 
 
 def delete_unused(state: State, ids: Iterable[int]) -> None:
-    """Delete those of these shared ads that no job uses any more."""
+    """Delete those of these shared ads that no job uses any more, queued or ended."""
     state.connection.executemany(
-        "DELETE FROM job_ad WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM job WHERE ad_id = ?1)",
+        "DELETE FROM job_ad WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM job WHERE ad_id = ?1) "
+        "AND NOT EXISTS (SELECT 1 FROM ended_job WHERE ad_id = ?1)",
         [(number,) for number in set(ids)],
     )

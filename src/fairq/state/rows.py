@@ -64,3 +64,10 @@ def names_starting(state: State, table: str, prefix: str, limit: int) -> list[st
         (prefix, prefix + "\U0010ffff", limit),
     )
     return [name for (name,) in rows]
+
+
+def attribute_names(state: State, table: str) -> list[str]:
+    """Return the names of the attributes in the newest ads of a table, in order."""
+    newest = f"SELECT ad FROM {table} ORDER BY id DESC LIMIT 20"
+    rows = state.connection.execute(f"SELECT DISTINCT key FROM ({newest}), json_each(ad) ORDER BY key")
+    return [name for (name,) in rows]

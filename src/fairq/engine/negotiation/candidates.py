@@ -32,7 +32,7 @@ from fairq.engine.negotiation.preemption import (
     PreemptionPolicy,
     PreemptState,
 )
-from fairq.engine.negotiation.pslot_preemption import PslotPreemption, Standing
+from fairq.engine.negotiation.pslot_preemption import PslotPreemption, SlotsForJob
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.std_sort import std_sorted
 
@@ -133,9 +133,9 @@ class Candidates:
             if partitions is None
             else PartitionedLists(partitions, policy, self.preemption.any_held, tie_order, cost)
         )
-        self._room: PslotPreemption | None = None
+        self._pslot_preemption: PslotPreemption | None = None
         if partitions is not None and policy.allow_pslot_preemption and pool.carved and self.preemption.any_held:
-            self._room = PslotPreemption(partitions, pool.carved)
+            self._pslot_preemption = PslotPreemption(partitions, pool.carved)
         self._divided = np.empty(0, np.intp) if partitions is None else partitions.rows
         slots = pool.ads
         ranks = [] if static is not None else [policy.pre_job_rank, policy.post_job_rank]
@@ -197,7 +197,9 @@ class Candidates:
                 listed, refused = self._listed(buckets, allowed, limits)
                 return self._partitioned.by_policy(context, ranked.ordering, listed, limits, refused)
             whole = BucketedMatchList(buckets, ranked.place, self._free, allowed, limits)
-            find_room = None if self._room is None or only_free else self._finder(context, self._room)
+            find_room = (
+                None if self._pslot_preemption is None or only_free else self._finder(context, self._pslot_preemption)
+            )
             return self._partitioned.carved(context, ranked.ordering, whole, limits, find_room)
         if self._static is not None or (ranked.ordering.ties and self._policy.tie_break == "std_sort"):
             return self._sorted_list(ranked, buckets, allowed, limits)
@@ -208,14 +210,14 @@ class Candidates:
 
         def find(offers: Offers, permits: Callable[[float, PreemptState], bool]) -> tuple[int, PreemptState] | None:
             slots, job = self._pool.ads, context.ad()
-            standing = Standing(
+            slots_for_job = SlotsForJob(
                 evaluate_in_columns("Rank", slots, job).as_rank(0.0),
                 evaluate_in_columns("CurrentRank", slots, job).as_rank(0.0),
                 self.preemption.preemptable(context) & ~self.preemption.own(context.submitter),
                 self.preemption.ranks(context),
                 self._free.mask() & self._holders.held,
             )
-            return room.find(offers, standing, permits)
+            return room.find(offers, slots_for_job, permits)
 
         return find
 

@@ -12,8 +12,11 @@ from fairq.engine.classad.budget import Overrun
 from fairq.engine.explain.record import ExplainedRejection
 from fairq.engine.negotiation.decision import CycleDecision, Match, Rejection
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.quotas.record import GroupTurn
 from fairq.records import Claim, MatchRecord
 from fairq.steps.pool.dynamic_slots import CarvedSlot
+from fairq.words.groups import skip_words
+from fairq.words.rejections import rejection_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
         "spins": decision.spins,
         "submitters": [asdict(of) for of in decision.submitters],
         "rounds": decision.rounds,
-        "groups": [turn._asdict() for turn in decision.groups],
+        "groups": [turn_document(turn) for turn in decision.groups],
         "quotas": [asdict(of) for of in decision.quotas],
         "time_budgets_used_up": list(decision.time_budgets_used_up),
         "limits": [asdict(of) for of in decision.limits],
@@ -89,6 +92,11 @@ def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
         "rejections": [_rejection(of) for of in decision.rejections],
         "dropped": [_job(of.cluster, of.proc) for of in decision.dropped],
     }
+
+
+def turn_document(turn: GroupTurn) -> dict[str, Any]:
+    """One group's turn in a round of allocation."""
+    return {**turn._asdict(), "skipped": skip_words(turn)}
 
 
 def explanation_document(explained: Iterable[ExplainedRejection]) -> list[dict[str, Any]]:
@@ -100,7 +108,7 @@ def _rejection(of: Rejection) -> dict[str, Any]:
     return {
         "job": _job(*of.request),
         "submitter": of.submitter,
-        "reason": of.words,
+        "reason": rejection_words(of),
         "group": of.group,
         "quota_group": of.quota_group,
     }

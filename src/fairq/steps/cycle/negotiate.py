@@ -21,6 +21,7 @@ from fairq.steps.cycle.load import LoadedPool, load_pool, with_known_groups
 from fairq.steps.cycle.meanwhile import can_drop, drop, matches_lost, still_holds
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.cycle.store import store_cycle
+from fairq.steps.jobs.ended import forget_old
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.launchers import is_launching
 from fairq.steps.pool.assumptions import missing_accounting
@@ -104,6 +105,7 @@ def hold_cycle(
                 from fairq.steps.launch.intent import intend
 
                 intend(state, settings, _matched(cycle, snapshot.pool), clock)
+            forget_old(state, settings, actor.time)
             cycles.forget_decisions(state, keep=settings["negotiator.decisions_kept"])
         return cycle
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from fairq.records import Actor, Launch
 from fairq.state import launches
-from fairq.state.connection import State, reading
+from fairq.state.connection import State, kept_open, reading
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle
 from fairq.steps.cycle.negotiate import hold_cycle
@@ -62,7 +62,7 @@ def turn(
         CycleUnderWayError: another cycle works on this state.
         UnknownLauncherError: the settings, or a slot, name a launcher that there is not.
     """
-    with opened(path, settings) as own, cycle_lock(path):
+    with kept_open(), opened(path, settings) as own, cycle_lock(path):
         result = _decided(path, settings, actor, launchers or own, match, explain, doing)
         if result.launching:
             used = launchers or own
