@@ -206,6 +206,12 @@ class TestBash:
         assert complete("fairq userprio an") == ["anna@bio", "anna@hep"]
         assert complete("fairq userprio anna@h") == ["hep"]
 
+    def test_settings_of_the_brokerage_and_attributes_are_completed(self, complete):
+        assert complete("fairq broker config set NW_A") == ["NW_ACTIVE"]
+        assert complete("fairq queue --af JobS") == ["JobStatus"]
+        assert complete("fairq queue --constraint 'JobS") == []
+        assert complete("fairq userprio --constraint Submitter") == ["SubmitterShare", "SubmitterLimit"]
+
     def test_the_state_may_be_named_on_the_line(self, complete, tmp_path):
         state = tmp_path / "state.db"
         assert complete(f"fairq --state {state} userprio b", chosen=None) == ["bert@hep"]

@@ -179,6 +179,7 @@ class TestJobsThatAreNotIdle:
         assert figures(compare(pool, "1.0")) == {"decision": ("ended", "ended")}
 
     def test_an_unknown_job_is_refused(self, pool: Pool) -> None:
+        pool.import_(slots=[busy_ad("slot1@a", "ben")], jobs=[job_ad(1, "ann")])
         assert "no job 7.0" in pool.fairq("why", "7.0", "--compare", "--now", NOW, code=30).err
 
     def test_a_slot_that_was_claimed_elsewhere(self, pool: Pool) -> None:

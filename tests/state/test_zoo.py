@@ -31,7 +31,8 @@ def expected(file: Path) -> Any:
     later = {"negotiating_group": None, "autoregroup": None, "advertised": None, "charged": True, "matched": False}
     found["claims"] = [{**later, **claim} for claim in found["claims"]]
     found["jobs"] = [{"hold_code": None, "hold_subcode": None, **job} for job in found["jobs"]]
-    launches: dict[str, list[Any]] = {"launches": [], "job_events": []}
+    found["history"] = [{"reason": None, **one} for one in found["history"]]
+    launches: dict[str, list[Any]] = {"launches": [], "job_events": [], "ended_jobs": []}
     shares = {name: [] for name in ("pilot_slots", "task_queues", "share_groups", "usage_reports", "matching_delays")}
     broker = {**broker_document.empty(), **found.get("broker", {})}
     return {"dynamic_slots": [], **shares, **launches, **found, "broker": broker}

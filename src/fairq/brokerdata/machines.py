@@ -9,7 +9,8 @@ _QUEUE = Column("queue", "text", "the queue", key=True, shown=True)
 SOFTWARE = Kind(
     "software", "software of queue", "Software and hardware of queues as CRIC publishes it (releases AUTO).",
     (
-        Column("queue", "text", "the queue; ALL holds the list of all tags", key=True, shown=True),
+        Column("queue", "text", "the queue; ALL holds the list of all tags", key=True, aliases=("panda_queue",),
+               shown=True),
         Column("cmtconfigs", "list", "platforms", default=(), shown=True),
         Column("containers", "list", "container locations, or any", default=(), shown=True),
         Column("cvmfs", "list", "atlas, nightlies, or any", default=(), shown=True),

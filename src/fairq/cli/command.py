@@ -307,7 +307,7 @@ def expand(function: Callable[..., None]) -> Callable[..., None]:
                 values[name] = context
             else:
                 values[name] = read_output(output_values, invocation.quiet, kind)
-        with activity(context.command_path.removeprefix("fairq "), invocation.quiet):
+        with invocation.note_new_state(), activity(context.command_path.removeprefix("fairq "), invocation.quiet):
             function(**values)
 
     command.__name__ = function.__name__

@@ -102,7 +102,7 @@ def set_(
     """
     from fairq.steps.config import set_setting
 
-    file, kept = set_setting(invocation.place, key, value, dry_run=dry_run)
+    file, kept = set_setting(invocation.settings_files, key, value, dry_run=dry_run)
     _tell_change(invocation, file, kept, dry_run)
 
 
@@ -127,9 +127,9 @@ def unset(
     from fairq.settings.values import to_text
     from fairq.steps.config import unset_setting
 
-    found = unset_setting(invocation.place, key, dry_run=dry_run)
+    found = unset_setting(invocation.settings_files, key, dry_run=dry_run)
     if found is None:
-        invocation.note(f"no changes: {invocation.place.destination} does not set {key}")
+        invocation.note(f"no changes: {invocation.settings_files.destination} does not set {key}")
         return
     _tell_change(invocation, found.file, found.kept, dry_run)
     if found.left is not None:
@@ -151,30 +151,30 @@ def check(
     from fairq.steps.config import check as step
     from fairq.steps.config import without_effect
 
-    place = invocation.place
-    problems = step(place, Path(file) if file is not None else None)
+    chosen = invocation.settings_files
+    problems = step(chosen, Path(file) if file is not None else None)
     for problem in problems[:-1]:
         tell_error(problem)
     if problems:
         raise problems[-1]
-    for entry in without_effect(place, Path(file) if file is not None else None):
+    for entry in without_effect(chosen, Path(file) if file is not None else None):
         invocation.note(f"{entry.origin}: {entry.name} has no effect in this version: {entry.key.without_effect}")
-    files = [file] if file is not None else [str(layer.path) for layer in place.layers if layer.path.exists()]
+    files = [file] if file is not None else [str(layer.path) for layer in chosen.layers if layer.path.exists()]
     invocation.note(f"no errors in {', '.join(files)}" if files else "no errors: there is no settings file")
 
 
 @app.command("path", examples="fairq config path   # which file do my changes go to?")
 def path(invocation: Invocation, output: Output) -> None:
     """Show the settings files, and which of them config set changes; a later file overrides an earlier one."""
-    place = invocation.place
+    chosen = invocation.settings_files
     records = [
         {
             "layer": layer.role,
             "path": str(layer.path),
             "exists": layer.path.exists(),
-            "changes": layer.path == place.destination,
+            "changes": layer.path == chosen.destination,
         }
-        for layer in place.layers
+        for layer in chosen.layers
     ]
     columns = [
         Column("Layer", "layer"),
@@ -217,7 +217,7 @@ def import_(
     """
     from fairq.steps.config import import_config
 
-    imported = import_config(invocation.place, files, dry_run=dry_run)
+    imported = import_config(invocation.settings_files, files, dry_run=dry_run)
     import_notes(invocation, imported)
     emit(View(document=_summary(imported), text=_sentence(imported, dry_run)), output)
 

@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from fairq.cli.command import App
+from fairq.cli.confirm import Yes
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Constraint, DryRun, Now, parse_time
 from fairq.cli.output import Report, emit
-from fairq.cli.queue_options import All, Jobs, report, selected
+from fairq.cli.queue_options import All, Jobs, Reason, confirm_many, report, selected
 
 app = App()
 
@@ -35,6 +36,8 @@ def finish(
     ] = None,
     constraint: Constraint = None,
     everything: All = False,
+    reason: Reason = None,
+    yes: Yes = False,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -48,14 +51,19 @@ def finish(
     Name jobs as for fairq remove. If you name a cluster, an owner or a constraint, the command selects only its running
     jobs.
     """
+    from fairq.steps.jobs.finish import Finished
     from fairq.steps.jobs.finish import finish as step
 
     selection = selected(jobs, constraint, everything)
     time = invocation.now(now)
     end = None if at is None else parse_time(at, "--at", time)
-    actor = invocation.actor(time)
-    finished = step(
-        invocation.state_path, invocation.settings, selection, actor, end=end, exit_code=exit_code, dry_run=dry_run
-    )
-    view = report(finished.targets, selection, "finished", dry_run)
+    actor = invocation.actor(time, reason)
+
+    def finished(*, dry_run: bool) -> Finished:
+        path, settings = invocation.state_path, invocation.settings
+        return step(path, settings, selection, actor, end=end, exit_code=exit_code, dry_run=dry_run)
+
+    if not dry_run:
+        confirm_many(invocation, "Finish", everything, yes, lambda: sum(n for _, n in finished(dry_run=True).targets))
+    view = report(finished(dry_run=dry_run).targets, selection, "finished", dry_run)
     emit(view, output)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from fairq.cli.command import App
+from fairq.cli.confirm import Yes
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Constraint, DryRun, Now
 from fairq.cli.output import Report, emit
-from fairq.cli.queue_options import All, Jobs, Reason, note_ending, report, selected
+from fairq.cli.queue_options import All, Jobs, Reason, confirm_many, note_ending, report, selected
 
 app = App()
 
@@ -25,6 +26,7 @@ def hold(
     constraint: Constraint = None,
     everything: All = False,
     reason: Reason = None,
+    yes: Yes = False,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -32,7 +34,8 @@ def hold(
 
     Held jobs stay in the queue but get no slot until you release them. A running job is stopped: its slot becomes free,
     and its usage is charged up to now. Name jobs as for fairq remove. If you name a cluster, an owner
-    or a constraint, the command holds only its idle and running jobs.
+    or a constraint, the command holds only its idle and running jobs. On a terminal, the command asks before it holds
+    all jobs, or more than 20.
 
     If fairq started the job, it ends all processes of the job: with its kill_sig and, after the grace period
     (launch.grace), with SIGKILL. The command waits two seconds for this. A job that takes longer keeps its slot until
@@ -41,8 +44,11 @@ def hold(
     from fairq.steps.jobs.change import JobEditor
 
     selection = selected(jobs, constraint, everything)
-    actor = invocation.actor(invocation.now(now))
+    actor = invocation.actor(invocation.now(now), reason)
     editor = JobEditor(invocation.state_path, invocation.settings, actor, dry_run=dry_run)
+    if not dry_run:
+        trial = JobEditor(invocation.state_path, invocation.settings, actor, dry_run=True)
+        confirm_many(invocation, "Hold", everything, yes, lambda: len(trial.hold(selection)))
     changed = editor.hold(selection, reason)
     note_ending(invocation, changed.ending)
     view = report(changed.targets, selection, "held", dry_run)

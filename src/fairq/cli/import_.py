@@ -162,7 +162,7 @@ def _take_over(
         bundle = read_archive(archive)
     time = bundle.time if now is None and bundle.time is not None else invocation.now(now)
     taken = import_bundle(
-        invocation.place,
+        invocation.settings_files,
         invocation.state_path,
         bundle,
         invocation.settings,

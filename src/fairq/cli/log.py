@@ -39,7 +39,7 @@ def log(
     (target,) = parse_targets([job])
     if target.cluster is None or (target.first_proc is not None and not target.is_one_job):
         raise InvalidJobIdError(value=job)
-    found = events_of(invocation.state_path, target.cluster, target.first_proc)
+    found = events_of(invocation.existing_state, target.cluster, target.first_proc)
     records = [
         {
             "EventTime": event.time,

@@ -11,7 +11,7 @@ from fairq.cli.command import App
 from fairq.cli.figures import duration, moment
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
-from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.output import Column, Output, Record, Table, View, emit
 from fairq.cli.output.long import long_texts
 from fairq.cli.queue_arguments import QueueCommand
 from fairq.cli.queue_options import Jobs
@@ -69,7 +69,7 @@ def queue(
 
     statuses = {status for status, wanted in ((1, idle), (2, running), (5, held)) if wanted}
     selection = Selection(parse_targets(jobs or ()), output.constraint)
-    found = look(invocation.state_path, selection, invocation.now(now), statuses or None)
+    found = look(invocation.existing_state, selection, invocation.now(now), statuses or None)
     for note in found.notes:
         invocation.note(note)
     if sort is not None and not found.sort(sort.removeprefix("-"), descending=sort.startswith("-")):
@@ -90,7 +90,7 @@ def _view(
 ) -> View:
     if output.format != "table":
         ads = islice(found.ads(), limit)
-        return View(tables=[Table(columns=_COLUMNS, records=ads, constrained=True)], fields=_FIELDS)
+        return View(tables=[Table(columns=_COLUMNS, records=ads, constrained=True)], fields=FIELDS)
     if long:
         return View(text=long_texts(islice(found.ads(), limit)))
     if totals:
@@ -131,8 +131,8 @@ _COLOURS = {1: "yellow", 2: "green", 5: "red", 7: "magenta", _MATCHED: "cyan"}
 """Colours of idle, running, held, suspended and matched jobs."""
 
 
-def _colour(status: Any) -> str:
-    return _COLOURS.get(status, "")
+def _colour(job: Record) -> str:
+    return _COLOURS.get(job["Shown"], "")
 
 
 _COLUMNS = [
@@ -152,7 +152,7 @@ _HELD = [
     Column("HOLD_REASON", "HoldReason"),
 ]
 
-_FIELDS = [
+FIELDS = [
     "ClusterId",
     "ProcId",
     "Owner",

@@ -144,7 +144,7 @@ def check(
     from fairq.cli.output.messages import tell_error
     from fairq.steps.quotas.check import check_quotas
 
-    checked = check_quotas(invocation.state_path, invocation.place, file, invocation.now(now))
+    checked = check_quotas(invocation.state_path, invocation.settings_files, file, invocation.now(now))
     emit(views.check_view(checked), output)
     for problem in checked.errors[:-1]:
         tell_error(problem)

@@ -36,7 +36,7 @@ def release(
     from fairq.steps.jobs.change import JobEditor
 
     selection = selected(jobs, constraint, everything)
-    actor = invocation.actor(invocation.now(now))
+    actor = invocation.actor(invocation.now(now), reason)
     editor = JobEditor(invocation.state_path, invocation.settings, actor, dry_run=dry_run)
     changed = editor.release(selection, reason)
     view = report(changed.targets, selection, "released", dry_run)

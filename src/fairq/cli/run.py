@@ -59,11 +59,16 @@ def run(
     from fairq.steps.launch.run import standing_of, stop_all
 
     line = _Progress(invocation)
+    told: set[str] = set()
 
     def report(held: Turn, now: Standing) -> None:
         line.clear()
         for note in held.notes:
-            invocation.note(note)
+            # What stays as it is, as a log that cannot be written, is told once.
+            if note not in told:
+                invocation.note(note)
+        told.clear()
+        told.update(held.notes)
         if not invocation.quiet:
             _write(held)
         line.show(now)

@@ -160,6 +160,8 @@ def submit(
     )
     for warning in submitted.submission.warnings:
         invocation.note(f"WARNING: {warning.removeprefix('WARNING: ')}")
+    for problem in submitted.problems:
+        invocation.note(f"WARNING: {problem}; the jobs that name it will be held")
     if submitted.is_first_without_launcher and sys.stderr.isatty():
         invocation.note(
             "no launcher: fairq matches jobs, but starts none; 'fairq slots detect --add --launch local' makes this "

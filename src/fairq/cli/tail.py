@@ -42,7 +42,7 @@ def tail(
 
     cluster, proc = one_job(job)
     name = f"{cluster}.{proc}"
-    place = output_of(invocation.state_path, cluster, proc, error=error)
+    place = output_of(invocation.existing_state, cluster, proc, error=error)
     descriptor = open_output(place, name, "error output" if error else "output")
     with os.fdopen(descriptor, "rb") as file:
         size = file.seek(0, os.SEEK_END)

@@ -46,7 +46,7 @@ def wait(
     from fairq.steps.launch.wait import wait_for
 
     verdicts = wait_for(
-        invocation.state_path,
+        invocation.existing_state,
         invocation.settings,
         parse_targets(jobs),
         lambda: invocation.actor(invocation.now()),

@@ -67,7 +67,7 @@ def why(
 
     if slot is not None and not subject[:1].isdigit():
         raise UsageError(message="--slot needs a job; name a job (7.0), or leave out --slot")
-    document = step(invocation.state_path, invocation.settings, subject, invocation.now(now), slot, compare=compare)
+    document = step(invocation.existing_state, invocation.settings, subject, invocation.now(now), slot, compare=compare)
     tables = {"job": _job, "pair": _pair, "submitter": _submitter, "group": _group}[document["kind"]](document)
     if compare:
         tables.append(comparison_table(document["compare"]))
@@ -95,6 +95,8 @@ def _details(document: dict[str, Any]) -> list[str]:
             if queue["offered"]
             else f"No cycle considers it in the current state; {ahead} of it."
         )
+    if document.get("unknown_group"):
+        lines.append(f"Its {document['unknown_group']}.")
     lines += map(overrun_sentence, document.get("overruns", ()))
     if "compare" in document:
         lines.append(comparison_sentence(document["compare"]))

@@ -1,9 +1,9 @@
-"""The settings of PanDA's brokerage; its rule points stand in `broker_points`."""
+"""The settings of PanDA's brokerage; its rule points stand in `rule_points.panda`."""
 
 from __future__ import annotations
 
-from fairq.settings.broker_points import POINTS
 from fairq.settings.key import PANDA, own
+from fairq.settings.rule_points.panda import POINTS
 
 BROKER = (
     own(

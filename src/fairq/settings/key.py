@@ -169,8 +169,8 @@ def macro(section: str, name: str, kind: Type, default: Any, text: str, **detail
 
 
 def own(section: str, name: str, kind: Type, default: Any, text: str, **details: Any) -> Key:
-    """Return a key without a macro; one with a default for the *real* program's rules is a point."""
-    return Key(section, name, kind, default, text, point="real" in details, **details)
+    """Return a key without a macro."""
+    return Key(section, name, kind, default, text, **details)
 
 
 def rule_point(

@@ -8,9 +8,11 @@ its program differ: the scheme's rules decide its default, the key itself wins.
 from __future__ import annotations
 
 from fairq.settings.broker_keys import BROKER
+from fairq.settings.history_keys import HISTORY
 from fairq.settings.key import HTCONDOR, Key, macro, own
 from fairq.settings.launch_keys import LAUNCH
-from fairq.settings.rule_points import ACCOUNTING_POINTS, NEGOTIATOR_POINTS, SCHEDD_POINTS
+from fairq.settings.pool_keys import POOL
+from fairq.settings.rule_points.htcondor import ACCOUNTING_POINTS, NEGOTIATOR_POINTS, SCHEDD_POINTS
 from fairq.settings.share_keys import SHARES
 
 CONCURRENCY_LIMIT_DEFAULT = 2308032.0
@@ -87,11 +89,11 @@ _NEGOTIATOR = (
     # the order of candidates
     macro("negotiator", "negotiator_pre_job_rank", "expression",
         "(10000000 * My.Rank) + (1000000 * (RemoteOwner =?= UNDEFINED)) - (100000 * Cpus) - Memory",
-        "Slot preference, compared before the job's Rank; higher is better."),
+        "Slot preference, compared before the job's Rank; higher is better. If unset, none.", optional=True),
     macro("negotiator", "negotiator_post_job_rank", "expression",
         "(RemoteOwner =?= UNDEFINED) * (ifThenElse(isUndefined(KFlops), 1000, KFlops) - SlotID"
         " - 1.0e10*(Offline=?=True))",
-        "Slot preference, compared after the job's Rank; higher is better."),
+        "Slot preference, compared after the job's Rank; higher is better. If unset, none.", optional=True),
     macro("negotiator", "negotiator_ignore_job_ranks", "boolean", False,
         "Ignore the Rank of jobs."),
     macro("negotiator", "negotiator_matchlist_caching", "boolean", True,
@@ -107,7 +109,7 @@ _NEGOTIATOR = (
         "Evaluate preemption_requirements once per cycle and slot."),
     macro("negotiator", "preemption_rank", "expression",
         "(RemoteUserPrio * 1000000) - ifThenElse(isUndefined(TotalJobRuntime), 0, TotalJobRuntime)",
-        "Preference among slots in use, compared last; higher is better."),
+        "Preference among slots in use, compared last; higher is better. If unset, none.", optional=True),
     macro("negotiator", "preemption_rank_stable", "boolean", True,
         "Evaluate preemption_rank once per cycle and slot."),
     macro("negotiator", "allow_pslot_preemption", "boolean", False,
@@ -218,6 +220,8 @@ KEYS: tuple[Key, ...] = (
     *SCHEDD_POINTS,
     *_SUBMIT,
     *LAUNCH,
+    *HISTORY,
+    *POOL,
     *_GROUPS,
     *_LIMITS,
     *SHARES,

@@ -1,12 +1,12 @@
 """The settings of DIRAC's task queues and shares.
 
-Single options and blocks carry DIRAC's own names; the rule points are in `share_points`.
+Single options and blocks carry DIRAC's own names; the rule points stand in `rule_points.dirac`.
 """
 
 from __future__ import annotations
 
 from fairq.settings.key import DIRAC, Key, own
-from fairq.settings.share_points import SHARE_POINTS
+from fairq.settings.rule_points.dirac import SHARE_POINTS
 
 _RULES = own(
     "shares", "rules", "choice", "documented",

@@ -28,12 +28,14 @@ JSON_COLUMNS = {
     "job": ("cluster", "own", "template"),
     "cycle": ("number", "decision"),
     "history": ("id", "before", "after"),
+    "undo": ("first", "data"),
     "task_queue": ("number", "identity"),
     "share_group": ("name", "properties"),
     "broker_cycle": ("number", "document"),
     "slot_columns": ("first", "content"),
     "launch": ("id", "after", "cores", "ordered", "ended"),
     "job_event": ("id", "body"),
+    "ended_job": ("id", "own", "template"),
     **{
         kind.table: (kind.keys[0].name, *nested)
         for kind in STORED

@@ -35,11 +35,6 @@ def delete(state: State, name: str) -> bool:
     return state.connection.execute("DELETE FROM submitter WHERE name = ?", (name,)).rowcount > 0
 
 
-def delete_all(state: State) -> None:
-    """Delete every record."""
-    state.connection.execute("DELETE FROM submitter")
-
-
 def names_starting(state: State, prefix: str, limit: int = 50) -> list[str]:
     """Return the names that start with *prefix*, in order, by one indexed query."""
     return rows.names_starting(state, "submitter", prefix, limit)

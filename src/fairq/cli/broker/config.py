@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from fairq.brokerdata.work import CONFIG
-from fairq.cli.broker.importing import run_import
+from fairq.cli.broker.importing import Lenient, run_import
 from fairq.cli.broker.sentences.settings import meaning_of
 from fairq.cli.command import App, SetCommand
 from fairq.cli.invocation import Invocation
@@ -89,6 +89,7 @@ def import_(
     invocation: Invocation,
     file: Annotated[str, typer.Argument(metavar="FILE", help="JSON or CSV file, optionally gzip; - is stdin.")],
     replace: Annotated[bool, typer.Option("--replace", help="Unset settings that are not in the file.")] = False,
+    lenient: Lenient = False,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -96,9 +97,7 @@ def import_(
 
     Settings that the brokerage does not use are kept unchanged.
     """
-    from fairq.steps.broker.config import check_setting
-
-    run_import(CONFIG, invocation, file, replace=replace, now=now, dry_run=dry_run, check=check_setting)
+    run_import(CONFIG, invocation, file, replace=replace, now=now, dry_run=dry_run, lenient=lenient)
 
 
 def _said(value: object) -> str:

@@ -9,9 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from fairq.brokerdata.column import NESTED, WORDS, Column, Kind
-from fairq.brokerdata.places import QUEUES
-from fairq.brokerdata.work import INPUTS, TASKS
-from fairq.cli.broker.importing import run_import
+from fairq.cli.broker.importing import Lenient, run_import
 from fairq.cli.command import App
 from fairq.cli.figures import moment
 from fairq.cli.invocation import Invocation
@@ -30,10 +28,11 @@ def app_of(kind: Kind) -> App:
         invocation: Invocation,
         file: Annotated[str, typer.Argument(metavar="FILE", help="JSON or CSV file, optionally gzip; - is stdin.")],
         replace: Annotated[bool, typer.Option("--replace", help="Remove records that are not in the file.")] = False,
+        lenient: Lenient = False,
         now: Now = None,
         dry_run: DryRun = False,
     ) -> None:
-        run_import(kind, invocation, file, replace=replace, now=now, dry_run=dry_run, **_special(kind))
+        run_import(kind, invocation, file, replace=replace, now=now, dry_run=dry_run, lenient=lenient)
 
     import_.__doc__ = _import_help(kind)
     app.command("import", examples="\n".join(filter(None, [kind.example or a_file, replacing])))(import_)
@@ -54,23 +53,6 @@ def app_of(kind: Kind) -> App:
     list_.__doc__ = f"Show the {kind.several}.\n\nJSON, CSV, TSV and --af have every column; see import."
     app.command("list", examples=f"fairq broker {kind.name} list --json")(list_)
     return app
-
-
-def _special(kind: Kind) -> dict[str, Any]:
-    """Return what the import of *kind* does beyond that of every kind."""
-    if kind is INPUTS:
-        from fairq.steps.broker.inputs import check_input
-
-        return {"check": check_input}
-    if kind is TASKS:
-        from fairq.steps.broker.task_import import check_task
-
-        return {"check": check_task}
-    if kind is not QUEUES:
-        return {}
-    from fairq.steps.broker.queues import check_queue, store_relations
-
-    return {"check": check_queue, "then": store_relations}
 
 
 def _view(kind: Kind, records: list[dict[str, Any]]) -> View:

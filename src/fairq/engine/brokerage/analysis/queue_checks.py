@@ -19,7 +19,7 @@ from fairq.engine.brokerage.pool.queue_kinds import has_flag
 from fairq.engine.brokerage.pool.supply import pilot_counts
 from fairq.engine.brokerage.pool.world import Failures
 from fairq.engine.brokerage.software.architecture import read_architecture
-from fairq.engine.brokerage.software.judging import ALL, Needs, Reading, judge
+from fairq.engine.brokerage.software.judging import ALL, Needs, SoftwareRules, judge
 
 _ANALYSIS = frozenset({ANALYSIS})
 
@@ -117,7 +117,7 @@ class GpuArchitecture(PlainFilter):
 
         def is_silent(name: str, releases: tuple[str, ...]) -> bool:
             entry, gpus = world.software.get(name), world.gpus.get(name, ())
-            how = Reading.of(request.rules)
+            how = SoftwareRules.of(request.rules)
             judged = judge(needs, releases, entry, gpus, world.software.get(ALL), how=how)
             return judged.verdict != "accepted"
 

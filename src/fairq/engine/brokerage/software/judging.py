@@ -56,7 +56,7 @@ class Needs:
     gpu: GpuSpec | None = None
 
 
-class Reading(NamedTuple):
+class SoftwareRules(NamedTuple):
     """Rules of the comparison of software and hardware; the fields are rule points of the same names."""
 
     gpu_lists: bool
@@ -66,7 +66,7 @@ class Reading(NamedTuple):
     platform_in_container: bool
 
     @classmethod
-    def of(cls, rules: Rules) -> Reading:
+    def of(cls, rules: Rules) -> SoftwareRules:
         """Return the comparison rules from the rules in use."""
         return cls(*(getattr(rules, name) for name in cls._fields))
 
@@ -88,7 +88,7 @@ def judge(
     gpus: Gpus = (),
     all_tags: Entry | None = None,
     *,
-    how: Reading,
+    how: SoftwareRules,
 ) -> Judgement:
     """Return whether a queue has the software and hardware that a task needs.
 
@@ -108,7 +108,7 @@ def judge(
     return Judgement("refused", refusal) if refusal else _software(needs, entry, all_tags or {}, how)
 
 
-def lacks_hardware(needs: Needs, entry: Entry, gpus: Gpus, how: Reading) -> Lack | None:
+def lacks_hardware(needs: Needs, entry: Entry, gpus: Gpus, how: SoftwareRules) -> Lack | None:
     """Return what the published hardware of a queue lacks; None if it is sufficient."""
     return hardware_refusal(
         needs.cpus,
@@ -120,7 +120,7 @@ def lacks_hardware(needs: Needs, entry: Entry, gpus: Gpus, how: Reading) -> Lack
     )
 
 
-def _software(needs: Needs, entry: Entry, all_tags: Entry, how: Reading) -> Judgement:
+def _software(needs: Needs, entry: Entry, all_tags: Entry, how: SoftwareRules) -> Judgement:
     asks_for_software = needs.cvmfs_tag or needs.platform or needs.project or needs.version or needs.container
     if not asks_for_software and (needs.cpus or needs.gpu):
         return Judgement("accepted")
@@ -135,7 +135,7 @@ def _words(entry: Entry, name: str) -> list[str]:
     return list(entry.get(name) or ())
 
 
-def _container(needs: Needs, entry: Entry, all_tags: Entry, how: Reading) -> Judgement:
+def _container(needs: Needs, entry: Entry, all_tags: Entry, how: SoftwareRules) -> Judgement:
     prefixes, name, only_tags = _words(entry, "containers"), needs.container or "", needs.only_tags
     if not only_tags and (ANY in prefixes or CVMFS in prefixes):
         return Judgement("accepted")
@@ -156,7 +156,7 @@ def _container(needs: Needs, entry: Entry, all_tags: Entry, how: Reading) -> Jud
     return Judgement("refused", Lack.NO_CONTAINER)
 
 
-def _release(needs: Needs, entry: Entry, how: Reading) -> Judgement:
+def _release(needs: Needs, entry: Entry, how: SoftwareRules) -> Judgement:
     containers, cvmfs = _words(entry, "containers"), _words(entry, "cvmfs")
     if ANY in cvmfs or needs.cvmfs_tag in cvmfs:
         if ANY in containers or CVMFS in containers:

@@ -6,10 +6,10 @@ A point's name is that of a field of the engine's rules; its two values are thos
 
 from __future__ import annotations
 
-from fairq.settings.broker_points.analysis import ANALYSIS
-from fairq.settings.broker_points.candidates import CANDIDATES
-from fairq.settings.broker_points.needs import NEEDS
-from fairq.settings.broker_points.timeouts import TIMEOUTS
-from fairq.settings.broker_points.weights import WEIGHTS
+from fairq.settings.rule_points.panda.analysis import ANALYSIS
+from fairq.settings.rule_points.panda.candidates import CANDIDATES
+from fairq.settings.rule_points.panda.needs import NEEDS
+from fairq.settings.rule_points.panda.timeouts import TIMEOUTS
+from fairq.settings.rule_points.panda.weights import WEIGHTS
 
 POINTS = (*CANDIDATES, *NEEDS, *WEIGHTS, *ANALYSIS, *TIMEOUTS)

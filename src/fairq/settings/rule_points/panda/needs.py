@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fairq.settings.broker_points.point import point
 from fairq.settings.key import Difference
+from fairq.settings.rule_points.panda.point import point
 
 NEEDS = (
     point("base_memory_always", True, False,
