@@ -1,4 +1,4 @@
-"""How DIRAC keeps a priority: four decimals in a statement, a 4-byte FLOAT in the table (docs/dirac.md 3.4)."""
+"""The storage of a priority in DIRAC: four decimals in a statement, a 4-byte FLOAT in the table (docs/dirac.md 3.4)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ def as_written(priority: float) -> str:
 
 
 def as_selected(text: str) -> float:
-    """Return what a query shows of a priority that was set with *text*: six digits of a 4-byte number."""
+    """Return the result of a query for a priority that was set with *text*: six digits of a 4-byte number."""
     (stored,) = struct.unpack("f", struct.pack("f", float(text)))
     return float(f"{stored:.6g}")
