@@ -21,7 +21,7 @@ from fairq.launch.strays import end_strays
 from fairq.launch.supervisor import cgroup, record
 
 _PATIENCE = 5.0
-"""Seconds that a run may take to begin before the others' turn goes on; it may begin afterwards."""
+"""Seconds that the next run may take to begin before the others' turn goes on; it may begin afterwards."""
 
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from fairq.launch.supervisor.main import main; main()"
 _SOURCE = Path(__file__).parent.parent.parent
@@ -65,6 +65,7 @@ class Local:
             lines = self._answers(end - time.monotonic())
             if lines is None:
                 break
+            end = time.monotonic() + _PATIENCE
             for line in lines:
                 answer = json.loads(line)
                 waiting.discard(answer["run"])
@@ -114,7 +115,9 @@ class Local:
                 if stream is not None:
                     with suppress(OSError):
                         stream.close()
-            warm.wait()
+            # It ends when every run has begun, which one on a file system that hangs does not soon.
+            with suppress(subprocess.TimeoutExpired):
+                warm.wait(_PATIENCE)
 
     def _look(self, run: str, known: Started | None) -> Look:
         place = self._directory / run
