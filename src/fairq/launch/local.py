@@ -6,6 +6,7 @@ import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -176,7 +177,9 @@ class Local:
                 return
         begun = record.read(directory, "begun")
         if begun and begun.get("boot") == self._boot:
-            processes.send(begun["pid"], begun["start"], 15)
+            processes.send(begun["pid"], begun["start"], signal.SIGTERM)
+            # A job can stop its own supervisor.
+            processes.send(begun["pid"], begun["start"], signal.SIGCONT)
 
     def _ask(self, line: bytes) -> None:
         if self._warm is None or self._warm.poll() is not None:
