@@ -25,12 +25,17 @@ class JobStatus(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who changes the state, by which command, when (*time* in seconds since 1970), and for what *reason*, if told."""
+    """Who changes the state, by which command, when (*time* in seconds since 1970), and for what *reason*, if told.
+
+    An *administrator* may change everything; others what is theirs. *unix_groups* are the names of the user's groups.
+    """
 
     user: str
     command: str
     time: int
     reason: str | None = None
+    administrator: bool = True
+    unix_groups: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)

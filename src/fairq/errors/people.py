@@ -32,3 +32,10 @@ class UndoError(FairqError):
 
     exit_code = 103
     summary = "A change cannot be undone"
+
+
+class TooManyJobsError(FairqError):
+    """{new} more jobs are too many: {who} {there}, and schedd.{name} is {most}; submit fewer, or wait until some end"""
+
+    exit_code = 104
+    summary = "The queue would have more jobs than its limits allow"

@@ -6,9 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from fairq.errors.people import NotAllowedError
 from fairq.records import Actor, Change
 from fairq.state import rows
 from fairq.state.connection import State
+
+ADMINISTRATORS = "administrators (pool.administrators)"
+"""Who may do what others may not, in words."""
 
 _ALL = 2**63 - 1
 """SQLite's largest number."""
@@ -28,8 +32,14 @@ class Entry:
     reason: str | None = None
 
 
-def record(state: State, actor: Actor, changes: Iterable[Change]) -> range:
-    """Append changes made by *actor*; return the numbers of the new entries."""
+def record(state: State, actor: Actor, changes: Iterable[Change], *, own: bool = False) -> range:
+    """Append changes made by *actor*; return the numbers of the new entries.
+
+    A change of what is the actor's *own* was found to be allowed already. Any other one takes an administrator: raises
+    NotAllowedError, which gives up the transaction.
+    """
+    if not (own or actor.administrator):
+        raise NotAllowedError(user=actor.user, action=f"do this ({actor.command})", who=ADMINISTRATORS)
     before = _newest(state)
     who = (actor.time, actor.user, actor.command, actor.reason)
     state.connection.executemany(
