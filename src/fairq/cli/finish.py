@@ -43,10 +43,13 @@ def finish(
 ) -> None:
     """Record that running jobs have ended.
 
-    Their slots become free, their usage is charged up to the end, and they leave the queue. The history keeps where
-    and how long they ran. A run that ended before the last cycle is charged up to that cycle, because that cycle has
-    already charged it. Name jobs as for fairq remove. Of a cluster, an owner or a constraint, only the running jobs are
-    finished.
+    Their slots become free, their usage is charged up to the end, and they leave the queue. The history records where
+    and how long they ran.A slot is charged for
+    exactly the time that the job held it. Under the rules htcondor, a run that ended before the last cycle is charged
+    up to that cycle.
+
+    Name jobs as for fairq remove. If you name a cluster, an owner or a constraint, the command selects only its running
+    jobs.
     """
     from fairq.steps.jobs.finish import Finished
     from fairq.steps.jobs.finish import finish as step

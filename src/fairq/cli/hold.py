@@ -33,12 +33,13 @@ def hold(
     """Hold jobs.
 
     Held jobs stay in the queue but get no slot until you release them. A running job is stopped: its slot becomes free,
-    and its usage is charged up to now. Name jobs as for fairq remove. Of a cluster, an owner or a constraint,
-    only the jobs that are idle or running are held. On a terminal the command asks before it holds all jobs, or more
-    than 20.
+    and its usage is charged up to now. Name jobs as for fairq remove. If you name a cluster, an owner
+    or a constraint, the command holds only its idle and running jobs. On a terminal, the command asks before it holds
+    all jobs, or more than 20.
 
-    If fairq started the job, all its processes are ended first: by its kill_sig, then, after its grace, by SIGKILL. The
-    command waits two seconds for that. Until then the job keeps its slot; a later turn collects it.
+    If fairq started the job, it ends all processes of the job: with its kill_sig and, after the grace period
+    (launch.grace), with SIGKILL. The command waits two seconds for this. A job that takes longer keeps its slot until
+    the next fairq negotiate or fairq run collects it.
     """
     from fairq.steps.jobs.change import JobEditor
 

@@ -18,7 +18,7 @@ from fairq.records import Actor
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
-    from fairq.steps.config import Place
+    from fairq.steps.config import SettingsFiles
     from fairq.waiting import Holder
 
 _LONGEST_COMMAND = 120
@@ -116,12 +116,12 @@ class Invocation:
         return load(self.config_path, state, self.environment)
 
     @property
-    def place(self) -> Place:
+    def settings_files(self) -> SettingsFiles:
         """What decides which settings' files are meant."""
-        from fairq.steps.config import Place
+        from fairq.steps.config import SettingsFiles
 
         state = self.state_path if self.state_is_explicit else None
-        return Place(self.config_path, state, self.environment)
+        return SettingsFiles(self.config_path, state, self.environment)
 
     @property
     def command_line(self) -> str:

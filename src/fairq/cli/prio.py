@@ -40,7 +40,7 @@ app = App()
         fairq prio 10 7.3              # set one job's priority
         fairq prio +5 7                # raise a whole cluster
         fairq prio -5 alice            # lower all jobs of an owner
-        fairq prio -p -3 7.0           # set a negative one, as condor_prio does
+        fairq prio -p -3 7.0           # set a negative priority, as condor_prio does
     """,
 )
 def prio(
@@ -55,7 +55,7 @@ def prio(
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Change the priority of jobs among the jobs of their submitter.
+    """Change the priority of jobs relative to the submitter's other jobs.
 
     Jobs with a higher priority are matched before the submitter's other jobs. Jobs of other submitters are not
     affected. A plain number before the jobs sets the priority; +N or -N changes it by N. Name jobs as for fairq

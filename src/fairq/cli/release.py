@@ -30,8 +30,8 @@ def release(
 ) -> None:
     """Release held jobs.
 
-    Released jobs become idle. Name jobs as for fairq remove. Of a cluster, an owner or a constraint, only
-    the held jobs are released.
+    Released jobs become idle. Name jobs as for fairq remove. If you name a cluster, an owner or a constraint, the
+    command releases only its held jobs.
     """
     from fairq.steps.jobs.change import JobEditor
 

@@ -34,11 +34,12 @@ def remove(
     """Remove jobs from the queue.
 
     A running job is stopped: its slot becomes free, and its usage is charged up to now. Name jobs by id, range,
-    cluster, owner or submitter. --constraint selects among these, or among all jobs if none are named. If a name has no
-    job, nothing is changed. On a terminal the command asks before it removes all jobs, or more than 20.
+    cluster, owner or submitter. --constraint selects among these, or among all jobs if you name none. If a name has no
+    job, nothing is changed. On a terminal, the command asks before it removes all jobs, or more than 20.
 
-    If fairq started the job, all its processes are ended first: by its kill_sig, then, after its grace, by SIGKILL. The
-    command waits two seconds for that. Until then the job keeps its slot; a later turn collects it.
+    If fairq started the job, it ends all processes of the job: with its kill_sig and, after the grace period
+    (launch.grace), with SIGKILL. The command waits two seconds for this. A job that takes longer keeps its slot until
+    the next fairq negotiate or fairq run collects it.
     """
     from fairq.steps.jobs.change import JobEditor
 

@@ -28,7 +28,7 @@ app = App(help="Manage the state file: path, check, backup, restore, history, pa
 """,
 )
 def path(invocation: Invocation, output: Report) -> None:
-    """Print the path of the state file, symbolic links followed.
+    """Print the path of the state file, with symbolic links resolved.
 
     The file is the one named by --state, otherwise by FAIRQ_STATE, otherwise fairq/state.db in your XDG state
     directory. It need not exist: the first command that changes something creates it.
@@ -51,19 +51,18 @@ def path(invocation: Invocation, output: Report) -> None:
 def check(invocation: Invocation, output: Output) -> None:
     """Look for damage in the state file, and for records that contradict each other.
 
-    Prints one line for every fault and ends with 1 if there is any. A file that does not exist is an error. It
-    looks for damage of the file, references to missing records, duplicate jobs, claims on slots for jobs that do
-    not run, running jobs without a slot, and use in the accounting that differs from the claims.
+    The command prints one line for each fault and exits with 1 if there is any. A file that does not exist is an error.
+    The command looks for damage in the file, references to missing records, duplicate jobs, claims on slots for jobs
+    that do not run, running jobs without a slot, and accounting records whose use differs from the claims.
 
-    Damage means any change of a record or of the schema that was not made by a command. The file holds a copy
-    or a checksum (CRC-32) of every value; each command updates them together with the value, and the check
-    compares them. It finds every change of a value by a single flipped bit; of larger random changes it misses
-    about one in four billion.
+    Damage is any change of a record or of the schema that no command made. The file holds a copy or a checksum (CRC-32)
+    of every value. Each command updates them together with the value, and the check compares them. The check finds
+    every single flipped bit in a value. It misses about one in four billion larger random changes.
 
-    The check does not find damage in unused space of the file. A file of an older fairq has no
-    checksums until the first command writes to it; damage from before that is found only where SQLite sees it.
-    A whole file replaced by an older copy of itself is sound. The sqlite3 shell can read the file, but cannot
-    change records that have a checksum.
+    The check does not find damage in unused space of the file. A file of an older fairq has no checksums until the
+    first command writes to it; earlier damage is found only where SQLite notices it. The check cannot tell whether an
+    older copy has replaced the file. The sqlite3 shell can read the file, but cannot change records that have a
+    checksum.
     """
     from fairq.steps.state import check_state, locate
 
@@ -94,7 +93,7 @@ def backup(
     """Copy the state to a new file, even while other commands run.
 
     The copy is a consistent state file with the mode and owner of the state. It appears under its name only once it is
-    complete. To go back to it, use fairq state restore; to look at it, name it with --state.
+    complete. To go back to it, use fairq state restore. To look at it, name it with --state.
     """
     from fairq.steps.state import back_up
 
@@ -199,7 +198,7 @@ def cycles(
     output: Output,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="Number of cycles [0: all].")] = 20,
 ) -> None:
-    """List the negotiation cycles with time and number of matches, newest last.
+    """List the negotiation cycles with their time and number of matches, newest last.
 
     'fairq state cycle N' shows one again. The decisions of the last decisions_kept cycles are kept; matches are kept
     forever.

@@ -70,22 +70,22 @@ class Edits:
     def check_without_edit(self, *, dry_run: bool, reason: str | None) -> None:
         """Refuse the options that only serve an edit; raises UsageError."""
         if self.duration is not None:
-            raise UsageError(message="--duration goes with --setfactor, --setfloor or --setceiling")
+            raise UsageError(message="--duration needs --setfactor, --setfloor or --setceiling")
         if self.force:
-            raise UsageError(message="--force goes with --delete")
+            raise UsageError(message="--force needs --delete")
         if dry_run:
-            raise UsageError(message="--dry-run goes with an edit; the views never store anything")
+            raise UsageError(message="--dry-run needs an edit option; without one, nothing is stored")
         if reason is not None:
-            raise UsageError(message="--reason goes with an edit; the views never store anything")
+            raise UsageError(message="--reason needs an edit option; without one, nothing is stored")
 
     def check(self) -> None:
         """Refuse options that none of the edits takes; raises UsageError."""
         if self.duration is not None and not _LEASABLE.intersection(self.given):
             raise UsageError(
-                message=f"--duration does not go with --{self.given[0]}, only with a factor, floor or ceiling"
+                message=f"--duration needs --setfactor, --setfloor or --setceiling; leave it out with --{self.given[0]}"
             )
         if self.force and "delete" not in self.given:
-            raise UsageError(message=f"--force does not go with --{self.given[0]}, only with --delete")
+            raise UsageError(message=f"--force cannot be used with --{self.given[0]}, only with --delete")
 
     def questions(self) -> list[str]:
         """What to ask before these edits are made."""

@@ -53,6 +53,17 @@ def _newest(state: State) -> int:
     return int(state.connection.execute("SELECT coalesce(max(id), 0) FROM history").fetchone()[0])
 
 
+def latest(state: State) -> int:
+    """Return the number of the latest change; 0 if there is none."""
+    return int(state.connection.execute("SELECT coalesce(max(id), 0) FROM history").fetchone()[0])
+
+
+def others_changed(state: State, since: int, command: str) -> bool:
+    """Tell whether another *command* has changed anything after change number *since*."""
+    query = "SELECT EXISTS (SELECT 1 FROM history WHERE id > ? AND command <> ?)"
+    return bool(state.connection.execute(query, (since, command)).fetchone()[0])
+
+
 def load(
     state: State,
     limit: int | None = None,

@@ -18,17 +18,17 @@ from fairq.steps.cycle.document import stored_match_document
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StateFile:
     """Where the state file is, symbolic links followed, and its size in bytes; None: it does not exist."""
 
     path: Path
     size: int | None
 
 
-def locate(path: Path) -> Place:
+def locate(path: Path) -> StateFile:
     """Return where the state file is; it is not opened, so that a damaged one is found too."""
     path = resolve(path)
-    return Place(path, path.stat().st_size if exists(path) else None)
+    return StateFile(path, path.stat().st_size if exists(path) else None)
 
 
 def check_state(path: Path) -> list[str]:

@@ -17,6 +17,7 @@ from fairq.state.connection import State, reading, writing
 from fairq.state.job_ranges import Procs
 from fairq.state.location import exists
 from fairq.steps.jobs.end import end_runs
+from fairq.steps.jobs.ended import record_ended
 from fairq.steps.jobs.selection import Selection, Target, find, matcher
 from fairq.steps.launch import events
 from fairq.steps.launch.launchers import is_launching
@@ -73,6 +74,7 @@ class JobEditor:
             rest = self._order(state, found, {"how": "remove", "reason": said})
             self._end(state, rest, "removed")
             self._tell(state, rest, events.ABORTED, {"reason": said})
+            record_ended(state, rest, JobStatus.REMOVED, self._actor.time, said)
             jobs.remove_many(state, map(procs, rest))
 
         after = {"JobStatus": int(JobStatus.REMOVED), **_because("Remove", reason)}

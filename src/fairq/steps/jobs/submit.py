@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,13 +33,15 @@ __all__ = ["Context", "Description", "External", "Program", "Submitted", "submit
 class Submitted:
     """What was queued: the jobs of *cluster*, and the warnings about their description.
 
-    *is_first_without_launcher* says that nothing starts them, and that nobody was told so before.
+    *is_first_without_launcher* says that nothing starts them, and that nobody was told so before; *problems* are what
+    will hold them when they start.
     """
 
     cluster: int
     submission: Submission
     ranges: list[JobRange]
     is_first_without_launcher: bool = False
+    problems: Sequence[str] = ()
 
     def ads(self) -> Iterator[Ad]:
         """Yield the whole ad of every job."""
@@ -95,8 +97,8 @@ def submit(
         is_first = not is_launched and meta.get(state, _TOLD) is None
         if is_first:
             meta.set(state, _TOLD, "1")
-    events.flush(path)
-    return Submitted(cluster, made, ranges, is_first)
+    problems = events.flush(path)
+    return Submitted(cluster, made, ranges, is_first, problems if is_launched else ())
 
 
 def _check_user_priorities(made: Submission, settings: Settings) -> None:

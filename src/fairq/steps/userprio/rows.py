@@ -60,7 +60,8 @@ class ViewOptions:
 class Row:
     """One accounting ad as a line of the table; None where the ad does not say.
 
-    *tells_use*: whether *in_use* is printed; it counts in the sum in any case.
+    *tells_use*: whether *in_use* is printed; it counts in the sum in any case. *share* (0 to 1) and *limit*
+    (slot weight) are those of the last cycle, 0 of a submitter that asked for nothing.
     """
 
     index: int
@@ -76,6 +77,8 @@ class Row:
     last: int | None
     ceiling: float | None
     floor: float | None
+    share: float | None
+    limit: float | None
     requested: float | None = None
     effective_quota: float | None = None
     config_quota: float | None = None
@@ -120,7 +123,8 @@ def row_of(index: int, ad: Mapping[str, Any]) -> Row:
     row = Row(
         index, ad["Name"], get("IsAccountingGroup", False), get("AccountingGroup", ROOT_GROUP),
         _as_sent(ad["Priority"]), get("PriorityFactor"), in_use, tells_use, usage,
-        get("BeginUsageTime"), get("LastUsageTime") or None, get("Ceiling"), get("Floor"),
+        get("BeginUsageTime"), get("LastUsageTime") or None, get("Ceiling"), get("Floor"), get("SubmitterShare"),
+        get("SubmitterLimit"),
     )  # fmt: skip
     if row.is_group:
         row.requested = get("Requested")
