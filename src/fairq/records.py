@@ -28,6 +28,7 @@ class Actor:
     """Who changes the state, by which command, when (*time* in seconds since 1970), and for what *reason*, if told.
 
     An *administrator* may change everything; others what is theirs. *unix_groups* are the names of the user's groups.
+    *request* is the id under which a host's pool was asked for the change, and that of this attempt to fulfil it.
     """
 
     user: str
@@ -36,6 +37,7 @@ class Actor:
     reason: str | None = None
     administrator: bool = True
     unix_groups: frozenset[str] = frozenset()
+    request: tuple[str, str] | None = None
 
 
 @dataclass(slots=True)

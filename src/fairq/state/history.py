@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from fairq.errors.people import NotAllowedError
+from fairq.errors.people import NotAllowedError, RepeatedError
 from fairq.records import Actor, Change
 from fairq.state import rows
 from fairq.state.connection import State
@@ -40,6 +40,8 @@ def record(state: State, actor: Actor, changes: Iterable[Change], *, own: bool =
     """
     if not (own or actor.administrator):
         raise NotAllowedError(user=actor.user, action=f"do this ({actor.command})", who=ADMINISTRATORS)
+    if actor.request is not None:
+        _fulfil(state, actor, *actor.request)
     before = _newest(state)
     who = (actor.time, actor.user, actor.command, actor.reason)
     state.connection.executemany(
@@ -47,6 +49,20 @@ def record(state: State, actor: Actor, changes: Iterable[Change], *, own: bool =
         ((*who, one.subject, rows.dumps(one.before), rows.dumps(one.after)) for one in changes),
     )
     return range(before + 1, _newest(state) + 1)
+
+
+_REQUESTS_KEPT = 30 * 86400
+"""Seconds for which a request is recognised when it comes again."""
+
+
+def _fulfil(state: State, actor: Actor, request: str, attempt: str) -> None:
+    """Note that this transaction fulfils *request*; raises RepeatedError if another one has."""
+    execute = state.connection.execute
+    execute("DELETE FROM request WHERE time < ?", (actor.time - _REQUESTS_KEPT,))
+    execute("INSERT OR IGNORE INTO request VALUES (?, ?, ?, ?)", (request, attempt, actor.time, actor.user))
+    (stored,) = execute("SELECT attempt FROM request WHERE id = ?", (request,)).fetchone()
+    if stored != attempt:
+        raise RepeatedError
 
 
 def _newest(state: State) -> int:
