@@ -52,7 +52,7 @@ function __fairq_nth
 end
 
 complete -c fairq -f
-set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --af --at --attribute --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --check --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --environment --error --every --exit --exit-code --file --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-ram --memory --month --now --output --owner --pilot --platform --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --rules --seed --selection --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --since --site --slot --sort --state --subject --tag --timeout --top --until --user --vo --watch --with -activefrom -af -autoformat -cancelceilinglease -cancelfactorlease -cancelfloorlease -completedsince -constraint -delete -duration -getreslist -limit -match -o -p -prune -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -since -sort -until -user
+set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --af --at --attribute --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --check --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --environment --error --every --exit --exit-code --file --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-ram --memory --month --now --out --output --owner --pilot --platform --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --rules --seed --selection --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --since --site --slot --sort --state --subject --tag --timeout --top --until --user --users --vo --watch --with -activefrom -af -autoformat -cancelceilinglease -cancelfactorlease -cancelfloorlease -completedsince -constraint -delete -duration -getreslist -limit -match -o -p -prune -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -since -sort -until -user
 complete -c fairq -l state -rF -d 'State file [default: $FAIRQ_STATE, then the user\'s].'
 complete -c fairq -l config -rF -d 'Use only this settings file [default: $FAIRQ_CONFIG].'
 complete -c fairq -s q -l quiet -d 'Print no notes, progress or change reports.'
@@ -80,6 +80,7 @@ complete -c fairq -n '__fairq_nth 0' -a quotas -d 'Show, preview and check the q
 complete -c fairq -n '__fairq_nth 0' -a taskqueues -d 'DIRAC\'s scheme: task queues, shares and their corrections, and pilots that pull work.'
 complete -c fairq -n '__fairq_nth 0' -a broker -d 'PanDA\'s brokerage: assign tasks to queues and explain why.'
 complete -c fairq -n '__fairq_nth 0' -a report -d 'Show who used what.'
+complete -c fairq -n '__fairq_nth 0' -a metrics -d 'Print metrics of the pool in the text format of Prometheus.'
 complete -c fairq -n '__fairq_nth 0' -a config -d 'Show, change, check and import settings.'
 complete -c fairq -n '__fairq_nth 0' -a import -d 'Import a pool from HTCondor: live, from dumps or from an archive; or a whole state.'
 complete -c fairq -n '__fairq_nth 0' -a export -d 'Export the whole state as one JSON document, or slots, jobs or accounting records as HTCondor dumps.'
@@ -1114,6 +1115,9 @@ complete -c fairq -n '__fairq_at report' -l csv -d 'Print comma-separated values
 complete -c fairq -n '__fairq_at report' -l tsv -d 'Print tab-separated values.'
 complete -c fairq -n '__fairq_at report' -l af -x -d 'Print only these attributes or expressions [modifiers: --af:jlhVr,tng].'
 complete -c fairq -n '__fairq_at report' -l no-header -d 'Print no headings.'
+complete -c fairq -n '__fairq_at metrics' -l out -rF -d 'Write this file, in one step, instead of stdout.'
+complete -c fairq -n '__fairq_at metrics' -l users -x -d 'Tell N submitters apart [default: metrics.submitters]. [at least 0]'
+complete -c fairq -n '__fairq_at metrics' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_nth 0 config' -a show -d 'Show the settings in use.'
 complete -c fairq -n '__fairq_nth 0 config' -a get -d 'Print only the value of one setting, or an empty line if it is unset.'
 complete -c fairq -n '__fairq_nth 0 config' -a set -d 'Change one setting in its file.'

@@ -11,6 +11,7 @@ from fairq.settings.broker_keys import BROKER
 from fairq.settings.history_keys import HISTORY
 from fairq.settings.key import HTCONDOR, Key, macro, own
 from fairq.settings.launch_keys import LAUNCH
+from fairq.settings.metrics_keys import METRICS
 from fairq.settings.rule_points import ACCOUNTING_POINTS, NEGOTIATOR_POINTS, SCHEDD_POINTS
 from fairq.settings.share_keys import SHARES
 
@@ -220,6 +221,7 @@ KEYS: tuple[Key, ...] = (
     *_SUBMIT,
     *LAUNCH,
     *HISTORY,
+    *METRICS,
     *_GROUPS,
     *_LIMITS,
     *SHARES,

@@ -12,12 +12,13 @@ from fairq.engine.explain.record import CycleRecorder
 from fairq.engine.negotiation.cycle import negotiate as decide
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.records import Actor
-from fairq.state import cycles
+from fairq.state import cycles, meta
 from fairq.state.connection import State, reading, writing
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle, decision_document, explanation_document, shared_slots
 from fairq.steps.cycle.load import LoadedPool, load_pool, load_round_robin_times, with_known_groups
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
+from fairq.steps.cycle.sampling import CYCLE_SECONDS
 from fairq.steps.cycle.store import store_cycle
 from fairq.steps.jobs.ended import forget_old
 from fairq.steps.launch.clock import Clock
@@ -74,7 +75,7 @@ def hold_cycle(
     *first* is what comes before it in the same transaction.
     """
     policy = negotiation_policy(settings)
-    clock = Clock.at(actor.time)
+    clock, begin = Clock.at(actor.time), time.monotonic()
     with writing(path) as state:
         if first is not None:
             first(state)
@@ -90,6 +91,7 @@ def hold_cycle(
             intend(state, settings, _matched(cycle, pool), clock)
         forget_old(state, settings, actor.time)
         cycles.forget_decisions(state, keep=settings["negotiator.decisions_kept"])
+        meta.set(state, CYCLE_SECONDS, f"{time.monotonic() - begin:.3f}")
         return cycle
 
 
