@@ -222,9 +222,7 @@ class Turn:
                 self._concurrency.use_as_before(slot)
             yield Found(request.take(), first, request.autocluster, slot, state, text)
             if self._policy.depth_first:
-                packed = self._candidates.packed_jobs(slot, lambda: self._context_of(request.autocluster)) - 1
-                for _ in range(min(packed, request.count)):
-                    request.take()
+                request.pack(self._candidates.packed_jobs(slot, lambda: self._context_of(request.autocluster)) - 1)
             if self._only_free:
                 self._seen = self._candidates.version
                 yield None
