@@ -43,6 +43,7 @@ REGISTRY: dict[str, Entry] = {
     "config": Entry("fairq.cli.config", "Show, change, check and import settings."),
     "import": Entry("fairq.cli.import_", "Import slots, jobs, accounting, or a whole state."),
     "export": Entry("fairq.cli.export", "Export the state, or slots, jobs or accounting."),
+    "pool": Entry("fairq.cli.pool", "Check the pool: is all well."),
     "state": Entry("fairq.cli.state", "Manage the state file: path, check, backup, history."),
     "demo": Entry("fairq.cli.demo", "Show a day of a small pool on a scratch state."),
 }

@@ -26,4 +26,4 @@ class PoolFaultError(FairqError):
     """{failed} of {checks} checks failed; see the cure of each above"""
 
     exit_code = 114
-    summary = "fairq pool check found a fault"
+    summary = "A check of the pool failed"
