@@ -156,6 +156,12 @@ class TestCheck:
         assert [one["jediTaskID"] for one in listed("tasks")] == [2, 3]
         assert [one["name"] for one in listed("queues")] == ["NEW"]
 
+    def test_what_a_file_does_not_name_stays_when_it_replaces(self, grid: Run, listed: Run) -> None:
+        """A task keeps what the brokerage decided about it."""
+        grid({"tasks.json": [{"jediTaskID": 1, "status": "pending"}, {"jediTaskID": 2}]})
+        grid({"tasks.csv": "jediTaskID,gshare\n1,MC\n"}, "--replace")
+        assert [(one["jediTaskID"], one["status"], one["gshare"]) for one in listed("tasks")] == [(1, "pending", "MC")]
+
     def test_if_no_record_is_valid_nothing_is_changed(self, grid: Run) -> None:
         ended = grid({"tasks.csv": "jediTaskID\nx\n"})
         assert (ended.code, "nothing was changed" in ended.err) == (80, True)

@@ -149,8 +149,12 @@ def _replaced(parts: Sequence[Part]) -> set[str]:
 
 def _store(state: State, parts: Sequence[Part], before: dict[str, set[Row]], replace: bool, actor: Actor) -> None:
     if replace:
+        wanted: dict[str, set[Row]] = defaultdict(set)
+        for part in parts:
+            if not part.completes:
+                wanted[part.kind.name] |= keys_of(part.kind, part.found)
         for kind in {part.kind.name: part.kind for part in parts if not part.completes}.values():
-            broker_data.clear(state, kind)
+            broker_data.keep(state, kind, wanted[kind.name])
     changes = []
     for part in parts:
         store(state, part.kind, part.found)
