@@ -105,6 +105,7 @@ def _pool(sample: Sample) -> None:
     sample.show("config path")
     macros = sample.file("macros.conf", MACROS)
     sample.show("config import", "--config", sample.file("other.toml", ""), "config", "import", macros, "--dry-run")
+    sample.show("pool")
     sample.show("state path")
     sample.show("import", "import", "--slots", sample.file("slots.json", SLOTS), "--now", NOW)
     _submit(sample, "ann", "--count", 3, "--accounting-group", "physics", "--concurrency-limits", "LICENSE")
@@ -140,6 +141,10 @@ def _pool(sample: Sample) -> None:
         sample.show("remove, hold, release, prio, finish", command, *words, "--now", NOW + 50)
     for words in (["add", "spare"], ["drain", "spare"], ["remove", "spare"]):
         sample.show("slots add, remove, drain", "slots", *words, "--now", NOW + 60)
+    sample.show("undo", "undo", "--now", NOW + 70)
+    sample.show("status", "status", "--now", NOW + 60)
+    for heading, by in (("report", "user,day"), ("report --by slot", "slot")):
+        sample.show(heading, "report", "--by", by, "--since", "-2d", "--now", NOW + 86400)
     sample.show("state history")
     sample.show("state check")
 
@@ -156,6 +161,7 @@ def _runs(sample: Sample) -> None:
         sample.show("negotiate", "negotiate")
     sample.do("run", "--until-idle")
     sample.show("log", "log", "1")
+    sample.show("history")
     sample.show("negotiate --collect-only")
 
 

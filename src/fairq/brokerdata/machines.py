@@ -34,12 +34,13 @@ GPUS = Kind(
 )  # fmt: skip
 
 CPULEVELS = Kind(
-    "cpulevels", "level", "CPU levels of a queue's machines.",
+    "cpulevels", "level", "CPU levels of the machines of queues.",
     (
         _QUEUE,
         Column("level", "text", "level, such as x86-64-v3", key=True, aliases=("cpu_architecture_level",), shown=True),
         Column("pct_within_queue", "real", "percentage of the queue", default=0, minimum=0, shown=True),
     ),
+    plural="CPU levels",
 )  # fmt: skip
 
 MACHINES = (SOFTWARE, GPUS, CPULEVELS)

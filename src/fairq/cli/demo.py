@@ -11,15 +11,15 @@ app = App()
 
 @app.command(
     examples="""
-    fairq demo                     # uses a scratch state only
-    fairq demo --keep ~/fairq-demo # keep its state to look at afterwards
+    fairq demo                     # use a scratch state only
+    fairq demo --keep ~/fairq-demo # keep the state to look at it afterwards
 """
 )
 def demo(invocation: Invocation, keep: Keep = None) -> None:
     """Show a day of a small pool on a scratch state.
 
-    Each step shows the command line and the output of the real command: two users with priority
-    factors of one to two, a cycle, usage and priorities, their decay after a week, a changed factor, a deleted record.
+    Each step shows a real command and its output. Two users have priority factors of 1000 and 2000. The demo runs
+    cycles, shows usage and priorities and their decay after a week, changes a factor, and deletes a record.
     """
     from fairq.steps.demo import DEMO
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Keep = Annotated[
     Path | None,
-    typer.Option("--keep", metavar="DIR", help="New directory to use and keep."),
+    typer.Option("--keep", metavar="DIR", help="Use this new directory and keep it."),
 ]
 """``keep: Keep = None``; give it to `play`."""
 

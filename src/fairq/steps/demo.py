@@ -1,4 +1,4 @@
-"""The worked example: what ``fairq demo`` plays, scene by scene."""
+"""The scenes of ``fairq demo``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NEXT_MONDAY = "2026-01-12T"
 
 SCENES = (
     scene(
-        "A lab has two machines; their 12 cores are the slots of the pool.",
+        "A lab has two machines with 6 cores each; their 12 cores are the slots of the pool.",
         f"slots add blue --cpus 1 --memory 4096 --count 6 --now {_MONDAY}08:00",
     ),
     scene(
@@ -33,13 +33,13 @@ SCENES = (
         "One cycle, as cron runs it every minute: Alice gets 8 slots, Bob 4.",
         f"negotiate --now {_MONDAY}09:05",
     ),
-    scene("Show running and idle jobs.", f"queue --now {_MONDAY}12:00"),
+    scene("Show the jobs: matched ones (M) and idle ones (I).", f"queue --now {_MONDAY}12:00"),
     scene(
-        "In the evening the next cycle charges ten hours of usage. No slot is free, and no job is matched.",
+        "In the evening, the next cycle charges ten hours of usage. No slot is free, so no job is matched.",
         f"negotiate --now {_MONDAY}19:05",
     ),
     scene(
-        "The real priorities move towards the use of 8 and 4 cores, with a half-life of a day.",
+        "With a half-life of a day, the real priorities approach the number of cores in use: 8 and 4.",
         f"userprio -all -allusers --now {_MONDAY}19:10",
     ),
     scene(
@@ -57,7 +57,7 @@ SCENES = (
         f"userprio -all -allusers --now {_NEXT_MONDAY}20:01",
     ),
     scene(
-        "Bob has a deadline: lower his factor to a fifth of Alice's.",
+        "Bob has a deadline: an administrator lowers his factor to a fifth of Alice's.",
         f"userprio -setfactor bob@lab.example 200 --now {_NEXT_MONDAY}20:02",
     ),
     scene(
@@ -73,8 +73,8 @@ SCENES = (
     scene("Delete his record.", f"userprio -delete bob@lab.example --now {_NEXT_MONDAY}21:01"),
     scene("Only Alice has a record now.", f"userprio -allusers --now {_NEXT_MONDAY}21:02"),
     scene(
-        "The history has every change: time, user, subject, command and former value.",
-        "state history --limit 4 --af Time User Subject",
+        "The history records every change, and the command that made it.",
+        "state history --limit 4 --af Subject Command",
     ),
 )
 """A day of a small pool, and a day a week later. Times are local."""

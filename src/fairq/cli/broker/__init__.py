@@ -45,9 +45,9 @@ _HELP = (
     "An imported record updates the stored record with the same keys; columns that it lacks stay unchanged. With "
     "--replace, stored records that are not in the file are removed. Numbers may be texts; null and an empty cell mean "
     "the default. A list is JSON, or texts separated by commas. A time is in seconds since 1970 or ISO 8601, in UTC "
-    "unless it has a zone. Invalid records are reported by name; the others are imported: then the exit code is 80. "
-    "If no record is valid, nothing is changed. Values that were read as something else make the exit code 117; "
-    "--lenient accepts them.",
+    "unless it has a zone. If some records are invalid, the command reports them by name, imports the others, and "
+    "exits with 80. If no record is valid, nothing is changed. If a value had to be read as another one, the exit code "
+    "is 117; --lenient accepts such values.",
 )
 
 

@@ -15,8 +15,8 @@ from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column, Output, Table, View, emit, write_text
 
 app = App(
-    help="PanDA's own settings (gdpconfig), with PanDA's defaults.\n\nThey are stored in the state file. Some "
-    "settings take a suffix, such as NQUEUELIMITSITE_Express for the share Express.",
+    help="Manage PanDA's own settings (gdpconfig).\n\nTheir defaults are PanDA's. They are stored in the state file. "
+    "Some settings take a suffix, such as NQUEUELIMITSITE_Express for the share Express.",
     default="list",
 )
 
@@ -35,7 +35,7 @@ def list_(
     output: Output,
     settings: Annotated[list[str] | None, typer.Argument(metavar="SETTING...", help="Only these settings.")] = None,
 ) -> None:
-    """Show the settings with their values in force, set values and defaults."""
+    """Show the settings: value in use, set value and default."""
     from fairq.steps.broker.config import look
 
     columns = [

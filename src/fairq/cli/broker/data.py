@@ -1,4 +1,4 @@
-"""``fairq broker KIND import|list``, for every kind of record alike."""
+"""``fairq broker KIND import|list``, the same for every kind of record."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def app_of(kind: Kind) -> App:
         output: Output,
         keys: Annotated[
             list[str] | None,
-            typer.Argument(metavar="FIRST...", help="Show only records with this first column."),
+            typer.Argument(metavar="FIRST...", help="Show only records with this value in the first column."),
         ] = None,
     ) -> None:
         from fairq.steps.broker.listing import look
@@ -50,14 +50,14 @@ def app_of(kind: Kind) -> App:
         records = look(invocation.state_path, kind, keys or [])
         emit(_view(kind, records), output)
 
-    list_.__doc__ = f"Show the {kind.name}.\n\nJSON, CSV, TSV and --af have every column; see import."
+    list_.__doc__ = f"Show the {kind.several}.\n\nJSON, CSV, TSV and --af have every column; see import."
     app.command("list", examples=f"fairq broker {kind.name} list --json")(list_)
     return app
 
 
 def _view(kind: Kind, records: list[dict[str, Any]]) -> View:
     columns = [Shown(column.name, column.name, _form(column)) for column in kind.columns if column.shown]
-    empty = f"there are no {kind.name}; see fairq broker {kind.name} import --help"
+    empty = f"there are no {kind.several}; see fairq broker {kind.name} import --help"
     fields = [column.name for column in kind.columns]
     return View(tables=[Table(columns=columns, records=records, empty=empty)], fields=fields)
 
@@ -77,8 +77,8 @@ def _joined(value: Any) -> str:
 def _import_help(kind: Kind) -> str:
     """Return the help of the import: every column; what holds for all kinds stands with ``fairq broker``."""
     columns = "\b\nColumns:\n" + "\n".join(line for one in kind.columns for line in _described(one))
-    about = "From JSON (a list of objects, or an object of objects by name) or CSV (a line of headings first)."
-    return f"Import {kind.name}.\n\n{about}\n\n{columns}"
+    about = "FILE is JSON (a list of objects, or an object of objects by name) or CSV (headings in the first line)."
+    return f"Import {kind.several}.\n\n{about}\n\n{columns}"
 
 
 def _described(column: Column) -> list[str]:
@@ -92,6 +92,6 @@ def _described(column: Column) -> list[str]:
         shown = str(value).lower() if isinstance(value, bool) else str(value)
         facts.append(f"default {','.join(value) if isinstance(value, tuple) else shown}")
     if column.aliases:
-        facts.append("or " + ", ".join(column.aliases))
+        facts.append("also named " + ", ".join(column.aliases))
     text = f"{column.name}: {column.help} ({', '.join(facts)})"
     return textwrap.wrap(text, 76, initial_indent="  ", subsequent_indent="      ")

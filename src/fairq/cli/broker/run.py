@@ -68,10 +68,10 @@ def run(
     again: with the same data and --now, it writes the same.
 
     A record has task, status, activity, queues, weight (of the best), reason and retry_time. JSON has cycle, time,
-    rules, plugins, counts and tasks (with --summary: stages); there, a task has candidates as well: queue, weight,
-    bootstrap (no jobs of the share yet), jumbo, queued and cap (queued jobs and their limit),
-    running, maxwdir (MiB of scratch of a job), max_walltime (seconds of a job), platform, local_files and tape_files
-    (input that is there).
+    rules, plugins, counts and tasks (with --summary: stages). In JSON, a task also has candidates. Each has queue,
+    weight, bootstrap (no jobs of the share yet), jumbo, queued and cap (queued jobs and their limit), running, maxwdir
+    (MiB of scratch of a job), max_walltime (seconds of a job), platform, local_files and tape_files (input that is
+    present).
     """
     from fairq.steps.broker.rules import rules_in_force
     from fairq.steps.broker.run import run as step

@@ -44,12 +44,17 @@ def look(path: Path, names: Sequence[str]) -> list[dict[str, Any]]:
     return [_shown(name, stored) for name in found]
 
 
+def setting_names() -> list[str]:
+    """Return the names of all settings with their component, then without."""
+    return [*KEYS, *(name.partition(".")[2] for name in KEYS)]
+
+
 def put(path: Path, name: str, text: str, actor: Actor, *, dry_run: bool = False) -> tuple[str, Value]:
     """Set a setting and return its full name and value; raises UnknownBrokerSettingError, BrokerSettingValueError."""
     name = _known(name)
     ending = _ending(name)
     if ending:
-        raise UnknownBrokerSettingError(name=name, hint=f"it goes on with {ending}")
+        raise UnknownBrokerSettingError(name=name, hint=f"append {ending}")
     value = _read(text.strip())
     if not _is_fit(value):
         raise BrokerSettingValueError(name=name, value=text, expected=_EXPECTED, default=_default(name))
