@@ -206,6 +206,13 @@ class TestStorage:
         (disk,) = listed("storages")
         assert (disk["detailed_status"], disk["blacklisted_read"], disk["site"]) == ({}, False, "S1")
 
+    def test_where_nothing_is_blacklisted_all_endpoints_are_up(self, grid: Run, listed: Run) -> None:
+        """CRIC publishes an empty object then; under any other name it could be anything."""
+        grid({"storages.json": DISK, "off.json": {"S1_DISK": {"read_wan": OFF}}})
+        assert grid({"off.json": {}}).code == 116
+        assert grid({"cric-ddmendpointstatus.json": {}}).code == 0
+        assert listed("storages")[0]["detailed_status"] == {}
+
     def test_the_import_of_storages_alone_reads_the_same_forms(self, run: Run, state: Path, tmp_path: Path) -> None:
         for name, document in (("ddm", DISK), ("off", {"S1_DISK": {"read_wan": OFF}, "NONE": {"read_wan": OFF}})):
             (tmp_path / name).write_text(json.dumps(document))
