@@ -21,7 +21,7 @@ _SENTENCES = frozenset(
 
 
 def sentences(**by_field: str) -> Mapping[str, str]:
-    """Return the sentences of a `ErrorCase`, by the field of the template that each one fills."""
+    """Return the sentences of an `ErrorCase`, by the field of the template that each one fills."""
     return MappingProxyType(by_field)
 
 
