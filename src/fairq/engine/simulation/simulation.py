@@ -132,11 +132,6 @@ class Simulation:
             queues.run(one.tenant.submitter, one.job.schedd, one.tenant.weight)
             self._begin(one.job, one.jobs, one.tenant, one.end)
 
-    @property
-    def busy_weight(self) -> float:
-        """The slot weight in use."""
-        return sum(tenant.weight for tenant in self.pool.tenants)
-
     def advance(self, until: int, stop: Callable[[], bool] = lambda: False) -> bool:
         """Go on to the last cycle at or before *until*, or until *stop* is true after one.
 
