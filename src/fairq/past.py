@@ -1,9 +1,9 @@
-"""Records of what is over: jobs that have left the queue."""
+"""Records of what is over: jobs that have left the queue, and the use that was charged."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairq.records import PROC_PLACEHOLDER, Ad, JobStatus
 
@@ -97,3 +97,54 @@ class EndedJob:
         }
         # What is not known is not there: the ad as submitted has zeros.
         return {name: value for name, value in (ad | told).items() if value is not None or name not in told}
+
+
+class Charge(NamedTuple):
+    """What was charged to a submitter or a group for the time from *start* to *end*: slot-seconds, and weighted ones.
+
+    Negative numbers give back what had been charged too much.
+    """
+
+    name: str
+    start: int
+    end: int
+    usage: float
+    weighted: float
+
+
+@dataclass(slots=True)
+class UsageRow:
+    """The sums of one bucket that begins at *start*, of a submitter or a group, or of the pool (an empty name).
+
+    *usage* and *weighted*: slot-seconds charged, plain and in slot weight. While the submitter wanted more, for
+    *wanting* seconds, it was *entitled* to so many weighted slot-seconds, and so many were *delivered*. *idle* and
+    *running* are seconds of jobs, *priority* the effective priority times seconds: known for *known* seconds. Of the
+    pool, *entitled* is the weight of all slots times seconds, and *delivered* that of the slots in use.
+    """
+
+    start: int
+    name: str
+    usage: float = 0.0
+    weighted: float = 0.0
+    entitled: float = 0.0
+    delivered: float = 0.0
+    wanting: float = 0.0
+    idle: float = 0.0
+    running: float = 0.0
+    priority: float = 0.0
+    known: float = 0.0
+
+
+@dataclass(slots=True)
+class UsageEdit:
+    """What changed the usage of a record at *time* and is no charge; *kind*: edit, import, delete or earlier.
+
+    *earlier* is what was charged before there was a ledger.
+    """
+
+    time: int
+    name: str
+    kind: str
+    user: str
+    usage: float
+    weighted: float

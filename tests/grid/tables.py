@@ -21,14 +21,14 @@ BINDS = {"an_hour_ago": iso(NOW - 3600, " "), "six_hours_ago": iso(NOW - 6 * 360
 _TASK = (
     "jediTaskID, status, vo, prodSourceLabel, gshare, workingGroup, userName, taskPriority, currentPriority, "
     "processingType, resource_type, cloud, nucleus, site, coreCount, mergeCoreCount, ramCount, ramUnit, baseRamCount, "
-    "mergeRamCount, cpuTime, cpuTimeUnit, cpuEfficiency, baseWalltime, walltime, walltimeUnit, outDiskCount, outDiskUnit, "
-    "workDiskCount, workDiskUnit, ioIntensity, diskIO, architecture, transHome, transUses, container_name, splitRule, "
-    "eventService, frozenTime, modificationTime"
+    "mergeRamCount, cpuTime, cpuTimeUnit, cpuEfficiency, baseWalltime, walltime, walltimeUnit, outDiskCount, "
+    "outDiskUnit, workDiskCount, workDiskUnit, ioIntensity, diskIO, architecture, transHome, transUses, "
+    "container_name, splitRule, eventService, frozenTime, modificationTime"
 )
 _JOB = (
     "PandaID, jobStatus, jobSubStatus, computingSite, gshare, prodSourceLabel, currentPriority, jediTaskID, "
-    "jobDefinitionID, prodUserName, workingGroup, processingType, transformation, lockedby, relocationFlag, eventService, "
-    "creationTime, modificationTime, stateChangeTime, startTime, endTime, coreCount, pilotErrorCode"
+    "jobDefinitionID, prodUserName, workingGroup, processingType, transformation, lockedby, relocationFlag, "
+    "eventService, creationTime, modificationTime, stateChangeTime, startTime, endTime, coreCount, pilotErrorCode"
 )
 _STATS = "computingSite, gshare, resource_type, jobStatus, njobs, nucleus, prorated_diskio_avg, hs"
 
@@ -37,8 +37,8 @@ SCHEMA = {
     "ATLAS_PANDA.SW_TAGS": "panda_queue, data",
     "ATLAS_PANDA.SITE": "site_name, role",
     "ATLAS_PANDA.RESOURCE_TYPES": "resource_name, mincore, maxcore, minrampercore, maxrampercore",
-    "ATLAS_PANDA.DDM_ENDPOINT": "ddm_endpoint_name, site_name, type, is_tape, space_free, space_expired, space_min_free, "
-    "space_unavailable, detailed_status, blacklisted_read",
+    "ATLAS_PANDA.DDM_ENDPOINT": "ddm_endpoint_name, site_name, type, is_tape, space_free, space_expired, "
+    "space_min_free, space_unavailable, detailed_status, blacklisted_read",
     "ATLAS_PANDA.PANDA_DDM_RELATION": "panda_site_name, ddm_endpoint_name, scope, roles, default_read, default_write, "
     "order_read, order_write",
     "ATLAS_PANDA.NETWORK_MATRIX_KV": "src, dst, key, value, ts",
@@ -155,17 +155,19 @@ def _work(grid: Grid) -> Iterator[Row]:
     panda = "ATLAS_PANDA."
     draw = grid.draw
     for number in range(1, grid.tasks + 1):
-        is_user = number % 10 == 0
+        is_user = number % 10 == 4
         cores = draw.choice([1, 8])
         yield panda + "JEDI_TASKS", {
             "jediTaskID": number, "status": "ready", "vo": "atlas", "prodSourceLabel": "user" if is_user else "managed",
             "gshare": "User Analysis" if is_user else draw.choice(list(SHARES)[:2]), "userName": f"user{number % 7}",
             "taskPriority": draw.choice([100, 500, 900]), "currentPriority": draw.choice([100, 500, 900]),
             "processingType": draw.choice(["simul", "reco", "pile"]), "nucleus": draw.choice(grid.nucleus_names),
-            "coreCount": cores, "ramCount": draw.choice([1000, 1800, 3500]), "ramUnit": "MBPerCore", "baseRamCount": 200,
+            "coreCount": cores, "ramCount": draw.choice([1000, 1800, 3500]), "ramUnit": "MBPerCore",
+            "baseRamCount": 200,
             "cpuTime": draw.choice([100, 900]), "cpuTimeUnit": "HS06sPerEvent", "cpuEfficiency": 90, "walltime": 1,
             "outDiskCount": 500, "outDiskUnit": "kB", "workDiskCount": 100, "workDiskUnit": "MB",
-            "ioIntensity": draw.choice([10, 100, 400]), "diskIO": 100, "architecture": f"{draw.choice(PLATFORMS)}#x86_64",
+            "ioIntensity": draw.choice([10, 100, 400]), "diskIO": 100,
+            "architecture": f"{draw.choice(PLATFORMS)}#x86_64",
             "transHome": f"Athena-{draw.choice(TAGS)}", "splitRule": "NF=2" if number % 11 else "NF=2,TW=-1",
             "modificationTime": iso(NOW - 600, " "),
         }  # fmt: skip
@@ -195,15 +197,16 @@ def _work(grid: Grid) -> Iterator[Row]:
             at = iso(NOW - age * 3600 * (1 + number % 2), " ")
             yield panda + table, {
                 "PandaID": 4 * number + part, "jobStatus": state, "computingSite": queue, "gshare": "MC Default",
-                "prodSourceLabel": "user" if number % 10 == 0 else "managed", "currentPriority": 500,
+                "prodSourceLabel": "user" if number % 10 == 4 else "managed", "currentPriority": 500,
                 "jediTaskID": number, "jobDefinitionID": number, "prodUserName": f"user{number % 7}",
                 "processingType": "simul", "lockedby": "jedi", "relocationFlag": 0, "creationTime": at,
                 "modificationTime": iso(NOW - 300, " ") if number % 4 else at, "stateChangeTime": at, "coreCount": 8,
                 "startTime": at if state in ("running", "transferring") else None,
             }  # fmt: skip
         yield panda + "JOBSARCHIVED4", {
-            "PandaID": 10**6 + number, "jobStatus": ("finished", "failed", "closed")[number % 3], "computingSite": queue,
-            "jediTaskID": number, "pilotErrorCode": 1099, "jobSubStatus": "toreassign", "relocationFlag": 0,
+            "PandaID": 10**6 + number, "computingSite": queue,
+            "jobStatus": ("finished", "failed", "closed")[number % 3], "jediTaskID": number, "pilotErrorCode": 1099,
+            "jobSubStatus": "toreassign", "relocationFlag": 0,
             "modificationTime": iso(NOW - 3600, " "),
         }  # fmt: skip
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.state.broker_pool import fill_broker
 
-from fairq.past import EndedJob
+from fairq.past import EndedJob, UsageRow
 from fairq.records import (
     AccountingRecord,
     Actor,
@@ -45,6 +45,7 @@ from fairq.state import (
     slots,
     submitters,
     task_queues,
+    usage,
 )
 from fairq.state.connection import State
 
@@ -130,6 +131,13 @@ def fill(state: State) -> None:
             EndedJob(10, 0, 0, shared[1], "bob@y", "bob", JobStatus.COMPLETED, 50, 96, runs=1, signal=9),
         ],
     )  # fmt: skip
+    usage.add(
+        state,
+        [
+            UsageRow(0, "alice@x", 0.0, 0.0, 7.5, 6.25, 3.5, 0.1 + 0.2, 100.0, 1e10, 3600.0),
+            UsageRow(3600, "", entitled=3600.0, known=3600.0),
+        ],
+    )
     submitters.store(
         state,
         [

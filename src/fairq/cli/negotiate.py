@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,10 +10,14 @@ from fairq.cli.command import App
 from fairq.cli.cycle_view import cycle_view
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
-from fairq.cli.output import Output, emit
+from fairq.cli.output import Output, View, emit
 from fairq.cli.output.activity import doing
 from fairq.cli.runs_view import runs_view, with_runs
+from fairq.cli.whatif import Factor, Set, With, Without
 from fairq.errors.base import UsageError
+
+if TYPE_CHECKING:
+    from fairq.steps.simulate.alteration import Alteration
 
 app = App()
 
@@ -28,6 +32,7 @@ CollectOnly = Annotated[bool, typer.Option("--collect-only", help="Only collect 
     fairq negotiate --dry-run             # only show what it would decide
     fairq negotiate --explain --dry-run   # also show which tests rejected requests fail
     fairq negotiate --json | jq .matches  # for scripts
+    fairq negotiate --dry-run --factor alice=250 --slots +10x64c256g   # what would change
 """
 )
 def negotiate(
@@ -38,6 +43,13 @@ def negotiate(
     explain: Explain = False,
     no_launch: NoLaunch = False,
     collect_only: CollectOnly = False,
+    other: With = None,
+    sets: Set = None,
+    factor: Factor = None,
+    slots: Annotated[
+        str | None, typer.Option("--slots", metavar="+SIZE", help="Try more slots, such as +100 or +10x64c256g.")
+    ] = None,
+    without: Without = None,
 ) -> None:
     """Run one negotiation cycle: match idle jobs with slots, and start them.
 
@@ -69,6 +81,11 @@ def negotiate(
     continues. A table names the expression, the job or setting that it belongs to, its CPU time and the number of
     slots.
 
+    With --dry-run, the options --with, --set, --factor, --slots and --without try out a change. The tables compare the
+    cycle as it is with the cycle as it would be. They also compare the long run: what everybody uses in steady state if
+    all keep as many jobs as now. The next cycle alone misleads. A factor four times as large gives a fourth of the
+    slices at first, but half of the use in the long run. Nothing is stored.
+
     The decisions are stored; with --explain, the counts are stored as well. 'fairq state cycles' lists past cycles,
     'fairq state cycle' shows one again.
 
@@ -83,6 +100,16 @@ def negotiate(
 
     if collect_only and (no_launch or dry_run or explain):
         raise UsageError(message="--collect-only runs no cycle; leave out the other options")
+    if other or sets or factor or slots or without:
+        from fairq.steps.simulate.alteration import Alteration
+
+        alteration = Alteration(other, sets or (), factor or (), slots, without or ())
+        if not dry_run:
+            raise UsageError(message="--with, --set, --factor, --slots and --without try out a change; add --dry-run")
+        if explain or no_launch or collect_only:
+            raise UsageError(message="a change is tried out on a whole cycle; leave out the other options")
+        _try_out(invocation, output, alteration, invocation.now(now))
+        return
     actor = invocation.actor(invocation.now(now))
     if dry_run:
         dry = decide(invocation.state_path, invocation.settings, actor, dry_run=True, explain=explain, doing=doing)
@@ -113,3 +140,27 @@ def negotiate(
     matches = [match_document(cycle, match) for match in cycle.decision.matches]
     view = cycle_view(cycle.document, matches, dry_run=dry_run)
     emit(with_runs(view, held) if held.launching else view, output)
+
+
+def _try_out(invocation: Invocation, output: Output, alteration: Alteration, now: int) -> None:
+    from fairq.cli import whatif
+    from fairq.steps.simulate.whatif import what_if
+
+    found = what_if(invocation.state_path, invocation.settings, invocation.settings_files, alteration, now)
+    lines = whatif.summary(found)
+    title = f"Cycle {found.cycle} now, and with {found.words}; weights in the long run"
+    tables = [whatif.submitters_table(found, title=title)]
+    if found.now.allocated or found.then.allocated:
+        tables.insert(0, whatif.groups_table(found))
+    document = {
+        "cycle": found.cycle,
+        "with": found.words,
+        "pie_now": found.now.pie,
+        "pie_then": found.then.pie,
+        "contended": found.contended,
+        "summary": lines,
+    }
+    emit(
+        View(tables=tables, document=document, text="".join(f"{line}.\n" for line in lines), main=len(tables) - 1),
+        output,
+    )

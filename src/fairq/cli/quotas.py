@@ -11,12 +11,14 @@ import typer
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
-from fairq.cli.output import Output, emit
+from fairq.cli.output import Output, View, emit
 from fairq.cli.overruns import overrun_sentence
+from fairq.cli.whatif import Factor, Set, With, Without
 from fairq.errors.base import InvalidNumberError, UsageError
 
 if TYPE_CHECKING:
     from fairq.steps.quotas.tree import QuotaReport
+    from fairq.steps.simulate.alteration import Alteration
 
 app = App(help="Show, preview and check the quotas of accounting groups.", default="show")
 
@@ -35,11 +37,14 @@ def _size(text: str) -> float:
 
 @app.command(
     "show",
+    watch=True,
     examples="""
         fairq quotas                                # the groups: quotas, surplus, requests, and use
         fairq quotas --tree                         # the tree with bars, even in a pipe
         fairq quotas --slots 15                     # preview a smaller pool
+        fairq quotas --slots +10x64c256g            # preview ten more machines
         fairq quotas --with next-year.toml          # preview another configuration
+        fairq quotas --set groups.physics.quota=40  # preview a quota
         fairq quotas --af group quota in_use        # for scripts
     """,
 )
@@ -49,13 +54,13 @@ def show(
     tree: Annotated[bool, typer.Option("--tree", help="Show the tree with bars, even in a pipe.")] = False,
     plain: Annotated[bool, typer.Option("--plain", help="Show condor_userprio's table, even on a terminal.")] = False,
     slots: Annotated[
-        float | None,
-        typer.Option("--slots", metavar="N", parser=_size, help="Preview quotas for a pool of weight N."),
-    ] = None,
-    other: Annotated[
         str | None,
-        typer.Option("--with", metavar="FILE", help="Preview quotas with FILE [settings or HTCondor configuration]."),
+        typer.Option("--slots", metavar="N", help="Preview a pool of weight N, or more slots: +10x64c256g."),
     ] = None,
+    other: With = None,
+    sets: Set = None,
+    factor: Factor = None,
+    without: Without = None,
     now: Now = None,
 ) -> None:
     """Show the accounting groups with their quotas; change nothing.
@@ -68,14 +73,15 @@ def show(
     quota as a share of the pool, another the use of the quota (+: above it). A wide terminal also shows the configured
     quota, the quota of the group's own users, and their allocation, surplus included.
 
-    --slots and --with compare the current tree with a preview for another size of the pool, another configuration, or
-    both. They show the quotas, and what a first round would allocate to the queued jobs. --with uses only FILE:
-    settings that FILE does not have are at their defaults. If FILE is an HTCondor configuration, the rules htcondor
-    apply.
+    --slots, --with, --set, --factor and --without compare the current tree with a preview for another pool, other
+    settings or other factors. They show the quotas, and what a first round would allocate to the queued jobs. --with
+    uses only FILE: settings that FILE does not have are at their defaults. If FILE is an HTCondor configuration, the
+    rules htcondor apply. A second table shows what everybody would use in the long run, if all keep as many jobs as
+    now. Without groups it is the only one.
 
     JSON, CSV, TSV, --af and --constraint use one record per group: group, configured, quota (with all subgroups), own
     (for the group's own users), surplus_policy, requested, allocated, surplus (allocated above own), in_use (with all
-    subgroups), own_in_use and more; docs/json.md describes them all. With --slots or --with, the names end in _now and
+    subgroups), own_in_use and more; docs/json.md describes them all. In a preview, the names end in _now and
     _then. For HTCondor's attributes of a group, such as EffectiveQuota, use fairq userprio --allusers --json.
     """
     from fairq.cli import quotas_views as views
@@ -85,10 +91,14 @@ def show(
     if tree and plain:
         raise UsageError(message="--tree and --plain exclude each other; give only one")
     time = invocation.now(now)
-    if slots is not None or other is not None:
+    if slots is not None or other is not None or sets or factor or without:
         if tree or plain:
-            raise UsageError(message="--slots and --with have their own table; leave out --tree and --plain")
-        _compare(invocation, output, slots, other, time)
+            raise UsageError(message="a preview has its own table; leave out --tree and --plain")
+        from fairq.steps.simulate.alteration import Alteration
+
+        more = slots if slots is not None and slots.startswith("+") else None
+        size = None if slots is None or more is not None else _size(slots)
+        _compare(invocation, output, size, Alteration(other, sets or (), factor or (), more, without or ()), time)
         return
     from fairq.steps.quotas.tree import quota_report
 
@@ -156,20 +166,31 @@ def check(
     invocation.note(f"no problems in {count}" if checked.groups else "no groups are configured")
 
 
-def _compare(invocation: Invocation, output: Output, slots: float | None, other: str | None, time: int) -> None:
+def _compare(invocation: Invocation, output: Output, size: float | None, alteration: Alteration, time: int) -> None:
     from fairq.cli import quotas_views as views
+    from fairq.cli import whatif
     from fairq.steps.quotas.compare import compare
-    from fairq.steps.quotas.source import read_settings
+    from fairq.steps.simulate.whatif import what_if
 
     settings = invocation.settings
-    then = settings if other is None else read_settings(other, invocation.environment)
-    comparison = compare(invocation.state_path, settings, then, time, slots)
-    if not comparison.size_then and slots is None:
+    then = alteration.settings(settings, invocation.settings_files)
+    path = invocation.state_path
+    comparison = compare(path, settings, then, time, size, lambda pool: alteration.of_pool(pool, time))
+    found = what_if(path, settings, invocation.settings_files, alteration, time, size=size, cycle=False)
+    if not comparison.size_then and size is None:
         invocation.note("the pool has no slots; --slots N gives it a size")
     _note_overruns(invocation, comparison.overruns)
     now_words = f"a pool of {comparison.size_now:g}"
-    then_words = f"a pool of {comparison.size_then:g}" + (f", {other}" if other else "")
-    emit(views.comparison_view(comparison, output.constraint, now_words, then_words), output)
+    then_words = ", ".join(filter(None, [f"a pool of {comparison.size_then:g}", alteration.words]))
+    groups = views.comparison_view(comparison, output.constraint, now_words, then_words)
+    users = whatif.submitters_table(found, title="Long-run use if all keep as many jobs as now", key=None)
+    if not comparison.groups:
+        for line in whatif.summary(found):
+            invocation.note(line)
+        emit(View(tables=[users]), output)
+        return
+    tables = [*groups.tables, users] if found.submitters else groups.tables
+    emit(View(tables=tables, fields=groups.fields), output)
 
 
 def _note_overruns(invocation: Invocation, overruns: Sequence[Mapping[str, Any]]) -> None:

@@ -176,6 +176,7 @@ def detect(
 
 @app.command(
     "list",
+    watch=True,
     examples="""
         fairq slots                                      # as condor_status
         fairq slots list node2                           # the slots of one machine

@@ -12,6 +12,7 @@ from fairq.cli.comparison import Compare
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Output, Report, emit
+from fairq.cli.taskqueues_demo import EXAMPLES, demo
 from fairq.cli.taskqueues_notes import in_words
 from fairq.cli.taskqueues_options import (
     PILOT,
@@ -49,6 +50,7 @@ SELECTIONS: tuple[Selection, ...] = ("dirac", "proportional", "strict")
 
 @app.command(
     "list",
+    watch=True,
     examples="""
         fairq taskqueues                                     # the queues of the idle jobs
         fairq taskqueues list --constraint 'owner_group == "lhcb_user"'
@@ -90,6 +92,7 @@ def list_(invocation: Invocation, output: Output, now: Now = None) -> None:
 
 @app.command(
     "shares",
+    watch=True,
     examples="""
         fairq taskqueues shares                              # recalculate, store and explain
         fairq taskqueues shares --group lhcb_user --json
@@ -298,16 +301,21 @@ def why(
     examples="""
         fairq taskqueues import dump.json
         fairq taskqueues import queues.csv --dry-run
+        fairq taskqueues import dirac/                       # task_queues.csv, jobs.csv, history.csv, ...
     """,
 )
 def import_(
     invocation: Invocation,
     output: Report,
-    dump: Annotated[str, typer.Argument(metavar="DUMP", help="JSON or CSV; - is stdin.")],
+    dump: Annotated[str, typer.Argument(metavar="DUMP", help="JSON, CSV, directory or archive; - is stdin.")],
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
     """Import the task queues of DIRAC from a dump: waiting jobs, groups, and reports of recent usage.
+
+    A dump is one file, or a directory or archive with a file for each member. The first word of a file's name is its
+    member: task_queues.csv, jobs.tsv, history.csv (columns Group, TimeSpan, Entity, Average), groups.json,
+    share_corrections.json. docs/dirac.md has the queries.
 
     The jobs join fairq's queue, for pilots only. A job keeps DIRAC's JobID as its cluster, and queues keep their
     numbers. The import replaces the jobs of a former import that do not run; fairq's own jobs stay. A job that ended
@@ -348,6 +356,9 @@ def import_(
         invocation.state_path, invocation.settings, dump, actor, host=socket.gethostname(), dry_run=dry_run
     )
     emit(views.import_view(imported, dry_run), output)
+
+
+app.command("demo", examples=EXAMPLES)(demo)
 
 
 def _selection(text: str | None) -> Selection | None:

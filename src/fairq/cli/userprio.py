@@ -13,6 +13,7 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now, Reason, duration_of
 from fairq.cli.output import Output, emit
 from fairq.cli.userprio_arguments import UserprioCommand
+from fairq.errors.base import UsageError
 
 _DAY = 86400
 
@@ -32,6 +33,7 @@ def _edit(name: str, metavar: str, text: str) -> object:
 
 @app.command(
     cls=UserprioCommand,
+    watch=True,
     context_settings={"help_option_names": ["--help"]},
     examples="""
         fairq userprio                                  # users active in the last 24 hours
@@ -41,6 +43,7 @@ def _edit(name: str, metavar: str, text: str) -> object:
         fairq userprio -setceiling alice@example.org 100 -duration 7d
         fairq userprio -setfactor alice 10 -setfactor bob 20 --reason "until the thesis is done"
         fairq userprio --prune 90d                      # delete users inactive for 90 days
+        fairq userprio --target alice=50% --target bob=25%   # factors for these shares
         fairq userprio --allusers --json
     """,
 )
@@ -98,6 +101,12 @@ def userprio(
     ] = None,
     reason: Reason = None,
     yes: Yes = False,
+    target: Annotated[
+        list[str] | None,
+        typer.Option("--target", metavar="NAME=SHARE", help="Find factors for long-run shares; repeatable."),
+    ] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Set the factors that --target finds.")] = False,
+    scale_all: Annotated[bool, typer.Option("--scale-all", help="Let --target raise all factors of the pie.")] = False,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -114,6 +123,14 @@ def userprio(
     A name is user@domain, group.user@domain or the name of a group. A user without domain and group, as bob, is found
     if only one submitter fits. Setting a value for an unknown full name creates a record. On a terminal the command
     asks before it does this, and before -delete, -resetall and -prune; --yes answers in advance.
+
+    --target finds the factors under which submitters get given shares of what is contended, in the long run. The slices
+    of one cycle are inverse to the factors, but the real priorities follow the use. In steady state, the share is
+    therefore inverse to the square root of the factor: a factor of 4 gives half the share, not a fourth. The other
+    submitters with jobs or recent usage keep their factors. If groups are configured, the shares are of the pie of the
+    submitters' group. The table shows the shares before and after, and those that a simulation of nine half-lives
+    settles at. --apply sets the factors in one transaction. Factors below 1 do not exist: a share that needs one is
+    refused, unless --scale-all multiplies all factors of the pie.
     """
     from fairq.cli.userprio_edits import Edits, pairs, run_edits
 
@@ -135,6 +152,13 @@ def userprio(
     if edits.given:
         run_edits(invocation, output, edits, invocation.actor(time, reason), yes=yes, dry_run=dry_run)
         return
+    if target:
+        from fairq.cli.userprio_target import run_target
+
+        run_target(invocation, output, target, time, apply=apply and not dry_run, scale_all=scale_all)
+        return
+    if apply or scale_all:
+        raise UsageError(message="--apply and --scale-all need --target")
     edits.check_without_edit(dry_run=dry_run, reason=reason)
     from fairq.cli import userprio_views as views
     from fairq.steps.userprio.views import accounting_report, resources_of

@@ -54,7 +54,14 @@ _SPELLINGS = (
 )
 """The options in the order in which condor_userprio looks for them."""
 
-_OWN = (Spelling("classic"), Spelling("plain"), Spelling("force"), Spelling("prune", values=1), Spelling("yes"))
+_OWN = (
+    Spelling("classic"),
+    Spelling("plain"),
+    Spelling("force"),
+    Spelling("prune", values=1),
+    Spelling("target", values=1),
+    Spelling("yes"),
+)
 """Options of fairq's own that are understood with one dash as well."""
 
 _ABSENT = {

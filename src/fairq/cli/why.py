@@ -14,6 +14,7 @@ from fairq.cli.options import Now
 from fairq.cli.output import Column, Report, Table, View, emit
 from fairq.cli.overruns import overrun_sentence
 from fairq.errors.base import UsageError
+from fairq.words.starts import start_sentence
 
 app = App()
 
@@ -49,6 +50,11 @@ def why(
     The first line names the deciding reason and the smallest change that would let the job run. The change is verified
     by rerunning the cycle. In very large pools, only the first few changes are verified. If none of them is enough,
     the line names only the first obstacle.
+
+    For a job that waits for others to end, the command also shows its place in line and when it starts. For that, it
+    runs cycles ahead on a copy of the state. Run times come from the last jobs of its cluster that have ended, else of
+    its submitter, its group, or the pool, and are at most the declared limit. The range is of short and long run times.
+    The estimate assumes that nobody submits more jobs.
 
     The first table has a line for each clause of the job's Requirements: the number of slots that meet the clause, the
     number left after it, and the nearest available value if none is left. Further tables show the clauses by which
@@ -97,6 +103,8 @@ def _details(document: dict[str, Any]) -> list[str]:
         )
     if document.get("unknown_group"):
         lines.append(f"Its {document['unknown_group']}.")
+    if document.get("start") is not None:
+        lines.append(start_sentence(document["start"]))
     lines += map(overrun_sentence, document.get("overruns", ()))
     if "compare" in document:
         lines.append(comparison_sentence(document["compare"]))

@@ -109,8 +109,19 @@ def _not_a_number(word: str) -> Any:
     raise ValueError(f"{word} is not a number of JSON")
 
 
+def csv_reader(text: str) -> Any:
+    """Return a reader of the rows of CSV; headings with tabs between them tell TSV, as ``mysql --batch`` prints it."""
+    first = text.lstrip().partition("\n")[0]
+    return csv.reader(io.StringIO(text, newline=""), delimiter="\t" if "\t" in first else ",", strict=True)
+
+
+def _cells(row: list[str], reader: Any) -> list[str]:
+    """Return the cells of a row; MySQL prints a missing value in TSV as NULL."""
+    return ["" if cell == "NULL" else cell for cell in row] if reader.dialect.delimiter == "\t" else row
+
+
 def _of_csv(name: str, text: str, known: Container[str]) -> Numbered:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    reader = csv_reader(text)
     headings: list[str] | None = None
     try:
         for row in reader:
@@ -125,7 +136,7 @@ def _of_csv(name: str, text: str, known: Container[str]) -> Numbered:
                     problem=f"{len(row)} values under {len(headings)} headings",
                     cure="put values that hold a comma in double quotes",
                 )  # fmt: skip
-            yield f"line {reader.line_num}", dict(zip(headings, row, strict=True))
+            yield f"line {reader.line_num}", dict(zip(headings, _cells(row, reader), strict=True))
     except csv.Error as error:
         raise InvalidDumpError(
             source=name, where=f"line {reader.line_num}", problem=f"not CSV: {error}", cure="write the file again"

@@ -74,3 +74,10 @@ class RecordsSoftenedError(FairqError):
 
     exit_code = 117
     summary = "Values of an import were read as something else"
+
+
+class NoSuchRunError(FairqError):
+    """no brokerage run {number} is stored; {hint}"""
+
+    exit_code = 118
+    summary = "No brokerage run of this number is stored"

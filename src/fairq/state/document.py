@@ -17,7 +17,8 @@ that is not UTF-8 in an ad, as a file's name may hold, is the escape of a lone s
   `ShareGroup`; ``usage_reports``: `UsageReport`; ``matching_delays``: `DelayState` (all since schema 4).
 - ``launches``: `Launch`, runs that fairq starts itself; ``job_events``: `JobEvent`. They, the hold codes of ``jobs``
   and whether a claim is ``matched`` are there since schema 11.
-- ``ended_jobs``: `EndedJob`, each with the ``id`` of an ad (since schema 13).
+- ``ended_jobs``: `EndedJob`, each with the ``id`` of an ad; ``usage``: `UsageRow` and ``usage_edits``: `UsageEdit`, the
+  ledger of usage (all since schema 13).
 - ``broker``: an object (since schema 6), of what the brokerage reads a list of records for each kind, with the
   columns that `fairq.brokerdata.kinds` describes; and ``cycles`` and ``verdicts``, these packed in base64.
 """
@@ -156,7 +157,7 @@ _TABLES = (
     *broker_document.TABLES,
     *document_shares.TABLES, *document_launches.TABLES, *document_past.TABLES,
     "dynamic_slot", "claim", "slot", "job", "job_ad", "submitter", "run", "match", "cycle",
-    "history", "undo", "meta",
+    "history", "undo", "request", "meta",
 )  # fmt: skip
 """What refers to a record goes before it."""
 
@@ -172,7 +173,13 @@ def _read(document: Any) -> dict[str, Any]:
         _require(isinstance(value, str), f"meta.{key}", f"must be a string, not {value!r}")
         is_right = key not in _NUMBERS or (value.isdecimal() and value.isascii())
         _require(is_right, f"meta.{key}", f"must be a whole number in a string, not {value!r}")
-    records = {name: read_records(of, found[name], name) for name, of in _RECORDS.items()}
+    is_older = found["usage_edits"] is None
+    records = {
+        name: read_records(of, [] if is_older and name == "usage_edits" else found[name], name)
+        for name, of in _RECORDS.items()
+    }
+    if is_older:
+        records["usage_edits"] = document_past.earlier(records["submitters"], found["meta"])
     return found | records | {"broker": broker_document.read(found["broker"])}
 
 
@@ -264,7 +271,7 @@ def _once(place: str, keys: Iterable[Any]) -> None:
 def _store(state: State, found: dict[str, Any]) -> None:
     execute = state.connection.executemany
     execute("INSERT INTO meta VALUES (?, ?)", found["meta"].items())
-    submitters.store(state, found["submitters"])
+    submitters.put(state, found["submitters"])
     slots.put(state, found["slots"])
     slot_columns.keep(state)
     dynamic_slots.add(state, found["dynamic_slots"])

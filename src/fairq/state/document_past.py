@@ -5,25 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from fairq.past import EndedJob
-from fairq.state import ended_jobs
+from fairq.past import EndedJob, UsageEdit, UsageRow
+from fairq.records import AccountingRecord
+from fairq.state import ended_jobs, usage
 from fairq.state.connection import State
 
 SCHEMA = 13
-"""The schema that these members are there since."""
+"""The schema that all of these members are there since."""
 
-RECORDS: dict[str, type[Any]] = {"ended_jobs": EndedJob}
-TABLES = ("ended_job",)
+RECORDS: dict[str, type[Any]] = {"ended_jobs": EndedJob, "usage": UsageRow, "usage_edits": UsageEdit}
+TABLES = ("ended_job", "usage", "usage_edit")
 
 
 def export(state: State) -> dict[str, Iterable[Any]]:
     """Return the records of every member."""
-    return {"ended_jobs": ended_jobs.load_all(state)}
+    return {
+        "ended_jobs": ended_jobs.load_all(state),
+        "usage": usage.load_all(state),
+        "usage_edits": usage.load_edits(state),
+    }
 
 
 def as_of_today(document: Any) -> Any:
-    """Add to the document of an older schema what came with this one."""
-    return {**{name: [] for name in RECORDS}, **document}
+    """Add to the document of an older schema what came later; its usage was charged before there was a ledger."""
+    return {**{name: [] for name in RECORDS}, **document, "usage_edits": None}
+
+
+def earlier(records: Iterable[AccountingRecord], meta: dict[str, str]) -> list[UsageEdit]:
+    """Return what an older state's records have accumulated, as the migration books it."""
+    time = int(meta.get("last_update") or 0)
+    return [
+        UsageEdit(time, one.name, "earlier", "", one.accumulated_usage, one.weighted_accumulated_usage)
+        for one in sorted(records, key=lambda one: one.name)
+        if one.accumulated_usage or one.weighted_accumulated_usage
+    ]
 
 
 def check(found: dict[str, Any], ad_ids: set[int], require: Callable[[bool, str, str], None]) -> None:
@@ -37,3 +52,5 @@ def check(found: dict[str, Any], ad_ids: set[int], require: Callable[[bool, str,
 def store(state: State, found: dict[str, Any]) -> None:
     """Store the records that were read."""
     ended_jobs.add(state, found["ended_jobs"])
+    usage.add(state, found["usage"])
+    usage.add_edits(state, found["usage_edits"])

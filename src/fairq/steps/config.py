@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairq import committed
-from fairq.errors.base import ExpressionError, FairqError, HTCondorConfigError, SettingsFileError, SettingsGroupError
+from fairq.errors.base import (
+    ExpressionError,
+    FairqError,
+    HTCondorConfigError,
+    SettingsFileError,
+    SettingsGroupError,
+    UsageError,
+)
 from fairq.errors.shares import DiracConfigError
 from fairq.inputs import STANDARD_INPUT, read_bytes, read_once
 from fairq.settings.collect import Collection, Entry, Report, bad_value, parse_document, read_text
@@ -59,6 +66,39 @@ def without_effect(chosen: SettingsFiles, file: Path | None) -> list[Entry]:
     files = chosen.layers if file is None else [Layer("file", file, required=True)]
     settings = gather(files, chosen.environ if file is None else {}, lambda _: None)
     return [entry for entry in settings if entry.key.without_effect and entry.origin is not DEFAULT]
+
+
+def settings_with(chosen: SettingsFiles, sets: Sequence[str]) -> Settings:
+    """Return the settings in force with *sets* (``KEY=VALUE``) over them; raises what is wrong with either."""
+    collection = Collection(_raise)
+    for layer in chosen.layers:
+        collection.add_file(layer.path, layer.required)
+    collection.add_environment(chosen.environ)
+    add_sets(collection, sets)
+    collection.check_parents()
+    return settle(collection)
+
+
+def add_sets(collection: Collection, sets: Sequence[str]) -> None:
+    """Add the settings in *sets* (``KEY=VALUE``), as ``--set`` has them, to *collection*."""
+    option = "--set"
+    for text in sets:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(message=f"{option} {text!r} has no value; give KEY=VALUE")
+        key, path = resolve(name.strip(), option)
+        try:
+            read = from_text(key, value.strip())
+            if key.type == "expression" and read is not None:
+                _check(read)
+        except BadValueError:
+            raise bad_value(".".join(path), key, value, option) from None
+        document: dict[str, Any] = {}
+        table = document
+        for part in path[:-1]:
+            table = table.setdefault(part, {})
+        table[path[-1]] = to_toml(key, read)
+        collection.add_document(document, Path(option))
 
 
 def set_setting(chosen: SettingsFiles, name: str, text: str, *, dry_run: bool = False) -> tuple[Path, bool]:

@@ -17,6 +17,7 @@ _DATA = "fairq.cli.broker.data"
 COMMANDS: dict[str, Entry] = {
     "import": Entry("fairq.cli.broker.bundle", "Import all kinds of data from a directory or archive."),
     "run": Entry("fairq.cli.broker.run", "Assign waiting tasks to queues."),
+    "diff": Entry("fairq.cli.broker.diff", "Show what changed between two runs, and why."),
     "why": Entry("fairq.cli.broker.why", "Explain why a task has its queues, or none."),
     "timeouts": Entry("fairq.cli.broker.timeouts", "Find jobs past their time limit; end or rebroker them."),
     "lint": Entry("fairq.cli.broker.lint", "List likely queue misconfigurations."),
@@ -24,6 +25,7 @@ COMMANDS: dict[str, Entry] = {
     "pseudoqueues": Entry("fairq.cli.broker.pseudoqueues", "Show how unified queues are split."),
     "nuclei": Entry("fairq.cli.broker.nuclei", "Show the nuclei, their queues and storage."),
     "config": Entry("fairq.cli.broker.config", "Manage PanDA's settings (gdpconfig): list, set, unset, import."),
+    "demo": Entry("fairq.cli.broker.demo", "Show a small grid on a scratch state."),
     **{name: Entry(_DATA, kind.summary) for name, kind in KINDS.items()},
 }
 """Every command in the order of the help."""

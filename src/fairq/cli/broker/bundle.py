@@ -91,9 +91,13 @@ def _view(bundle: Bundle, check: bool) -> View:
         Column("Left out", "left_out"),
     ]
     records = [_record(part) for part in bundle.parts]
-    count = f"{bundle.number} records of {len(records)} file{'' if len(records) == 1 else 's'}"
+    count = f"{_several(bundle.number, 'record')} of {_several(len(records), 'file')}"
     text = f"Dry run: {count} would be imported" if check else f"{count} imported"
     return View(tables=[Table(columns, records, key="files")], document={"unknown": bundle.unknown}, text=text)
+
+
+def _several(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _record(part: Part) -> dict[str, Any]:

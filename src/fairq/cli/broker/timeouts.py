@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fairq.cli.broker.out import Out, writer_of
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.sentences.timeouts import WORDS
 from fairq.cli.command import App
@@ -32,12 +33,14 @@ _FIELDS = (
         fairq broker timeouts --apply                              # end the jobs, as in cron
         fairq broker timeouts --constraint 'row == "heartbeat"' --apply
         fairq broker timeouts --rules panda --json
+        fairq broker timeouts --apply --out actions.csv            # what to do in PanDA
     """,
 )
 def timeouts(
     invocation: Invocation,
     output: Output,
     apply: Annotated[bool, typer.Option("--apply", help="Close, fail or rebroker the listed jobs.")] = False,
+    out: Out = None,
     rules: RulesOption = None,
     now: Now = None,
     dry_run: DryRun = False,
@@ -54,6 +57,10 @@ def timeouts(
     job, fail sets it to failed, and rebroker sends it back: the job is closed, and counts as closed at its queue for
     its task. If that task was assigned, it becomes ready for brokerage. Every change is in the history. --constraint
     selects jobs, with --apply as well.
+
+    --out writes a document of what has to be done in PanDA, for a script: rebrokerages (jobs to close, so that their
+    task makes others) and closures (jobs to kill or fail), each with its call of PanDA's API or its update of a row.
+    The file is written just before the changes are stored; with the same data and --now, it is the same again.
 
     Jobs at a paused queue, and at a queue with disableReassign, are exempt from all timeouts; under the rules panda,
     only from some. -v and JSON list the exempt jobs.
@@ -75,6 +82,7 @@ def timeouts(
         rules=rules,
         constraint=output.constraint,
         apply=applying,
+        out=writer_of(out),
     )
     for record in cleaned.exempt:
         invocation.detail(f"job {record['panda_id']} is exempt from {record['row']}: its queue is {_why(record)}")

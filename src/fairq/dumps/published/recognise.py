@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable
 from pathlib import PurePosixPath
@@ -14,7 +13,7 @@ from fairq.brokerdata.machines import SOFTWARE
 from fairq.brokerdata.places import QUEUES
 from fairq.dumps.published.form import Form
 from fairq.dumps.published.forms import form_of
-from fairq.dumps.table import NAME, Table
+from fairq.dumps.table import NAME, Table, csv_reader
 
 _BY_NAME = {kind.name: kind for kind in STORED}
 _STORED_OBJECTS = {"panda_queue", "data"}
@@ -24,15 +23,15 @@ _STORED_OBJECTS = {"panda_queue", "data"}
 def recognise(name: str, table: Table) -> tuple[Kind, Form | None] | None:
     """Return the kind of the records in the file *name* and their published form; None if neither tells.
 
-    A name tells by its first word: ``queues.json``, ``links-2026-11-22.csv.gz``. Without one, a published form or the
-    columns tell, if they are those of one kind alone.
+    A published form tells. Otherwise a name tells by its first word: ``queues.json``, ``links-2026-11-22.csv.gz``.
+    Without one, the columns tell, if they are those of one kind alone.
     """
     kind = _BY_NAME.get(re.split(r"[-_. ]", PurePosixPath(name).name.lower(), maxsplit=1)[0])
-    form = None if table.csv is not None else form_of(table.document, kind)
-    if kind is not None:
-        return kind, form
+    form = None if table.csv is not None else form_of(table.document, kind) or form_of(table.document)
     if form is not None:
         return form.kind, form
+    if kind is not None:
+        return kind, None
     first = _first(table)
     kind = _kind_of_object(first) or _kind_of_columns(first)
     return None if kind is None else (kind, None)
@@ -41,7 +40,7 @@ def recognise(name: str, table: Table) -> tuple[Kind, Form | None] | None:
 def _first(table: Table) -> dict[str, Any]:
     """Return the first record, its names in lower case."""
     if table.csv is not None:
-        rows = csv.reader(line for line in table.csv.splitlines(keepends=True) if line.strip())
+        rows = csv_reader(table.csv.lstrip())
         headings = [cell.strip().lower() for cell in next(rows, [])]
         return dict(zip(headings, [*next(rows, []), *[""] * len(headings)], strict=False))
     found = table.document

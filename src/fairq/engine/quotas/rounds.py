@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, Protocol
 
 from fairq.engine.classad import EvaluationBudget
 from fairq.engine.quotas.enforcement import enforce_caps
-from fairq.engine.quotas.fairshare import share_fairly
 from fairq.engine.quotas.order import negotiation_order, sort_keys
 from fairq.engine.quotas.policy import QuotaPolicy
 from fairq.engine.quotas.record import GroupTurn, SkipReason
 from fairq.engine.quotas.remainders import deal_remainders
+from fairq.engine.quotas.surplus import share_fairly
 from fairq.engine.quotas.tree import QuotaGroup, Tree
 
 NOTHING = -(2.0**31)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from fairq.engine.shares.recalculation import Recalculation
-from fairq.engine.shares.written import as_selected, as_written
+from fairq.engine.shares.queue_priorities import Recalculation
 
 TOLERANCE = 6e-6
 """Tolerance between equal numbers after storage: a table keeps six digits."""
@@ -49,3 +49,14 @@ def all_alike(stored: Mapping[int, float]) -> float | None:
 
 def _same(expected: float, stored: float) -> bool:
     return math.isclose(expected, stored, rel_tol=TOLERANCE, abs_tol=5e-5)
+
+
+def as_written(priority: float) -> str:
+    """Return the text with which DIRAC sets a queue's priority: four decimals (docs/dirac.md 3.4)."""
+    return f"{priority:.4f}"
+
+
+def as_selected(text: str) -> float:
+    """Return what a query shows of a priority that was set with *text*: six digits of a 4-byte number."""
+    (stored,) = struct.unpack("f", struct.pack("f", float(text)))
+    return float(f"{stored:.6g}")

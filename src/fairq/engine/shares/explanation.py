@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fairq.engine.shares.corrector import EntityCorrection
 from fairq.engine.shares.model import DEFAULT_SHARE, OwnerGroup, TaskQueue
-from fairq.engine.shares.recalculation import Recalculation, Share
+from fairq.engine.shares.queue_priorities import Recalculation, Share
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,8 @@ class Simulation:
         witness: told of all that happens.
         round_robin_times: see `negotiate`.
         running: jobs that run at the start.
+        charge_each_end: charge everybody up to each end, as commands do that report it. Otherwise all ends since the
+            last cycle are charged at once, which is the same but for the last digits, and faster.
     """
 
     def __init__(
@@ -99,6 +101,8 @@ class Simulation:
         witness: Witness,
         round_robin_times: Mapping[str, int] | None = None,
         running: Iterable[Running] = (),
+        *,
+        charge_each_end: bool = False,
     ) -> None:
         self.pool = pool
         self.queues = queues
@@ -113,6 +117,7 @@ class Simulation:
         self._arrivals = iter(arrivals)
         self._next_arrival = next(self._arrivals, None)
         self._start = start
+        self._charges_each_end = charge_each_end or not accountant.policy.exact_usage
         self._every = every
         self._witness = witness
         self._times = dict(round_robin_times or {})
@@ -132,10 +137,13 @@ class Simulation:
         """The slot weight in use."""
         return sum(tenant.weight for tenant in self.pool.tenants)
 
-    def advance(self, until: int) -> bool:
-        """Go on to the last cycle at or before *until*; say whether anything is left to happen."""
+    def advance(self, until: int, stop: Callable[[], bool] = lambda: False) -> bool:
+        """Go on to the last cycle at or before *until*, or until *stop* is true after one.
+
+        Say whether anything is left to happen.
+        """
         while (now := self._next_time()) is not None:
-            if now > until:
+            if now > until or stop():
                 return True
             self._step(now)
         return False
@@ -155,12 +163,12 @@ class Simulation:
 
     def _step(self, now: int) -> None:
         accountant = self.accountant
-        if accountant.policy.exact_usage or not (self._ends and self._ends[0][0] <= now):
-            accountant.update(now)
+        if self._charges_each_end:
             self._end_jobs(now)
+            accountant.update(now)
         else:
-            self._end_jobs(now)
             accountant.update(now)
+            self._end_jobs(now)
         while self._next_arrival is not None and self._next_arrival.time <= now:
             self.queues.add(self._next_arrival.jobs)
             self._next_arrival = next(self._arrivals, None)

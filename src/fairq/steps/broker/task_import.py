@@ -86,7 +86,8 @@ def _rules(told: dict[str, Any]) -> tuple[dict[str, Any], list[Remark]]:
     if asked := told.get(_CONNECTIVITY):
         rules |= connectivity_rules(read_task_connectivity(str(asked)))
         if not rules:
-            remarks.append(Remark(f"{_CONNECTIVITY} is {shown(asked)}, which asks for nothing", softens=True))
+            odd = f"{_CONNECTIVITY} is {shown(asked)}, which asks for nothing"
+            remarks.append(Remark(odd, softens=asked != "none"))
     for name, (rule, column) in _RULES.items():
         try:
             value = value_of(column, told.get(name))

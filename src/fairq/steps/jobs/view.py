@@ -37,6 +37,10 @@ class Queue:
             result[job.status] = result.get(job.status, 0) + len(job)
         return result
 
+    def keep(self, people: Collection[str]) -> None:
+        """Keep only the jobs of these owners and submitters."""
+        self.ranges = [job for job in self.ranges if job.owner in people or job.submitter in people]
+
     def sort(self, attribute: str, *, descending: bool = False) -> bool:
         """Order the jobs by *attribute*, those without it last; return False if none has it, and leave the order.
 
@@ -66,6 +70,14 @@ class Queue:
             ad = self._ad(job, job.first_proc)
             name = job_name(job.cluster, job.first_proc, job.last_proc)
             yield {**ad, **self._shown(job, ad, job.first_proc), "Jobs": name}
+
+    def waiting(self) -> Iterator[tuple[JobRange, Ad]]:
+        """Yield the ranges of idle jobs, each with its ad as `rows` has it."""
+        for job in self.ranges:
+            if job.status == JobStatus.IDLE:
+                ad = self._ad(job, job.first_proc)
+                name = job_name(job.cluster, job.first_proc, job.last_proc)
+                yield job, {**ad, **self._shown(job, ad, job.first_proc), "Jobs": name}
 
     def _alike(self) -> Iterator[JobRange]:
         for job in self.ranges:

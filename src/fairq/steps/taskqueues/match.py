@@ -338,4 +338,4 @@ def _charge(
     if is_new:
         meta.set(state, "last_update", str(accountant.last_update))
     every = accountant.records if is_new else sorted(touched)
-    submitters.store(state, [accountant.record(name) for name in every])
+    submitters.store(state, [accountant.record(name) for name in every], accountant.booked)

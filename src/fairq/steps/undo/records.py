@@ -33,7 +33,7 @@ def undo_edits(state: State, data: Mapping[str, Any], policy: AccountingPolicy, 
     if now > last_update(state):
         accountant = load_accountant(state, policy)
         accountant.update(now)
-        submitters.store(state, accountant.records.values())
+        submitters.store(state, accountant.records.values(), accountant.booked)
         meta.set(state, LAST_UPDATE, str(accountant.last_update))
         meta.set(state, RECORDED_UNTIL, "0")
     left = decay(max(0, last_update(state) - data["updated"]), policy.priority_halflife)

@@ -27,6 +27,7 @@ from fairq.records import AccountingRecord, Actor, Ad, Change
 from fairq.state import claims, history, meta, submitters, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
+from fairq.state.usage import Booking
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import LAST_UPDATE, RECORDED_UNTIL, last_update, load_accountant
 from fairq.steps.userprio.ads import accounting_ad
@@ -274,7 +275,7 @@ class Editor:
             return
         accountant = load_accountant(state, self._policy)
         accountant.update(self._actor.time)
-        submitters.store(state, accountant.records.values())
+        submitters.store(state, accountant.records.values(), accountant.booked)
         meta.set(state, LAST_UPDATE, str(accountant.last_update))
         meta.set(state, RECORDED_UNTIL, "0")
 
@@ -290,7 +291,7 @@ class Editor:
         if self._dry_run:
             self._pending |= {record.name: record for record in records}
         else:
-            submitters.store(state, records)
+            submitters.store(state, records, (), Booking("edit", self._actor.time, self._actor.user))
             self._record(state, changes)
 
     def _remove(self, state: State, names: list[str], changes: list[Change]) -> None:
@@ -298,7 +299,7 @@ class Editor:
             self._pending |= dict.fromkeys(names)
         else:
             for name in names:
-                submitters.delete(state, name)
+                submitters.delete(state, name, Booking("delete", self._actor.time, self._actor.user))
             self._record(state, changes)
 
     def _remember(self, state: State, names: Iterable[str]) -> None:

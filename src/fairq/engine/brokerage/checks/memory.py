@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest
-from fairq.engine.brokerage.jobs.memory import job_memory, stated_memory
+from fairq.engine.brokerage.jobs.memory_needed import job_memory, stated_memory
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns, Floats
 

@@ -13,9 +13,6 @@ from math import ceil
 from fairq.engine.brokerage.timeouts.job import QUEUED, JobQueue, PandaJob, queue_of
 from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
 
-CODE = 10
-"""PanDA's number for a job closed by fast rebrokerage."""
-
 
 @dataclass(frozen=True, slots=True)
 class Overshoot:

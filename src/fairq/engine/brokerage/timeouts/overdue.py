@@ -6,14 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairq.engine.brokerage.timeouts.fast_rebrokerage import CODE, Overshoot, fast_rebrokerage
+from fairq.engine.brokerage.timeouts.codes import Code
+from fairq.engine.brokerage.timeouts.fast_rebrokerage import Overshoot, fast_rebrokerage
 from fairq.engine.brokerage.timeouts.job import QUEUED, JobQueue, PandaJob, queue_of
 from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
 from fairq.engine.brokerage.timeouts.table import FAST, ORDER, SETS, TABLE, Action, Situation, TimeoutRule
 from fairq.engine.brokerage.timeouts.user_rebrokerage import Waited, user_rebrokerage
-
-REASSIGN = 51
-"""PanDA's number for a job closed because its set goes back to brokerage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,7 @@ class Timeout:
     job: PandaJob
     row: str
     action: Action
-    code: int | None
+    code: Code | None
     since: str = ""
     age: float | None = None
     limit: float | None = None
@@ -85,7 +83,7 @@ def _decide(name: str, of: Situation, fast: Mapping[int, Overshoot], sets: Mappi
         waited = sets.get(of.job.id)
         if waited is None:
             return None
-        return Timeout(of.job, SETS, "rebroker", REASSIGN, *waited, exempt=_exemption(of, ""))
+        return Timeout(of.job, SETS, "rebroker", Code.REASSIGNED, *waited, exempt=_exemption(of, ""))
     row = TABLE[name]
     oldest = _age(row, of) if row.looks_at(of.job, of.policy.rules) else None
     if oldest is None:
@@ -105,7 +103,7 @@ def _sent_back_fast(job: PandaJob, over: Overshoot) -> Timeout:
         "threshold": over.threshold,
         "excess": over.excess,
     }
-    return Timeout(job, FAST, "rebroker", CODE, numbers=numbers)
+    return Timeout(job, FAST, "rebroker", Code.FAST_REBROKERAGE, numbers=numbers)
 
 
 def _age(row: TimeoutRule, of: Situation) -> tuple[str, float] | None:

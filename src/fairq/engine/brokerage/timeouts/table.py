@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.timeouts.codes import Code
 from fairq.engine.brokerage.timeouts.job import (
     ACTIVE,
     CO_JUMBO,
@@ -60,7 +61,7 @@ class TimeoutRule:
     since: tuple[Since, ...]
     limit: Callable[[Situation], float]
     action: Action
-    code: int | None
+    code: Code | None
     applies: Callable[[Situation], bool] = lambda _: True
     spared: Literal["", "paused", "disableReassign"] = ""
     named: frozenset[str] | None = None
@@ -81,9 +82,6 @@ INACTIVE_AFTER = 2 * HOUR
 """Seconds without a job start after which a queue is inactive."""
 
 _HEARD = frozenset({"running", "starting", "stagein", "stageout"})
-_KILL_EXPIRED, _KILL_WAITING = 2, 4
-_REASSIGN = 51
-_NO_HEARTBEAT, _NOT_TAKEN, _NO_OUTPUT = 100, 102, 103
 
 
 def _after(seconds: float) -> Callable[[Situation], float]:
@@ -161,52 +159,52 @@ def _one(*states: str) -> frozenset[str]:
 
 TABLE: dict[str, TimeoutRule] = _rows(
     TimeoutRule("heartbeat_user", _HEARD, ("modified",),
-        lambda of: of.policy.heartbeat["analysis"], "fail", _NO_HEARTBEAT, lambda of: of.job.of_user, extra=True),
+        lambda of: of.policy.heartbeat["analysis"], "fail", Code.NO_HEARTBEAT, lambda of: of.job.of_user, extra=True),
     TimeoutRule("heartbeat_transferring", _one("transferring"), ("modified",),
-        _transferring_heartbeat, "fail", _NO_HEARTBEAT, _is_watched_transfer, named=_one("transferring"), heard=True),
+        _transferring_heartbeat, "fail", Code.NO_HEARTBEAT, _is_watched_transfer, named=_one("transferring"), heard=True),
     TimeoutRule("sent", _one("sent"), ("modified",),
-        _after(HOUR / 2), "fail", _NOT_TAKEN, named=_one("sent")),
+        _after(HOUR / 2), "fail", Code.NOT_TAKEN, named=_one("sent")),
     TimeoutRule("holding_user", _one("holding"), ("modified", "ended"),
-        _after(3 * HOUR), "fail", _NO_OUTPUT, _is_users_without_report, extra=True),
+        _after(3 * HOUR), "fail", Code.NO_OUTPUT, _is_users_without_report, extra=True),
     TimeoutRule("holding_high", _one("holding"), ("modified", "ended"),
-        _after(3 * HOUR), "fail", _NO_OUTPUT, _is_high_and_holding, named=_one("holding")),
+        _after(3 * HOUR), "fail", Code.NO_OUTPUT, _is_high_and_holding, named=_one("holding")),
     TimeoutRule("holding", _one("holding"), ("modified", "ended"),
-        lambda of: of.policy.holding, "fail", _NO_OUTPUT, named=_one("holding")),
+        lambda of: of.policy.holding, "fail", Code.NO_OUTPUT, named=_one("holding")),
     TimeoutRule("heartbeat", _HEARD, ("modified",),
-        _heartbeat, "fail", _NO_HEARTBEAT, spared="paused", named=_one("running", "starting"), heard=True),
-    TimeoutRule("pending", _one("pending"), ("created",), _after(HOUR), "kill", _KILL_WAITING,
+        _heartbeat, "fail", Code.NO_HEARTBEAT, spared="paused", named=_one("running", "starting"), heard=True),
+    TimeoutRule("pending", _one("pending"), ("created",), _after(HOUR), "kill", Code.WAITED_TOO_LONG,
         named=_one("pending")),
-    TimeoutRule("waiting", _one("waiting"), ("created",), _after(HOUR), "kill", _KILL_WAITING,
+    TimeoutRule("waiting", _one("waiting"), ("created",), _after(HOUR), "kill", Code.WAITED_TOO_LONG,
         lambda of: of.job.event_service != CO_JUMBO),
     TimeoutRule("defined_long", IN_DEFINED_TABLE, ("created",),
-        _after(7 * DAY), "kill", _KILL_EXPIRED, extra=True),
+        _after(7 * DAY), "kill", Code.EXPIRED, extra=True),
     TimeoutRule("activated_long", _one("activated"), ("created",),
-        _after(7 * DAY), "kill", _KILL_EXPIRED, extra=True),
+        _after(7 * DAY), "kill", Code.EXPIRED, extra=True),
     # Here the cleaner looks for fast rebrokerage.
     TimeoutRule("inactive", _one("activated"), ("modified",),
-        _after(4 * HOUR), "rebroker", _REASSIGN, _is_urgent_at_inactive, "disableReassign", _one("activated")),
+        _after(4 * HOUR), "rebroker", Code.REASSIGNED, _is_urgent_at_inactive, "disableReassign", _one("activated")),
     TimeoutRule("inactive_starting", _one("starting"), ("changed",),
-        _after(4 * HOUR), "rebroker", _REASSIGN, _is_urgent_at_inactive, "disableReassign", _one("starting")),
+        _after(4 * HOUR), "rebroker", Code.REASSIGNED, _is_urgent_at_inactive, "disableReassign", _one("starting")),
     TimeoutRule("defined", _one("defined"), ("modified",),
-        lambda of: of.policy.defined, "rebroker", _REASSIGN, _can_be_made_anew, named=_one("defined")),
+        lambda of: of.policy.defined, "rebroker", Code.REASSIGNED, _can_be_made_anew, named=_one("defined")),
     TimeoutRule("defined_alone", _one("defined"), ("created",),
-        lambda of: of.policy.defined, "kill", _KILL_EXPIRED, _cannot_be_made_anew, named=_one("defined")),
+        lambda of: of.policy.defined, "kill", Code.EXPIRED, _cannot_be_made_anew, named=_one("defined")),
     TimeoutRule("assigned", IN_DEFINED_TABLE, ("modified",),
-        _after(12 * HOUR), "rebroker", _REASSIGN, _is_managed, named=_one("assigned")),
+        _after(12 * HOUR), "rebroker", Code.REASSIGNED, _is_managed, named=_one("assigned")),
     TimeoutRule("activated", _one("activated"), ("modified",),
-        _after(2 * DAY), "rebroker", _REASSIGN, _may_move, "disableReassign", _one("activated")),
+        _after(2 * DAY), "rebroker", Code.REASSIGNED, _may_move, "disableReassign", _one("activated")),
     TimeoutRule("starting", _one("starting"), ("changed",),
-        _after(2 * DAY), "rebroker", _REASSIGN, _may_move, "disableReassign", _one("starting")),
+        _after(2 * DAY), "rebroker", Code.REASSIGNED, _may_move, "disableReassign", _one("starting")),
     TimeoutRule("user_long", ACTIVE, ("modified",), _after(7 * DAY), "kill",
-        _KILL_EXPIRED, lambda of: of.job.of_user or of.job.label == "test", extra=True),
+        Code.EXPIRED, lambda of: of.job.of_user or of.job.label == "test", extra=True),
     TimeoutRule("event_service", _one("running", "starting"), ("changed",),
-        _after(DAY), "kill", _KILL_EXPIRED, _is_long_event_service, extra=True),
+        _after(DAY), "kill", Code.EXPIRED, _is_long_event_service, extra=True),
     # Here the cleaner looks for users' job sets to send back.
     TimeoutRule("transferring", _one("transferring"), ("ended", "started"),
         _transfer_limit, "fail", None, lambda of: not of.job.output_complete, named=_one("transferring")),
-    TimeoutRule("throttled", _one("throttled"), ("created",), _after(7 * DAY), "kill", _KILL_EXPIRED,
+    TimeoutRule("throttled", _one("throttled"), ("created",), _after(7 * DAY), "kill", Code.EXPIRED,
         named=_one("throttled")),
-    TimeoutRule("active_long", ACTIVE, ("created",), _after(21 * DAY), "kill", _KILL_EXPIRED,
+    TimeoutRule("active_long", ACTIVE, ("created",), _after(21 * DAY), "kill", Code.EXPIRED,
         named=_one("running")),
 )  # fmt: skip
 """In the order of PanDA's cleaner: the first row whose limit a job exceeds decides."""

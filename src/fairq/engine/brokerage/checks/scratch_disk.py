@@ -7,7 +7,7 @@ import numpy as np
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
 from fairq.engine.brokerage.jobs.atom import Atom, smallest_job
-from fairq.engine.brokerage.jobs.scratch import (
+from fairq.engine.brokerage.jobs.scratch_needed import (
     ALWAYS_DIRECT,
     Scratch,
     ScratchRules,
