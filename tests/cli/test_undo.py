@@ -51,6 +51,7 @@ def test_a_change_of_jobs_is_taken_back(run, at, state: Path, change: str):
     ended = at(3, "undo")
     assert ended.code == 0 and change.split(maxsplit=1)[0] in ended.out
     assert queue(run, state) == before
+    assert run("--state", state, "history", "--json").out == "[]\n"
     assert run("--state", state, "state", "check").code == 0
 
 

@@ -33,7 +33,7 @@ _WITH_VALUE = ("--state", "--config")
 _WATCH = "watch_seconds"
 WATCH_DEFAULT = 5
 _WATCH_OPTION = typer.Option(
-    "--watch", metavar="[SECONDS]", help=f"Draw anew every SECONDS [default: {WATCH_DEFAULT}]; q ends."
+    "--watch", metavar="[SECONDS]", help=f"Refresh every SECONDS [default: {WATCH_DEFAULT}]; q quits."
 )
 
 _AF = re.compile(r"--?(?:af|autoformat)(?::(.*))?", re.DOTALL)

@@ -32,9 +32,9 @@ _LINES = 1000
 @app.command(
     cls=HistoryCommand,
     examples="""
-        fairq history                                  # what ended last comes first
+        fairq history                                  # the latest jobs first
         fairq history alice --since yesterday          # the jobs of an owner
-        fairq history --exit failed --since -7d        # jobs with another exit code than 0, or a signal
+        fairq history --exit failed --since -7d        # jobs with an exit code other than 0, or a signal
         fairq history --since 2026-10-01 --until 2026-11-01 --csv > october.csv
         fairq history --constraint 'MemoryUsage > RequestMemory' --af ClusterId ProcId MemoryUsage
     """,
@@ -68,11 +68,11 @@ def history(
     ] = None,
     now: Now = None,
 ) -> None:
-    """Show jobs that have left the queue, the last one first.
+    """Show jobs that have left the queue, the latest first.
 
-    WAIT is the time from submission to the first start, or to the end of a job that never ran; RUN the time of all
+    WAIT is the time from submission to the first start, or to the end of a job that never ran. RUN is the time of all
     runs. ST is C (completed) or X (removed). EXIT is the exit code, or the signal as in SIG 9. CPU is the CPU time that
-    the job used, as a share of the cores that it requested; MEMORY its peak and, behind the slash, its request, in
+    the job used, as a share of the cores that it requested. MEMORY is the peak and, after the slash, the request, in
     MB. Both need a launcher. JSON, CSV, TSV, --af and --long have the complete ad of every job.
 
     Without --limit a table has at most 1000 lines; the other formats have all jobs. Ended jobs are kept for

@@ -82,9 +82,9 @@ def negotiate(
     slots.
 
     With --dry-run, the options --with, --set, --factor, --slots and --without try out a change. The tables compare the
-    cycle as it is with the cycle as it would be. They also compare the long run: what everybody uses in steady state if
-    all keep as many jobs as now. The next cycle alone misleads. A factor four times as large gives a fourth of the
-    slices at first, but half of the use in the long run. Nothing is stored.
+    next cycle with and without the change. They also compare the use of each submitter in the long run, if all keep as
+    many jobs as now. The next cycle alone can mislead: a factor four times as large gives a fourth of the slices at
+    first, but half of the use in the long run. Nothing is stored.
 
     The decisions are stored; with --explain, the counts are stored as well. 'fairq state cycles' lists past cycles,
     'fairq state cycle' shows one again.

@@ -73,7 +73,7 @@ Now = Annotated[
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the result without storing it.")]
 """``dry_run: DryRun = False``"""
 
-Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Reason, kept in the history.")]
+Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Reason to store in the history.")]
 """``reason: Reason = None``; give it to `Invocation.actor`."""
 
 Constraint = Annotated[

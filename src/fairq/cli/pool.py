@@ -20,8 +20,8 @@ app = App(help="Show which pool is in use, and check that all is well.", default
 def show(invocation: Invocation, output: Report) -> None:
     """Show which pool the commands use, and why.
 
-    A pool is one state file. --state names it; without --state, FAIRQ_STATE does; without both it is your own, in your
-    XDG state directory. Settings come from the files that 'fairq config path' lists.
+    A pool is one state file: the one that --state names, otherwise the one that FAIRQ_STATE names, otherwise your own
+    in your XDG state directory. Settings come from the files that 'fairq config path' lists.
 
     The record has the members path, exists, named_by (--state, FAIRQ_STATE or null) and user, the name under which
     your changes are recorded.

@@ -27,7 +27,7 @@ Jobs = Annotated[
 All = Annotated[bool, typer.Option("--all", help="Select all jobs.")]
 
 Reason = Annotated[
-    str | None, typer.Option("--reason", metavar="TEXT", help="Reason, kept with the job and the history.")
+    str | None, typer.Option("--reason", metavar="TEXT", help="Reason to store with the job and the history.")
 ]
 
 

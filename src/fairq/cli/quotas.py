@@ -76,8 +76,8 @@ def show(
     --slots, --with, --set, --factor and --without compare the current tree with a preview for another pool, other
     settings or other factors. They show the quotas, and what a first round would allocate to the queued jobs. --with
     uses only FILE: settings that FILE does not have are at their defaults. If FILE is an HTCondor configuration, the
-    rules htcondor apply. A second table shows what everybody would use in the long run, if all keep as many jobs as
-    now. Without groups it is the only one.
+    rules htcondor apply. A second table shows the use of each submitter in the long run, if all keep as many jobs as
+    now. Without groups, it is the only table.
 
     JSON, CSV, TSV, --af and --constraint use one record per group: group, configured, quota (with all subgroups), own
     (for the group's own users), surplus_policy, requested, allocated, surplus (allocated above own), in_use (with all

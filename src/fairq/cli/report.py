@@ -44,9 +44,11 @@ def report(
         ),
     ] = None,
     since: Annotated[
-        str | None, typer.Option("--since", metavar="TIME", help="Begin here [default: the first of this month].")
+        str | None, typer.Option("--since", metavar="TIME", help="Begin of the time [default: first of this month].")
     ] = None,
-    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="End here [default: now].")] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="End of the time [default: now].")
+    ] = None,
     month: Annotated[str | None, typer.Option("--month", metavar="YYYY-MM", help="Report on this month.")] = None,
     user: Annotated[
         str | None, typer.Option("--user", metavar="SUBMITTER", help="Report on this submitter only.")
@@ -61,15 +63,15 @@ def report(
 ) -> None:
     """Show who used what.
 
-    Use is cut at both ends of the time; jobs count where they ended. SLOT_HOURS is the time that jobs ran on slots.
-    CHARGED is what the accountant charged, in hours of slot weight: with edits and imports, the charges of all time add
-    up to what userprio shows. EDITED and IMPORTED are shown where userprio's usage was edited or imported.
+    Only use within the time counts; a job counts at its end. SLOT_HOURS is the time that jobs ran on slots. CHARGED is
+    the charge of the accountant, in hours of slot weight. With edits and imports, the charges of all time add up to the
+    usage in userprio. EDITED and IMPORTED appear if usage was edited or imported.
 
-    While a submitter had idle jobs that it could not run, ENTITLED is what its share was worth, in hours of slot weight
-    (no more than it asked for), and MET the part of it that was delivered. WAIT is the median time from submission to
-    the first start, WAIT95 the time that 95 % of the jobs did not exceed. CPU is the CPU time that jobs used, as a
-    share of the cores that they requested; it needs a launcher. FAILED counts jobs that ended with an exit code other
-    than 0 or by a signal.
+    For the time in which a submitter had idle jobs that it could not run, ENTITLED is the value of its share, in hours
+    of slot weight (at most its demand), and MET is the part that was delivered. WAIT is the median time from submission
+    to the first start; 95 % of the jobs waited at most WAIT95. CPU is the CPU time that jobs used, as a share of the
+    cores that they requested; it needs a launcher. FAILED counts jobs that ended with an exit code other than 0 or by a
+    signal.
 
     Months, weeks and days are those of the local calendar. Set TZ for another zone.
     """

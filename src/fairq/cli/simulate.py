@@ -16,7 +16,7 @@ app = App()
 
 @app.command(
     examples="""
-        fairq simulate lcg.swf.gz --slots 1000                            # the settings in force
+        fairq simulate lcg.swf.gz --slots 1000                            # the settings in use
         fairq simulate lcg.swf.gz --slots 1000 --policy fifo --policy current   # against first come, first served
         fairq simulate jobs.csv --slots 10x64c256g --policy now=site.toml --policy new=draft.toml
         fairq simulate lcg.swf.gz --slots 2000 --from 1d --until 8d --json
@@ -73,11 +73,11 @@ def simulate(
     """Simulate a trace of jobs under one or more policies, and compare them.
 
     TRACE is a log in the Standard Workload Format, or CSV with the columns submit and run (seconds, or ISO times for
-    submit) and optionally user, group, cpus, memory, limit, priority and status. The jobs arrive as in the trace. Each
-    --every seconds the simulation holds the cycle of fairq negotiate. Nothing is stored, and the state is not read.
+    submit) and optionally user, group, cpus, memory, limit, priority and status. The jobs arrive as in the trace. At
+    every --every, the simulation runs the cycle of fairq negotiate. Nothing is stored, and the state is not read.
 
-    A policy is a settings file, or an HTCondor configuration. current is the settings in force. fifo is the same with
-    all jobs charged to one submitter: first come, first served. Equal factors are not fifo, but fair share by user. If
+    A policy is a settings file, or an HTCondor configuration. current is the settings in use. fifo is the same with all
+    jobs charged to one submitter: first come, first served. Equal factors are not fifo, but fair share by user. If
     the settings have accounting groups, a job counts for the group that the trace names, such as g4 for group 4 of an
     SWF log; otherwise its user alone counts. Without --policy, current is simulated.
 

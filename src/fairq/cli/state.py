@@ -116,9 +116,9 @@ def restore(
 ) -> None:
     """Put a copy in the place of the state.
 
-    The copy is checked first. The state as it was stays beside the state file, under a name that the command prints.
-    Jobs that a launcher has started since the copy was made are unknown afterwards: end them first. On a terminal
-    the command asks first.
+    The command checks the copy first. It keeps the former state beside the state file, under a name that it prints. The
+    restored state does not know jobs that a launcher has started since the copy was made: end them first. On a
+    terminal, the command asks for confirmation.
     """
     from fairq.steps.restore import restore as step
 

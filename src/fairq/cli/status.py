@@ -44,8 +44,9 @@ def status(
     """Show the pool at a glance.
 
     The table has the submitters with jobs or slots, those with idle jobs first. ENTITLED is the slot weight that the
-    last cycle allowed to the submitter, SHARE the same as a share of the pool, IN_USE what it has. BECAUSE is why the
-    last cycle gave it no more; fairq why explains one job. The other formats have all submitters.
+    last cycle allowed to the submitter, SHARE the same as a share of the pool, and IN_USE the slot weight in use.
+    BECAUSE is the reason why the last cycle gave it no more; fairq why explains one job. The other formats have all
+    submitters.
     """
     from fairq.steps.reports.standing import standing
 

@@ -31,14 +31,14 @@ def undo(
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Take back a change, as if it had not been made.
+    """Undo a change, as if it had not been made.
 
     submit, remove, hold, release, prio, slots add, remove and drain, and every edit of userprio can be undone for
     pool.undo_kept (7 days by default). A change of several jobs, slots or submitters is undone as a whole.
 
-    Time goes on: what was used since stays charged, and of an edited priority only that part is taken back that has not
-    decayed. Jobs that ran when they were removed or held wait again; if fairq started their processes, which a removal
-    ends, the removal cannot be undone.
+    Usage since the change stays charged. From an edited priority, only the part that has not decayed is removed. Jobs
+    that ran when they were removed or held become idle again. If fairq started their processes, a removal has ended
+    them and cannot be undone.
 
     If a later change concerns the same jobs, slots or values, nothing is undone, and the message names that change.
     """

@@ -124,12 +124,12 @@ def userprio(
     if only one submitter fits. Setting a value for an unknown full name creates a record. On a terminal the command
     asks before it does this, and before -delete, -resetall and -prune; --yes answers in advance.
 
-    --target finds the factors under which submitters get given shares of what is contended, in the long run. The slices
-    of one cycle are inverse to the factors, but the real priorities follow the use. In steady state, the share is
-    therefore inverse to the square root of the factor: a factor of 4 gives half the share, not a fourth. The other
-    submitters with jobs or recent usage keep their factors. If groups are configured, the shares are of the pie of the
-    submitters' group. The table shows the shares before and after, and those that a simulation of nine half-lives
-    settles at. --apply sets the factors in one transaction. Factors below 1 do not exist: a share that needs one is
+    --target finds the factors that give submitters these shares of the contended slots in the long run. The slices of
+    one cycle are inverse to the factors, but the real priorities follow the use. In steady state, the share is
+    therefore inverse to the square root of the factor: a factor of 4 gives half the share, not a fourth. Other
+    submitters with jobs or recent usage keep their factors. If groups are configured, the shares are those of the pie
+    of the submitters' group. The table shows the shares before and after, and the result of a simulation of nine
+    half-lives. --apply sets the factors in one transaction. A factor is at least 1: a share that needs a lower one is
     refused, unless --scale-all multiplies all factors of the pie.
     """
     from fairq.cli.userprio_edits import Edits, pairs, run_edits

@@ -51,10 +51,10 @@ def why(
     by rerunning the cycle. In very large pools, only the first few changes are verified. If none of them is enough,
     the line names only the first obstacle.
 
-    For a job that waits for others to end, the command also shows its place in line and when it starts. For that, it
-    runs cycles ahead on a copy of the state. Run times come from the last jobs of its cluster that have ended, else of
-    its submitter, its group, or the pool, and are at most the declared limit. The range is of short and long run times.
-    The estimate assumes that nobody submits more jobs.
+    For a job that waits for other jobs to end, the command also shows its place in line and estimates its start. To do
+    so, it runs future cycles on a copy of the state. It takes run times from the last ended jobs of the cluster,
+    otherwise of the submitter, the group, or the pool; a declared limit bounds them. The range of the estimate comes
+    from short and long run times. The estimate assumes that no more jobs are submitted.
 
     The first table has a line for each clause of the job's Requirements: the number of slots that meet the clause, the
     number left after it, and the nearest available value if none is left. Further tables show the clauses by which

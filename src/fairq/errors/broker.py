@@ -73,7 +73,7 @@ class RecordsSoftenedError(FairqError):
     """{source}, {problem}{others}; {fate}; correct the values, or accept them with --lenient"""
 
     exit_code = 117
-    summary = "Values of an import were read as something else"
+    summary = "Some values of an import were read as other values"
 
 
 class NoSuchRunError(FairqError):

@@ -42,21 +42,21 @@ class TooManyJobsError(FairqError):
 
 
 class SurroundingsError(FairqError):
-    """the pool's program does not begin: {problem}; {cure}"""
+    """the program of the pool does not start: {problem}; {cure}"""
 
     exit_code = 105
-    summary = "The program that changes a host's pool was started in a way that it does not trust"
+    summary = "The program of a host's pool was started in an unsafe way"
 
 
 class RequestError(FairqError):
     """the request to the pool is refused: {problem}; nothing was changed"""
 
     exit_code = 106
-    summary = "A request to a host's pool is not what it has to be"
+    summary = "A request to a host's pool is invalid"
 
 
 class RepeatedError(FairqError):
-    """the pool has fulfilled this request before; nothing was changed again"""
+    """the pool has already fulfilled this request; nothing was changed again"""
 
     exit_code = 107
-    summary = "A request to a host's pool was fulfilled before"
+    summary = "A request to a host's pool is a repeat"

@@ -31,7 +31,7 @@ class _Verdict:
 
 
 def empty() -> dict[str, Any]:
-    """Return the part of a state that never brokered."""
+    """Return the part of a state without brokerage data."""
     return {**{kind.name: [] for kind in STORED}, "cycles": [], "verdicts": []}
 
 
@@ -49,7 +49,7 @@ def export(state: State) -> dict[str, Any]:
 
 
 def read(part: Any) -> dict[str, list[Any]]:
-    """Return the part as rows and records; what came with a later schema may be missing.
+    """Return the part as rows and records; members of later schemas may be missing.
 
     Raises InvalidDocumentError, naming the place.
     """
@@ -75,7 +75,7 @@ def read(part: Any) -> dict[str, list[Any]]:
 
 
 def store(state: State, part: dict[str, list[Any]]) -> None:
-    """Store what `read` returned in a state that has nothing of it."""
+    """Store the result of `read` in a state without brokerage data."""
     for kind in STORED:
         broker_data.store(state, kind, part[kind.name])
     for cycle in part["cycles"]:

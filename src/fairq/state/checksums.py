@@ -1,8 +1,8 @@
-"""The checksum that the database keeps of what is in no other index: an SQL function, used by the guard indexes.
+"""The checksum of values that are in no other index: an SQL function of the guard indexes.
 
-Every table has an index named ``guard_TABLE`` (`fairq.state.schema.m0010_guards`). SQLite keeps it up with each write,
-and ``PRAGMA integrity_check`` holds every record against it: a record that was changed by anything but a statement
-is found, whichever column it is. Short columns stand in the index as they are; of long texts it has their CRC-32.
+Every table has an index named ``guard_TABLE`` (`fairq.state.schema.m0010_guards`). SQLite updates it with each write,
+and ``PRAGMA integrity_check`` compares every record with it. So a record that was changed without an SQL statement is
+found, whichever column it is. The index has short columns unchanged, and the CRC-32 of long texts.
 """
 
 from __future__ import annotations
@@ -12,6 +12,6 @@ import zlib
 
 
 def register(connection: sqlite3.Connection) -> None:
-    """Give *connection* the function that the guard indexes call; without it nothing can be written."""
+    """Register on *connection* the function of the guard indexes; without it, no write is possible."""
     # The library's own function: one written in Python would cost three times as much for every record.
     connection.create_function("fairq_crc32", 1, zlib.crc32, deterministic=True)

@@ -1,4 +1,4 @@
-"""Write a copy of an open state that appears whole under its name, or not at all."""
+"""Write a copy of an open state, which appears complete under its name or not at all."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from fairq.errors.base import BackupError
 def write_copy(source: sqlite3.Connection, target: Path, original: Path | None = None) -> None:
     """Copy the database *source* to *target*, a new file, by SQLite's online backup.
 
-    It has the mode and owner of the file *original*; without one the mode that the umask gives.
+    It has the mode and owner of the file *original*, or without one the mode of the umask.
 
     Raises:
-        BackupError: *target* exists already or cannot be written; what was there is untouched.
+        BackupError: *target* already exists or cannot be written; an existing file is unchanged.
     """
     with _reported(target):
         if os.path.lexists(target):
@@ -30,9 +30,9 @@ def write_copy(source: sqlite3.Connection, target: Path, original: Path | None =
 
 
 def keep_copy(source: sqlite3.Connection, path: Path, version: int) -> None:
-    """Leave a copy of the state *path* of schema *version* beside it, under a name that is free.
+    """Keep a copy of the state *path* of schema *version* beside it, under a free name.
 
-    None is added if the last one is the same, as after an upgrade that was interrupted. Raises BackupError.
+    There is no new copy if the last one is equal, as after an interrupted upgrade. Raises BackupError.
     """
     first = path.with_name(f"{path.name}.schema{version}")
     names = chain([first], (first.with_name(f"{first.name}-{n}") for n in count(2)))

@@ -1,4 +1,4 @@
-"""Find the record that an error came from: a text in the state that is no longer what fairq wrote."""
+"""Find the record that caused an error: a text in the state that fairq did not write."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NUMBERS = (b"last_update", b"next_cluster", b"next_task_queue")
 
 
 def first_damage(path: Path) -> str | None:
-    """Return in words the first record of the state file *path* with a text that is not UTF-8, or not JSON.
+    """Return the first record of the state file *path*, in words, with a text that is not UTF-8 or not JSON.
 
     None if there is none, or if the file cannot be read at all. The whole file is read.
     """

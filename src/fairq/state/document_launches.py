@@ -10,7 +10,7 @@ from fairq.state import job_events, launches
 from fairq.state.connection import State
 
 SCHEMA = 11
-"""The schema that these members are there since."""
+"""The first schema with these members."""
 
 RECORDS: dict[str, type[Any]] = {"launches": Launch, "job_events": JobEvent}
 TABLES = ("launch", "job_event")
@@ -22,7 +22,7 @@ def export(state: State) -> dict[str, Iterable[Any]]:
 
 
 def as_of_today(document: Any) -> Any:
-    """Add to the document of an older schema what came with this one."""
+    """Add the members of this schema to the document of an older schema."""
     document = {**{name: [] for name in RECORDS}, **document}
     later: dict[str, dict[str, Any]] = {"claims": {"matched": False}, "jobs": {"hold_code": None, "hold_subcode": None}}
     for name, values in later.items():

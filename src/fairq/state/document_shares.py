@@ -35,7 +35,7 @@ def export(state: State) -> dict[str, list[Any]]:
 
 
 def check(found: dict[str, Any], slot_ids: set[int], require: Require, once: Once) -> None:
-    """See that records are there once, and that pilots' slots are there."""
+    """Check that records are unique, and that pilots' slots exist."""
     once("pilot_slots", (pilot.slot_id for pilot in found["pilot_slots"]))
     for number, pilot in enumerate(found["pilot_slots"]):
         require(pilot.slot_id in slot_ids, f"pilot_slots[{number}].slot_id", f"there is no slot {pilot.slot_id}")
@@ -50,7 +50,7 @@ def check(found: dict[str, Any], slot_ids: set[int], require: Require, once: Onc
 
 
 def _identity_problem(identity: dict[str, Any]) -> str | None:
-    """Return what is wrong with what identifies a task queue: texts, numbers and lists of texts by name."""
+    """Return the problem in the requirements of a task queue: texts, numbers and lists of texts by name."""
     for name in ("Owner", "OwnerGroup"):
         if not isinstance(identity.get(name), str):
             return f"{name} must be a string"
@@ -68,7 +68,7 @@ def _identity_problem(identity: dict[str, Any]) -> str | None:
 
 
 def store(state: State, found: dict[str, Any]) -> None:
-    """Store the records of every member in a state that has none of them."""
+    """Store the records of every member in a state without such records."""
     pilot_slots.add(state, found["pilot_slots"])
     task_queues.put(state, found["task_queues"])
     share_groups.replace_all(state, found["share_groups"])

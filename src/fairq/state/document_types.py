@@ -1,4 +1,4 @@
-"""Read JSON values as typed records, and say exactly where one is wrong."""
+"""Read JSON values as typed records, and name the exact place of an error."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _readers(of: type[Any]) -> dict[str, _Reader]:
 
 
 def _reader(hint: Any) -> _Reader:
-    """Return what reads a value of the type *hint*, one of those that the records are made of."""
+    """Return the reader of values of the type *hint*, one of the types of the records."""
     if hint is Any:
         return lambda value, _: value
     if isinstance(hint, UnionType):

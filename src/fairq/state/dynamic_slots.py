@@ -1,4 +1,4 @@
-"""The slots that fairq carved out of partitionable ones; each lives as long as the claim on it."""
+"""The dynamic slots of fairq; each exists as long as the claim on it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def children(state: State, parent_ids: Iterable[int]) -> list[int]:
 
 
 def add(state: State, dynamic: Iterable[DynamicSlot]) -> None:
-    """Say of slots of the pool that they are dynamic."""
+    """Mark slots of the pool as dynamic."""
     state.connection.executemany(
         "INSERT INTO dynamic_slot (slot_id, parent_id, carved) VALUES (?, ?, ?)",
         ((one.slot_id, one.parent_id, rows.dumps(one.carved)) for one in dynamic),
@@ -34,7 +34,7 @@ def add(state: State, dynamic: Iterable[DynamicSlot]) -> None:
 
 
 def dissolve(state: State, slot_ids: Iterable[int]) -> None:
-    """Give back to their parents what those of these slots have that are dynamic; they are no more.
+    """Merge the dynamic ones of these slots back into their parents.
 
     Their claims must have been released.
     """

@@ -75,6 +75,14 @@ def count(state: State, wanted: Wanted) -> int:
     return int(state.connection.execute(query, values).fetchone()[0])
 
 
+def take_back(state: State, schedd: str, cluster: int, first_proc: int, last_proc: int) -> None:
+    """Delete what was recorded of a range of procs, which are in the queue again."""
+    state.connection.execute(
+        "DELETE FROM ended_job WHERE cluster = ? AND schedd = ? AND first_proc >= ? AND last_proc <= ?",
+        (cluster, schedd, first_proc, last_proc),
+    )
+
+
 def forget(state: State, before: int, limit: int) -> None:
     """Delete at most *limit* jobs that ended before a time, the oldest first, and the ads that only they used."""
     found = state.connection.execute(

@@ -1,4 +1,4 @@
-"""Turn what SQLite and the operating system report into fairq's own errors."""
+"""Convert errors of SQLite and the operating system to fairq's errors."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def primary_code(error: sqlite3.Error) -> int:
 
 @contextmanager
 def mapped(path: Path, wait: float) -> Iterator[None]:
-    """Run the body; an error of SQLite comes out as one of fairq's, with its cause kept.
+    """Run the body; convert an error of SQLite to one of fairq's, with its cause.
 
-    So does a text that SQLite cannot hold: bytes of a command line that are no Unicode text. Whatever else goes
-    wrong is laid to the state if a record in it is damaged.
+    The same applies to text that SQLite cannot store: bytes of a command line that are not Unicode. Other errors are
+    reported as damage if a record of the state is damaged.
     """
     try:
         yield
@@ -62,7 +62,7 @@ def _damage(path: Path) -> str | None:
 
 
 def from_sqlite(error: sqlite3.Error, path: Path, wait: float) -> FairqError:
-    """Return fairq's error for one of SQLite's on the file *path*; *wait* is how long a lock was awaited."""
+    """Return fairq's error for an error of SQLite on the file *path*; *wait* is the time spent waiting for a lock."""
     match primary_code(error):
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             result: FairqError = StateLockedError(what=f"the state file {path}", wait=wait, place=path)
@@ -86,7 +86,7 @@ def _why_read_only(error: sqlite3.Error) -> str:
 
 
 def from_os(error: OSError, path: Path, action: str) -> FairqError:
-    """Return fairq's error for one of the operating system's, met in an *action* on the state file *path*."""
+    """Return fairq's error for an error of the operating system in an *action* on the state file *path*."""
     if error.errno in {errno.EACCES, errno.EPERM}:
         return StatePermissionError(action=action, state=path, reason=error.strerror)
     if error.errno == errno.EROFS:

@@ -1,7 +1,7 @@
-"""The file of a state that does not exist yet: there once something is written, gone if nothing was.
+"""The creation of a state file: it remains only if something is written.
 
-The file comes into being whole, as an SQLite database that has fairq's mark and no schema. Whoever holds its write
-lock fills it, or removes it again; a process that waited for that lock sees that the file is gone, and begins anew.
+The file is created complete, as an SQLite database with fairq's mark and no schema. The process with its write lock
+fills it or removes it. A process that waited for that lock sees that the file is gone, and starts again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def create_unborn(path: Path) -> None:
 
 
 def remove_unborn(connection: sqlite3.Connection, path: Path, opened: os.stat_result) -> None:
-    """Remove the file at *path*, which *connection* has open as *opened*, if still nobody has written to it."""
+    """Remove the file at *path*, which *connection* has open as *opened*, if it is still empty."""
     with suppress(sqlite3.Error, OSError):
         # Another process that waited for the lock has it now: then the file is that one's concern.
         connection.execute("PRAGMA busy_timeout = 0")

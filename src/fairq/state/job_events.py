@@ -1,4 +1,4 @@
-"""What happened to jobs, as the event log of a submit description tells it; and what of it is still to be written."""
+"""The events of jobs, as in the event log of a submit description, and those still to be written."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def mark_written(state: State, ids: Iterable[int]) -> None:
 
 
 def forget(state: State, before: int) -> None:
-    """Delete the written events from before a time, but those of jobs that are still in the queue."""
+    """Delete the written events before a time, except those of jobs in the queue."""
     state.connection.execute(
         "DELETE FROM job_event WHERE time < ?1 AND written AND NOT EXISTS (SELECT 1 FROM job "
         "WHERE job.cluster = job_event.cluster AND job.schedd = job_event.schedd "

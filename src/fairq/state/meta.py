@@ -12,5 +12,5 @@ def get(state: State, key: str, default: str | None = None) -> str | None:
 
 
 def set(state: State, key: str, value: str) -> None:  # noqa: A001 - read as meta.set
-    """Store *value* under *key*, over what stood there."""
+    """Store *value* under *key*, replacing the former value."""
     state.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))

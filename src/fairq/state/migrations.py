@@ -1,4 +1,4 @@
-"""Bring a state file to today's schema, and tell whose file it is before touching it."""
+"""Upgrade a state file to the current schema, after checking that it is one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ APPLICATION_ID = 0x66616972
 
 
 def identify(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the schema number of an open file; 0 is an empty file: a zero-length one, or one that is unborn.
+    """Return the schema number of an open file; 0 is an empty file.
 
     Raises:
         StateForeignError: the file belongs to another program.
@@ -31,7 +31,7 @@ def identify(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def is_unborn(connection: sqlite3.Connection) -> bool:
-    """Return whether an open file is one that fairq made for its first write and nobody has written to."""
+    """Return whether an open file was created for a first write and is still empty."""
     application = int(connection.execute("PRAGMA application_id").fetchone()[0])
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     return application == APPLICATION_ID and version == 0 and _is_empty(connection)
@@ -42,9 +42,9 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Apply what is pending after schema *version*, in the transaction the caller has begun.
+    """Apply the migrations after schema *version*, in the caller's transaction.
 
-    The number goes up in that same transaction, so a file never holds half a migration.
+    The number is raised in the same transaction, so that a file never has half a migration.
     """
     if version == 0:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")

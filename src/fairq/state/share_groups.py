@@ -1,4 +1,4 @@
-"""What was imported of groups: their properties, and reports of what ran."""
+"""Imported groups: their properties, and reports of usage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def load_all(state: State) -> list[ShareGroup]:
 
 
 def replace_all(state: State, groups: Iterable[ShareGroup]) -> None:
-    """Put *groups* in the place of all that were imported before."""
+    """Replace all imported groups by *groups*."""
     state.connection.execute("DELETE FROM share_group")
     state.connection.executemany(
         "INSERT INTO share_group (name, properties) VALUES (?, ?)",
@@ -35,7 +35,7 @@ def load_reports(state: State) -> list[UsageReport]:
 
 
 def replace_reports(state: State, reports: Iterable[UsageReport]) -> None:
-    """Put *reports* in the place of all that were imported before."""
+    """Replace all imported reports by *reports*."""
     state.connection.execute("DELETE FROM usage_report")
     state.connection.executemany(
         "INSERT INTO usage_report (owner_group, time_span, entity, average_jobs, time) VALUES (?, ?, ?, ?, ?)",

@@ -1,7 +1,7 @@
-"""The slots' ads by column: a copy beside the slots, read several times faster than ad by ad.
+"""The slots' ads by column: a copy that is several times faster to read than the ads.
 
-Whoever brings many slots into the pool makes it; the database drops it as soon as a slot changes, so that a copy
-that is there is right. Without one the slots are read as they are.
+Commands that add many slots create it. The database drops it as soon as a slot changes, so that an existing copy is
+always valid. Without a copy, the ads are read.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from fairq.state import rows
 from fairq.state.connection import State
 
 WORTHWHILE = 2000
-"""Pools of fewer slots are read at once either way."""
+"""Number of slots below which no copy is made."""
 
 _AT_ONCE = 3000
-"""So many slots stand in one stretch: more at once do not stay in the processor's cache."""
+"""Number of slots in one stretch: more do not fit into the processor's cache."""
 
 
 class Stretch(NamedTuple):
@@ -31,7 +31,7 @@ class Stretch(NamedTuple):
 
 
 def keep(state: State) -> None:
-    """Make the copy of today's slots, unless it is there or there are too few of them."""
+    """Create the copy of the current slots, unless it exists or there are too few slots."""
     find = state.connection.execute
     if find("SELECT EXISTS (SELECT 1 FROM slot_columns)").fetchone()[0]:
         return
@@ -91,7 +91,7 @@ def split(stretch: Stretch, apart: Collection[int], first: int) -> tuple[Sequenc
 
 
 def _packed(column: Sequence[Any]) -> Sequence[Any]:
-    """Return *column*, or its first value alone if it is one text for all rows."""
+    """Return *column*, or only its first value if all rows have the same text."""
     return [column[0]] if is_one_text(column) else column
 
 

@@ -1,4 +1,4 @@
-"""The numbers of task queues: a queue keeps its number as long as it is known."""
+"""The numbers of task queues: a queue keeps its number as long as it is stored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def load_all(state: State) -> list[QueueNumber]:
 
 
 def put(state: State, queues: Iterable[QueueNumber]) -> None:
-    """Store queues under their numbers, in the place of what was known of these numbers."""
+    """Store queues under their numbers, replacing stored queues of these numbers."""
     state.connection.executemany(
         "INSERT OR REPLACE INTO task_queue (number, identity, part, priority, updated) VALUES (?, ?, ?, ?, ?)",
         ((one.number, rows.dumps(one.identity), one.part, one.priority, one.updated) for one in queues),
@@ -29,5 +29,5 @@ def put(state: State, queues: Iterable[QueueNumber]) -> None:
 
 
 def forget(state: State, numbers: Iterable[int]) -> None:
-    """Forget the queues of these numbers; the numbers themselves are not given again while higher ones are known."""
+    """Delete the queues of these numbers; the numbers are not reused while higher ones are stored."""
     state.connection.executemany("DELETE FROM task_queue WHERE number = ?", ((number,) for number in numbers))

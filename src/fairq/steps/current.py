@@ -1,4 +1,4 @@
-"""The settings of the command that runs, for what lies so deep in a listing that nobody hands them down."""
+"""The settings of the running command, for code deep in a listing that does not get them as an argument."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 settings_in_force: ContextVar[Callable[[], Settings]] = ContextVar("settings_in_force")
-"""Returns them; they are read when first asked for."""
+"""Returns the settings, which are read at first use."""

@@ -1,4 +1,4 @@
-"""Whether the other set of rules of a scheme decides otherwise, at which step, and which rule point alone is enough."""
+"""The comparison of both sets of rules of a scheme: steps, and rule points that change the decision."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 Steps = Mapping[str, Any]
-"""What each step of a decision came to, in order; the last one is the decision. The keys do not depend on the rules."""
+"""The results of the steps of a decision, in order, the decision last. The keys do not depend on the rules."""
 
 Decide = Callable[["Settings"], Steps]
-"""Decides under other settings and stores nothing."""
+"""Decides under other settings, without storing."""
 
 
 def compare_rules(settings: Settings, scheme: Scheme, decide: Decide, *, try_points: bool = True) -> dict[str, Any]:
     """Return how the two sets of rules of *scheme* decide.
 
-    ``steps`` has what either set makes of each step of the decision; ``differs_at`` names the first at which they
-    part if the decisions differ, else it is None. ``points`` are the rule points each of which alone changes the
-    decision; None if the decisions agree or the points were not tried, because *try_points* is false.
+    ``steps`` has the result of each step under both sets. ``differs_at`` names the first step that differs, None if the
+    decisions agree. ``points`` are the rule points that change the decision on their own; None if the decisions agree,
+    or if *try_points* is false.
     """
     rules = settings[scheme.rules]
     other_rules = next(choice for choice in scheme.choices if choice != rules)

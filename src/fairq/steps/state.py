@@ -1,4 +1,4 @@
-"""The state file itself: where it is, whether it is sound, a copy of it, and what was changed in it."""
+"""The state file itself: its path, its check, a copy, and its history."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from fairq.steps.cycle.document import stored_match_document
 
 @dataclass(frozen=True, slots=True)
 class StateFile:
-    """Where the state file is, symbolic links followed, and its size in bytes; None: it does not exist."""
+    """The path of the state file, symbolic links resolved, and its size in bytes; None: it does not exist."""
 
     path: Path
     size: int | None
 
 
 def locate(path: Path) -> StateFile:
-    """Return where the state file is; it is not opened, so that a damaged one is found too."""
+    """Return the path of the state file without opening it, so that a damaged file is also found."""
     path = resolve(path)
     return StateFile(path, path.stat().st_size if exists(path) else None)
 
@@ -56,13 +56,13 @@ def back_up(path: Path, target: Path) -> Path:
 
 
 def recent_cycles(path: Path, limit: int | None = None) -> list[CycleSummary]:
-    """Return the last *limit* negotiation cycles (None: all) in a line each, newest last."""
+    """Return the last *limit* negotiation cycles (None: all), newest last."""
     with reading(path) as state:
         return cycles.summaries(state, limit)
 
 
 def stored_cycle(path: Path, number: int | None = None) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return what was decided in a cycle (None: the last one), as `negotiate` shows it, and its matches.
+    """Return the decision of a cycle (None: the last one), in the form of `negotiate`, and its matches.
 
     Raises:
         UnknownCycleError: there was no such cycle.

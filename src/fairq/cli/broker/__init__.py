@@ -39,15 +39,14 @@ def _load(name: str) -> Any:
 
 _HELP = (
     "PanDA's brokerage: assign tasks to queues and explain why.",
-    "broker import takes all data of the pool from a directory or archive; each kind has an import of its own, too. "
-    "broker run assigns waiting tasks to queues; "
-    "broker why explains the decisions.",
+    "broker import reads all data of the pool from a directory or archive; each kind also has an import of its own. "
+    "broker run assigns waiting tasks to queues; broker why explains the decisions.",
     "An imported record updates the stored record with the same keys; columns that it lacks stay unchanged. With "
     "--replace, stored records that are not in the file are removed. Numbers may be texts; null and an empty cell mean "
     "the default. A list is JSON, or texts separated by commas. A time is in seconds since 1970 or ISO 8601, in UTC "
     "unless it has a zone. If some records are invalid, the command reports them by name, imports the others, and "
-    "exits with 80. If no record is valid, nothing is changed. If a value had to be read as another one, the exit code "
-    "is 117; --lenient accepts such values.",
+    "exits with 80. If no record is valid, nothing is changed. If a value is not valid and is read as another one, the "
+    "exit code is 117; --lenient accepts these values.",
 )
 
 

@@ -41,19 +41,19 @@ def import_(
 ) -> None:
     """Import all kinds of data from the files of a directory or archive, in one transaction.
 
-    A brokerage run sees the grid as it was before or as it is after the import, never half of it.
+    A brokerage run sees either the former data or all of the new data.
 
     The first word of a file's name is its kind: queues.json, links-2026-11-22.csv.gz. config is PanDA's gdpconfig.
-    Other files are identified by their shape. These published forms are read as they are: queues, sites, storage
-    endpoints and their states (blacklists), site matrix and software of CRIC; usage of Rucio's storage; network
-    metrics, as a list of links or by SOURCE:DESTINATION. Any other file needs the columns of one kind. If a file
-    cannot be identified, nothing is imported; --lenient leaves it out. Hidden files are left out.
+    Other files are identified by their shape. These published forms are accepted: queues, sites, storage endpoints and
+    their states (blacklists), site matrix and software of CRIC; storage usage of Rucio; network metrics, as a list of
+    links or by SOURCE:DESTINATION. Any other file needs the columns of one kind. If a file cannot be identified,
+    nothing is imported; --lenient leaves it out. Hidden files are left out.
 
-    Endpoint states and usage complete the storage endpoints that are known. Endpoints that these files do not name are
-    up, and have no space. --replace removes the other records of every kind that has a file.
+    Endpoint states and usage are added to the known storage endpoints. An endpoint without a state in these files is
+    up; without usage, it has no space. --replace removes the other records of every kind that has a file.
 
-    Invalid records are reported by name and the others are imported: then the exit code is 80. A value that was read
-    as something else, for example corecount eight, makes the exit code 117; --lenient accepts it.
+    If some records are invalid, the command reports them by name, imports the others, and exits with 80. If a value is
+    not valid, for example corecount eight, and is read as another one, the exit code is 117; --lenient accepts it.
 
     A record has file, kind, form (the published form), records, added, removed, refused, softened and left_out (for
     example disabled sites).

@@ -38,11 +38,11 @@ def diff(
 
     Only tasks whose state or queues changed are shown. For each queue that a task gained or lost, Why has the reason
     for which the other run refused it: a reason of broker why, weight (it was not among the best), or absent (that run
-    did not know the queue). A task that a run did not decide about stands as an earlier run decided. Decisions of the
+    did not know the queue). For a task that a run did not broker, its last earlier decision counts. Decisions of the
     last broker.verdicts_kept runs are stored.
 
-    A record has task, before and after (cycle, status and queues), gained, lost, and queues: of each changed queue what
-    both runs decided (place among the best, stage, reason, weight).
+    A record has task, before and after (cycle, status and queues), gained, lost, and queues: for each changed queue
+    the decision of both runs (place among the best, stage, reason, weight).
     """
     from fairq.steps.broker.diff import diff as step
 

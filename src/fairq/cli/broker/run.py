@@ -62,10 +62,10 @@ def run(
     queues by weight; ties are broken by name. A task without an eligible queue becomes pending and is retried after an
     hour (analysis: 20 minutes; high priorities sooner). broker why TASK explains the decision.
 
-    --out writes a document of what has to be done in PanDA, for a script: assignments (of tasks that had no queues),
-    rebrokerages (of tasks that had some) and closures (failed and exhausted tasks), each with its call of PanDA's API.
-    docs/json.md describes it. The file is written just before the decisions are stored. If the command fails, run it
-    again: with the same data and --now, it writes the same.
+    --out writes a document for a script that applies the decisions in PanDA: assignments (of tasks that had no queues),
+    rebrokerages (of tasks that had some) and closures (of failed and exhausted tasks), each with its call of PanDA's
+    API. docs/json.md describes it. The file is written just before the decisions are stored. If the command fails, run
+    it again: with the same data and --now, it writes the same file.
 
     A record has task, status, activity, queues, weight (of the best), reason and retry_time. JSON has cycle, time,
     rules, plugins, counts and tasks (with --summary: stages). In JSON, a task also has candidates. Each has queue,

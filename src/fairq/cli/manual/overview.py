@@ -69,8 +69,8 @@ REPORTING = (
     "stdout has gone, or stdout is closed, the command prints no message and exits with 0.",
     "A command that only shows data exits with 72 if it cannot write to stdout, and with 141 if the reader has gone. "
     "A failure to write to stderr does not change the exit code.",
-    "If a command exits with any code other than 0, 73 and 80, it has changed nothing. The exceptions are fairq run "
-    "and fairq wait: what they stored before remains.",
+    "If a command exits with any code other than 0, 73, 80 and 117, it has changed nothing. The exceptions are "
+    "fairq run and fairq wait: what they stored before remains.",
 )
 
 VARIABLES = (

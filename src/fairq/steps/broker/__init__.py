@@ -1,1 +1,1 @@
-"""PanDA's brokerage on the state: import and list its data, run, explain, time out."""
+"""PanDA's brokerage on the state: import and list data, run, explain, apply timeouts."""

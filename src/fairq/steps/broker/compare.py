@@ -1,4 +1,4 @@
-"""What the other set of PanDA's rules decides about a task, stage by stage and queue by queue."""
+"""The decision of the other set of PanDA's rules about a task, by stage and by queue."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 
 MOST_QUEUES = 5_000
-"""In a larger pool the rule points are not tried one by one."""
+"""Number of queues up to which single rule points are tried."""
 
 
 def compared(path: Path, settings: Settings, task: int, now: int, queue: str | None = None) -> Record:
-    """Return what the two sets of rules decide about a task, or about one *queue* for it, as of *now*.
+    """Return the decisions of the two sets of rules about a task, or about one *queue* for it, at *now*.
 
-    To the comparison (see `compare_rules`) comes ``queues``: those that the two sets judge differently.
+    The comparison (see `compare_rules`) also has ``queues``: those that the two sets judge differently.
 
     Raises UnknownTaskError, UnknownQueueError, BrokerPluginError.
     """

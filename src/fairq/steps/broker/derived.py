@@ -1,4 +1,4 @@
-"""What follows from the queues: the pseudo queues of unified ones, and the nuclei."""
+"""Data derived from the queues: pseudo queues and nuclei."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Record = dict[str, Any]
 
 
 def pseudo_queues(path: Path) -> list[Record]:
-    """Return the pseudo queues of every unified queue, as the brokerage sees them."""
+    """Return the pseudo queues of every unified queue, as in the brokerage."""
     with reading(path) as state:
         columns = columns_of(_world(state))
     return [
@@ -36,7 +36,7 @@ def pseudo_queues(path: Path) -> list[Record]:
 
 
 def nuclei(path: Path, *, every: bool) -> list[Record]:
-    """Return the nuclei: sites with that role, with their queues and where output goes.
+    """Return the nuclei: sites with that role, with their queues and output endpoints.
 
     *every*: queues of every kind count (``broker.every_queue``), not only those for production that have a cloud.
     """

@@ -1,4 +1,4 @@
-"""The filters and weights that are in force, in the order in which tasks go through them."""
+"""The filters and weights in use, in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Load jobs and their queues as timeouts look at them."""
+"""Load jobs and queues for timeouts."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def load_job_queues(state: State, now: float) -> dict[str, JobQueue]:
 
 
 def _days(cric: Any, name: str) -> float | None:
-    """Return a number of days that CRIC says of a queue."""
+    """Return a number of days from CRIC's fields of a queue."""
     try:
         days = float(cric[name])
     except (KeyError, TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Look for likely misconfigurations of the queues; nothing here writes."""
+"""Find likely misconfigurations of the queues, without writing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairq.steps.broker.world import load_world
 def find_misconfigurations(path: Path, names: Sequence[str], now: int) -> tuple[list[Finding], int]:
     """Return the findings about the queues (all, or those named), by queue, and how many queues were checked.
 
-    Raises NoSuchRecordError for a queue that is not there.
+    Raises NoSuchRecordError for an unknown queue.
     """
     with reading(path) as state:
         world = load_world(state, now, [])

@@ -1,4 +1,4 @@
-"""Show records of the brokerage as they are stored."""
+"""List stored records of the brokerage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Load tasks with the chunk of input that is to be brokered, as the engine reads them."""
+"""Load tasks with the chunk of input to be brokered, for the engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairq.state import broker_data
 from fairq.state.connection import State
 
 _FEW = 500
-"""Up to so many tasks, inputs are looked up one by one."""
+"""Number of tasks up to which inputs are looked up one by one."""
 
 _FIELDS = {
     "task_id": "jediTaskID",
@@ -66,7 +66,7 @@ _CHUNK = ("isMerging", "scout", "chunkRamCount", "readyEvents")
 
 
 class Brokered(NamedTuple):
-    """A task and the chunk of its input; *status* is what it was before."""
+    """A task and the chunk of its input; *status* is its former status."""
 
     task: Task
     chunk: Chunk
@@ -74,7 +74,7 @@ class Brokered(NamedTuple):
 
 
 def load_brokered(state: State, types: Sequence[ResourceType], numbers: Iterable[int] | None = None) -> list[Brokered]:
-    """Return the tasks with these *numbers* (None: all that there are), each once, in order of number."""
+    """Return the tasks with these *numbers* (None: all), each once, in order of number."""
     at = [TASKS.positions[column] for column in _FIELDS.values()]
     chunk_at = [TASKS.positions[column] for column in _CHUNK]
     status_at = TASKS.positions["status"]

@@ -1,4 +1,4 @@
-"""Explain what the brokerage says about one task: stage by stage, queue by queue, and what would have to change."""
+"""Explain the brokerage of one task: by stage, by queue, and with the changes that would help."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ Record = dict[str, Any]
 
 @dataclass
 class Why:
-    """The explanation, as data: the command writes what reasons mean and what would have to change.
+    """The explanation, as data: the command adds the meaning of reasons and the changes that would help.
 
-    ``meaning`` and ``change`` of records hold the words that a plugin's reason brings along, and are empty otherwise.
+    ``meaning`` and ``change`` of records have the words of a plugin's reason, and are empty otherwise.
 
     Args:
         task: its number.
-        time: when it was decided; *cycle* the run of that time, None: now.
-        rules: the rules that held.
+        time: time of the decision; *cycle*: its run, None: now.
+        rules: the rules used.
         activity: production or analysis.
-        status: what the decision is: assigned, failed (no queue is left), waiting or fatal.
+        status: the decision: assigned, failed (no queue is left), waiting or fatal.
         reason: why it is not assigned.
-        stored: what the task's record says: state, time of the next try, queues.
+        stored: the stored record of the task: state, time of the next retry, queues.
         stages: the stage table.
-        reasons: how many queues each reason decided about.
-        candidates: the queues that the task goes to, best first.
-        stopped: the task was stopped before any queue was looked at.
+        reasons: number of queues by reason.
+        candidates: the queues for the task, best first.
+        stopped: the task was stopped before any queue was checked.
         compared: the values compared then.
         changes: single checks without which the task would find queues, and how many.
         queues: the verdict on every queue.
-        obstacles: of the queues asked for, every check that they do not pass, not only the first.
+        obstacles: every check that the requested queues fail, not only the first.
     """
 
     task: int
@@ -73,13 +73,13 @@ class Why:
 
 
 class Asked(NamedTuple):
-    """What one task is brokered on.
+    """The input for brokering one task.
 
     Args:
-        stored: what the task's record says.
+        stored: the stored record of the task.
         brokered: the task with its chunk.
         columns: the queues.
-        flow: what the task goes through.
+        flow: its flow.
     """
 
     stored: Record
@@ -93,7 +93,7 @@ class Asked(NamedTuple):
 
 
 def load_asked(path: Path, task: int, now: int) -> Asked:
-    """Return what the task is brokered on now.
+    """Return the current input for brokering the task.
 
     Raises UnknownTaskError, BrokerPluginError.
     """
@@ -106,7 +106,7 @@ def load_asked(path: Path, task: int, now: int) -> Asked:
 
 
 def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None) -> Why:
-    """Broker the task as if now, storing nothing, and explain the outcome; of one *queue* alone if given.
+    """Broker the task now without storing, and explain the outcome; only for one *queue* if given.
 
     Raises UnknownTaskError, UnknownQueueError, BrokerPluginError.
     """
@@ -138,7 +138,7 @@ def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None)
 
 
 def why_then(path: Path, task: int, cycle: int | None, queue: str | None = None) -> Why:
-    """Return what a past run (None: the last one that brokered it) decided about the task, as it was kept.
+    """Return the stored decision about the task of a past run (None: its last run).
 
     Raises UnknownTaskError, UnknownQueueError, NoVerdictError.
     """
@@ -244,7 +244,7 @@ def _reasons(queues: list[Record]) -> list[Record]:
 
 
 def _changes(flow: Flow, one: Brokered, columns: Columns, rules: Rules, outcome: Outcome) -> Iterable[Record]:
-    """Broker the task without each single check that refused a queue, and yield the checks that alone block it."""
+    """Broker the task without each check that refused a queue, and yield the checks that block it on their own."""
     numbers = np.unique(outcome.decided[outcome.decided != UNDECIDED]).tolist()
     tried: set[str] = set()
     for number in numbers:

@@ -1,4 +1,4 @@
-"""Load what a brokerage run reads of the pool, as the engine's snapshot."""
+"""Load the pool for a brokerage run, as the engine's snapshot."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from fairq.steps.broker.config import load_config
 Nested = dict[str, Any]
 
 _FEW = 500
-"""Up to so many datasets, replicas are looked up one by one."""
+"""Number of datasets up to which replicas are looked up one by one."""
 
 
 def load_world(state: State, now: float, datasets: Iterable[str] | None = None) -> World:
@@ -99,7 +99,7 @@ def load_world(state: State, now: float, datasets: Iterable[str] | None = None) 
 
 
 def load_queues(state: State) -> dict[str, Queue]:
-    """Return the queues; a role that a queue does not tell is that of its site."""
+    """Return the queues; a missing role is that of the site."""
     roles: dict[str, str] = dict(broker_data.load(state, SITES))
     columns = [column.name for column in QUEUES.columns if column.name != "cric"]
     found = {}

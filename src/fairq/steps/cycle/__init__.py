@@ -1,1 +1,1 @@
-"""One negotiation cycle on the state: load the pool, decide, store; and the settings as the engine wants them."""
+"""One negotiation cycle on the state: load the pool, decide, store; and the engine's input from settings."""

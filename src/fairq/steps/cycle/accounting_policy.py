@@ -1,4 +1,4 @@
-"""The accounting settings as the engine wants them."""
+"""The accounting settings as input of the engine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 _LOCAL_DOMAIN = ("accounting.accountant_local_domain", "accounting.accounting_domain", "accounting.uid_domain")
-"""Which domain is local, the first of these that is set: by the latter two names without a domain are completed."""
+"""The local domain is the first of these that is set; the latter two also complete names without a domain."""
 
 
 def accounting_policy(settings: Settings) -> AccountingPolicy:

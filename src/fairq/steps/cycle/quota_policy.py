@@ -1,4 +1,4 @@
-"""The quota settings as the engine wants them."""
+"""The quota settings as input of the engine."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def quota_policy(settings: Settings) -> QuotaPolicy | None:
 
 
 def group_quotas(groups: Iterable[GroupSettings], *, accept_surplus: bool, autoregroup: bool) -> tuple[GroupQuota, ...]:
-    """Return the *groups*, where what a group does not say itself is as for all groups."""
+    """Return the *groups*; a missing value is that for all groups."""
     return tuple(
         GroupQuota(
             group.name,
@@ -69,7 +69,7 @@ def demand_policy(settings: Settings) -> DemandPolicy:
 
 
 def parsed(settings: Settings, name: str) -> Expression:
-    """Return the setting *name* as an expression; raises SettingValueError if it is none."""
+    """Return the setting *name* as an expression; raises SettingValueError if it is invalid."""
     try:
         return parse(settings[name])
     except ExpressionError:

@@ -1,1 +1,1 @@
-"""The budget of expressions: what measures evaluation, and what ends it."""
+"""The budget of expressions: measurement and end of evaluations."""

@@ -1,4 +1,4 @@
-"""The budget of evaluation for a cycle or a command, with what measures it and what ends an evaluation."""
+"""The evaluation budget of a cycle or a command, with its measurement and enforcement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def evaluation_budget(settings: Settings) -> EvaluationBudget:
-    """Return a new budget, of the seconds that *settings* give."""
+    """Return a new budget with the seconds in *settings*."""
     names = {
         entry.value: entry.key.macros[0] if entry.key.macros else entry.name
         for entry in settings
@@ -36,7 +36,7 @@ def evaluated(expression: Expression, records: Iterable[Mapping[str, Any]], budg
     """Yield the value of *expression* in each of *records*.
 
     Raises:
-        EvaluationBudgetError: that takes longer than *budget*.
+        EvaluationBudgetError: the evaluation takes longer than *budget*.
     """
     from fairq.engine.classad import evaluate_each
 

@@ -1,7 +1,7 @@
-"""Runs work that may not return, or may use up all memory, in a child process that the kernel ends.
+"""Run work that may not return, or may use all memory, in a child process that the kernel ends.
 
-A signal does not reach Python while HTCondor's library evaluates, so nothing within a process can end that. The child
-leaves without closing anything of its parent's: a connection to the state, and the locks on it, stay the parent's.
+A signal does not reach Python while HTCondor's library evaluates, so that the process itself cannot end it. The child
+exits without closing resources of its parent, such as a connection to the state and its locks.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from typing import Any, Final, NoReturn
 from fairq.engine.classad.budget import Ending, Guarded
 
 HEADROOM: Final = 512 * 2**20
-"""Bytes of memory that the work may take beyond what the process has."""
+"""Bytes of memory that the work may use in addition to the process."""
 
 MOST_RESULTS: Final = 64 * 2**20
-"""Bytes of results that are taken from the work."""
+"""Maximum bytes of results."""
 
 _OUT_OF_MEMORY: Final = 3
 _FAILED: Final = 4
@@ -32,9 +32,9 @@ _SIZE: Final = 8  # bytes before each result, its length
 
 
 def guarded(work: Callable[[], Iterator[Any]], seconds: float) -> Guarded:
-    """Return what *work* yields in a child process until it has used so many CPU *seconds*, or too much memory.
+    """Return the results of *work* in a child process, until it has used these CPU *seconds* or too much memory.
 
-    What was yielded before the end stands. Work that waits instead of computing is ended as well, ten times later.
+    Results before the end are kept. Work that waits instead of computing is also ended, after ten times that time.
     """
     import ctypes
 
@@ -108,7 +108,7 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def _read(descriptor: int, deadline: float) -> tuple[bytes, Ending]:
-    """Return what comes until the other end is closed, too much has come, or it is *deadline* by the clock."""
+    """Return the data until the other end is closed, there is too much data, or *deadline* is reached."""
     parts: list[bytes] = []
     size = 0
     poll = select.poll()

@@ -11,9 +11,9 @@ from typing import Any
 
 
 def spelled(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return *record* with its members under their names without underscores, too.
+    """Return *record* with its members also under their names without underscores.
 
-    An ad is returned as it is: a name in CamelCase is spelled in one way.
+    An ad is returned unchanged: a CamelCase name has only one spelling.
     """
     if not all(name.islower() for name in record):
         return record

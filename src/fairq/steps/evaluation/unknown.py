@@ -1,4 +1,4 @@
-"""Attributes that an expression names and that no record has: most often a slip of the fingers."""
+"""Attributes in an expression that no record has, usually misspelt ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class UnknownNames:
-    """The names that *expression* reads of a record itself, as long as no record seen has them."""
+    """The names that *expression* reads from a record, without those that a seen record has."""
 
     def __init__(self, expression: Expression) -> None:
         self._missing = {name.lower(): name for name in _names(expression)}
@@ -21,7 +21,7 @@ class UnknownNames:
         self._known: dict[str, str] = {}
 
     def see(self, record: Mapping[str, Any]) -> None:
-        """Take note of the names of *record*; one with the same names as one before costs next to nothing."""
+        """Remove the names of *record*; a record with known names is cheap."""
         if not self._missing or (shape := tuple(record)) in self._shapes:
             return
         self._shapes.add(shape)
@@ -30,7 +30,7 @@ class UnknownNames:
             self._missing.pop(name.lower(), None)
 
     def notes(self, what: str) -> list[str]:
-        """Return a sentence for each name that no record has, of which *what* is the word; none without records."""
+        """Return a sentence for each name that no record has; *what* is the word for a record; none without records."""
         if not self._shapes:
             return []
         return [f"no {what} has the attribute {name}{self._meant(lower)}" for lower, name in self._missing.items()]

@@ -1,4 +1,4 @@
-"""Which jobs satisfy a constraint; jobs that it cannot tell apart are tested once."""
+"""The jobs that satisfy a constraint; jobs with equal attributes are tested once."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Matcher:
         return result
 
     def _show(self, job: JobRange, overrides: Ad, *, again: bool = False) -> None:
-        """Bring the library's ad up to one proc of *job*: much of it is that of the last one already."""
+        """Update the library's ad to one proc of *job*; most of it is already that of the last proc."""
         overrides |= self._overlay.of(job, overrides["ProcId"])
         self._shown = job.ad_id, overrides
         shape = (job.ad_id, *overrides)
@@ -78,7 +78,7 @@ class Matcher:
             self._library_ad[name] = self._to_library(value)
 
     def _sees_proc(self, job: JobRange) -> bool:
-        """Say whether the constraint can tell the jobs of a range apart, itself or by way of an attribute."""
+        """Return whether the constraint can differ for jobs of a range, directly or through an attribute."""
         running = RUNNING_ATTRIBUTES if job.status == JobStatus.RUNNING else ()
         varying = {name.lower() for name in ("ProcId", *(job.template or ()), *running)}
         values = [*self._shared[job.ad_id].values(), *job.overrides_for(job.first_proc).values()]
@@ -94,7 +94,7 @@ class Matcher:
 
 
 class _Bounded:
-    """Keeps the evaluation of a constraint within the budget of a listing."""
+    """Limits the evaluation of a constraint to the budget of a listing."""
 
     def __init__(self, expression: Expression) -> None:
         from fairq.steps.evaluation.budget import listing_budget
@@ -107,9 +107,9 @@ class _Bounded:
         self._start = self._budget.meter()
 
     def value(self, shared: Ad, overrides: Ad, key: int, evaluate: Callable[[], Any]) -> Any:
-        """Return what *evaluate* does for the ad *shared*, known by *key*, overlaid by *overrides*.
+        """Return the value for the ad *shared*, known by *key*, with *overrides*.
 
-        Where that has no bound, it is evaluated otherwise.
+        If that evaluation has no bound, another way is used.
         """
         from fairq.engine.classad import evaluate_scalar
         from fairq.engine.classad.costs import BATCH, UNGUARDED

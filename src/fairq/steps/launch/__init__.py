@@ -1,1 +1,1 @@
-"""Jobs that really run: from the match to the process, and from its end back to the queue and the accounts."""
+"""Running jobs: from the match to the process, and from its end to the queue and the accounting."""

@@ -1,4 +1,4 @@
-"""The clock of runs: seconds since 1970 for people, seconds since boot for what is charged."""
+"""The clock of runs: seconds since 1970 for people, seconds since boot for charges."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fairq.launch import processes
 from fairq.records import Launch
 
 _SAME = 5.0
-"""Seconds by which a command's time may differ from the clock and still be taken from it."""
+"""Maximum difference in seconds between a command's time and the clock at which the clock is used."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,10 @@ class Clock:
         return cls(now, boottime - since if 0 <= since < _SAME else boottime, processes.boot_id())
 
     def end_of(self, launch: Launch, ended_boottime: float | None = None, boot: str | None = None) -> int:
-        """Return when a run ended, in seconds since 1970: a step of the machine's clock makes no difference.
+        """Return the end of a run, in seconds since 1970; steps of the machine's clock do not matter.
 
-        Without *ended_boottime* (of that *boot*) it is this moment; after a reboot the boot, which no run survives.
+        Without *ended_boottime* (of that *boot*), it is this moment; after a reboot, it is the boot, which ends every
+        run.
         """
         if ended_boottime is not None and boot == launch.boot:
             return launch.intended + max(0, int(ended_boottime - launch.boottime))

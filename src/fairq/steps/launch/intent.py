@@ -32,7 +32,7 @@ class Matched(NamedTuple):
 def intend(state: State, settings: Settings, matched: Iterable[Matched], clock: Clock) -> None:
     """Record the intent to start what was *matched* on slots that have a launcher.
 
-    A run waits for those of the same job, on the same slot and of the jobs displaced, until nothing is left of them.
+    A run waits for earlier runs of the same job, on the same slot and of displaced jobs, until they have ended.
     """
     wanted = [(one, name) for one in matched if (name := of_slot(one.slot_ad, settings)) != NONE]
     if not wanted:

@@ -1,4 +1,4 @@
-"""Order the end of runs that a launcher has: their jobs change only when none of their processes is left."""
+"""Order the end of runs of a launcher; their jobs change only when no process is left."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from fairq.state.connection import State
 
 
 def order_ends(state: State, found: Sequence[JobRange], order: dict[str, Any]) -> tuple[set[str], list[JobRange]]:
-    """Order the end of those of the jobs *found* that a launcher runs; return these runs' names, and the other jobs.
+    """Order the end of the jobs *found* that a launcher runs; return the names of these runs, and the other jobs.
 
-    *order* says how (``remove``, ``hold``), for which reason and by which hold code. A later order replaces an earlier
-    one: who holds a job that is being removed comes too late, who removes one that is being held does not.
+    *order* has the kind (``remove``, ``hold``), the reason and the hold code. A later order replaces an earlier one,
+    except that a hold does not replace a removal.
     """
     live = {launch.key: launch for launch in launches.live(state)} if _any_running(found) else {}
     if not live:

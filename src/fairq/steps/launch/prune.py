@@ -1,4 +1,4 @@
-"""Forget runs that ended long ago: their directories, their records and the events of their jobs."""
+"""Delete runs that ended long ago: their directories, their records and the events of their jobs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 _AT_ONCE = 1000
-"""Runs that one turn forgets: many, and yet no turn takes long."""
+"""Maximum number of runs deleted in one turn, so that it stays short."""
 
 
 def prune(path: Path, settings: Settings, launchers: Launchers, now: int) -> None:
-    """Delete what is kept of runs that ended before launch.keep_history; directories first, so that none is left."""
+    """Delete the data of runs older than launch.keep_history; directories first, so that none remains."""
     before = int(now - settings["launch.keep_history"])
     with reading(path) as state:
         old = launches.ended_before(state, before, _AT_ONCE)

@@ -1,4 +1,4 @@
-"""Wait a moment for runs that were ordered to end, so that most commands show what they did."""
+"""Wait briefly for runs that were ordered to end, so that most commands can report the end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 PATIENCE = 2.0
-"""Seconds; a run that takes longer is taken in by a later turn."""
+"""Seconds; a run that takes longer is collected by a later turn."""
 
 _NAP = 0.05
 
@@ -26,7 +26,7 @@ _NAP = 0.05
 def settle(
     path: Path, settings: Settings, actor: Actor, names: Collection[str], patience: float = PATIENCE
 ) -> set[str]:
-    """Have the runs *names* ended, and take in those that end soon; return those that are still there."""
+    """End the runs *names*, and collect those that end soon; return the others."""
     wanted = set(names)
     end = time.monotonic() + patience
     with opened(path, settings) as launchers:

@@ -1,4 +1,4 @@
-"""The values of a job's attributes, computed where they are expressions."""
+"""The values of a job's attributes; expressions are evaluated."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def raw(ad: Mapping[str, Any], name: str) -> Any:
-    """Return an attribute as it stands in *ad*, in whatever letter case; None if it is not there."""
+    """Return an attribute of *ad* unevaluated, ignoring letter case; None if it is missing."""
     if name in ad:
         return ad[name]
     lower = name.lower()
@@ -15,7 +15,7 @@ def raw(ad: Mapping[str, Any], name: str) -> Any:
 
 
 def computed(ad: Mapping[str, Any], name: str, now: int, target: Mapping[str, Any] | None = None) -> Any:
-    """Return the value of an attribute at *now*; None if it is not there, undefined or an error."""
+    """Return the value of an attribute at *now*; None if it is missing, undefined or an error."""
     value = raw(ad, name)
     if not isinstance(value, str) or not value.startswith("/Expr("):
         return value
@@ -26,12 +26,12 @@ def computed(ad: Mapping[str, Any], name: str, now: int, target: Mapping[str, An
 
 
 def number(ad: Mapping[str, Any], name: str, now: int, target: Mapping[str, Any] | None = None) -> float | None:
-    """Return the number that an attribute has at *now*; None if it has none."""
+    """Return the numeric value of an attribute at *now*; None if it is not a number."""
     value = computed(ad, name, now, target)
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def is_true(ad: Mapping[str, Any], name: str, now: int) -> bool:
-    """Tell whether an attribute is true, or a number that is not 0; undefined and error count as false."""
+    """Return whether an attribute is true or a number other than 0; undefined and error count as false."""
     value = computed(ad, name, now)
     return isinstance(value, bool | int | float) and bool(value)

@@ -1,4 +1,4 @@
-"""Which devices a dynamic slot gets: the GPUs of its machine by their names, as the machine advertises them.
+"""The devices of a dynamic slot: the GPUs of its machine, by their advertised names.
 
 A partitionable slot has AssignedGPUs, the names of all its GPUs, and AvailableGPUs, those that no dynamic slot has
 (a list; condor_startd writes into it GPUs_GPU_1a2b3c4d for the GPU-1a2b3c4d). A dynamic slot has its own as
@@ -17,7 +17,7 @@ _NAME = re.compile(r"[^\s,{}\"]+")
 
 
 def available_gpus(ad: Ad) -> list[str]:
-    """Return the names of the GPUs of a slot that are still to be had; none if it does not name them."""
+    """Return the names of the free GPUs of a slot; none if it does not name its GPUs."""
     available, assigned = _value(ad, "availablegpus"), assigned_gpus(ad)
     if available is None:
         return assigned
@@ -31,7 +31,7 @@ def assigned_gpus(ad: Ad) -> list[str]:
 
 
 def with_gpus(ad: Ad, given_back: Iterable[str]) -> Ad:
-    """Return the *ad* of a partitionable slot with these in AvailableGPUs too; the same if it does not name any."""
+    """Return the *ad* of a partitionable slot with these also in AvailableGPUs; unchanged if it names no GPUs."""
     back = list(given_back)
     if not back or _value(ad, "availablegpus") is None:
         return ad
@@ -40,7 +40,7 @@ def with_gpus(ad: Ad, given_back: Iterable[str]) -> Ad:
 
 
 def without_gpus(ad: Ad, taken: Iterable[str]) -> Ad:
-    """Return the *ad* of a partitionable slot with AvailableGPUs less those *taken*; the same if it names none."""
+    """Return the *ad* of a partitionable slot with AvailableGPUs without those *taken*; unchanged if it names none."""
     available, gone = available_gpus(ad), set(taken)
     if not available or not gone:
         return ad

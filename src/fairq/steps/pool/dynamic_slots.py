@@ -1,7 +1,7 @@
-"""Dynamic slots: what a job took of a partitionable one, and what that leaves (as a startd advertises both).
+"""Dynamic slots and the rest of their partitionable slots, as a startd advertises both.
 
-The ad of a partitionable slot is stored as advertised. What is left of it is what its dynamic slots do not
-have: a dynamic slot that is gone has given everything back.
+The ad of a partitionable slot is stored as advertised. Its rest is computed from its current dynamic slots, so that a
+removed dynamic slot has returned everything.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NOT_OF_CHILDREN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CarvedSlot:
-    """A dynamic slot that a cycle makes: its *name*, its own *ad*, and what it takes of the slot *parent_id*."""
+    """A dynamic slot that a cycle creates: its *name*, its *ad*, and the resources taken from the slot *parent_id*."""
 
     name: str
     parent_id: int
@@ -34,7 +34,7 @@ class CarvedSlot:
 
 
 def load_ads(state: State) -> list[Ad]:
-    """Return the ads of all slots in pool order: of partitionable ones what is left, of dynamic ones the whole."""
+    """Return the ads of all slots in pool order: partitionable slots with their rest, dynamic slots as a whole."""
     ads = slots.load_ads(state)
     dynamic = dynamic_slots.load_all(state)
     if dynamic:
@@ -57,9 +57,9 @@ def carved_rows(dynamic: Sequence[DynamicSlot], ids: Sequence[int]) -> dict[int,
 
 
 def lay_out(ids: Sequence[int], ads: list[Ad] | dict[int, Ad], dynamic: Iterable[DynamicSlot]) -> None:
-    """Turn the stored *ads* of the slots *ids* into what stands: the dynamic slots, and what is left.
+    """Convert the stored *ads* of the slots *ids* to the current state: dynamic slots, and the rest of others.
 
-    *ads* are by place; those of dynamic slots and of what they are carved out of must be there.
+    *ads* are by place; those of dynamic slots and their parents must be present.
     """
     places = {number: place for place, number in enumerate(ids)}
     families: dict[int, list[DynamicSlot]] = {}
@@ -104,9 +104,9 @@ def plain(amount: float) -> float:
 def carved_slots(
     matches: Iterable[Match], ids: Sequence[int], names: Sequence[str], ads: Sequence[Ad]
 ) -> dict[SlotKey, CarvedSlot]:
-    """Return the dynamic slots that *matches* make, by the key under which each is charged.
+    """Return the dynamic slots that *matches* create, by the key of their charge.
 
-    A slot1@host has the dynamic slots slot1_1@host, slot1_2@host, …; the lowest number that is free is taken.
+    A slot1@host has the dynamic slots slot1_1@host, slot1_2@host, …; the lowest free number is used.
     """
     used: dict[str, set[int]] | None = None
     found: dict[SlotKey, CarvedSlot] = {}
@@ -149,7 +149,7 @@ def _own_ad(name: str, number: int, taken: Mapping[str, float], weight: float, p
 
 
 def _numbers(names: Iterable[str]) -> dict[str, set[int]]:
-    """The numbers of dynamic slots that are in use, by the name of the slot that they are of."""
+    """The numbers of dynamic slots in use, by name of the parent."""
     used: dict[str, set[int]] = {}
     for name in names:
         stem, at, machine = name.partition("@")
@@ -160,7 +160,7 @@ def _numbers(names: Iterable[str]) -> dict[str, set[int]]:
 
 
 def add_slots(state: State, made: Mapping[SlotKey, CarvedSlot], addresses: Mapping[int, str]) -> dict[SlotKey, int]:
-    """Append the dynamic slots *made* to the pool; return their numbers by the same keys."""
+    """Append the new dynamic slots *made* to the pool; return their numbers by the same keys."""
     carved = list(made.values())
     new = [SlotRecord(0, one.name, one.ad, addresses[one.parent_id]) for one in carved]
     numbers = slots.add(state, new)

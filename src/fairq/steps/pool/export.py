@@ -20,9 +20,9 @@ Subject = Literal["slots", "jobs", "accounting"]
 def export_dump(path: Path, subject: Subject, stream: IO[str], *, long: bool, now: int) -> None:
     """Write the *subject*'s ads to *stream*, in the ``-long`` form or as JSON.
 
-    Slots are as they stand at *now*, with the claims that fairq made; accounting ads have the real priority.
+    Slots have their state at *now*, with the claims that fairq made; accounting ads have the real priority.
 
-    Raises UnwritableExportError for what the form cannot hold, or the state's errors.
+    Raises UnwritableExportError for values that the form cannot hold, or the state's errors.
     """
     with reading(path) as state:
         ads = _ads(state, subject, now)
@@ -34,7 +34,7 @@ def export_dump(path: Path, subject: Subject, stream: IO[str], *, long: bool, no
 
 
 def _ads(state: State, subject: Subject, now: int) -> Iterable[Ad]:
-    """Load what the ads are made of; they are made one by one when they are asked for."""
+    """Load the data of the ads, which are made one by one when needed."""
     if subject == "slots":
         return _slot_ads(load_slots(state), {claim.slot_id: claim for claim in claims.load_all(state)}, now)
     if subject == "jobs":

@@ -12,7 +12,7 @@ from fairq.state.connection import reading
 
 
 def export_document(path: Path, stream: IO[str]) -> None:
-    """Write the state at *path*, as of one moment, to *stream*; what `import_document` brings back."""
+    """Write a snapshot of the state at *path* to *stream*; `import_document` reads it."""
     with reading(path) as state:
         whole = document.export(state)
     pieces = json.JSONEncoder(ensure_ascii=False, indent=1).iterencode(whole)

@@ -1,4 +1,4 @@
-"""Bring a pool in: HTCondor's dumps of slots, jobs and accounting, or a whole state."""
+"""Import a pool: HTCondor's dumps of slots, jobs and accounting, or a whole state."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Dumps:
-    """The dumps to import: paths, ``-`` for the standard input, held in memory; None for what is to stay as it is."""
+    """The dumps to import: paths, ``-`` for standard input, or data in memory; None for data that stays unchanged."""
 
     slots: str | Held | None = None
     jobs: str | Held | None = None
@@ -38,14 +38,14 @@ class Dumps:
 
 @dataclass(slots=True)
 class Imported:
-    """How much was imported; None for a dump that was not given.
+    """Numbers of imported records; None for a dump that was not given.
 
     Args:
-        clusters: how many clusters the *jobs* are in.
+        clusters: number of clusters of the *jobs*.
         claims: slots found in use by a running job of the queue.
         lost_claims: claims that ended because their slot or job is gone.
-        left_out: why ads were left out, and how many.
-        notes: what was assumed.
+        left_out: number of ads left out, by reason.
+        notes: assumptions made.
     """
 
     slots: int | None = None
@@ -75,13 +75,12 @@ def import_dumps(
     dry_run: bool = False,
     advance: Advance | None = None,
 ) -> Imported:
-    """Take *dumps* over into the state at *path*, in one transaction; anything wrong, and nothing is changed.
+    """Import *dumps* into the state at *path*, in one transaction; with any error, nothing is changed.
 
-    The slots replace the pool, the jobs the queue, the accounting ads the records that they name. Submitters
-    are of the configured domain, else of that in a job's ``User``, else of *host*. A claim goes on where its
-    slot and its running job are still there; a slot that says it runs a running job of the queue is claimed
-    for it. With *dry_run* all is read and checked, and nothing stored. *advance* is told how many more bytes of the
-    files are read.
+    The slots replace the pool, the jobs the queue, the accounting ads the records that they name. Submitters are of the
+    configured domain, else of that in a job's ``User``, else of *host*. A claim continues if its slot and its running
+    job still exist. A slot whose ad names a running job of the queue is claimed for it. With *dry_run*, everything is
+    read and checked, and nothing is stored. *advance* gets the number of further bytes read.
 
     Raises UnreadableDumpError, InvalidDumpError, InvalidAdError, DuplicateAdError, or the state's errors.
     """

@@ -1,4 +1,4 @@
-"""Bring a whole state in: the JSON document that an export wrote."""
+"""Import a whole state: the JSON document of an export."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _OWN_LEVELS = 5
 
 
 def import_document(path: Path, name: str, *, dry_run: bool = False) -> dict[str, int]:
-    """Put the state that the document *name* describes in the place of the one at *path*; return its counts.
+    """Replace the state at *path* by the one in the document *name*; return its counts.
 
-    With *dry_run* it is brought into a state in memory only.
+    With *dry_run*, it is imported only into a state in memory.
 
     Raises UnreadableDumpError, InvalidDumpError, InvalidDocumentError, or the state's errors; then nothing
     is changed.
@@ -36,7 +36,7 @@ def import_document(path: Path, name: str, *, dry_run: bool = False) -> dict[str
 
 
 LARGEST_DOCUMENT = 1 << 31
-"""Characters of the largest document that is read; one of a hundred thousand jobs has some ten million."""
+"""Maximum characters of a document; one with a hundred thousand jobs has about ten million."""
 
 
 def _object(source: Source) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Dynamic slots that the machines of an imported pool carved themselves: what each has of which partitionable slot.
+"""Dynamic slots of the machines of an imported pool, and their parents.
 
-A machine's own ads say what is left of a partitionable slot, and of each dynamic slot what it has. Nothing of that
-is recorded apart from the ads, until such a slot is preempted to make room (docs/htcondor.md 3.14).
+A machine's ads contain the rest of a partitionable slot and the resources of each dynamic slot. There are no other
+records of them until a dynamic slot is preempted to make room (docs/htcondor.md 3.14).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RESOURCES = ("Cpus", "Memory", "Disk", "GPUs")
 
 
 def imported_parts(names: Sequence[str], ads: Sequence[Ad], known: Collection[int]) -> dict[int, Carved]:
-    """Return the dynamic slots among *ads* but the *known* ones, by their places; slot1_2@host is of slot1@host."""
+    """Return the dynamic slots among *ads*, without the *known* ones, by place; slot1_2@host belongs to slot1@host."""
     parts: dict[int, Carved] = {}
     places: dict[str, int] = {}
     for row, name in enumerate(names):
@@ -40,9 +40,9 @@ def imported_parts(names: Sequence[str], ads: Sequence[Ad], known: Collection[in
 
 
 def adopt(state: State, rows: Mapping[int, Carved], ids: Sequence[int]) -> list[int]:
-    """Take over dynamic slots that a machine carved itself, by their places, and return their numbers.
+    """Adopt dynamic slots that a machine carved, by place, and return their numbers.
 
-    They count as fairq's own from now on: the parent's stored ad is that of the whole, what they have included.
+    From then on they count as fairq's own: the stored ad of the parent is that of the whole slot.
     """
     if not rows:
         return []

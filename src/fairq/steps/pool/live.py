@@ -1,6 +1,6 @@
-"""Ask a running HTCondor pool for everything that a cycle depends on, through HTCondor's own library.
+"""Query a running HTCondor pool for all input of a cycle, through HTCondor's own library.
 
-Collector, schedds and negotiator answer without any tool of HTCondor and without a configuration of it.
+This needs no HTCondor tools and no HTCondor configuration.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from fairq.settings.keys import BY_MACRO
 from fairq.steps.pool.bundle import Bundle
 
 _TRIES = 3
-"""How often a pool is asked anew whose negotiator held a cycle meanwhile."""
+"""Number of repeated queries if the negotiator runs a cycle meanwhile."""
 
 _GROUPS_AND_LIMITS = re.compile(r"(NEGOTIATOR\.)?(GROUP_.*|.*_LIMIT|CONCURRENCY_LIMIT_DEFAULT.*)", re.IGNORECASE)
 _LAST_UPDATE = "LastUpdate"
 _UNSET = "Not defined"
-"""What a daemon answers for a macro without a value."""
+"""Answer of a daemon for a macro without a value."""
 
 
 def ask_pool(pool: str | None) -> Bundle:
     """Return the dumps of the pool whose collector is at *pool* (None: that of this machine's configuration).
 
-    Slots stand in the order of the collector. If the negotiator holds a cycle meanwhile, the pool is asked again, so
-    that slots, jobs and accounting are of the same moment. What cannot be got is told in the bundle.
+    Slots are in the order of the collector. If the negotiator runs a cycle meanwhile, the pool is queried again, so
+    that slots, jobs and accounting are from the same moment. The bundle lists missing data.
 
     Raises UnreachablePoolError if the collector does not answer.
     """
@@ -62,7 +62,7 @@ class _Asked:
         self._missing: list[str] = []
 
     def bundle(self) -> Bundle | None:
-        """Return what the pool says; None if the negotiator held a cycle meanwhile."""
+        """Return the pool's data; None if the negotiator ran a cycle meanwhile."""
         kinds = self._library.AdType
         schedds = self._collector.query(kinds.Schedd)
         negotiator = self._try("the negotiator", self._find_negotiator)
@@ -93,7 +93,7 @@ class _Asked:
             return None
 
     def _accounting(self, negotiator: Any) -> tuple[list[Any] | None, int | None]:
-        """Return the accountant's report, and the time of its last update; the collector's copy if it says nothing."""
+        """Return the accountant's report and the time of its last update; without an answer, the collector's copy."""
         report = None if negotiator is None else self._try("the accountant", lambda: _report(self._library, negotiator))
         if report is not None:
             return [report], report.get(_LAST_UPDATE)
@@ -107,7 +107,7 @@ class _Asked:
         return found or []
 
     def _macros(self, negotiator: Any) -> str:
-        """Return what the negotiator's configuration says of negotiation, as a configuration file."""
+        """Return the negotiator's configuration of negotiation, as a configuration file."""
         remote = self._library.RemoteParam(negotiator)
         lines = ["# Configuration of the negotiator"]
         for name in remote.keys():  # noqa: SIM118 - it is no dictionary

@@ -1,4 +1,4 @@
-"""The ads of slots that fairq describes itself, as a startd advertises static and partitionable slots."""
+"""The ads of fairq's own slots, in the form of a startd's static and partitionable slots."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WITHIN = (
     "(TARGET.RequestMemory is undefined || TARGET.RequestMemory <= MY.Memory) && "
     "(TARGET.RequestDisk is undefined || TARGET.RequestDisk <= MY.Disk)"
 )
-"""A slot takes no job that asks for more than there is; where a job says nothing, anything fits."""
+"""A slot accepts no job that requests more than it has; a missing request always fits."""
 
 _WITHIN_GPUS = " && (TARGET.RequestGPUs is undefined || TARGET.RequestGPUs <= MY.GPUs)"
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What one slot has: *cpus*, *memory* in MB, *disk* in KB, and how many *gpus* (None: no word of them)."""
+    """The resources of one slot: *cpus*, *memory* in MB, *disk* in KB, and the number of *gpus* (None: not given)."""
 
     cpus: int
     memory: int
@@ -38,7 +38,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """What all slots of a machine have in common: HTCondor's names, and further attributes."""
+    """Common properties of all slots of a machine: HTCondor's names, and further attributes."""
 
     machine: str
     arch: str
@@ -93,7 +93,7 @@ def _partitionable(shape: Shape) -> Ad:
 
 
 def machine_slots(machine: Machine, count: int, now: int, *, partitionable: bool = False) -> list[Ad]:
-    """Return the ads of *count* slots that share out *machine* evenly, the first ones taking the rest.
+    """Return the ads of *count* slots that divide *machine* evenly; the first ones get the remainder.
 
     They are static, unless *partitionable*.
 
@@ -140,13 +140,13 @@ def _share(total: int, count: int, number: int) -> int:
 
 
 def over(ad: Ad, attributes: Mapping[str, Any]) -> Ad:
-    """Return *ad* with *attributes* in the place of those of the same name, in whatever letter case."""
+    """Return *ad* with *attributes*, which replace those of the same name in any letter case."""
     names = {name.lower() for name in attributes}
     return {name: value for name, value in ad.items() if name.lower() not in names} | dict(attributes)
 
 
 def parse_attribute(text: str, slot: str) -> tuple[str, Any]:
-    """Return name and value of ``Name=Expression``; raises InvalidSlotError for what is neither."""
+    """Return name and value of ``Name=Expression``; raises InvalidSlotError for invalid text."""
     name, equals, value = text.partition("=")
     name = name.strip()
     if not equals or not _NAME.fullmatch(name):

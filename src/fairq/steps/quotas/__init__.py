@@ -1,1 +1,1 @@
-"""The tree of accounting groups: as it is, as it would be, and what is wrong with it."""
+"""The tree of accounting groups: its current state, previews, and problems."""

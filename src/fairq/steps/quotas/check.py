@@ -1,4 +1,4 @@
-"""``quotas check``: everything odd about the groups of a configuration; nothing here writes."""
+"""``quotas check``: problems of the groups of a configuration; nothing here writes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a check found: *errors* of the settings, *oddities* of the groups, and how many *groups* there are."""
+    """The result of a check: *errors* of the settings, *oddities* of the groups, and the number of *groups*."""
 
     errors: Sequence[FairqError]
     oddities: Sequence[Oddity]
@@ -30,10 +30,10 @@ class Checked:
 
 
 def check_quotas(path: Path, chosen: SettingsFiles, file: str | None, now: int) -> Checked:
-    """Check the groups of the settings in force, or of the configuration in *file*, against the pool at *path*.
+    """Check the groups of the settings in use, or of the configuration in *file*, for the pool at *path*.
 
-    Sums are compared with the pool if it has slots, users are looked for if it has any. Raises the errors of
-    settings for a file that cannot be read at all.
+    Sums are compared with the pool if it has slots, and users are checked if it has any. Raises the errors of settings
+    for a file that cannot be read.
     """
     errors: list[FairqError] = []
     if file is None:
@@ -58,7 +58,7 @@ def check_quotas(path: Path, chosen: SettingsFiles, file: str | None, now: int) 
 
 
 def _not_taken(entries: Iterable[NotTaken]) -> Iterator[Oddity]:
-    """Yield what lines of HTCondor's configuration that came to nothing say about groups."""
+    """Yield the problems in lines about groups of HTCondor's configuration that were not imported."""
     left_out = set()
     for entry in entries:
         name = entry.name.removeprefix("group ")

@@ -1,6 +1,6 @@
-"""What is odd about a configuration of groups, though it is valid: the quotas themselves.
+"""Problems of quotas in a valid configuration of groups.
 
-Every function looks for one kind of oddity, in the order in which they are told.
+Every function finds one kind of problem, in the order of the report.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _SLACK = 1e-9
 
 
 class Oddity(NamedTuple):
-    """One thing that hardly anybody wants: which *group* it is about, what it is, and how to mend it.
+    """One problem: the *group*, the problem, and the cure.
 
-    *kind* is a short name that stays the same, for scripts.
+    *kind* is a short name that never changes, for scripts.
     """
 
     group: str
@@ -37,12 +37,12 @@ class Oddity(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """A configuration of groups as the checks look at it.
+    """A configuration of groups, as input of the checks.
 
     Args:
         settings: all settings. *tree*: the groups, with their quotas in a pool of *total* slot weight.
-        total: None if the size of the pool is not known; the tree's quotas are then not to be looked at.
-        is_htcondor: people know the settings as HTCondor's macros.
+        total: None if the size of the pool is unknown; the tree's quotas are then not valid.
+        is_htcondor: the settings are HTCondor macros.
     """
 
     settings: Settings
@@ -62,22 +62,22 @@ class Configured:
 
     @property
     def oversubscribed(self) -> bool:
-        """Whether static quotas may exceed what there is."""
+        """Whether static quotas may exceed the pool."""
         return bool(self.settings["negotiator.negotiator_allow_quota_oversubscription"])
 
     def word(self, name: str) -> str:
-        """Return what people call the setting *name* of the table ``negotiator``."""
+        """Return the name that people use for the setting *name* of the table ``negotiator``."""
         key = SINGLE[f"negotiator.{name}"]
         return key.macros[0] if self.is_htcondor and key.macros else name
 
     def word_of(self, group: str, name: str) -> str:
-        """Return what people call the key *name* of *group*."""
+        """Return the name that people use for the key *name* of *group*."""
         if self.is_htcondor:
             return GROUP_KEYS[name].macros[0].replace("<NAME>", group)
         return name
 
     def available(self, group: QuotaGroup) -> float | None:
-        """What the children of *group* may have between them, None if that depends on the unknown pool."""
+        """The sum that the children of *group* may have, None if it depends on the unknown pool."""
         if group.is_root:
             return self.total
         if group.static and not self.is_flat:
@@ -86,7 +86,7 @@ class Configured:
 
 
 def quota_oddities(configured: Configured) -> Iterator[Oddity]:
-    """Yield all that is odd about the quotas, group by group in the order of the tree."""
+    """Yield all problems of the quotas, by group in the order of the tree."""
     for find in (_left_out, _both_kinds, _sums, _double_counting, _regroup_and_surplus, _eaten):
         yield from find(configured)
 
@@ -128,7 +128,7 @@ def _both_kinds(configured: Configured) -> Iterator[Oddity]:
 
 
 def _sums(configured: Configured) -> Iterator[Oddity]:
-    """Quotas of siblings that sum to more than there is."""
+    """Quotas of siblings whose sum is above the quota of the parent."""
     for group in configured.tree.groups:
         statics = [child for child in group.children if child.static]
         dynamics = [child for child in group.children if not child.static and child.config_quota > 0]
@@ -190,7 +190,7 @@ def _regroup_and_surplus(configured: Configured) -> Iterator[Oddity]:
 
 
 def _eaten(configured: Configured) -> Iterator[Oddity]:
-    """Quotas of which a part is lost when limits are cut to whole numbers (docs/htcondor.md 4.5 and 4.7)."""
+    """Quotas that lose a part when limits are truncated to whole numbers (docs/htcondor.md 4.5 and 4.7)."""
     integer_limits = configured.settings["negotiator.integer_group_limits"] and not configured.is_flat
     unweighted = not configured.settings["negotiator.negotiator_use_slot_weights"] and not configured.is_flat
     if not (integer_limits or unweighted or configured.is_flat):
@@ -209,7 +209,7 @@ def _eaten(configured: Configured) -> Iterator[Oddity]:
 
 
 def _own_quota(configured: Configured, group: QuotaGroup) -> float | None:
-    """Return the quota of the group itself before anything is cut, None if that depends on the unknown pool."""
+    """Return the quota of the group itself before truncation, None if it depends on the unknown pool."""
     if configured.is_flat:
         known = configured.total is not None and not group.static
         return group.config_quota * (configured.total or 0.0) if known else None
@@ -227,6 +227,6 @@ def _names(groups: Iterable[QuotaGroup | GroupSettings]) -> str:
 
 
 def _number(value: float) -> str:
-    """Return *value* in few digits, but never as a whole number if it is none."""
+    """Return *value* in a few digits, but as a whole number only if it is one."""
     text = f"{value:.6g}"
     return repr(value) if float(text).is_integer() and not value.is_integer() else text

@@ -1,4 +1,4 @@
-"""The figures of the accounting groups that the last cycle left behind."""
+"""The stored figures of accounting groups of the last cycle."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from fairq.state.connection import State
 
 
 class LastFigures(NamedTuple):
-    """What the last cycle has on record: its number (0: there was none), its time, the groups breadth first.
+    """The record of the last cycle: its number (0: no cycle), its time, the groups breadth first.
 
-    *overruns* are the expressions for no job in particular, such as the groups' order, that took too long in it.
+    *overruns* are the expressions without a job, such as the order of groups, that took too long.
     """
 
     cycle: int = 0
@@ -23,7 +23,7 @@ class LastFigures(NamedTuple):
 
 
 def last_figures(state: State) -> LastFigures:
-    """Return the groups of the last cycle; none if it had none, or was held by a fairq that knew of none."""
+    """Return the groups of the last cycle; none if it had none, or if an older fairq ran it."""
     decision = cycles.latest_decision(state)
     if decision is None:
         return LastFigures()

@@ -54,9 +54,9 @@ MEMBERS = {
 
 
 def group_record(ad: Ad) -> Ad:
-    """Return the record of a group's *ad*, None for what a pool without group quotas does not have.
+    """Return the record of a group's *ad*; a member without a value in a pool without group quotas is None.
 
-    As on the screen, *quota* and *in_use* are those of the whole subtree, of ``<none>`` those of its own users.
+    As on the screen, *quota* and *in_use* are those of the whole subtree; for ``<none>``, those of its own users.
     """
     record = {member: ad.get(attribute) for member, attribute in MEMBERS.items()}
     if ad["Name"] == ROOT_GROUP:
@@ -71,7 +71,7 @@ class QuotaReport:
     Args:
         groups: their ads, ``<none>`` first, then level by level.
         submitters: the accounting ads of all submitters.
-        last: the cycle that the figures are of; None if they are those with which the next one would begin.
+        last: the cycle of the figures; None if they are those at the start of the next cycle.
         total: the size of the pool, in slot weight.
         overruns: the expressions that took too long for these figures, as `overrun_document` makes them.
     """
@@ -86,10 +86,10 @@ class QuotaReport:
 def quota_report(path: Path, settings: Settings, now: int) -> QuotaReport:
     """Return the groups with the figures of the last cycle.
 
-    Where there was none since the groups were set up as they are, the figures follow from the settings and the
-    pool, with the allocations of a first round. Without groups there is ``<none>`` alone.
+    Without a cycle since the last change of the groups, the figures are computed from the settings and the pool, with
+    the allocations of a first round. Without groups, there is only ``<none>``.
 
-    Raises SettingValueError for an expression that is none.
+    Raises SettingValueError for an invalid expression.
     """
     with reading(path) as state:
         last: LastFigures | None = last_figures(state) if settings.groups else LastFigures()
@@ -128,7 +128,7 @@ def _ads(state: State, settings: Settings, figures: Sequence[GroupFigures], *, c
 
 
 def _further_attributes(of: GroupFigures) -> Ad:
-    """Return what fairq's ad of a group has beyond that of HTCondor's report."""
+    """Return the attributes in fairq's ad of a group that HTCondor's report does not have."""
     return {
         "ParentGroup": of.parent,
         "StaticQuota": of.static,
@@ -159,7 +159,7 @@ def configured_tree(settings: Settings, total: float) -> Tree:
 
 
 def _are_of(figures: Sequence[GroupFigures], settings: Settings) -> bool:
-    """Whether *figures* are what *settings* still make of a pool of that size."""
+    """Whether *figures* are still the result of *settings* for a pool of that size."""
     if not figures:
         return False
     tree = configured_tree(settings, figures[0].subtree_quota)

@@ -1,4 +1,4 @@
-"""What is odd about groups in view of who uses them: jobs in the queue and the accounting records."""
+"""Problems of groups related to their users: jobs in the queue and accounting records."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from fairq.steps.quotas.configured import Oddity
 
 
 class Users(NamedTuple):
-    """Everybody known: the names of all *submitters*, and of which owners they have jobs in the queue."""
+    """All users: the names of all *submitters*, and the owners of their jobs in the queue."""
 
     submitters: Set[str]
     owners: Set[tuple[str, str]]
 
 
 def users_in(state: State) -> Users:
-    """Return who has jobs or an accounting record in *state*."""
+    """Return the users with jobs or an accounting record in *state*."""
     owners = jobs.owners(state)
     names = {record.name for record in submitters.load_all(state) if not record.is_group}
     return Users(names | {submitter for submitter, _ in owners}, owners)
 
 
 def user_oddities(users: Users, group_names: Iterable[str]) -> Iterator[Oddity]:
-    """Yield what is odd about the groups *group_names*; without users nothing can be told of."""
+    """Yield the problems of the groups *group_names*; nothing without users."""
     names = tuple(group_names)
     if users.submitters:
         yield from _unused(users, names)
@@ -45,7 +45,7 @@ def _unused(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
 
 
 def _named_like_users(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
-    """Users called like a group, or with dotted names that begin so: then their own jobs count for it."""
+    """Users with the name of a group, or with dotted names that begin with it: their own jobs count for the group."""
     plain = {submitter.rpartition("@")[0] for submitter in users.submitters} | {owner for _, owner in users.owners}
     called = {user.lower(): user for user in sorted(plain, reverse=True)}
     for name in names:
@@ -64,7 +64,7 @@ def _named_like_users(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
 
 
 def _unknown(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
-    """Groups that jobs ask for and that are not configured."""
+    """Groups that jobs request but that are not configured."""
     told: set[str] = set()
     for submitter, owner in sorted(users.owners):
         meant = group_meant(submitter, owner)

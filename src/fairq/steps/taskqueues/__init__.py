@@ -1,1 +1,1 @@
-"""DIRAC's task queues on the state: form them, share, match pilots, explain."""
+"""DIRAC's task queues on the state: form queues, compute shares, match pilots, explain."""

@@ -1,4 +1,4 @@
-"""What the other set of DIRAC's rules decides about a task queue and a pilot, step by step."""
+"""The decision of the other set of DIRAC's rules about a task queue and a pilot, by step."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 MOST_QUEUES = 1_000
-"""With more task queues the rule points are not tried one by one."""
+"""Number of task queues up to which single rule points are tried."""
 
 
 def compared(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[int, int], now: int) -> dict[str, Any]:
-    """Return what the two sets of rules decide about the queue or job *target* and *pilot* (see `compare_rules`).
+    """Return the decisions of the two sets of rules about the queue or job *target* and *pilot* (see `compare_rules`).
 
     The decision is whether the queue is offered, and its chance to be drawn first.
 
-    Raises what `why_not` does.
+    Raises the errors of `why_not`.
     """
 
     def decide(under: Settings) -> Steps:

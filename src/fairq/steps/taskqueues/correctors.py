@@ -1,4 +1,4 @@
-"""Finding share correctors: those of fairq itself and of plugins come by the same door, their entry points."""
+"""Share correctors of fairq and of plugins, found through their entry points."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def start_corrections(
 ) -> Corrections | None:
     """Return the correctors of the *block* ShareCorrections at work with their history, None if there are none.
 
-    Where *groups* are configured an instance must be for one of them, or of *queue_groups*, those that own task
+    If *groups* are configured, an instance must be for one of them, or for one of *queue_groups*, which own task
     queues.
 
     Raises:
-        ShareCorrectionError: the settings cannot be meant, or name a group that nobody knows.
+        ShareCorrectionError: the settings are invalid, or name an unknown group.
         ShareCorrectorError: a plugin fails.
-        DiracStopsError: under DIRAC's rules alone, where DIRAC fails.
+        DiracStopsError: where DIRAC fails, only under the rules dirac.
     """
     if not names(block.get(TO_START)):
         return None

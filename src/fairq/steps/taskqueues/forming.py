@@ -1,7 +1,7 @@
 """Task queues formed from the idle jobs of fairq's own queue (docs/dirac.md 1.3).
 
-They are formed anew from one snapshot: a queue has exactly the jobs that wait, and none is ever empty. What is
-kept of them is their number.
+They are formed again from each snapshot: a queue has exactly its waiting jobs, and no queue is empty. Only their
+numbers are stored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fairq.steps.taskqueues.job_requirements import ATTRIBUTES, IDENTITY, identi
 from fairq.steps.taskqueues.policy import SharePolicy
 
 NEXT = "next_task_queue"
-"""Where the state keeps the number that the next new queue gets."""
+"""The key in the state for the number of the next new queue."""
 
 FIELDS = (
     "Owner", "OwnerGroup", "CPUTime", "GridCEs", "Platforms", "JobTypes", "Tags", "Sites", "BannedSites", "MinRAM",
@@ -39,7 +39,7 @@ MEMBERS = (
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Jobs of a queue that are alike: a range, their UserPriority, and their real priority if they say it."""
+    """Identical jobs of a queue: a range, their UserPriority, and their real priority if given."""
 
     job: JobRange
     user_priority: float
@@ -48,7 +48,7 @@ class Member:
 
 @dataclass(slots=True)
 class QueueWithJobs:
-    """A task queue with its jobs, oldest first, and what the state has stored of it."""
+    """A task queue with its jobs, oldest first, and its stored values."""
 
     formed: FormedQueue
     members: list[Member]
@@ -72,7 +72,7 @@ class QueueWithJobs:
 
 @dataclass(slots=True)
 class FormedQueues:
-    """All queues in order of number, and the jobs that are in none, each with the reason."""
+    """All queues in order of number, and the jobs in no queue, each with the reason."""
 
     queues: list[QueueWithJobs]
     left_out: list[tuple[JobRange, str]]
@@ -85,7 +85,7 @@ class FormedQueues:
 
 
 def fields_of(requirements: Requirements) -> dict[str, Any]:
-    """Return *requirements* by DIRAC's names; what is not required is left out."""
+    """Return *requirements* by DIRAC's names, without empty ones."""
     pairs = zip(FIELDS, requirements, strict=True)
     return {name: list(value) if isinstance(value, tuple) else value for name, value in pairs if value}
 
@@ -93,7 +93,7 @@ def fields_of(requirements: Requirements) -> dict[str, Any]:
 def members_of(requirements: Requirements) -> Ad:
     """Return *requirements* as members of a report.
 
-    Lists are texts with commas, so that expressions can read them; what is not required is left out.
+    Lists are texts with commas, so that expressions can read them; empty ones are left out.
     """
     pairs = zip(MEMBERS, requirements, strict=True)
     return {name: ", ".join(value) if isinstance(value, tuple) else value for name, value in pairs if value}
@@ -148,7 +148,7 @@ def form_queues(state: State, policy: SharePolicy) -> FormedQueues:
 def _needs(
     state: State, policy: SharePolicy, left_out: list[tuple[JobRange, str]]
 ) -> Iterator[tuple[JobRange, JobNeeds]]:
-    """Yield idle jobs, oldest first, in ranges that need the same."""
+    """Yield idle jobs, oldest first, in ranges with equal needs."""
     idle = jobs.select(state, statuses=[JobStatus.IDLE])
     shared = {number: relevant(ad) for number, ad in jobs.ads(state, {job.ad_id for job in idle}).items()}
     known: dict[Any, JobNeeds] = {}
@@ -171,7 +171,7 @@ def _needs(
 
 
 def _asked(ad: Ad, priority: int, policy: SharePolicy, alike: dict[Any, JobNeeds | str]) -> JobNeeds | str:
-    """Return what a job asks for, or why it is in no queue; many users' jobs ask for the same, found in *alike*."""
+    """Return the needs of a job, or why it is in no queue; *alike* stores equal needs of many jobs."""
     key = (priority, repr([item for item in ad.items() if item[0] not in IDENTITY]))
     found = alike.get(key)
     if found is None:
@@ -185,7 +185,7 @@ def _asked(ad: Ad, priority: int, policy: SharePolicy, alike: dict[Any, JobNeeds
 
 
 def _alike(job: JobRange) -> Iterable[JobRange]:
-    """Split a range where what is read differs from proc to proc."""
+    """Split a range if its procs differ in the attributes read."""
     if not job.template or not ATTRIBUTES & {name.lower() for name in job.template}:
         return [job]
     return (replace(job, first_proc=proc, last_proc=proc) for proc in range(job.first_proc, job.last_proc + 1))
@@ -196,8 +196,8 @@ def remember(
 ) -> None:
     """Store the numbers of queues that are new.
 
-    With *priorities* (by number, of the time *now*) these of all queues are stored, and queues that are gone are
-    forgotten.
+    With *priorities* (by number, at *now*), those of all queues are stored, and queues that no longer exist are
+    deleted.
     """
     if priorities is None:
         fresh = [queue for queue in formed.queues if queue.stored is None]

@@ -1,4 +1,4 @@
-"""The attributes of a job of fairq's queue that task queues go by, and who the job is for."""
+"""The attributes of a job that define its task queue, and its owner and group."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from fairq.errors.base import ExpressionError
 from fairq.records import Ad
 
 IDENTITY = ("acctgroup", "acctgroupuser", "accountinggroup")
-"""The attributes, in lower case, that say who the job is for."""
+"""The attributes of owner and group, in lower case."""
 
 ATTRIBUTES = NEEDS | {*IDENTITY}
 """Lower-case names of all attributes that are read."""
 
 
 def relevant(ad: Ad) -> dict[str, Any]:
-    """Return what of *ad* is read, by lower-case name."""
+    """Return the attributes of *ad* that are read, by lower-case name."""
     return {lower: value for name, value in ad.items() if (lower := _read_as(name))}
 
 
 @cache
 def _read_as(name: str) -> str:
-    """Return the lower-case name of an attribute that is read, else nothing."""
+    """Return the lower-case name of an attribute that is read, otherwise nothing."""
     lower = name.lower()
     return lower if lower in ATTRIBUTES else ""
 
 
 def identity_of(ad: Mapping[str, Any], owner: str) -> tuple[str, str]:
-    """Return Owner and OwnerGroup of a job; *ad* as `relevant` returns it, *owner* who submitted it."""
+    """Return Owner and OwnerGroup of a job; *ad* comes from `relevant`, *owner* is its submitting user."""
     group, user = _text(ad.get("acctgroup")), _text(ad.get("acctgroupuser"))
     whole = _text(ad.get("accountinggroup"))
     if not group and whole and whole != user:
@@ -45,7 +45,7 @@ def _text(value: Any) -> str:
 
 
 def plain_value(value: Any) -> Any:
-    """Return a plain value: an expression is evaluated by itself, None if it has no value."""
+    """Return a plain value: an expression is evaluated on its own; None if it has no value."""
     if not isinstance(value, str) or not value.startswith("/Expr("):
         return value
     from fairq.engine.classad import ERROR, UNDEFINED, evaluate_alone, parse

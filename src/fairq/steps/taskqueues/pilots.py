@@ -1,4 +1,4 @@
-"""What a pilot says of itself, held against task queues: conditions, running limits and matching delays."""
+"""The description of a pilot, compared with task queues: conditions, running limits and matching delays."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from fairq.steps.taskqueues.job_requirements import identity_of, relevant
 from fairq.steps.taskqueues.policy import SharePolicy
 
 GENERIC = Credentials(HOSTS, frozenset({GENERIC_PILOT}))
-"""The right of a pilot that says itself for which VO it works."""
+"""The property of a pilot that names its own VO."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """A pilot that asks for work: where it runs, what it has, whose jobs it takes.
+    """A pilot that asks for work: its site, its resources, and the jobs that it accepts.
 
     Args:
         site: the site it runs at.
-        cpu_time: what it has left, in HS06 seconds.
-        grid_ce, platform, job_type: None: it says nothing of them.
-        tags, required_tags: what it offers, and what it insists on.
-        groups, owner: whose jobs it takes; empty: anybody's.
-        vo: without groups, it takes jobs of all groups of this virtual organisation; None: of any.
-        proxy: of a pilot that is not generic, whose it is, as ``user@group``: it takes jobs of that group alone and,
-            outside groups with job sharing, of that user alone (rule point private_pilots); None: it is generic.
-        processors: None: it says nothing.
+        cpu_time: its remaining CPU time, in HS06 seconds.
+        grid_ce, platform, job_type: None: not given.
+        tags, required_tags: the tags that it offers, and those that jobs must have.
+        groups, owner: the jobs that it accepts, by group and owner; empty: all.
+        vo: without groups, it accepts jobs of all groups of this virtual organisation; None: of any.
+        proxy: the owner of a pilot that is not generic, as ``user@group``: it accepts only jobs of that group and,
+            without job sharing, only of that user (rule point private_pilots); None: it is generic.
+        processors: None: not given.
         whole_node: it has a whole machine.
-        max_ram: in MB; None: it says nothing.
-        reference: what it calls itself.
+        max_ram: in MB; None: not given.
+        reference: its own name.
     """
 
     site: str
@@ -63,7 +63,7 @@ class Pilot:
     reference: str | None = None
 
     def description(self) -> dict[str, Any]:
-        """Return what DIRAC's matcher would be told; raises InvalidNameError for a site that cannot be."""
+        """Return the description for DIRAC's matcher; raises InvalidNameError for an invalid site."""
         if not self.site or any(letter.isspace() or letter == "@" for letter in self.site):
             raise InvalidNameError(what="the site", value=self.site, expected="give its name, such as LCG.CERN.cern")
         said = {
@@ -87,13 +87,13 @@ class Pilot:
 
 
 def _whole(number: float) -> float:
-    """Return a number without decimals as the integer that DIRAC asks for."""
+    """Return a number without decimals as an integer, which DIRAC requires."""
     return int(number) if float(number).is_integer() else number
 
 
 @dataclass(slots=True)
 class SiteLoad:
-    """What a site's limits and delays look at: the jobs its pilots run, and its buckets; both grow with matches."""
+    """The data for a site's limits and delays: the jobs of its pilots, and its buckets; both are updated by matches."""
 
     policy: SharePolicy
     site: str
@@ -103,7 +103,7 @@ class SiteLoad:
     notes: list[Note | str] = field(default_factory=list)
 
     def negative(self, grid_ce: str | None, now: int) -> dict[str, list[str]]:
-        """Return of which attributes which values the site has enough of, or must wait for."""
+        """Return the values at their limit or delayed at the site, by attribute."""
         if not self.is_limited:
             return {}
         limits = running_limits(self.policy.job_scheduling, self.site, grid_ce, self.count, self.policy.rules)
@@ -130,7 +130,7 @@ class SiteLoad:
         )
 
     def start(self, values: dict[str, str], grid_ce: str | None, now: int) -> None:
-        """Take note of a job, with the *values* of its attributes, that a pilot starts at *now*."""
+        """Count a job, with the *values* of its attributes, that a pilot starts at *now*."""
         self.running.append((grid_ce, values))
         changed = started(self.delays, self.buckets, values, now)
         self.buckets |= changed
@@ -142,11 +142,11 @@ class SiteLoad:
 
 
 LIMITED_STATUSES = (JobStatus.RUNNING,)
-"""Jobs of these statuses count towards a site's limits. DIRAC's Matched, Running and Stalled jobs all run for fairq."""
+"""Jobs with these statuses count towards a site's limits; DIRAC's Matched, Running and Stalled jobs are all running."""
 
 
 def load_site(state: State, policy: SharePolicy, site: str) -> SiteLoad:
-    """Load what pilots run at *site*, as far as anything is limited there."""
+    """Load the jobs of pilots at *site*, if it has limits."""
     load = SiteLoad(policy, site)
     if not load.is_limited:
         return load
@@ -177,7 +177,7 @@ def limited_values(ad: Ad, owner: str, site: str) -> dict[str, str]:
 
 
 def _credentials(pilot: Pilot, policy: SharePolicy) -> Credentials | None:
-    """Return with what right the pilot asks; None: it takes whatever jobs its conditions allow."""
+    """Return the credentials of the pilot; None: it accepts all jobs that its conditions allow."""
     if pilot.proxy is None:
         return None if pilot.vo is None else GENERIC
     if pilot.vo is not None:
@@ -192,7 +192,7 @@ def _credentials(pilot: Pilot, policy: SharePolicy) -> Credentials | None:
 
 
 def matcher_of(pilot: Pilot, policy: SharePolicy, negative: Mapping[str, Sequence[str]]) -> Matcher:
-    """Return what holds the *pilot* against task queues; *negative* is what its site has enough of (`SiteLoad`).
+    """Return the matcher of the *pilot*; *negative* are the limits of its site (`SiteLoad`).
 
     Raises PilotDescriptionError.
     """

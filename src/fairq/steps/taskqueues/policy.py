@@ -1,4 +1,4 @@
-"""The settings of DIRAC's scheme, and the groups that were imported, as the engine wants them."""
+"""The settings of DIRAC's scheme, and imported groups, as input of the engine."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ POINTS = tuple(key for key in SHARE_POINTS if key.name != CORRECTIONS_STARTED)
 
 @dataclass(frozen=True, slots=True)
 class SharePolicy:
-    """What decides about task queues.
+    """The policy of task queues.
 
     Args:
-        rules: what is computed.
+        rules: the rules in use.
         groups: the configured and imported groups, by name.
-        job_defaults: how jobs are read.
-        capacity: how many jobs a queue takes.
-        corrections: the block ShareCorrections; empty if nothing is to be corrected.
+        job_defaults: rules and defaults for reading jobs.
+        capacity: maximum number of jobs of a queue.
+        corrections: the block ShareCorrections; empty for no corrections.
         job_scheduling: DIRAC's options of limits and delays.
-        usable_sites: pilots of all other sites get test jobs alone; None: every site is in use.
+        usable_sites: pilots of other sites get only test jobs; None: every site is in use.
     """
 
     rules: Rules
@@ -50,11 +50,11 @@ class SharePolicy:
 def share_policy(settings: Settings, state: State, rules_name: str | None = None) -> SharePolicy:
     """Return the policy that *settings* describe, with the groups that were imported into *state*.
 
-    *rules_name* goes before the rules of the settings.
+    *rules_name* overrides the rules of the settings.
 
     Raises:
-        SettingValueError: the intervals of CPU time are no rising whole numbers.
-        ShareCorrectionError: a group's share cannot be meant.
+        SettingValueError: the intervals of CPU time are not rising whole numbers.
+        ShareCorrectionError: a group's share is invalid.
     """
     if rules_name is not None:
         settings = settings.under(rules_name, scheme=DIRAC)
@@ -85,7 +85,7 @@ def share_policy(settings: Settings, state: State, rules_name: str | None = None
 
 
 def share_rules(settings: Settings, name: str | None = None) -> Rules:
-    """Return the rules that *settings* choose, or those called *name*; points that somebody set count either way."""
+    """Return the rules that *settings* choose, or those called *name*; points with a setting keep it."""
     if name is not None:
         settings = settings.under(name, scheme=DIRAC)
     return preset(settings[DIRAC.rules], **{key.name: settings[key.full_name] for key in POINTS})
@@ -104,9 +104,9 @@ def _whole_if_it_is(number: float) -> float:
 
 
 def read_groups(settings: Settings, imported: Mapping[str, Mapping[str, Any]], rules: Rules) -> dict[str, OwnerGroup]:
-    """Return the groups with the options *imported* of them and what *settings* say laid over.
+    """Return the groups with their *imported* options, overridden by *settings*.
 
-    Raises ShareCorrectionError: a group's share cannot be meant.
+    Raises ShareCorrectionError: a group's share is invalid.
     """
     configured = settings.share_groups
     options = {name: _over(imported.get(name, {}), configured.get(name, {})) for name in (*imported, *configured)}
@@ -114,7 +114,7 @@ def read_groups(settings: Settings, imported: Mapping[str, Mapping[str, Any]], r
 
 
 def _over(imported: Mapping[str, Any], configured: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a group's options by DIRAC's names: as imported, with what is configured laid over it."""
+    """Return a group's options by DIRAC's names: imported options, overridden by configured ones."""
     options = dict(imported)
     if "job_share" in configured:
         share = configured["job_share"]

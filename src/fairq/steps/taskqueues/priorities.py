@@ -32,7 +32,7 @@ class QueueList:
 
 @dataclass(frozen=True, slots=True)
 class ShareReport:
-    """How the shares come about: a record per group, per user (of groups without job sharing), per queue."""
+    """The calculation of shares: a record per group, per user (of groups without job sharing), and per queue."""
 
     rules: str
     groups: list[Ad]
@@ -62,12 +62,12 @@ def recalculate_shares(
     rules: str | None = None,
     dry_run: bool = False,
 ) -> ShareReport:
-    """Recalculate all priorities at *now*, store them, and return how they came about (of *group* alone if given).
+    """Recalculate all priorities at *now*, store them, and return the calculation (only of *group* if given).
 
-    With *dry_run* nothing is stored; without a state file none is made. *rules* go before the settings'.
+    With *dry_run*, nothing is stored; a missing state file is not created. *rules* override those of the settings.
 
     Raises:
-        UnknownShareGroupError: nobody knows *group*.
+        UnknownShareGroupError: *group* is unknown.
     """
     with without_collection():
         stored = not dry_run and exists(path)
@@ -126,7 +126,7 @@ def _user_ad(group: str, one: UserExplanation) -> Ad:
 
 
 def _corrections(steps: tuple[EntityCorrection, ...]) -> Ad:
-    """What correctors did; the bound that cut a number is "upper" (the maximum) or "lower" (1/maximum)."""
+    """The results of correctors; a bound that applied is "upper" (the maximum) or "lower" (1/maximum)."""
     return {
         "factor": factor(steps),
         "corrections": [

@@ -1,4 +1,4 @@
-"""A share corrector of a plugin, watched: whatever it does wrong is an error with its name."""
+"""A checked share corrector of a plugin: every failure is an error with its name."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Result = TypeVar("Result")
 class WatchedCorrector:
     """The corrector *one* under its *name*, which the plugin *value* (``module:object``) brought.
 
-    Everything raises ShareCorrectorError if the plugin fails or answers with something that is no answer.
+    All methods raise ShareCorrectorError if the plugin fails or returns an invalid result.
     """
 
     def __init__(self, name: str, value: str, one: ShareCorrector) -> None:
-        """Ask for the group at once: it must be a text."""
+        """Read the group at once: it must be a text."""
         self._name, self._value, self._one = name, value, one
         self._group = self._tried("group", lambda: one.group)
         if not isinstance(self._group, str):
@@ -30,7 +30,7 @@ class WatchedCorrector:
 
     @property
     def group(self) -> str:
-        """Whose users it corrects; "": it corrects groups."""
+        """The group whose users it corrects; "": it corrects groups."""
         return self._group
 
     @property
@@ -82,7 +82,7 @@ class WatchedCorrector:
 
 
 def _shown(value: object) -> str:
-    """Return *value* for a message; its own ``repr`` may fail, too."""
+    """Return *value* for a message; its own ``repr`` may fail as well."""
     try:
         return repr(value)
     except Exception:

@@ -1,4 +1,4 @@
-"""Everything that the commands about task queues look at: one snapshot, recalculated."""
+"""The data of commands about task queues: one snapshot, recalculated."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Told(Protocol):
-    """What people should be told (*notes*), and what only those who want to know more (*details*)."""
+    """Notes for all users (*notes*), and for --verbose (*details*)."""
 
     @property
     def notes(self) -> list[Note | str]:
@@ -41,9 +41,9 @@ class Told(Protocol):
 
 @dataclass(slots=True)
 class ShareWorld:
-    """The task queues of one snapshot, their priorities, and what there is to tell of them (see `Told`).
+    """The task queues of one snapshot, their priorities, and notes (see `Told`).
 
-    *configured* are the groups that settings or an import name.
+    *configured* are the groups in the settings or an import.
     """
 
     policy: SharePolicy
@@ -55,13 +55,13 @@ class ShareWorld:
 
     @property
     def priorities(self) -> dict[int, float]:
-        """The priority of every queue as it is kept, by the queue's number."""
+        """The stored form of every queue's priority, by number."""
         kept = self.result.kept_priorities()
         return {queue.number: priority for queue, priority in zip(self.formed.queues, kept, strict=True)}
 
 
 def load_world(state: State, settings: Settings, now: int, rules: str | None = None) -> ShareWorld:
-    """Form the task queues of *state* and recalculate all priorities as of *now*, by the settings' *rules* or others.
+    """Form the task queues of *state* and recalculate all priorities at *now*, by *rules* or those of the settings.
 
     Raises:
         ShareCorrectionError, ShareCorrectorError, DiracStopsError: see `start_corrections`.
@@ -122,7 +122,7 @@ def _inert(policy: SharePolicy) -> list[str]:
 
 
 def _stale(policy: SharePolicy, state: State, now: int) -> list[str]:
-    """Tell of imported reports that are older than the correctors' UpdateHistoryPeriod."""
+    """Return notes about imported reports that are older than the correctors' UpdateHistoryPeriod."""
     oldest = min((report.time for report in share_groups.load_reports(state)), default=now)
     periods = [
         number(one, "UpdateHistoryPeriod", DEFAULT_PERIOD, policy.rules, TO_START, lambda _: None)
@@ -134,7 +134,7 @@ def _stale(policy: SharePolicy, state: State, now: int) -> list[str]:
 
 
 def _corrected_groups(policy: SharePolicy) -> list[str]:
-    """Return the groups whose users correctors are for."""
+    """Return the groups whose users are corrected."""
     return [str(one["Group"]) for one in _instances(policy) if one.get("Group")]
 
 
@@ -147,7 +147,7 @@ def _instances(policy: SharePolicy) -> list[Mapping[str, Any]]:
 def check_group(world: ShareWorld, group: str | None, where: str) -> None:
     """Raise UnknownShareGroupError if *group* is neither configured nor owns a task queue.
 
-    Where no group is configured, one whose jobs all run cannot be told from one that does not exist: none is wrong.
+    Without configured groups, a group whose jobs all run looks like an unknown one, so that no group is refused.
     """
     from difflib import get_close_matches
 

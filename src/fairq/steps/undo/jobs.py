@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from fairq.records import JobRange, JobStatus
-from fairq.state import jobs, runs
+from fairq.state import ended_jobs, jobs, runs
 from fairq.state.connection import State
 
 _STATUS = {"hold": JobStatus.HELD, "release": JobStatus.IDLE}
@@ -49,6 +49,7 @@ def undo_remove(state: State, data: Mapping[str, Any], now: int) -> Problem:
         job.ad_id = numbers[str(job.ad_id)]
         if job.status == JobStatus.RUNNING:
             job.status, job.status_date = int(JobStatus.IDLE), now
+        ended_jobs.take_back(state, job.schedd, job.cluster, job.first_proc, job.last_proc)
     jobs.add(state, former)
     return None
 
