@@ -13,6 +13,7 @@ from fairq.launch.waiting import stamp, wait
 from fairq.records import Actor
 from fairq.state import jobs, launches
 from fairq.state.connection import kept_open, reading, writing
+from fairq.state.kept import Seen, seen_by
 from fairq.state.location import resolve
 from fairq.steps.launch import events
 from fairq.steps.launch.collect import collect
@@ -62,44 +63,63 @@ def run(
     with kept_open(), opened(path, settings) as launchers:
         while True:
             former = stamp(place)
+            with reading(path) as state:
+                seen = seen_by(state.connection)
             try:
                 held = turn(path, settings, actor(), launchers=launchers, record=False)
             except CycleUnderWayError:
                 wait(place, former, (), _NOT_BEGUN)
                 continue
             except (StateFullError, StateLockedError) as error:
-                report(Turn(notes=[f"{error} (the next turn follows in {_OBSTRUCTED:g} seconds)"]), _standing(path)[0])
+                note = f"{error} (the next turn follows in {_OBSTRUCTED:g} seconds)"
+                report(Turn(notes=[note]), _look(path).standing)
                 time.sleep(_OBSTRUCTED)
                 continue
             after = stamp(place)
-            standing, watched, unknown = _standing(path)
-            report(held, standing)
-            if until_idle and not standing.running:
-                return standing
-            watched |= {(one.pid, one.pid_start) for one in held.started if one.pid and one.pid_start}
+            now = _look(path)
+            report(held, now.standing)
+            if seen.is_behind(now.seen):
+                continue  # it was changed behind the back of this turn
+            if until_idle and not now.standing.running:
+                return now.standing
+            watched = now.watched | {(one.pid, one.pid_start) for one in held.started if one.pid and one.pid_start}
             if held.started and not wait(place, after, watched, _SOON):
                 # No turn follows at once, which would record what has begun.
                 collect(path, settings, launchers, actor())
                 events.flush(path)
                 after = stamp(place)
-                standing, watched, unknown = _standing(path)
-            if not held.started or not unknown:
-                wait(place, after, watched, min(every, _NOT_BEGUN) if unknown else every)
+                now = _look(path)
+                watched = now.watched
+                if seen.is_behind(now.seen):
+                    continue
+            if not held.started or not now.is_unclear:
+                wait(place, after, watched, min(every, _NOT_BEGUN) if now.is_unclear else every)
             time.sleep(_TOGETHER)
 
 
-def _standing(path: Path) -> tuple[Standing, set[tuple[int, int]], bool]:
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The pool after a turn: which processes to watch, whether some run may not have begun, who changed the state."""
+
+    standing: Standing
+    watched: set[tuple[int, int]]
+    is_unclear: bool
+    seen: Seen
+
+
+def _look(path: Path) -> _Look:
     with reading(path) as state:
+        seen = seen_by(state.connection)
         live = launches.live(state)
         counts = jobs.counts_by_submitter(state)
     idle, _, held = (sum(column) for column in zip((0, 0, 0), *counts.values(), strict=True))
     watched = {(one.pid, one.pid_start) for one in live if one.pid is not None and one.pid_start is not None}
-    return Standing(idle, held, len(live)), watched, any(one.pid is None for one in live)
+    return _Look(Standing(idle, held, len(live)), watched, any(one.pid is None for one in live), seen)
 
 
 def standing_of(path: Path) -> Standing:
     """Return how the pool stands now."""
-    return _standing(path)[0]
+    return _look(path).standing
 
 
 def stop_all(path: Path, settings: Settings, actor: Actor) -> None:
