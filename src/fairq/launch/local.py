@@ -25,7 +25,7 @@ _PATIENCE = 5.0
 """Seconds that the next run may take to begin before the others' turn goes on; it may begin afterwards."""
 
 _LEFT: list[subprocess.Popen[bytes]] = []
-"""Warm processes that outlive their launcher: they end when every run has begun, as one on a hung file system has not."""
+"""Warm processes that outlive their launcher: they end when every run has begun, which a hung file system delays."""
 
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from fairq.launch.supervisor.main import main; main()"
 _SOURCE = Path(__file__).parent.parent.parent
