@@ -60,7 +60,7 @@ def test_run_says_what_is_left(pool):
     pool.slots(1, "--memory", "1GB")
     pool.submit("true", "--request-memory", "2GB")
     ended = pool("run", "--until-idle")
-    assert (ended.code, "1 idle job left that no free slot takes" in ended.err) == (0, True)
+    assert (ended.code, "1 idle job left that fit no free slot" in ended.err) == (0, True)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import pytest
 from fairq.errors.base import StateForeignError, StateReadOnlyError
 from fairq.state import meta
 from fairq.state.connection import kept_open, reading, writing
-from fairq.state.kept import seen_by
 
 
 def put(state: Path, value: str) -> None:
@@ -86,18 +85,3 @@ def test_transactions_may_overlap(state):
             assert meta.get(first, "test") == meta.get(second, "test") == "1"
         put(state, "2")
         assert got(state) == "2"
-
-
-def test_a_change_by_somebody_else_is_told_from_ones_own(state):
-    with kept_open():
-        put(state, "1")
-        with reading(state) as opened:
-            first = seen_by(opened.connection)
-        put(state, "2")
-        with reading(state) as opened:
-            assert not first.is_behind(seen_by(opened.connection))
-        with closing(sqlite3.connect(state)) as other:
-            other.execute("UPDATE meta SET value = '3' WHERE key = 'test'")
-            other.commit()
-        with reading(state) as opened:
-            assert first.is_behind(seen_by(opened.connection))

@@ -46,11 +46,6 @@ def starting(state: State, kind: Kind, prefix: str, limit: int = 50) -> list[str
     return [str(value) for (value,) in found]
 
 
-def count(state: State, kind: Kind) -> int:
-    """Return how many records there are."""
-    return int(state.connection.execute(f"SELECT count(*) FROM {kind.table}").fetchone()[0])
-
-
 def store(state: State, kind: Kind, records: Iterable[Row], given: Sequence[str] | None = None) -> None:
     """Store records, over those with the same keys.
 
@@ -76,6 +71,12 @@ def change(state: State, kind: Kind, columns: Sequence[str], records: Iterable[R
     state.connection.executemany(
         f"UPDATE {kind.table} SET {settings} WHERE {where}", _encoded([*chosen, *kind.keys], records)
     )
+
+
+def keep(state: State, kind: Kind, wanted: set[Row]) -> None:
+    """Remove every record whose keys are not *wanted*."""
+    where = " AND ".join(f"{_quoted(column.name)} = ?" for column in kind.keys)
+    state.connection.executemany(f"DELETE FROM {kind.table} WHERE {where}", keys(state, kind) - wanted)
 
 
 def clear(state: State, kind: Kind) -> None:

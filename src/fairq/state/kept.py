@@ -52,22 +52,6 @@ def take(path: Path) -> sqlite3.Connection | None:
     return None
 
 
-class Seen(NamedTuple):
-    """What a connection has seen of the changes by others, for `is_behind`."""
-
-    connection: int
-    version: int
-
-    def is_behind(self, now: Seen) -> bool:
-        """Tell whether somebody else has changed the file since; False also where that cannot be told."""
-        return self.connection == now.connection and self.version != now.version
-
-
-def seen_by(connection: sqlite3.Connection) -> Seen:
-    """Return what *connection*, inside its transaction, sees of the changes by others."""
-    return Seen(id(connection), int(connection.execute("PRAGMA data_version").fetchone()[0]))
-
-
 class Lease:
     """The use of a connection for one transaction, after which it is kept if it can serve again, else closed."""
 

@@ -38,6 +38,15 @@ def of_job(state: State, cluster: int, proc: int) -> list[Launch]:
     )
 
 
+def of_procs(state: State, schedd: str, cluster: int, first_proc: int, last_proc: int) -> list[Launch]:
+    """Return the runs of a range of procs, oldest first."""
+    found = state.connection.execute(
+        f"SELECT {_COLUMNS} FROM launch WHERE cluster = ? AND proc BETWEEN ? AND ? AND schedd = ? ORDER BY id",
+        (cluster, first_proc, last_proc, schedd),
+    )
+    return _records(found.fetchall())
+
+
 def last_of_cluster(state: State, cluster: int) -> dict[int, Launch]:
     """Return the last run of every job of a cluster, by proc."""
     found = state.connection.execute(f"SELECT {_COLUMNS} FROM launch WHERE cluster = ? ORDER BY id", (cluster,))

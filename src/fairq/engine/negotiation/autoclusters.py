@@ -1,8 +1,9 @@
-"""Autoclusters: jobs alike in every attribute that matters to matching."""
+"""Autoclusters: jobs that are equal in every attribute that matters for matching."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from fairq.engine.classad import (
     EVERY_ATTRIBUTE,
@@ -16,22 +17,29 @@ from fairq.engine.negotiation.significant import SignificantAttributes
 from fairq.records import Ad, JobRange
 
 _ALWAYS = frozenset({"requirements", "rank", "concurrencylimits"})
-"""Significant whatever the slots say (schedd.cpp, MinimalSigAttrs)."""
+"""Always significant (schedd.cpp, MinimalSigAttrs)."""
 
 _COLUMNS = frozenset({"clusterid", "procid", "jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user"})
-"""Attributes that a range of jobs keeps as columns of its own."""
+"""Attributes that a range of jobs stores as columns."""
 
 _EPHEMERAL_PREFIXES = ("submitter", "submittor")
-"""Attributes that the negotiator itself puts into a job during the cycle; they tell no jobs apart."""
+"""Attributes that the negotiator adds to jobs during the cycle; they do not define autoclusters."""
+
+
+class _Names(NamedTuple):
+    """Names of attributes, lower case: all of them, and in order."""
+
+    all: frozenset[str]
+    ordered: tuple[str, ...]
 
 
 class Autoclusters:
-    """Numbers the kinds of jobs met, over all submitters, and keeps one ad of each kind.
+    """Numbers the autoclusters over all submitters, and keeps one ad of each.
 
-    Two jobs are of one kind when they agree in every attribute that the slots, the negotiator's expressions
-    or their own Requirements and Rank read, directly or through other attributes
-    (matchmaker.cpp, compute_significant_attrs; autocluster.cpp, getClusterid), unless *significant* says
-    otherwise; then the first job stands for its kind. *job_expressions* are read on the job's side.
+    Two jobs are in one autocluster if they agree in every attribute that the slots, the negotiator's expressions or
+    their own Requirements and Rank read, directly or through other attributes (matchmaker.cpp,
+    compute_significant_attrs; autocluster.cpp, getClusterid), unless *significant* says otherwise; then the first job
+    represents its autocluster. *job_expressions* are evaluated on the job's side.
     """
 
     def __init__(
@@ -53,12 +61,13 @@ class Autoclusters:
         self._significant = _without_ephemeral(_ALWAYS | apart)
         self._reads_more = not self._read <= self._significant
         self._numbers: dict[tuple[tuple[str, str], ...], int] = {}
-        self._shared: dict[int, tuple[Ad, frozenset[str]]] = {}
+        self._shared: dict[int, tuple[Ad, _Names]] = {}
         self._plain: dict[int, int] = {}
+        self._closures: dict[tuple[object, ...], _Names] = {}
         self._reads: dict[str, frozenset[str]] = {}
 
     def alike_in(self, attributes: Collection[str]) -> Callable[[int], object]:
-        """Tell by autocluster what its jobs have of *attributes* (lower-case names), which tell jobs apart."""
+        """Return by autocluster the *attributes* (lower-case names) of its jobs, which then define autoclusters."""
         known: dict[int, object] = {}
 
         def values(autocluster: int) -> object:
@@ -71,7 +80,8 @@ class Autoclusters:
 
     def split(self, jobs: JobRange) -> Iterator[tuple[int, int, int]]:
         """Yield the autoclusters of a range as (number, first proc, last proc); mostly it is just one."""
-        shared, names = self._names(jobs.ad_id)
+        shared, known = self._names(jobs.ad_id)
+        names = known.all
         own = {name.lower(): value for name, value in (jobs.own or {}).items()}
         template = {name.lower() for name in jobs.template or ()}
         everything = EVERY_ATTRIBUTE in names
@@ -81,42 +91,51 @@ class Autoclusters:
             return
         number = self._plain.get(jobs.ad_id)
         if number is None:
-            number = self._plain[jobs.ad_id] = self._number(shared)
+            number = self._plain[jobs.ad_id] = self._number(shared, known)
         yield number, jobs.first_proc, jobs.last_proc
 
     def _split_apart(self, jobs: JobRange, shared: Ad, by_proc: bool) -> Iterator[tuple[int, int, int]]:
         if not by_proc:
             first = _lower(jobs.overrides_for(jobs.first_proc)) | {"procid": jobs.first_proc}
-            number = self._number(first | _lower(jobs.attributes()), shared)
-            yield number, jobs.first_proc, jobs.last_proc
+            ad = {**shared, **first, **_lower(jobs.attributes())}
+            yield self._number(ad, self._closure(ad)), jobs.first_proc, jobs.last_proc
             return
         for proc in range(jobs.first_proc, jobs.last_proc + 1):
-            columns = {**_lower(jobs.attributes()), "procid": proc}
-            yield self._number(_lower(jobs.overrides_for(proc)) | columns, shared), proc, proc
+            ad = {**shared, **_lower(jobs.overrides_for(proc)), **_lower(jobs.attributes()), "procid": proc}
+            yield self._number(ad, self._closure(ad)), proc, proc
 
-    def _names(self, ad_id: int) -> tuple[Ad, frozenset[str]]:
+    def _names(self, ad_id: int) -> tuple[Ad, _Names]:
         known = self._shared.get(ad_id)
         if known is None:
             shared = _lower(self._ads[ad_id])
             known = self._shared[ad_id] = (shared, self._closure(shared))
         return known
 
-    def _number(self, ad: Ad, shared: Ad | None = None) -> int:
-        if shared is not None:
-            ad = {**shared, **ad}
-        names = self._closure(ad)
-        signature = tuple(sorted((name, repr(ad[name])) for name in names if name in ad))
+    def _number(self, ad: Ad, names: _Names) -> int:
+        signature = tuple([(name, repr(ad[name])) for name in names.ordered if name in ad])
         number = self._numbers.get(signature)
         if number is None:
             number = self._numbers[signature] = len(self.kinds)
-            wanted = names | self._closure(ad, self._read) if self._reads_more else names
+            wanted = names.all | self._names_from(self._read, ad) if self._reads_more else names.all
             everything = EVERY_ATTRIBUTE in wanted
             self.kinds.append({name: value for name, value in ad.items() if everything or name in wanted})
         return number
 
-    def _closure(self, ad: Ad, start: frozenset[str] | None = None) -> frozenset[str]:
-        """All names that matter for this job, through the expressions of the job itself."""
-        names = set(self._significant if start is None else start)
+    def _closure(self, ad: Ad) -> _Names:
+        """All names that matter for this job; they depend only on its expressions, which many jobs share."""
+        key = tuple([item for item in ad.items() if type(item[1]) is str and item[1].startswith("/Expr(")])
+        known = self._closures.get(key)
+        if known is not None:
+            return known
+        names = self._names_from(self._significant, ad)
+        found = _Names(names, tuple(sorted(names)))
+        if EVERY_ATTRIBUTE not in names:  # else they are also all that this one ad has
+            self._closures[key] = found
+        return found
+
+    def _names_from(self, start: frozenset[str], ad: Ad) -> frozenset[str]:
+        """The names *start* and all names that they read, through the expressions of the job."""
+        names = set(start)
         todo = list(names)
         while todo:
             value = ad.get(todo.pop())

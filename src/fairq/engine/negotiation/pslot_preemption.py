@@ -18,15 +18,15 @@ from fairq.engine.negotiation.preemption import PRIO, RANK, PreemptState
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How every slot of the pool stands to who asks.
+class SlotsForJob:
+    """The effect of preempting each slot of the pool for a job.
 
     Args:
-        rank: how the machine ranks the job.
-        current_rank: how it ranks the job that it runs.
-        may_go: whether the policy lets the context take it from its holder, who is somebody else.
-        preemption_rank: which to preempt rather; more is better.
-        free: whether it is still to be had in this cycle.
+        rank: the slot's Rank of the job.
+        current_rank: its Rank of the running job.
+        may_go: whether the policy permits preemption of its holder, which is another submitter.
+        preemption_rank: preference for preemption; higher is better.
+        free: whether it is not yet matched in this cycle.
     """
 
     rank: NDArray[np.float64]
@@ -37,10 +37,10 @@ class Standing:
 
 
 class PslotPreemption:
-    """The dynamic slots of all partitionable ones, to be preempted where that makes room for a job.
+    """The dynamic slots of all partitionable slots, which are preempted to make room for a job.
 
-    Those that the machine likes least go first, then those that PREEMPTION_RANK ranks best, one after the
-    other until the job fits. One that the machine likes as much as the job needs PREEMPTION_REQUIREMENTS.
+    Slots with the lowest Rank of their job go first, then those with the highest PREEMPTION_RANK, until the job fits. A
+    slot that ranks its job equal to the new one needs PREEMPTION_REQUIREMENTS.
     """
 
     def __init__(self, partitions: Partitions, carved: Mapping[int, Carved]) -> None:
@@ -56,19 +56,19 @@ class PslotPreemption:
                     self._taken[names.index(name.lower()), number] = amount
 
     def find(
-        self, offers: Offers, standing: Standing, permits: Callable[[float, PreemptState], bool]
+        self, offers: Offers, slots: SlotsForJob, permits: Callable[[float, PreemptState], bool]
     ) -> tuple[int, PreemptState] | None:
         """Propose a match that preempts; return the partitionable slot and the preempt state, None if none will do."""
         rows, partitions = self._rows, self._partitions
-        rank, current = standing.rank[rows], standing.current_rank[rows]
+        rank, current = slots.rank[rows], slots.current_rank[rows]
         better = rank > current
-        goes = standing.free[rows] & (better | ((rank == current) & standing.may_go[rows]))
+        goes = slots.free[rows] & (better | ((rank == current) & slots.may_go[rows]))
         most = partitions.left.copy()
         np.add.at(most.T, self._part[goes], self._taken[:, goes].T)
         wanted = offers.amounts
         for part in np.flatnonzero(((wanted <= most) & (wanted >= 0)).all(axis=0)).tolist():
             mine = np.flatnonzero(goes & (self._part == part))
-            order = np.lexsort([rows[mine], -standing.preemption_rank[rows[mine]], current[mine]])
+            order = np.lexsort([rows[mine], -slots.preemption_rank[rows[mine]], current[mine]])
             left = partitions.left[:, part].copy()
             for count, child in enumerate(mine[order].tolist(), 1):
                 left += self._taken[:, child]

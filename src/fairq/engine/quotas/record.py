@@ -1,19 +1,28 @@
-"""What a cycle records about groups: every turn in the order taken, and each group's figures."""
+"""The records of a cycle about groups: every turn in order, and the figures of each group."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import NamedTuple
 
 from fairq.engine.quotas.tree import QuotaGroup
 
 
-class GroupTurn(NamedTuple):
-    """One group's turn in a round of allocation, or why it was passed over; figures in slot weight.
+class SkipReason(StrEnum):
+    """The reason why a group is skipped in a round; `fairq.words.groups` has the negotiator's words."""
 
-    *used* is what the group had in use when the round began, *limit* how far it might go, None if that was
-    no number; *handed_out* is the limit as its pie got it, *stopped_by* the group whose quota it came from.
-    *skipped* says, in the negotiator's words, why there was no pie.
+    NOTHING_ALLOCATED = "nothing allocated"
+    QUOTA_IN_USE = "quota in use"
+    FLAT_QUOTA_IN_USE = "flat quota in use"
+    NO_SUBMITTERS = "no submitters"
+
+
+class GroupTurn(NamedTuple):
+    """One group's turn in a round of allocation, or why it was skipped; figures in slot weight.
+
+    *used* is the group's use at the start of the round, *limit* its limit, None if not a number. *handed_out* is the
+    limit of its pie, *stopped_by* the group whose quota sets it. *skipped* is the reason if there was no pie.
     """
 
     round: int
@@ -26,7 +35,7 @@ class GroupTurn(NamedTuple):
     limit: float | None = None
     handed_out: float | None = None
     stopped_by: str | None = None
-    skipped: str | None = None
+    skipped: SkipReason | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +44,7 @@ class GroupFigures:
 
     *quota*, *allocated* and *sort_key* are those of the last round. *requested* is the demand at the start.
     *used_before*, *used_after* are of the group's own submitters, *subtree_used* of all below it too, after
-    the cycle. *surplus* is by how much the allocation exceeds the quota, *submitters* how many it has.
+    the cycle. *surplus* is the allocation above the quota, *submitters* their number.
     """
 
     group: str

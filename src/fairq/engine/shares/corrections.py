@@ -1,4 +1,4 @@
-"""All correctors at work, one after the other (DIRAC SharesCorrector; docs/dirac.md 4.1)."""
+"""All active correctors, applied in order (DIRAC SharesCorrector; docs/dirac.md 4.1)."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from fairq.engine.shares.history_corrector import HistoryCorrector
 from fairq.engine.shares.notes import Note, NoteKind, note
 from fairq.engine.shares.options import names
 from fairq.engine.shares.rules import Rules
-from fairq.errors.shares import DiracStopsError, ShareCorrectionError
+from fairq.errors.shares import DiracFailure, DiracStopsError, ShareCorrectionError, ShareSetting
 
 TO_START = "ShareCorrectorsToStart"
 
 
 def built_in(user_dns: Mapping[str, Sequence[str]] | None = None) -> dict[str, CorrectorMaker]:
-    """Return the correctors that DIRAC brings along; they differ only in where the history comes from."""
+    """Return DIRAC's own correctors; they differ only in the source of the history."""
     make = partial(HistoryCorrector, user_dns=user_dns)
     return {"WMSHistory": make, "MonitoringHistory": make}
 
 
 @dataclass(frozen=True)
 class Corrected:
-    """Shares after all correctors, and what each of them did, in order, by group or user."""
+    """Shares after all correctors, and the result of each corrector in order, by group or user."""
 
     shares: Mapping[str, float]
     steps: Mapping[str, tuple[EntityCorrection, ...]]
@@ -35,11 +35,11 @@ class Corrections:
     """The correctors that were started.
 
     Attributes:
-        notes: what is worth telling about the settings and the reports.
+        notes: notes about the settings and the reports.
     """
 
     def __init__(self, rules: Rules, makers: Mapping[str, CorrectorMaker] | None = None) -> None:
-        """Nothing is corrected before the first `update`; *makers* are the known correctors (`built_in`)."""
+        """No share is corrected before the first `update`; *makers* are the known correctors (`built_in`)."""
         self._rules = rules
         self._makers = built_in() if makers is None else makers
         self._started: dict[str, dict[str, ShareCorrector]] = {}
@@ -63,17 +63,17 @@ class Corrections:
         for name, one in self.instances():
             if one.group and one.group not in groups:
                 raise ShareCorrectionError(
+                    ShareSetting.UNKNOWN_GROUP,
                     where=name.partition("/")[0],
-                    reason=f"Group = {one.group} is not a configured group",
-                    cure=f"known are: {', '.join(sorted(groups)) or 'none'}",
+                    group=one.group,
+                    known=", ".join(sorted(groups)) or "none",
                 )
 
     def update(self, block: Mapping[str, Any], reports: Reports, now: float = 0.0) -> None:
-        """Start what *block* (ShareCorrections) asks for, and ask for the history that is not known.
+        """Start the correctors in *block* (ShareCorrections), and request missing history.
 
-        Instances that run keep the settings they were made with, as in DIRAC; a fresh object reads them anew.
-        Raises ShareCorrectionError for settings that cannot be meant, and under DIRAC's rules DiracStopsError
-        where DIRAC fails.
+        Running instances keep their first settings, as in DIRAC; a new object reads the settings again. Raises
+        ShareCorrectionError for invalid settings, and under the rules dirac DiracStopsError where DIRAC fails.
         """
         self._notes = []
         wanted = names(block.get(TO_START))
@@ -81,9 +81,7 @@ class Corrections:
         for name in stopped:
             del self._started[name]
         if stopped and not self._rules.checked_settings:
-            raise DiracStopsError(
-                reason=f"the corrector {stopped[0]} was removed from {TO_START} while it ran", cure="restart"
-            )
+            raise DiracStopsError(DiracFailure.CORRECTOR_REMOVED, corrector=stopped[0])
         for name in wanted:
             if name not in self._started:
                 self._start(name, block)
@@ -96,7 +94,7 @@ class Corrections:
         if make is None:
             known = ", ".join(self._makers)
             if self._rules.checked_settings:
-                raise ShareCorrectionError(where=name, reason=f"{TO_START} names {name}", cure=f"known are: {known}")
+                raise ShareCorrectionError(ShareSetting.UNKNOWN_CORRECTOR, where=name, known=known)
             self._notes.append(note(NoteKind.UNKNOWN_CORRECTOR, name, known=known))
             if isinstance(options, Mapping):
                 # DIRAC counts it as started, so that taking it out fails as with any other.
@@ -118,11 +116,11 @@ class Corrections:
             started[one.group] = one
 
     def _repeated(self, where: str, group: str) -> None:
-        of = group or "all groups"
         if self._rules.checked_settings:
-            reason = f"another instance is for {of} already"
-            raise ShareCorrectionError(where=where, reason=reason, cure="remove one of them")
-        self._notes.append(note(NoteKind.REPEATED_INSTANCE, where, group=of))
+            twice = ShareSetting.GROUP_TWICE if group else ShareSetting.GROUPS_TWICE
+            raise ShareCorrectionError(twice, where=where, group=group)
+        kind = NoteKind.REPEATED_INSTANCE if group else NoteKind.REPEATED_GLOBAL_INSTANCE
+        self._notes.append(note(kind, where, group=group))
 
     def correct(self, expected: Mapping[str, float], group: str = "") -> Corrected:
         """Return the shares after all correctors: of groups, or of the users of *group*."""

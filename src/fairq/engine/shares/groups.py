@@ -1,4 +1,4 @@
-"""A group's share and properties as the registry gives them (docs/dirac.md 3.1)."""
+"""A group's share and properties in the registry (docs/dirac.md 3.1)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from fairq.engine.shares.model import DEFAULT_SHARE, OwnerGroup
 from fairq.engine.shares.options import is_yes, names
 from fairq.engine.shares.rules import Rules
-from fairq.errors.shares import ShareCorrectionError
+from fairq.errors.shares import ShareCorrectionError, ShareSetting
 
 JOB_SHARING = "JobSharing"
 SCHEMA_JOB_SHARING = "JOB_SHARING"
@@ -25,7 +25,7 @@ def has_job_sharing(properties: Iterable[str], rules: Rules) -> bool:
 def read_group(name: str, options: Mapping[str, Any], rules: Rules) -> OwnerGroup:
     """Return the group *name* with the *options* JobShare, Properties, AllowBackgroundTQs and VO.
 
-    Raises ShareCorrectionError for a JobShare that is no number or negative, except under DIRAC's rules.
+    Raises ShareCorrectionError for a JobShare that is not a number or negative, except under the rules dirac.
     """
     return OwnerGroup(
         name,
@@ -50,9 +50,5 @@ def _job_share(name: str, options: Mapping[str, Any], rules: Rules) -> float:
     except ValueError:
         share = math.nan
     if not (math.isfinite(share) and share >= 0):
-        raise ShareCorrectionError(
-            where=f"group {name}",
-            reason=f"JobShare = {text!r} is not a number of 0 or more",
-            cure="give it a weight such as 1000",
-        )
+        raise ShareCorrectionError(ShareSetting.SHARE, where=f"group {name}", text=text)
     return share

@@ -1,4 +1,4 @@
-"""The history corrector: who used more than expected gets less, and the other way round.
+"""The history corrector: more use than expected lowers a share, less use raises it.
 
 DIRAC BaseHistoryCorrector.applyCorrection, WMSHistoryCorrector; docs/dirac.md 4.2 and 4.3. The order of
 floating-point operations is DIRAC's.
@@ -21,15 +21,15 @@ from fairq.engine.shares.corrector import (
 from fairq.engine.shares.history_settings import Slice, read_history_settings
 from fairq.engine.shares.notes import Note, NoteKind, note
 from fairq.engine.shares.rules import Rules
-from fairq.errors.shares import DiracStopsError
+from fairq.errors.shares import DiracFailure, DiracStopsError
 
 
 class HistoryCorrector:
     """One instance: between groups, or between the users of one group.
 
     Attributes:
-        settings: its slices and bounds, as they were when it was made.
-        history: what each slice's report said, by the slice's name.
+        settings: its slices and bounds at its creation.
+        history: the report of each slice, by name of the slice.
     """
 
     def __init__(
@@ -40,8 +40,9 @@ class HistoryCorrector:
         rules: Rules,
         user_dns: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """Read the settings; *user_dns* are the users' distinguished names, for DIRAC's rules inside a group."""
-        self.settings = read_history_settings(f"{corrector} {instance}", options, rules)
+        """Read the settings; *user_dns* are the users' distinguished names, for the rules dirac inside a group."""
+        self._where = f"{corrector} {instance}"
+        self.settings = read_history_settings(self._where, options, rules)
         self.history: dict[str, Mapping[str, float]] = {}
         self._corrector, self._instance = corrector, instance
         self._rules = rules
@@ -56,11 +57,11 @@ class HistoryCorrector:
 
     @property
     def notes(self) -> Sequence[Note]:
-        """What the settings and the last reports say that is worth telling."""
+        """Notes about the settings and the last reports."""
         return (*self.settings.notes, *self._failures)
 
     def update(self, reports: Reports, now: float) -> None:
-        """Ask for each slice's history, unless what is known is younger than UpdateHistoryPeriod."""
+        """Request the history of each slice, unless the known one is younger than UpdateHistoryPeriod."""
         if self._updated is not None and self._updated + self.settings.period > now:
             return
         self._updated = now
@@ -72,13 +73,13 @@ class HistoryCorrector:
             if data:
                 self.history[one.name] = self._by_entity(data)
                 continue
-            told = "failed" if data is None else "is empty"
-            where = f"{self._corrector} {self._instance}"
             if self._rules.failed_report == "instance":
                 self.history = {}
-                self._failures.append(note(NoteKind.INSTANCE_WITHOUT_REPORT, where, slice=one.name, what=told))
+                kind = NoteKind.INSTANCE_REPORT_FAILED if data is None else NoteKind.INSTANCE_REPORT_EMPTY
+                self._failures.append(note(kind, self._where, slice=one.name))
                 return
-            self._failures.append(note(NoteKind.SLICE_WITHOUT_REPORT, where, slice=one.name, what=told))
+            kind = NoteKind.SLICE_REPORT_FAILED if data is None else NoteKind.SLICE_REPORT_EMPTY
+            self._failures.append(note(kind, self._where, slice=one.name))
 
     def _by_entity(self, data: Mapping[str, float]) -> Mapping[str, float]:
         if not self.settings.group or self._rules.in_group_key == "name":
@@ -88,13 +89,13 @@ class HistoryCorrector:
     def correct(self, expected: Mapping[str, float]) -> Correction:
         """Return the corrected shares.
 
-        Raises DiracStopsError, under DIRAC's rules alone, where DIRAC divides by zero.
+        Raises DiracStopsError, only under the rules dirac, where DIRAC divides by zero.
         """
         total = 0.0
         for share in expected.values():
             total += share
         if expected and not self._usable(total):
-            self._stop("the shares add up to 0", "give one of them a share")
+            self._stop(DiracFailure.NO_SHARES)
             return Correction(expected)
         if not self.history:
             return Correction(expected)
@@ -107,7 +108,7 @@ class HistoryCorrector:
             return Correction(expected)
         maximum = self.settings.maximum
         if maximum == 0:
-            self._stop("MaxGlobalCorrection is 0", "set it to 1 or more")
+            self._stop(DiracFailure.NO_GLOBAL_BOUND)
             return Correction(expected)
         entities = {}
         for entity, share in expected.items():
@@ -120,12 +121,12 @@ class HistoryCorrector:
         return Correction({name: one.share for name, one in entities.items()}, entities)
 
     def _slices(self) -> list[Slice]:
-        """Return the slices that have a history; one without a bound to divide by says nothing."""
+        """Return the slices with a history and a valid bound."""
         found = [one for one in self.settings.slices if one.name in self.history]
         return [one for one in found if one.maximum != 0 or self._rules.zero_use == "error"]
 
     def _used(self, one: Slice, expected: Mapping[str, float]) -> tuple[Mapping[str, float], float]:
-        """Return the use of those that are compared, and its sum; 0: the slice says nothing."""
+        """Return the use of the groups or users compared, and its sum; 0: the slice has no result."""
         history = self.history[one.name]
         absent_zero = self._rules.zero_use == "absent"
         uses, total = {}, 0.0
@@ -142,10 +143,10 @@ class HistoryCorrector:
         if in_use == 0:
             return SliceCorrection(one.name, one.span, 0.0, one.maximum, use, None, None, None, None, 0.0)
         if one.maximum == 0:
-            self._stop(f"MaxCorrection of slice {one.name} is 0", "set it to 1 or more")
+            self._stop(DiracFailure.NO_BOUND, slice=one.name)
         part = None if use is None else use / in_use
         if part == 0:
-            self._stop(f"slice {one.name} reports a use of 0", "leave unused entries out of the report")
+            self._stop(DiracFailure.NO_USE, slice=one.name)
             part = None
         if part is None:
             term = one.maximum * weight if self._rules.absent_weighted else one.maximum
@@ -175,13 +176,13 @@ class HistoryCorrector:
     def _usable(self, amount: float) -> bool:
         return (amount > 0 and math.isfinite(amount)) if self._rules.zero_use == "absent" else amount != 0
 
-    def _stop(self, reason: str, cure: str) -> None:
+    def _stop(self, failure: DiracFailure, **facts: str) -> None:
         if self._rules.zero_use == "error":
-            raise DiracStopsError(reason=f"share corrections, {self._corrector} {self._instance}: {reason}", cure=cure)
+            raise DiracStopsError(failure, where=self._where, **facts)
 
 
 def _clamp(value: float, maximum: float) -> tuple[float, Bound | None]:
-    """Return *value* within 1/maximum and maximum, and which of them cut it."""
+    """Return *value* bounded by 1/maximum and maximum, and the bound that applied."""
     low = 1.0 / maximum
     clamped = max(min(value, maximum), low)
     if clamped == value:

@@ -1,4 +1,4 @@
-"""What makes two jobs share a task queue, and what their tags are (docs/dirac.md 1.1, JobScheduling, TaskQueueDB)."""
+"""The requirements that define a task queue, and the tags of jobs (docs/dirac.md 1.1, JobScheduling, TaskQueueDB)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from fairq.engine.shares.cpu_time import SEGMENTS, bucket
 from fairq.engine.shares.model import Requirements
 from fairq.engine.shares.rules import Rules
-from fairq.errors.shares import JobRequirementError
+from fairq.errors.shares import JobRequirement, JobRequirementError
 
 
 def requirements(
@@ -27,9 +27,9 @@ def requirements(
     min_ram: int = 0,
     max_ram: int = 0,
 ) -> Requirements:
-    """Return what a job asks for, in the one form that alike jobs have: names stripped, sorted and once each.
+    """Return the requirements of a job in normal form: names stripped, sorted and unique.
 
-    Raises JobRequirementError for RAM that cannot be, and under DIRAC's rules for a list of blanks alone.
+    Raises JobRequirementError for invalid RAM, and under the rules dirac for a list of only blanks.
     """
     _check_ram(min_ram, max_ram)
 
@@ -39,9 +39,7 @@ def requirements(
             return ()
         kept = tuple(sorted({value.strip() for value in listed} - {""}))
         if not kept and rules.blank_lists == "error":
-            raise JobRequirementError(
-                what=what, value=listed, problem="blank; DIRAC refuses such a job", cure=f"leave {what} out"
-            )
+            raise JobRequirementError(JobRequirement.BLANK, what=what, value=listed)
         return kept
 
     return Requirements(
@@ -60,9 +58,9 @@ def requirements(
 
 
 def whole_number(what: str, given: Any, default: int) -> int:
-    """Return the number of 0 or more that a job gives for *what*, *default* if it gives none (None).
+    """Return the number, at least 0, that a job gives for *what*; *default* if it gives none (None).
 
-    Raises JobRequirementError if it is no such number; decimals are cut off.
+    Raises JobRequirementError for an invalid number; decimals are truncated.
     """
     if given is None:
         return default
@@ -73,26 +71,22 @@ def whole_number(what: str, given: Any, default: int) -> int:
     except (TypeError, ValueError, OverflowError):
         number = -1
     if number < 0:
-        raise JobRequirementError(
-            what=what, value=given, problem="not a whole number of 0 or more", cure="give one, or leave it out"
-        )
+        raise JobRequirementError(JobRequirement.NOT_WHOLE, what=what, value=given)
     return number
 
 
 def _check_ram(min_ram: int, max_ram: int) -> None:
     for what, value in (("MinRAM", min_ram), ("MaxRAM", max_ram)):
         if value < 0:
-            raise JobRequirementError(what=what, value=value, problem="negative", cure="give MB, or 0 for none")
+            raise JobRequirementError(JobRequirement.NEGATIVE_RAM, what=what, value=value)
     if min_ram > max_ram > 0:
-        raise JobRequirementError(
-            what="MinRAM", value=min_ram, problem=f"more than its MaxRAM {max_ram}", cure="swap MinRAM and MaxRAM"
-        )
+        raise JobRequirementError(JobRequirement.RAM_ABOVE_MAXIMUM, what="MinRAM", value=min_ram, maximum=max_ram)
 
 
 def derived_tags(min_processors: int = 1, max_processors: int | None = 1, whole_node: bool = False) -> tuple[str, ...]:
-    """Return the tags that a job gets for the processors it asks for.
+    """Return the tags of a job for its requested processors.
 
-    *max_processors* None: as many as there are. Equal bounds above 1 are an exact number.
+    *max_processors* None: no maximum. Equal bounds above 1 are an exact number.
     """
     tags = set()
     if min_processors > 1:

@@ -1,4 +1,4 @@
-"""Which task queues a pilot may be given, and why not the others (DIRAC TaskQueueDB; docs/dirac.md 5.2)."""
+"""The task queues that match a pilot, and the reasons of the others (DIRAC TaskQueueDB; docs/dirac.md 5.2)."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from fairq.engine.shares.conditions import (
 from fairq.engine.shares.model import OwnerGroup, Requirements
 from fairq.engine.shares.negative import Negative, excluded
 from fairq.engine.shares.rules import Rules
-from fairq.errors.shares import PilotDescriptionError
+from fairq.errors.shares import PilotDescription, PilotDescriptionError
 
 LIMITS = "limits"
 """The key of a refusal by the limits of the site."""
 
 
 class Refusal(NamedTuple):
-    """One reason for which a queue is not offered: what it is about, what it asks for, what the pilot has."""
+    """One reason why a queue is not offered: property, requirement of the queue, offer of the pilot."""
 
     key: str
     wanted: str
@@ -38,7 +38,7 @@ class Refusal(NamedTuple):
 
 
 class Matcher:
-    """Holds one pilot's conditions against task queues."""
+    """Compares the conditions of one pilot with task queues."""
 
     def __init__(
         self,
@@ -47,10 +47,10 @@ class Matcher:
         rules: Rules,
         negative: Negative | None = None,
     ) -> None:
-        """*conditions* as `resource` makes them, *negative* as `limits` does.
+        """*conditions* come from `resource`, *negative* from `limits`.
 
-        Raises PilotDescriptionError if CPUTime is missing or no number (for DIRAC: no integer), if a name is no
-        text or a list of owners or groups empty, or if a tag is required that is not offered; DiracStopsError as
+        Raises PilotDescriptionError if CPUTime is missing or not a number (under dirac: not an integer), if a name is
+        not a text, if a list of owners or groups is empty, or if a required tag is not offered; DiracStopsError like
         `negative.excluded`.
         """
         _check_types(conditions, rules)
@@ -67,9 +67,7 @@ class Matcher:
         sharing = {name for name in named if name in groups and groups[name].job_sharing}
 
         if rules.owner_bypasses_requirements and len(owners) > 1 and not sharing.issuperset(named):
-            raise PilotDescriptionError(
-                what="Owner", reason="DIRAC cannot hold several owners against groups", cure="name one owner"
-            )
+            raise PilotDescriptionError(PilotDescription.SEVERAL_OWNERS, what="Owner")
 
         def of(allowed: Sequence[str]) -> Condition:
             among = frozenset(allowed)
@@ -86,17 +84,17 @@ class Matcher:
         return [of(named)]
 
     def matches(self, queue: Requirements) -> bool:
-        """Tell whether the pilot may be given jobs of *queue*."""
+        """Return whether the pilot may get jobs of *queue*."""
         if all(condition.holds(queue) for condition in self._conditions) and not self._excluded(queue):
             return True
         return any(condition.holds(queue) for condition in self._escapes)
 
     def matching(self, queues: Iterable[Requirements]) -> list[int]:
-        """Return the places of those of *queues* that match."""
+        """Return the places of the matching *queues*."""
         return [place for place, queue in enumerate(queues) if self.matches(queue)]
 
     def refusals(self, queue: Requirements) -> list[Refusal]:
-        """Return every reason for which *queue* is not offered; none: it is."""
+        """Return every reason why *queue* is not offered; empty if it is offered."""
         if any(condition.holds(queue) for condition in self._escapes):
             return []
         found = [
@@ -129,19 +127,21 @@ def _resources(conditions: Mapping[str, Any]) -> list[Condition]:
 
 def _check_types(conditions: Mapping[str, Any], rules: Rules) -> None:
     if "CPUTime" not in conditions:
-        raise PilotDescriptionError(what="CPUTime", reason="it is missing", cure="give its remaining HS06 seconds")
+        raise PilotDescriptionError(PilotDescription.NO_CPU_TIME, what="CPUTime")
     texts = ["Owner", "OwnerGroup", *(f"{prefix}{key}" for prefix in ("", "Banned", "Required") for key in SETS)]
-    for key, fits, cure in (
-        ("CPUTime", _is_whole if rules.whole_numbers else _is_number, "give whole HS06 seconds"),
-        ("MaxRAM", _is_whole if rules.whole_numbers else _is_number, "give whole MB"),
-        *((text, _is_text, "give a name or a list of names") for text in texts),
+    is_amount = _is_whole if rules.whole_numbers else _is_number
+    for key, fits, unfit in (
+        ("CPUTime", is_amount, PilotDescription.CPU_TIME),
+        ("MaxRAM", is_amount, PilotDescription.RAM),
+        *((text, _is_text, PilotDescription.NAMES) for text in texts),
     ):
         given = conditions.get(key, [])
         if key in conditions and key in SINGLE and not values(given):
-            raise PilotDescriptionError(what=key, reason="the list is empty", cure=f"leave it out, or {cure}")
+            empty = PilotDescription.EMPTY_CPU_TIME if key == "CPUTime" else PilotDescription.EMPTY_NAMES
+            raise PilotDescriptionError(empty, what=key)
         for value in given if isinstance(given, list | tuple | set | frozenset) else [given]:
             if not fits(value):
-                raise PilotDescriptionError(what=key, reason=f"it is {value!r}", cure=cure)
+                raise PilotDescriptionError(unfit, what=key, value=value)
 
 
 def _is_number(value: object) -> bool:
@@ -165,10 +165,7 @@ def _tags(conditions: Mapping[str, Any]) -> list[Condition]:
         found.append(tags(offered))
     if required and not is_any(required):
         if not set(required) <= set(offered):
-            raise PilotDescriptionError(
-                what="RequiredTag",
-                reason=f"{', '.join(sorted(set(required) - set(offered)))} is required, but not offered in Tag",
-                cure="offer every tag that is required",
-            )
+            missing = ", ".join(sorted(set(required) - set(offered)))
+            raise PilotDescriptionError(PilotDescription.TAGS_NOT_OFFERED, what="RequiredTag", tags=missing)
         found.append(required_tags(required))
     return found

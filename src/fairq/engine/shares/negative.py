@@ -1,4 +1,4 @@
-"""What limits keep a pilot from: a negative condition on task queues (docs/dirac.md 6.3, DIRAC TaskQueueDB)."""
+"""Negative conditions: task queues that limits exclude for a pilot (docs/dirac.md 6.3, DIRAC TaskQueueDB)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from typing import Any
 from fairq.engine.shares.conditions import SETS, SINGLE, values
 from fairq.engine.shares.model import Requirements
 from fairq.engine.shares.rules import Rules
-from fairq.errors.shares import DiracStopsError
+from fairq.errors.shares import DiracFailure, DiracStopsError
 
 Negative = Mapping[str, Any] | Sequence[Mapping[str, Any]]
-"""Field: values that must not all hit. Of several (one per site) all must exclude a queue."""
+"""Field: values, of which not all may match. If there are several (one per site), all must exclude a queue."""
 
 
 def excluded(negative: Negative, rules: Rules) -> Callable[[Requirements], bool]:
-    """Return what tells whether *negative* excludes a task queue.
+    """Return a function that returns whether *negative* excludes a task queue.
 
-    One dictionary excludes a queue if every one of its fields hits. Under DIRAC's rules, what is in a field that
-    queues do not have is left out, and raises DiracStopsError if nothing else is left; otherwise such a field
-    never hits.
+    One dictionary excludes a queue if every field matches. Under the rules dirac, unknown fields are ignored, and raise
+    DiracStopsError if there are no others; otherwise unknown fields never match.
     """
     if isinstance(negative, Mapping):
         return _excluded_by(negative, rules) if negative else lambda queue: False
@@ -31,10 +30,8 @@ def _excluded_by(negative: Mapping[str, Any], rules: Rules) -> Callable[[Require
     dirac = rules.negative_values == "single"
     unknown = [field for field in negative if field not in SETS and field not in SINGLE]
     if dirac and len(unknown) == len(negative):
-        raise DiracStopsError(
-            reason=f"a limit on {', '.join(unknown) or 'nothing'} cannot be applied, since task queues do not have it",
-            cure=f"limit one of {', '.join((*SETS, *SINGLE))}",
-        )
+        failure = DiracFailure.UNKNOWN_LIMIT if unknown else DiracFailure.LIMIT_ON_NOTHING
+        raise DiracStopsError(failure, fields=", ".join(unknown), known=", ".join((*SETS, *SINGLE)))
     if unknown and not dirac:
         return lambda queue: False
     tests = [_hits(field, given, dirac) for field, given in negative.items() if field not in unknown]
@@ -47,7 +44,7 @@ def _hits(field: str, given: Any, dirac: bool) -> Callable[[Requirements], bool]
         return lambda queue: not hit.isdisjoint(listed(queue))
     read = SINGLE[field]
     if dirac and not isinstance(given, str | list | tuple):
-        raise DiracStopsError(reason=f"the limit on {field} is not a list: {given!r}", cure=f"write [{given!r}]")
+        raise DiracStopsError(DiracFailure.LIMIT_NO_LIST, field=field, given=given)
     # DIRAC walks through a text letter by letter, too.
     single = list(given) if dirac and isinstance(given, str) else values(given)
     if dirac and len(set(single)) > 1:

@@ -1,4 +1,4 @@
-"""What is worth telling about settings and reports, as data: the command line has the words."""
+"""Notes about settings and reports, as data: the command line has the words."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ class NoteKind(StrEnum):
     UNKNOWN_CORRECTOR = "unknown_corrector"
     CORRECTOR_WITHOUT_SETTINGS = "corrector_without_settings"
     REPEATED_INSTANCE = "repeated_instance"
-    SLICE_WITHOUT_REPORT = "slice_without_report"
-    INSTANCE_WITHOUT_REPORT = "instance_without_report"
+    REPEATED_GLOBAL_INSTANCE = "repeated_global_instance"
+    SLICE_REPORT_FAILED = "slice_report_failed"
+    SLICE_REPORT_EMPTY = "slice_report_empty"
+    INSTANCE_REPORT_FAILED = "instance_report_failed"
+    INSTANCE_REPORT_EMPTY = "instance_report_empty"
     UNREAD_OPTION = "unread_option"
     UNREAD_SCHEMA_BOUND = "unread_schema_bound"
     NO_SLICE = "no_slice"
@@ -28,9 +31,9 @@ class Note(NamedTuple):
     """One note.
 
     Attributes:
-        kind: what it is about.
+        kind: the kind of the note.
         where: the block of settings.
-        facts: the values that its words mention.
+        facts: the values in its words.
     """
 
     kind: NoteKind

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
+from fairq.ad_table import AdTable
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.leases import ExpiredLease, expire_leases
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.carving import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
-from fairq.records import Ad, Claim, JobRange
+from fairq.records import AccountingRecord, Claim, JobRange
 from fairq.state import claims, dynamic_slots, job_ads, jobs, meta, slots
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import load_accountant, settings_of_pool
 from fairq.steps.evaluation.budget import evaluation_budget
-from fairq.steps.pool.claimed_ads import with_claim
+from fairq.steps.pool.claimed_ads import with_claim, with_claims
 from fairq.steps.pool.dynamic_slots import carved_rows, lay_out
 from fairq.steps.pool.imported_parts import imported_parts
 
@@ -58,17 +60,50 @@ def with_known_groups(policy: NegotiationPolicy, state: State, settings: Setting
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """What else a decision hangs on, as it was before the cycle began to change it.
+
+    Args:
+        records: the columns of every accounting record, by name.
+        last_update: up to when everybody was charged, in seconds since 1970.
+        round_robin: when each group was last dealt a remainder.
+        groups: the groups that the last cycle charged use to.
+    """
+
+    records: dict[str, tuple[Any, ...]]
+    last_update: int
+    round_robin: dict[str, int]
+    groups: tuple[str, ...]
+
+    @property
+    def use_times(self) -> dict[str, tuple[int, int]]:
+        """When the use of each began, and when it was last seen, by name."""
+        began, seen = (_COLUMNS.index(name) for name in ("begin_usage_time", "last_usage_time"))
+        return {name: (columns[began], columns[seen]) for name, columns in self.records.items()}
+
+
+_COLUMNS = tuple(column.name for column in fields(AccountingRecord))
+
+
+def _standing(state: State, accountant: Accountant) -> Standing:
+    columns = attrgetter(*_COLUMNS)
+    records = {name: columns(record) for name, record in accountant.records.items()}
+    return Standing(records, accountant.last_update, load_round_robin_times(state), load_group_names(state))
+
+
+@dataclass(frozen=True, slots=True)
 class LoadedPool:
     """What a cycle loads from the state; *imported_parts* are dynamic slots that fairq has no record of, by place."""
 
     slots: PoolSlots
     ids: list[int]
-    ads: Sequence[Ad]
+    ads: AdTable
     jobs: Jobs
     claims: dict[int, Claim]
     accountant: Accountant
     expired: list[ExpiredLease]
     imported_parts: dict[int, Carved]
+    standing: Standing
 
 
 def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
@@ -77,8 +112,9 @@ def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
     dynamic = dynamic_slots.load_all(state)
     families = {number for one in dynamic for number in (one.slot_id, one.parent_id)}
     # A claim of somebody else's job is in the slot's ad already.
-    own = {number for number, claim in held.items() if claim.cluster is not None}
-    stored = slots.load_table(state, own | families)
+    own = {number: claim for number, claim in held.items() if claim.cluster is not None}
+    alone = {number for number, claim in own.items() if claim.advertised is not None} | families
+    stored = slots.load_table(state, alone)
     keys, apart = stored.ids, stored.apart
     if dynamic:
         lay_out(keys, apart, dynamic)
@@ -86,18 +122,24 @@ def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
         claim = held.get(keys[row])
         if claim is not None:
             apart[row] = with_claim(ad, claim, now)
-    stored.ads.put(list(apart), list(apart.values()))
+    ads = stored.ads
+    if own:
+        in_columns = ((row, own[number]) for row, number in enumerate(keys) if number in own and number not in alone)
+        ads = with_claims(ads, dict(in_columns), now)
+    ads.put(list(apart), list(apart.values()))
     draining = frozenset(row for row, drained in enumerate(stored.draining) if drained)
     accountant = load_accountant(state, accounting_policy(settings_of_pool(settings, state)), held.values())
+    standing = _standing(state, accountant)
     expired = expire_leases(accountant.records.values(), now)
     if load_group_names(state) != accountant.policy.group_names:
         accountant.recount()
     carved, parts = carved_rows(dynamic, keys), {}
     if settings["negotiator.allow_pslot_preemption"]:
-        parts = imported_parts(stored.names, stored.ads, carved)
-    columns = AdColumns(stored.ads, now, evaluation_budget(settings))
+        parts = imported_parts(stored.names, ads, carved)
+    columns = AdColumns(ads, now, evaluation_budget(settings))
     pool = PoolSlots(stored.names, keys, columns, draining, {**carved, **parts})
-    return LoadedPool(pool, keys, stored.ads, _load_jobs(state, held.values()), held, accountant, expired, parts)
+    jobs_waiting = _load_jobs(state, held.values())
+    return LoadedPool(pool, keys, ads, jobs_waiting, held, accountant, expired, parts, standing)
 
 
 def _load_jobs(state: State, held: Iterable[Claim]) -> Jobs:

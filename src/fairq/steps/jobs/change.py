@@ -12,21 +12,26 @@ from typing import TYPE_CHECKING, Any
 from fairq.errors.base import InvalidNumberError
 from fairq.errors.pool import JobStateError, NoMatchingJobError
 from fairq.records import Actor, Change, JobRange, JobStatus
-from fairq.state import claims, history, jobs
+from fairq.state import claims, history, jobs, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.job_ranges import Procs
 from fairq.state.location import exists
 from fairq.steps.jobs.end import end_runs
+from fairq.steps.jobs.ended import record_ended
 from fairq.steps.jobs.selection import Selection, Target, find, matcher
 from fairq.steps.launch import events
 from fairq.steps.launch.launchers import is_launching
 from fairq.steps.launch.order import order_ends
+from fairq.steps.rights import check_owner, is_own
+from fairq.steps.undo.jobs import kept_jobs
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
 
 BY_USER = 1
 """HTCondor's hold code of a user's own hold."""
+
+_VERBS = {"prio": "change the priority of"}
 
 _NAMES = {int(status): status.name.lower() for status in JobStatus}
 _LARGEST_PRIORITY = 2**31 - 1
@@ -68,12 +73,15 @@ class JobEditor:
         def change(state: State, found: Sequence[JobRange]) -> None:
             rest = self._order(state, found, {"how": "remove", "reason": said})
             self._end(state, rest, "removed")
+            completed = [job for job in rest if job.status == JobStatus.COMPLETED]
             gone = [job for job in rest if job.status != JobStatus.COMPLETED]
             self._tell(state, gone, events.ABORTED, {"reason": said})
+            record_ended(state, completed, JobStatus.COMPLETED, self._actor.time)
+            record_ended(state, gone, JobStatus.REMOVED, self._actor.time, said)
             jobs.remove_many(state, map(procs, rest))
 
         after = {"JobStatus": int(JobStatus.REMOVED), **_because("Remove", reason)}
-        return self._change(selection, None, change, lambda _: after)
+        return self._change(selection, None, change, lambda _: after, "remove")
 
     def hold(self, selection: Selection, reason: str | None = None) -> Changed:
         """Hold idle and running jobs; running ones end, and their slots become free."""
@@ -86,7 +94,7 @@ class JobEditor:
             self._tell(state, rest, events.HELD, {"reason": said, "code": BY_USER, "subcode": 0})
 
         after = {"JobStatus": int(JobStatus.HELD), "HoldReason": said}
-        return self._change(selection, (JobStatus.IDLE, JobStatus.RUNNING), change, lambda _: after)
+        return self._change(selection, (JobStatus.IDLE, JobStatus.RUNNING), change, lambda _: after, "hold")
 
     def release(self, selection: Selection, reason: str | None = None) -> Changed:
         """Let held jobs wait for a slot again."""
@@ -96,7 +104,7 @@ class JobEditor:
             self._tell(state, found, events.RELEASED, {"reason": reason or f"released by {self._actor.user}"})
 
         after = {"JobStatus": int(JobStatus.IDLE), **_because("Release", reason)}
-        return self._change(selection, (JobStatus.HELD,), change, lambda _: after)
+        return self._change(selection, (JobStatus.HELD,), change, lambda _: after, "release")
 
     def prioritise(self, selection: Selection, value: int, *, relative: bool = False) -> Changed:
         """Set the priority of jobs to *value*, or raise it by *value*."""
@@ -113,7 +121,7 @@ class JobEditor:
                 jobs.change_many(state, map(procs, group), priority=priority)
 
         statuses = (JobStatus.IDLE, JobStatus.RUNNING, JobStatus.HELD)
-        return self._change(selection, statuses, change, lambda job: {"JobPrio": new(job)})
+        return self._change(selection, statuses, change, lambda job: {"JobPrio": new(job)}, "prio")
 
     def _change(
         self,
@@ -121,13 +129,19 @@ class JobEditor:
         statuses: Sequence[JobStatus] | None,
         change: Callable[[State, Sequence[JobRange]], None],
         after: Callable[[JobRange], dict[str, Any]],
+        kind: str,
     ) -> Changed:
         with self._open() as state:
-            changed = choose(state, selection, statuses)
+            changed = choose(state, selection, statuses, actor=self._actor)
+            check_owner(self._actor, changed.jobs, _VERBS.get(kind, kind))
             changes = list(_changes(changed.jobs, after))
             if not self._dry_run:
+                former = kept_jobs(state, changed.jobs)
                 change(state, changed.jobs)
-                history.record(state, self._actor, changes)
+                entries = history.record(state, self._actor, changes, own=True)
+                if self._ordered:
+                    kind, former = "none", {"reason": "it ended processes of running jobs"}
+                undo.record(state, self._actor, entries, kind, former, self._settings["pool.undo_kept"])
         if not self._dry_run:
             changed.ending = self._settle()
         return changed
@@ -149,7 +163,9 @@ class JobEditor:
             from fairq.steps.launch.settle import settle
 
             left = settle(self._path, self._settings, self._actor, self._ordered)
-        events.flush(self._path)
+        if self._actor.request is None:
+            # The logs are their owners' files, which the account of a host's pool must not write.
+            events.flush(self._path)
         return len(left)
 
     def _open(self) -> AbstractContextManager[State]:
@@ -161,8 +177,12 @@ class JobEditor:
         end_runs(state, self._settings, claims.of_procs(state, running), self._actor.time, how)
 
 
-def choose(state: State, selection: Selection, statuses: Sequence[JobStatus] | None) -> Changed:
+def choose(
+    state: State, selection: Selection, statuses: Sequence[JobStatus] | None, actor: Actor | None = None
+) -> Changed:
     """Return the jobs of *selection* that are in one of *statuses* (None: in any).
+
+    If none is named, they are all jobs, or all that *actor* may change.
 
     Raises:
         UnknownJobError, NoMatchingJobError: a target has no job, or none in those statuses.
@@ -173,6 +193,8 @@ def choose(state: State, selection: Selection, statuses: Sequence[JobStatus] | N
     test = matcher(state, selection)
     for target, found in find(state, selection, test):
         fit = [job for job in found if statuses is None or job.status in statuses]
+        if not selection.targets and actor is not None and not actor.administrator:
+            fit = [job for job in fit if is_own(actor, job)]
         if found and not fit:
             if target.is_one_job:
                 status = _NAMES.get(found[0].status, f"in status {found[0].status}")

@@ -8,15 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairq.engine.accounting.identity import submitter_name
+from fairq.errors.people import TooManyJobsError
 from fairq.records import Actor, Ad, Change, JobRange
-from fairq.state import history, jobs, meta
+from fairq.state import history, jobs, meta, undo
 from fairq.state.connection import State, reading, writing
+from fairq.steps.jobs.groups import unknown_group
 from fairq.steps.launch import events
 from fairq.steps.launch.launchers import is_launching
+from fairq.steps.rights import check_submitters
 from fairq.submitfile import Context, Description, External, JobGroup, Program, Submission, submission
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
+
+_CURE = "remove these jobs and submit them again, or configure the group"
 
 _TOLD = "told_no_launcher"
 """Where the state notes that a submitter was told that nothing starts jobs."""
@@ -63,6 +68,8 @@ def submit(
     Raises:
         SubmitDescriptionError, InvalidSubmitValueError: something in the description is wrong.
         InvalidNameError: a submitter's name is.
+        NotAllowedError: the actor may not submit to the group, or not as this user.
+        TooManyJobsError: schedd.max_jobs_per_owner or schedd.max_jobs_submitted is reached.
         JobRequirementError: a UserPriority is not above 0 (task queues under the documented rules).
     """
     domain = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"] or host
@@ -70,15 +77,21 @@ def submit(
         expected = int(meta.get(state, "next_cluster", "1") or 1)
     made = submission(source, expected, context)
     _check_user_priorities(made, settings)
+    made.warnings += _unknown_groups(made, settings)
     if dry_run:
-        return Submitted(expected, made, _ranges(made, expected, domain, context.owner, actor, lambda _: 0))
+        ranges = _ranges(made, expected, domain, context.owner, actor, lambda _: 0)
+        check_submitters(settings, actor, {job.submitter for job in ranges}, context.owner, domain)
+        return Submitted(expected, made, ranges)
     with writing(path) as state:
         cluster = jobs.next_cluster(state)
         if cluster != expected and made.uses_cluster:
             made = submission(source, cluster, context)
         ranges = _ranges(made, cluster, domain, context.owner, actor, _ad_numbers(state))
+        check_submitters(settings, actor, {job.submitter for job in ranges}, context.owner, domain)
+        _check_limits(state, settings, context.owner, len(made))
         jobs.add(state, ranges)
-        history.record(state, actor, [_change(cluster, made, ranges)])
+        entries = history.record(state, actor, [_change(cluster, made, ranges)], own=True)
+        undo.record(state, actor, entries, "submit", {"cluster": cluster}, settings["pool.undo_kept"])
         is_launched = is_launching(state, settings)
         events.record(state, ranges, events.SUBMITTED, {"host": host}, actor.time, always=is_launched)
         is_first = not is_launched and meta.get(state, _TOLD) is None
@@ -99,6 +112,22 @@ def _check_user_priorities(made: Submission, settings: Settings) -> None:
         rules = share_rules(settings)
         for value in given:
             check_submitted(plain_value(value), rules)
+
+
+def _check_limits(state: State, settings: Settings, owner: str, new: int) -> None:
+    for name, whose in (("max_jobs_per_owner", owner), ("max_jobs_submitted", None)):
+        most = settings[f"schedd.{name}"]
+        if most is not None and (there := jobs.count(state, owner=whose)) + new > most:
+            who = f"{owner} has" if whose else "the queue has"
+            raise TooManyJobsError(new=new, who=who, there=there, most=most, name=name)
+
+
+def _unknown_groups(made: Submission, settings: Settings) -> list[str]:
+    """Return a warning for every accounting group that jobs ask for and that is not configured."""
+    ads = [ad for group in made.groups for ad in (group.shared, group.own) if ad]
+    asked = {value for value in (ad.get("AcctGroup") for ad in ads) if isinstance(value, str)}
+    warnings = (unknown_group(name, settings) for name in sorted(asked))
+    return [f"{warning}; {_CURE}" for warning in warnings if warning is not None]
 
 
 def _ad_numbers(state: State) -> Callable[[Ad], int]:

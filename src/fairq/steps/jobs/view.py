@@ -37,6 +37,10 @@ class Queue:
             result[job.status] = result.get(job.status, 0) + len(job)
         return result
 
+    def keep(self, people: Collection[str]) -> None:
+        """Keep only the jobs of these owners and submitters."""
+        self.ranges = [job for job in self.ranges if job.owner in people or job.submitter in people]
+
     def sort(self, attribute: str, *, descending: bool = False) -> bool:
         """Order the jobs by *attribute*, those without it last; return False if none has it, and leave the order.
 
@@ -67,6 +71,14 @@ class Queue:
             name = job_name(job.cluster, job.first_proc, job.last_proc)
             yield {**ad, **self._shown(job, ad, job.first_proc), "Jobs": name}
 
+    def waiting(self) -> Iterator[tuple[JobRange, Ad]]:
+        """Yield the ranges of idle jobs, each with its ad as `rows` has it."""
+        for job in self.ranges:
+            if job.status == JobStatus.IDLE:
+                ad = self._ad(job, job.first_proc)
+                name = job_name(job.cluster, job.first_proc, job.last_proc)
+                yield job, {**ad, **self._shown(job, ad, job.first_proc), "Jobs": name}
+
     def _alike(self) -> Iterator[JobRange]:
         for job in self.ranges:
             if job.status != JobStatus.RUNNING:
@@ -95,14 +107,18 @@ class Queue:
     def _shown(self, job: JobRange, ad: Ad, proc: int) -> Ad:
         matched = job.status == JobStatus.RUNNING and self.overlay.is_matched_only(job, proc)
         start = None if matched else ad.get("JobCurrentStartDate")
-        words = " ".join(str(ad[name]) for name in ("Args", "Arguments") if ad.get(name))
-        command = str(ad.get("Cmd", "")).rpartition("/")[2]
         return {
             "Submitter": job.submitter,
             "Matched": matched,
             "RunTime": 0 if start is None else max(0, self.now - start),
-            "Command": f"{command} {words}".strip(),
+            "Command": command_of(ad),
         }
+
+
+def command_of(ad: Ad) -> str:
+    """Return the program of a job, without its directory, and its arguments."""
+    words = " ".join(str(ad[name]) for name in ("Args", "Arguments") if ad.get(name))
+    return f"{str(ad.get('Cmd', '')).rpartition('/')[2]} {words}".strip()
 
 
 def _sort_key(value: Any) -> tuple[int, float, str]:

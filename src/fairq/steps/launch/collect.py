@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from fairq.records import Actor, Ad, Change, Claim, JobRange, JobStatus, Launch,
 from fairq.state import claims, history, jobs, launches, slots
 from fairq.state.connection import State, reading, writing
 from fairq.steps.jobs.end import end_runs
+from fairq.steps.jobs.ended import record_ended
 from fairq.steps.launch import events
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.launchers import Launchers
@@ -126,7 +127,7 @@ def _without_claim(state: State, live: Sequence[Launch]) -> list[Launch]:
 
 def held_slots(state: State, live: Sequence[Launch]) -> dict[str, Claim]:
     """Return the claims that live runs have on their slots, by the names of the runs."""
-    found = claims.of_procs(state, {(*launch.key, launch.proc) for launch in live})
+    found = claims.of_procs(state, {jobs.Procs(*launch.key, launch.proc) for launch in live})
     by_job = {(claim.schedd or "", claim.cluster or 0, claim.proc or 0): claim for claim in found}
     names = slots.names_of(state, [claim.slot_id for claim in found])
     last = {launch.key: launch.name for launch in live}
@@ -229,7 +230,7 @@ class _Collection:
 
     def _apply(self, launch: Launch, what: Outcome, job: JobRange, ad: Ad, former: Sequence[Launch]) -> None:
         """Give the job its new status, with its history and its events."""
-        state, procs = self._state, [(*launch.key, launch.proc)]
+        state, procs = self._state, [jobs.Procs(*launch.key, launch.proc)]
         end = launch.end_time or self._clock.now
         body = usage(launch, ad, former, self._clock.now)
         after: dict[str, Any] = {"JobStatus": int(what.status)}
@@ -252,6 +253,8 @@ class _Collection:
             events.record(state, [job], number_, of, end, always=True)
         stays = what.status is JobStatus.COMPLETED and self._stays(launch, ad, former)
         if what.status in (JobStatus.COMPLETED, JobStatus.REMOVED) and not stays:
+            one = replace(job, first_proc=launch.proc, last_proc=launch.proc)
+            record_ended(state, [one], what.status, end, what.reason)
             jobs.remove_many(state, procs)
         else:
             jobs.set_status(state, procs, what.status, end, what.reason, what.code, what.subcode)

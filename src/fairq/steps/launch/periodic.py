@@ -14,6 +14,7 @@ from fairq.records import Actor, Ad, Change, JobRange, JobStatus, Launch
 from fairq.state import claims, history, jobs, launches
 from fairq.state.connection import State, reading, writing
 from fairq.steps.jobs.end import end_runs
+from fairq.steps.jobs.ended import record_ended
 from fairq.steps.launch import events
 from fairq.steps.launch.order import order_ends
 from fairq.steps.launch.outcome import BY_POLICY, BY_USER, at_exit
@@ -83,7 +84,7 @@ def _further(state: State, job: JobRange) -> Ad:
         if job.status == JobStatus.COMPLETED and ended:
             more |= {**at_exit(ended[-1].ended or {}), "CompletionDate": job.status_date}
     if job.status == JobStatus.RUNNING:
-        for claim in claims.of_procs(state, [(job.schedd, job.cluster, job.first_proc, job.first_proc)]):
+        for claim in claims.of_procs(state, [jobs.Procs(job.schedd, job.cluster, job.first_proc, job.first_proc)]):
             more |= {"JobCurrentStartDate": claim.start_time, "JobStartDate": claim.start_time}
     return {name: value for name, value in more.items() if value is not None}
 
@@ -107,7 +108,7 @@ def _of_job(job: JobRange, ad: Ad, now: int) -> Due | None:
 
 
 def _apply(state: State, settings: Settings, actor: Actor, due: Due) -> None:
-    now, procs = actor.time, [(due.job.schedd, due.job.cluster, due.job.first_proc, due.job.last_proc)]
+    now, procs = actor.time, [jobs.Procs(due.job.schedd, due.job.cluster, due.job.first_proc, due.job.last_proc)]
     how = {_HOLD: "hold", _REMOVE: "remove"}.get(due.policy)
     if how is not None:
         order: dict[str, Any] = {"how": how, "reason": due.reason}
@@ -129,10 +130,12 @@ def _apply(state: State, settings: Settings, actor: Actor, due: Due) -> None:
         jobs.set_status(state, procs, JobStatus.IDLE, now)
     elif due.policy == _LEAVE:
         after = {"JobStatus": int(JobStatus.COMPLETED), "LeaveJobInQueue": False}
+        record_ended(state, [due.job], JobStatus.COMPLETED, now)
         jobs.remove_many(state, procs)
     else:
         after = {"JobStatus": int(JobStatus.REMOVED), "RemoveReason": due.reason}
         events.record(state, [due.job], events.ABORTED, {"reason": due.reason}, now, always=True)
+        record_ended(state, [due.job], JobStatus.REMOVED, now, due.reason)
         jobs.remove_many(state, procs)
     first, last = due.job.first_proc, due.job.last_proc
     name = f"job {due.job.cluster}.{first}" + (f"-{last}" if last > first else "")

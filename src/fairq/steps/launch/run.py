@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from fairq.errors.base import CycleUnderWayError, StateFullError, StateLockedError
 from fairq.launch.waiting import stamp, wait
 from fairq.records import Actor
-from fairq.state import jobs, launches
+from fairq.state import history, jobs, launches
 from fairq.state.connection import kept_open, reading, writing
-from fairq.state.kept import Seen, seen_by
 from fairq.state.location import resolve
 from fairq.steps.launch import events
 from fairq.steps.launch.collect import collect
@@ -58,68 +57,82 @@ def run(
     """Hold a turn now, whenever the state has changed or a run has ended, and *every* so many seconds.
 
     *report* hears of every turn. With *until_idle* the end is when nothing runs and nothing more could be started.
+    What others change during a turn, which may have looked before, leads to another one at once.
     """
     place = resolve(path)
     with kept_open(), opened(path, settings) as launchers:
+        view = _View.of(path, 0, "")
         while True:
-            former = stamp(place)
-            with reading(path) as state:
-                seen = seen_by(state.connection)
+            former, who = stamp(place), actor()
             try:
-                held = turn(path, settings, actor(), launchers=launchers, record=False)
+                held = turn(path, settings, who, launchers=launchers, record=False)
             except CycleUnderWayError:
                 wait(place, former, (), _NOT_BEGUN)
                 continue
             except (StateFullError, StateLockedError) as error:
-                note = f"{error} (the next turn follows in {_OBSTRUCTED:g} seconds)"
-                report(Turn(notes=[note]), _look(path).standing)
+                report(Turn(notes=[f"{error} (the next turn follows in {_OBSTRUCTED:g} seconds)"]), view.standing)
                 time.sleep(_OBSTRUCTED)
                 continue
             after = stamp(place)
-            now = _look(path)
-            report(held, now.standing)
-            if seen.is_behind(now.seen):
-                continue  # it was changed behind the back of this turn
-            if until_idle and not now.standing.running:
-                return now.standing
-            watched = now.watched | {(one.pid, one.pid_start) for one in held.started if one.pid and one.pid_start}
+            view = _View.of(path, view.latest, who.command)
+            report(held, view.standing)
+            if view.others_changed:
+                continue
+            if until_idle and not view.standing.running:
+                return view.standing
+            watched = view.watched | {(one.pid, one.pid_start) for one in held.started if one.pid and one.pid_start}
             if held.started and not wait(place, after, watched, _SOON):
                 # No turn follows at once, which would record what has begun.
                 collect(path, settings, launchers, actor())
                 events.flush(path)
                 after = stamp(place)
-                now = _look(path)
-                watched = now.watched
-                if seen.is_behind(now.seen):
+                view = _View.of(path, view.latest, who.command)
+                if view.others_changed:
                     continue
-            if not held.started or not now.is_unclear:
-                wait(place, after, watched, min(every, _NOT_BEGUN) if now.is_unclear else every)
+                watched = view.watched
+            if not held.started or not view.unknown:
+                wait(place, after, watched, min(every, _NOT_BEGUN) if view.unknown else every)
             time.sleep(_TOGETHER)
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
-    """The pool after a turn: which processes to watch, whether some run may not have begun, who changed the state."""
+class _View:
+    """What the state says between two turns.
+
+    Args:
+        standing: how many jobs wait, are held and run.
+        watched: the processes of the runs, each with its start.
+        unknown: whether there is a run of which nobody knows whether it has begun.
+        latest: the number of the latest change in the history.
+        others_changed: whether another command has changed anything since the view before.
+    """
 
     standing: Standing
     watched: set[tuple[int, int]]
-    is_unclear: bool
-    seen: Seen
+    unknown: bool
+    latest: int
+    others_changed: bool
 
-
-def _look(path: Path) -> _Look:
-    with reading(path) as state:
-        seen = seen_by(state.connection)
-        live = launches.live(state)
-        counts = jobs.counts_by_submitter(state)
-    idle, _, held = (sum(column) for column in zip((0, 0, 0), *counts.values(), strict=True))
-    watched = {(one.pid, one.pid_start) for one in live if one.pid is not None and one.pid_start is not None}
-    return _Look(Standing(idle, held, len(live)), watched, any(one.pid is None for one in live), seen)
+    @classmethod
+    def of(cls, path: Path, since: int, command: str) -> _View:
+        """Read it; *since* is the latest change of the view before, *command* this command."""
+        with reading(path) as state:
+            live = launches.live(state)
+            counts = jobs.counts_by_submitter(state)
+            latest, others_changed = history.latest(state), history.others_changed(state, since, command)
+        idle, _, held = (sum(column) for column in zip((0, 0, 0), *counts.values(), strict=True))
+        return cls(
+            standing=Standing(idle, held, len(live)),
+            watched={(one.pid, one.pid_start) for one in live if one.pid is not None and one.pid_start is not None},
+            unknown=any(one.pid is None for one in live),
+            latest=latest,
+            others_changed=others_changed,
+        )
 
 
 def standing_of(path: Path) -> Standing:
     """Return how the pool stands now."""
-    return _look(path).standing
+    return _View.of(path, 0, "").standing
 
 
 def stop_all(path: Path, settings: Settings, actor: Actor) -> None:

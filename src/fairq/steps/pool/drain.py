@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairq.records import Actor, Change, JobStatus, SlotRecord
-from fairq.state import claims, history, jobs, launches, slots
+from fairq.state import claims, history, jobs, launches, slots, undo
 from fairq.state.connection import State
 from fairq.state.location import exists
 from fairq.steps.jobs.end import end_runs
@@ -60,7 +60,7 @@ def drain(
         if not dry_run:
             slots.set_draining(state, result.slots, True)
             changes = [Change(f"slot {name}", {"Draining": False}, {"Draining": True}) for name in result.slots]
-            history.record(state, actor, changes)
+            _undoable(state, actor, history.record(state, actor, changes), result.slots, draining=True)
         if schedule is not Schedule.GRACEFUL:
             ordered = _evict(state, settings, with_carved(state, found), schedule, actor, result, dry_run=dry_run)
     if ordered and not dry_run:
@@ -78,8 +78,13 @@ def cancel(path: Path, names: Sequence[str], actor: Actor, *, dry_run: bool = Fa
         if not dry_run:
             slots.set_draining(state, changed, False)
             changes = [Change(f"slot {name}", {"Draining": True}, {"Draining": False}) for name in changed]
-            history.record(state, actor, changes)
+            _undoable(state, actor, history.record(state, actor, changes), changed, draining=False)
     return changed
+
+
+def _undoable(state: State, actor: Actor, entries: range, names: Sequence[str], *, draining: bool) -> None:
+    """Keep what it takes to undo the draining itself; jobs that were sent back stay so."""
+    undo.record(state, actor, entries, "slots drain", {"names": list(names), "draining": draining}, None)
 
 
 def _evict(
@@ -111,7 +116,7 @@ def _evict(
     if not dry_run:
         launches.store(state, live, "ordered")
         runs = end_runs(state, settings, rest, actor.time, "preempted")
-        procs = [(run.schedd, run.cluster, run.proc, run.proc) for run in runs]
+        procs = [jobs.Procs(run.schedd, run.cluster, run.proc, run.proc) for run in runs]
         jobs.set_status(state, procs, JobStatus.IDLE, actor.time)
         changes = [
             Change(f"job {launch.job}", {"JobStatus": int(JobStatus.RUNNING)}, {"Evict": schedule.value})

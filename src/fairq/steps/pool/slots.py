@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from fairq.dumps.slots import read_slots
 from fairq.dumps.source import opened
 from fairq.errors.pool import DuplicateSlotError, SlotInUseError, UnknownSlotError
 from fairq.records import Actor, Ad, Change, Claim, JobStatus, SlotRecord
-from fairq.state import claims, dynamic_slots, history, jobs, slot_columns, slots
+from fairq.state import claims, dynamic_slots, history, jobs, slot_columns, slots, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
 from fairq.steps.jobs.end import end_runs
@@ -56,7 +57,8 @@ def add(path: Path, new: Sequence[SlotRecord], actor: Actor, *, dry_run: bool = 
             slots.add(state, new)
             if len(new) >= slot_columns.WORTHWHILE:
                 slot_columns.keep(state)
-            history.record(state, actor, [Change(f"slot {slot.name}", None, _size(slot)) for slot in new])
+            entries = history.record(state, actor, [Change(f"slot {slot.name}", None, _size(slot)) for slot in new])
+            undo.record(state, actor, entries, "slots add", {"names": [slot.name for slot in new]}, None)
 
 
 def remove(
@@ -84,10 +86,13 @@ def remove(
             raise SlotInUseError(name=slot.name, user=held[slot.id].submitter, job=_for_job(held[slot.id]))
         if not dry_run:
             runs = end_runs(state, settings, ended, actor.time, "lost")
-            procs = [(run.schedd, run.cluster, run.proc, run.proc) for run in runs]
+            procs = [jobs.Procs(run.schedd, run.cluster, run.proc, run.proc) for run in runs]
             jobs.set_status(state, procs, JobStatus.IDLE, actor.time)
             slots.remove(state, [slot.id for slot in found])
-            history.record(state, actor, [Change(f"slot {slot.name}", _size(slot), None) for slot in found])
+            entries = history.record(state, actor, [Change(f"slot {slot.name}", _size(slot), None) for slot in found])
+            carved = {one.slot_id for one in dynamic_slots.load_all(state)}
+            former = [asdict(slot) for slot in found if slot.id not in carved]
+            undo.record(state, actor, entries, "slots remove", {"slots": former}, settings["pool.undo_kept"])
     return [slot.name for slot in found]
 
 

@@ -1,4 +1,4 @@
-"""The least weight of a candidate (docs/panda.md, Production weight and Analysis)."""
+"""The minimum weight of a candidate (docs/panda.md, Production weight and Analysis)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from fairq.engine.brokerage.pool.columns import Booleans
 
 
 def least_weight(request: BrokerageRequest) -> float:
-    """Return the weight that candidates need: by PanDA's code ``MIN_WEIGHT`` of the label and share, else of the label;
-    by the page none."""
+    """Return the minimum weight of candidates.
+
+    Under the rules panda, it is ``MIN_WEIGHT`` of the label and share, otherwise of the label. Under the rules
+    documented, there is none.
+    """
     task = request.task
     if not request.rules.minimum_weight:
         return 0.0
@@ -18,7 +21,7 @@ def least_weight(request: BrokerageRequest) -> float:
 
 
 class LeastWeightCheck(PlainFilter):
-    """Candidates need a minimum weight where one is configured for the label and share, or the label."""
+    """Candidates need a minimum weight if one is configured for the label and share, or for the label."""
 
     stage = FINAL_STAGE
     phase: Phase = "after"
@@ -29,7 +32,7 @@ class LeastWeightCheck(PlainFilter):
         return least_weight(request) > 0
 
     def exempt(self, request: BrokerageRequest) -> Booleans | None:
-        """Return the rows that need no weight; None: there are none."""
+        """Return the rows that need no minimum weight; None: no rows."""
         return None
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:

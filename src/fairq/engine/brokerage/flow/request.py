@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import cached_property, wraps
 from typing import Any, Literal, TypeVar, cast
 
@@ -19,9 +19,12 @@ from fairq.engine.brokerage.pool.world import World
 Preassigned = Literal["single", "list"]
 T = TypeVar("T")
 
+Answers = dict[Callable[["BrokerageRequest"], Any], Any]
+"""What functions of a request answered, by the function."""
+
 
 def once_per_task(compute: Callable[[BrokerageRequest], T]) -> Callable[[BrokerageRequest], T]:
-    """Make *compute* a function whose answer is computed once for each task."""
+    """Make *compute* a function that is evaluated once per task."""
 
     @wraps(compute)
     def answer(request: BrokerageRequest) -> T:
@@ -31,7 +34,7 @@ def once_per_task(compute: Callable[[BrokerageRequest], T]) -> Callable[[Brokera
 
 
 def once_per_pass(compute: Callable[[BrokerageRequest], T]) -> Callable[[BrokerageRequest], T]:
-    """Make *compute* a function whose answer is computed once for each pass of a task."""
+    """Make *compute* a function that is evaluated once per pass of a task."""
 
     @wraps(compute)
     def answer(request: BrokerageRequest) -> T:
@@ -40,7 +43,7 @@ def once_per_pass(compute: Callable[[BrokerageRequest], T]) -> Callable[[Brokera
     return answer
 
 
-def _kept(answers: dict[Hashable, Any], compute: Callable[[BrokerageRequest], T], request: BrokerageRequest) -> T:
+def _kept(answers: Answers, compute: Callable[[BrokerageRequest], T], request: BrokerageRequest) -> T:
     try:
         return cast(T, answers[compute])
     except KeyError:
@@ -49,10 +52,10 @@ def _kept(answers: dict[Hashable, Any], compute: Callable[[BrokerageRequest], T]
 
 
 class Weighing:
-    """The weights of the queues that passed the filters, term by term; arrays are of all rows, 0 where not weighed.
+    """The weights of the queues that passed the filters, term by term; arrays are of all rows, 0 if not weighed.
 
     Attributes:
-        rows: the queues weighed; *weighed* says it of every row.
+        rows: the queues weighed; *weighed* is the same as one value per row.
         weight: the product of all terms.
         terms: the factors by the names of the weights, in their order.
     """
@@ -78,14 +81,14 @@ class BrokerageRequest:
         columns: the queues.
         rules: the rules in force.
         activity: production or analysis; that of the task if None.
-        local: of the analysis flow, whether this is the pass that wants input nearby.
+        local: in the analysis flow, whether this is the pass that requires input nearby.
 
     Attributes:
         preassigned: whether queues are given: one (``single``) or several (``list``); None: all queues.
-        weighing: the weights, as soon as there are some.
-        given: production's rows that the task or its merge is given; None: all.
-        is_fatal: the one queue that the task is given is out although others are not.
-        of_task, of_pass: the answers of functions that `once_per_task` and `once_per_pass` keep.
+        weighing: the weights, once they are computed.
+        given: in production, the rows to which the task or its merge is pre-assigned; None: all.
+        is_fatal: the single given queue is refused although others are not.
+        of_task, of_pass: the results stored by `once_per_task` and `once_per_pass`.
     """
 
     def __init__(
@@ -107,8 +110,8 @@ class BrokerageRequest:
         self.weighing: Weighing | None = None
         self.given: NDArray[np.bool_] | None = None
         self.is_fatal = False
-        self.of_task: dict[Hashable, Any] = {}
-        self.of_pass: dict[Hashable, Any] = {}
+        self.of_task: Answers = {}
+        self.of_pass: Answers = {}
 
     def second_pass(self) -> BrokerageRequest:
         """Return the request for the pass without data locality; what holds for the task is not computed again."""
@@ -148,7 +151,10 @@ class BrokerageRequest:
 
     @cached_property
     def is_express(self) -> bool:
-        """Whether jobs go by the express links: processing type *urgent* or priority 1000, by PanDA's code above it."""
+        """Whether jobs go by the express links.
+
+        Processing type *urgent* or priority 1000, under the rules panda above it.
+        """
         task = self.task
         high = task.current_priority >= 1000 if self.rules.express_from_1000 else task.current_priority > 1000
         return task.processing_type == "urgent" or high

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fairq.engine.brokerage.checks.candidates import NoPseudoQueue
-from fairq.engine.brokerage.checks.scratch import atom_of, scratch_for_jobs
+from fairq.engine.brokerage.checks.scratch_disk import atom_of, scratch_for_jobs
 from fairq.engine.brokerage.checks.software import ProductionSoftware, platform_at
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.engine.brokerage.flow.pending import retry_after
@@ -16,7 +16,7 @@ from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.flow.weighing import weigh, weighing_of
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task
-from fairq.engine.brokerage.jobs.walltime import job_seconds
+from fairq.engine.brokerage.jobs.walltime_needed import job_seconds
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
@@ -107,7 +107,7 @@ def production_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weigh
 
 
 def broker_production(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules) -> Outcome:
-    """Return where jobs of *task* for *chunk* may go, and why not to the other queues."""
+    """Return the queues for the jobs of *task* and *chunk*, and why the other queues are refused."""
     request = BrokerageRequest(task, chunk, columns, rules, PRODUCTION)
     assign_given_queues(request)
     pipeline = FilterPipeline(request, plan)
@@ -135,7 +135,7 @@ def _candidates(request: BrokerageRequest, rows: Rows) -> list[Candidate]:
     events, found = atom_of(request).events, []
     for row in rows[ranking(request, rows)].tolist():
         queue = columns.queues[row]
-        # By PanDA's code unified queues are capped by resource type, and express tasks not at all.
+        # Under the rules panda, unified queues are capped by resource type, and express tasks not at all.
         by_kind, files = rules.type_cap and queue.capability == "ucore", file_counts(request, row)
         uncapped = request.is_express and rules.queue_caps == "limit"
         found.append(

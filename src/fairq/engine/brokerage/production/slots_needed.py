@@ -6,10 +6,10 @@ import numpy as np
 
 from fairq.engine.brokerage.checks.cores import CoreMode, CoresCheck
 from fairq.engine.brokerage.checks.memory import MemoryCheck
-from fairq.engine.brokerage.checks.scratch import ScratchCheck, atom_of, scratch_rules
+from fairq.engine.brokerage.checks.scratch_disk import ScratchCheck, atom_of, scratch_rules
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest
-from fairq.engine.brokerage.jobs.scratch import Scratch, production_scratch
+from fairq.engine.brokerage.jobs.scratch_needed import Scratch, production_scratch
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.connectivity import connectivity_of_rules, is_connected, read_queue_connectivity
@@ -35,20 +35,20 @@ class Cores(CoresCheck):
         return task.merge_core_count if merges else task.core_count
 
     def mode(self, request: BrokerageRequest) -> CoreMode:
-        """Return which slots suit: of several cores where any would do and it is urgent."""
+        """Return which slots are suitable: for urgent tasks that accept any number of cores, multi-core slots only."""
         mode = super().mode(request)
         return "multi" if mode == "any" and request.is_high_priority else mode
 
 
 class Memory(MemoryCheck):
-    """A job's memory must lie between the least and the most of the queue's slots; limits themselves pass."""
+    """The memory of a job must be between the minimum and the maximum of the queue's slots, both included."""
 
     name = "memory"
     activities = _PRODUCTION
 
 
 class ScratchDisk(ScratchCheck):
-    """A job's files must fit into its part of the scratch disk; a task may insist on reading input directly."""
+    """The files of a job must fit into its part of the scratch disk; a task may require that input is read directly."""
 
     name = "scratch"
     stage = "disk check"
@@ -60,7 +60,7 @@ class ScratchDisk(ScratchCheck):
 
 
 class Connectivity(PlainFilter):
-    """Worker nodes must reach what the task needs of the network."""
+    """Worker nodes must have the network access that the task needs."""
 
     name = "network"
     stage = "network check"

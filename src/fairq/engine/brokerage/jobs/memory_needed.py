@@ -1,0 +1,67 @@
+"""Memory of a job (docs/panda.md, Estimates)."""
+
+from __future__ import annotations
+
+from fairq.engine.brokerage.jobs.tasks import Chunk, Task
+
+COMPENSATION = 0.9
+"""Factor that keeps jobs slightly above a limit out of queues for high memory."""
+
+MERGE_MINIMUM = 2000
+"""Minimum MiB of a merge job if the task states its memory."""
+
+
+def is_per_core(unit: str | None) -> bool:
+    """Return whether memory is stated for each core."""
+    return unit in {"MBPerCore", "MBPerCoreFixed"}
+
+
+def compensated(memory: float) -> int:
+    """Return memory after PanDA's compensation, truncated."""
+    return int(memory * COMPENSATION)
+
+
+def stated_memory(task: Task, chunk: Chunk) -> float | None:
+    """Return the larger of the MiB that the task states and that the chunk has needed; per core if the unit says so.
+
+    None or 0: unknown, and memory is not checked (PanDA InputChunk.getMaxRamCount).
+    """
+    if chunk.is_merging:
+        if not task.merge_ram_count:
+            return chunk.ram_count
+        return max(task.merge_ram_count, chunk.ram_count or 0, MERGE_MINIMUM)
+    if not task.ram_count:
+        return chunk.ram_count
+    return max(task.ram_count, chunk.ram_count or 0)
+
+
+def job_memory(
+    stated: float,
+    cores: int,
+    unit: str | None,
+    base: float | None,
+    *,
+    merging: bool,
+    base_always: bool,
+    production: bool = True,
+) -> float:
+    """Return the MiB that a job on *cores* will need.
+
+    Args:
+        stated: MiB, for each core if *unit* says so (see `stated_memory`).
+        cores: cores of the queue; 0 counts as 1.
+        unit: the task's ``ramUnit``.
+        base: MiB that do not depend on cores, ``baseRamCount``.
+        merging: the job merges: memory is never per core.
+        base_always: add *base* whatever the unit, and do not truncate; False: add it for memory per
+            core in production alone, and truncate.
+        production: the production brokerage asks.
+    """
+    # The page's formula for production has no unit: only one that says so leaves the cores out.
+    per_core = (is_per_core(unit) or (base_always and production and not unit)) and not merging
+    memory = stated * cores if per_core and cores > 0 else stated
+    if base_always:
+        return (memory + (base or 0)) * COMPENSATION
+    if per_core and production:
+        memory += base or 0
+    return compensated(memory)

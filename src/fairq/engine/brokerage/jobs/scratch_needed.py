@@ -1,0 +1,82 @@
+"""Scratch disk of a job (docs/panda.md, Estimates)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fairq.engine.brokerage.jobs.atom import Atom
+from fairq.engine.brokerage.jobs.tasks import Chunk, Task
+from fairq.engine.brokerage.jobs.units import MIB, is_per_event, output_bytes, work_bytes
+from fairq.engine.brokerage.pool.model import Queue
+
+ALWAYS_DIRECT = -1
+"""The ``maxinputsize`` of a queue that never copies input."""
+
+
+class Scratch(NamedTuple):
+    """MiB of scratch that a job needs if it copies its input, and if it reads it directly."""
+
+    copied: float
+    direct: float
+
+
+class ScratchRules(NamedTuple):
+    """Rules for scratch; the fields are the rule points ``scratch_NAME``, sizes in MiB."""
+
+    floor: float
+    margin: float
+    must_exceed: bool
+    of_whole_job: bool
+
+    def mib(self, size: float) -> float:
+        """Return bytes as MiB: exact if a limit must be exceeded, otherwise rounded down."""
+        return size / MIB if self.must_exceed else int(size // MIB)
+
+
+def production_scratch(task: Task, atom: Atom, how: ScratchRules) -> Scratch:
+    """Return the scratch of a production job: output (at least the floor), working space and copied input."""
+    factor = atom.events if is_per_event(task.out_disk_unit) else atom.effective_mib
+    output = max(output_bytes(task.out_disk_count, task.out_disk_unit) * factor, how.floor * MIB)
+    kept = output + work_bytes(task.work_disk_count, task.work_disk_unit, how.margin)
+    return Scratch(how.mib(kept + atom.input_bytes), how.mib(kept))
+
+
+def analysis_scratch(task: Task, chunk: Chunk, atom: Atom, how: ScratchRules) -> Scratch:
+    """Return the scratch of an analysis job; a merge stores its input twice.
+
+    Under the rules panda, with rule *NG* (GiB of a job), all of that size must fit if input is copied, otherwise its
+    output.
+    """
+    if chunk.is_merging:
+        twice = how.mib(2 * atom.input_bytes)
+        return Scratch(twice, twice)
+    per_mib = output_bytes(task.out_disk_count, task.out_disk_unit)
+    work = work_bytes(task.work_disk_count, task.work_disk_unit, how.margin)
+    kept = per_mib * atom.effective_mib + work
+    copied, direct = how.mib(kept + atom.input_bytes), how.mib(kept)
+    gib = task.rule("NG") if how.of_whole_job else None
+    if gib:
+        limit = gib * 1024
+        copied = max(copied, limit)
+        if not task.copies_input:
+            direct = max(direct, (per_mib * limit + work) / MIB)
+    return Scratch(copied, direct)
+
+
+def reads_directly(task: Task, queue: Queue, *, merging: bool) -> bool:
+    """Return whether jobs of *task* at *queue* read input directly (PanDA use_direct_io_for_job)."""
+    if merging:
+        return False
+    if queue.maxinputsize == ALWAYS_DIRECT:
+        return True
+    return not task.copies_input and task.has_rule("IL") and queue.direct_access_lan
+
+
+def available_scratch(task: Task, queue: Queue, *, per_core: bool, event_service: bool = False) -> float:
+    """Return the MiB of scratch that one job of *task* has at *queue*; 0 is no limit.
+
+    With *per_core*, the scratch of a slot is divided among its cores; otherwise only for single-core tasks.
+    """
+    if not per_core and (task.core_count not in {None, 0, 1} or event_service):
+        return queue.maxwdir
+    return queue.maxwdir / max(1, queue.corecount)

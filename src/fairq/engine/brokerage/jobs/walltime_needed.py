@@ -1,0 +1,128 @@
+"""Walltime of a job compared with the limits of a queue (docs/panda.md, Estimates).
+
+A queue's time limit is compared as the work that fits into it, which needs no division: HS06 seconds for a task that
+states its CPU time so, else seconds times cores.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+
+from fairq.engine.brokerage.jobs.atom import Atom
+from fairq.engine.brokerage.jobs.tasks import Task
+from fairq.engine.brokerage.jobs.units import cpu_time_per_event, is_hs06
+from fairq.engine.brokerage.pool.model import Queue
+
+Numbers = Any
+"""A number, or an array of them for many queues."""
+
+DAY = 24 * 3600
+"""Seconds that a queue must offer for jobs of unknown duration."""
+
+FOR_EVER = 10**18
+"""Upper limit of computed seconds."""
+
+HS06_OF_CORE = 10
+"""HS06 of a core by which that day is counted."""
+
+
+def job_work(task: Task, atom: Atom, consumers: float = 1) -> float | None:
+    """Return the work of a job, in HS06 seconds or seconds times cores; None is unknown.
+
+    Args:
+        task: the task, with CPU time per event or seconds per effective MiB.
+        atom: the smallest job.
+        consumers: jobs that share the work in event service, times attempts.
+    """
+    if is_hs06(task.cpu_time_unit):
+        per_event = cpu_time_per_event(task.cpu_time, task.cpu_time_unit)
+        return None if per_event is None else per_event * atom.events / consumers
+    return None if task.walltime is None else task.walltime * atom.effective_mib / consumers
+
+
+def work_within(seconds: Numbers, task: Task, cores: Numbers, corepower: Numbers, *, exact: bool = False) -> Numbers:
+    """Return the work that a job of *task* does in *seconds* on *cores* of *corepower* HS06 each; 0 cores count as 1.
+
+    For HS06 the base walltime is taken off first and the result is truncated unless *exact*. Numbers or arrays of them.
+    """
+    if not is_hs06(task.cpu_time_unit):
+        return seconds * np.maximum(1, cores)
+    left = seconds - (task.base_walltime or 0)
+    work = left * np.maximum(1, cores) * corepower * efficiency(task)
+    return work if exact else np.trunc(work)
+
+
+def seconds_for(work: float, task: Task, cores: int, corepower: float) -> float | None:
+    """Return the seconds of *work* for a job of *task*, the inverse of `work_within`; None is infinite."""
+    if not is_hs06(task.cpu_time_unit):
+        return work / max(1, cores)
+    speed = max(1, cores) * corepower * efficiency(task)
+    seconds = (task.base_walltime or 0) + work / speed if speed > 0 else math.inf
+    return seconds if math.isfinite(seconds) else None
+
+
+def compared_times(
+    task: Task,
+    queue: Queue,
+    limit: Literal["maxtime", "mintime"],
+    work: float | None,
+    name: str = "work",
+    *,
+    below: bool = False,
+) -> dict[str, Any]:
+    """Return what was compared with a *limit* of *queue*: *work* under *name*, what fits into the limit, both in the
+    units of `job_work`, and the limit that there would have to be, seconds (None: no limit helps). *below*: the time
+    must be below the limit."""
+    told: dict[str, Any] = {"corecount": queue.corecount}
+    if task.cpu_time_unit:
+        told |= {"corepower": queue.corepower, "cpuTimeUnit": task.cpu_time_unit}
+    seconds = getattr(queue, limit)
+    fits = float(work_within(seconds, task, queue.corecount, queue.corepower, exact=below))
+    told |= {name: work, f"work_in_{limit}": fits, limit: seconds}
+    needed = None if work is None else seconds_for(work, task, queue.corecount, queue.corepower)
+    if needed is not None:
+        longest = math.floor(needed) + 1 if below else math.ceil(needed)
+        told["seconds_needed"] = longest if limit == "maxtime" else math.floor(needed)
+    return told
+
+
+def efficiency(task: Task) -> float:
+    """Return the CPU efficiency of a task as a fraction; 1 if not given."""
+    return 1.0 if task.cpu_efficiency is None else task.cpu_efficiency / 100
+
+
+def is_time_unknown(task: Task) -> bool:
+    """Return whether a task states no time, so that a queue must offer a day."""
+    if task.cpu_time_unit:
+        return not cpu_time_per_event(task.cpu_time, task.cpu_time_unit)
+    return not task.walltime and not task.walltime_unit
+
+
+def minimum_work(cores: Numbers) -> Numbers:
+    """Return the work that must fit into a queue's time for scouts, merges and jobs of unknown duration (rules panda).
+
+    That is a day at 10 HS06 for each core, whatever the unit of the task is.
+    """
+    return DAY * HS06_OF_CORE * np.maximum(1.0, cores)
+
+
+def job_seconds(task: Task, events: int, queue: Queue) -> float:
+    """Return the walltime limit in seconds of a job with *events* at *queue* (PanDA getJobMaxWalltime).
+
+    It is the limit of the queue if the task does not state its CPU time.
+    """
+    seconds = cpu_time_per_event(task.cpu_time, task.cpu_time_unit)
+    if seconds is None:
+        return queue.maxtime
+    if seconds > 0:
+        seconds *= events
+        if queue.corecount > 0:
+            seconds /= queue.corecount
+        if queue.corepower:
+            seconds /= queue.corepower
+    if task.cpu_efficiency:
+        seconds /= task.cpu_efficiency / 100
+    return int(min(seconds + (task.base_walltime or 0), FOR_EVER))
