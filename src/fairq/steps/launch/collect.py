@@ -183,7 +183,8 @@ class _Collection:
         mark_started(self._state, begun, self._clock.now, always=True)
         if done:
             self._end(done)
-        history.record(self._state, self._actor, self._changes)
+        # What has ended is a fact that anybody may bring in, not a change that he decides on.
+        history.record(self._state, self._actor, self._changes, own=True)
 
     def _note_start(self, launch: Launch, begun: Started) -> None:
         """Note how a run began of which only the intent is known."""
