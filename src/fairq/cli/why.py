@@ -72,7 +72,10 @@ def why(
 
     if slot is not None and not subject[:1].isdigit():
         raise UsageError(message="--slot needs a job; name a job (7.0), or leave out --slot")
-    document = step(invocation.state_path, invocation.settings, subject, invocation.now(now), slot, compare=compare)
+    time = invocation.now(now)
+    document = step(
+        invocation.state_path, invocation.settings, subject, time, slot, compare=compare, ahead=slot is None
+    )
     tables = {"job": _job, "pair": _pair, "submitter": _submitter, "group": _group}[document["kind"]](document)
     if compare:
         tables.append(comparison_table(document["compare"]))

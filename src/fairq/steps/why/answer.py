@@ -65,12 +65,20 @@ The first few changes are tried in a pool of any size: the slots' columns are re
 
 
 def why(
-    path: Path, settings: Settings, subject: str, now: int, slot: str | None = None, *, compare: bool = False
+    path: Path,
+    settings: Settings,
+    subject: str,
+    now: int,
+    slot: str | None = None,
+    *,
+    compare: bool = False,
+    ahead: bool = False,
 ) -> Document:
     """Explain the job, cluster, submitter or group named *subject* as of *now*, in plain data.
 
     Of a cluster the first job is explained that the next cycle would leave idle. With *slot* the job and that
-    slot are explained as a pair. With *compare* the answer also says what the other set of rules decides.
+    slot are explained as a pair. With *compare* the answer also says what the other set of rules decides, with *ahead*
+    when the job will start.
 
     Raises:
         UnknownJobError, NothingToExplainError: there is no such job, or no such submitter or group.
@@ -80,7 +88,7 @@ def why(
     group = next((name for name in settings.groups if name.lower() == subject.lower()), None)
     target = None if group is not None else parse_targets([subject])[0]
     with reading(path) as state:
-        study = _Study(state, settings, now)
+        study = _Study(state, settings, now, ahead=ahead)
         if group is not None or subject == "<none>":
             document = study.group(settings.groups[group].name if group else subject)
         else:
@@ -94,9 +102,10 @@ def why(
 class _Study:
     """One look at the state; cycles are held when first needed."""
 
-    def __init__(self, state: State, settings: Settings, now: int) -> None:
+    def __init__(self, state: State, settings: Settings, now: int, *, ahead: bool = False) -> None:
         self._state = state
         self._now = now
+        self._ahead = ahead
         self._settings = settings
         self._policy = with_known_groups(negotiation_policy(settings), state, settings)
         self._held: tuple[ImaginedPool, Outcome] | None = None
@@ -239,7 +248,7 @@ class _Study:
             "submitter_state": report.submitter_row(outcome, job.submitter, job.schedd),
             "groups": report.group_rows(outcome, diagnosis.submitter.group),
             "queue": report.place_in_queue(diagnosis),
-            "start": self._start(diagnosis, job),
+            **({"start": self._start(diagnosis, job)} if self._ahead else {}),
             "rejected": None if rejection is None else str(rejection.reason),
             "overruns": _overruns(outcome, diagnosis.context),
             "skipped_for": skipped_for(diagnosis),
