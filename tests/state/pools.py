@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.state.broker_pool import fill_broker
 
+from fairq.past import EndedJob, UsageRow
 from fairq.records import (
     AccountingRecord,
     Actor,
@@ -32,6 +33,7 @@ from fairq.state import (
     claims,
     cycles,
     dynamic_slots,
+    ended_jobs,
     history,
     job_events,
     jobs,
@@ -43,6 +45,7 @@ from fairq.state import (
     slots,
     submitters,
     task_queues,
+    usage,
 )
 from fairq.state.connection import State
 
@@ -116,6 +119,23 @@ def fill(state: State) -> None:
         [
             JobEvent(0, 100, "", 1, 0, 999_999, 0, {"host": "node"}, "/log.$(ProcId)", False),
             JobEvent(0, 200, "", 1, 5, 5, 1, {"slot": "slot2"}),
+        ],
+    )
+    ended_jobs.add(
+        state,
+        [
+            EndedJob(1, 0, 2, shared[0], "alice@x", "alice", JobStatus.REMOVED, 50, 90, template={"Args": "$(ProcId)"},
+                     request_cpus=1.0, reason="removed by root", hold_reason="why"),
+            EndedJob(9, 4, 4, shared[1], "bob@y", "bob", JobStatus.COMPLETED, 50, 95, 3, "far", {"A": 1}, None, 2, 60,
+                     70, 30, 45.0, "slot2", 1, None, 20.5, 1.5, 24.0, 100, 2.0, 128.0),
+            EndedJob(10, 0, 0, shared[1], "bob@y", "bob", JobStatus.COMPLETED, 50, 96, runs=1, signal=9),
+        ],
+    )  # fmt: skip
+    usage.add(
+        state,
+        [
+            UsageRow(0, "alice@x", 0.0, 0.0, 7.5, 6.25, 3.5, 0.1 + 0.2, 100.0, 1e10, 3600.0),
+            UsageRow(3600, "", entitled=3600.0, known=3600.0),
         ],
     )
     submitters.store(

@@ -31,10 +31,16 @@ def expected(file: Path) -> Any:
     later = {"negotiating_group": None, "autoregroup": None, "advertised": None, "charged": True, "matched": False}
     found["claims"] = [{**later, **claim} for claim in found["claims"]]
     found["jobs"] = [{"hold_code": None, "hold_subcode": None, **job} for job in found["jobs"]]
-    launches: dict[str, list[Any]] = {"launches": [], "job_events": []}
+    found["history"] = [{"reason": None, **one} for one in found["history"]]
+    launches: dict[str, list[Any]] = {"launches": [], "job_events": [], "ended_jobs": [], "usage": []}
+    earlier = [
+        {"time": int(found["meta"].get("last_update", 0)), "name": one["name"], "kind": "earlier", "user": "",
+         "usage": one["accumulated_usage"], "weighted": one["weighted_accumulated_usage"]}
+        for one in found["submitters"] if one["accumulated_usage"] or one["weighted_accumulated_usage"]
+    ]  # fmt: skip
     shares = {name: [] for name in ("pilot_slots", "task_queues", "share_groups", "usage_reports", "matching_delays")}
     broker = {**broker_document.empty(), **found.get("broker", {})}
-    return {"dynamic_slots": [], **shares, **launches, **found, "broker": broker}
+    return {"dynamic_slots": [], "usage_edits": earlier, **shares, **launches, **found, "broker": broker}
 
 
 def test_the_zoo_has_a_state_of_every_schema() -> None:

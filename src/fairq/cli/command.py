@@ -30,6 +30,12 @@ _CONTEXT = "fairq_context"
 _WITH_VALUE = ("--state", "--config")
 """The global options that a value follows."""
 
+_WATCH = "watch_seconds"
+WATCH_DEFAULT = 5
+_WATCH_OPTION = typer.Option(
+    "--watch", metavar="[SECONDS]", help=f"Draw anew every SECONDS [default: {WATCH_DEFAULT}]; q ends."
+)
+
 _AF = re.compile(r"--?(?:af|autoformat)(?::(.*))?", re.DOTALL)
 
 
@@ -88,6 +94,8 @@ class Command(TyperCommand):
         """Join the words of every ``--af`` to one, then parse as usual."""
         if any(parameter.name == "output_af" for parameter in self.params):
             args = join_autoformat(args)
+        if any(parameter.name == _WATCH for parameter in self.params):
+            args = join_watch(args)
         rest = super().parse_args(ctx, args)
         if isinstance(limit := ctx.params.get("limit"), int):
             # No pool holds more: whoever asks for so many asks for all.
@@ -188,6 +196,19 @@ def join_autoformat(arguments: list[str]) -> list[str]:
     return result
 
 
+def join_watch(arguments: list[str]) -> list[str]:
+    """Return *arguments* with ``--watch`` and the seconds that may follow it as one word."""
+    result: list[str] = []
+    for at, word in enumerate(arguments):
+        if word == "--":
+            return [*result, *arguments[at:]]
+        if at and arguments[at - 1] == "--watch" and word[:1].isdecimal():
+            result[-1] = f"--watch={word}"
+        else:
+            result.append(f"--watch={WATCH_DEFAULT}" if word == "--watch" else word)
+    return result
+
+
 class Group(TyperGroup):
     """A command of commands; with *default*, leaving the inner command out means that one."""
 
@@ -245,14 +266,23 @@ class App:
         self._is_group = help is not None
 
     def command(
-        self, name: str | None = None, *, examples: str = "", cls: type[Command] = Command, **settings: Any
+        self,
+        name: str | None = None,
+        *,
+        examples: str = "",
+        cls: type[Command] = Command,
+        watch: bool = False,
+        **settings: Any,
     ) -> Callable[[Function], Function]:
-        """Register a function as a command; *examples* are command lines, their meaning behind ``#``."""
+        """Register a function as a command; *examples* are command lines, their meaning behind ``#``.
+
+        One to *watch* has ``--watch``, which draws anew what it prints.
+        """
         if examples:
             settings["epilog"] = "\b\nExamples:\n" + inspect.cleandoc(examples)
 
         def register(function: Function) -> Function:
-            self._typer.command(name, cls=cls, **settings)(expand(function))
+            self._typer.command(name, cls=cls, **settings)(expand(function, watch=watch))
             return function
 
         return register
@@ -266,8 +296,8 @@ class App:
         return built
 
 
-def expand(function: Callable[..., None]) -> Callable[..., None]:
-    """Return *function* in the form Typer reads.
+def expand(function: Callable[..., None], *, watch: bool = False) -> Callable[..., None]:
+    """Return *function* in the form Typer reads, with ``--watch`` if it is one to *watch*.
 
     A parameter annotated `Invocation` or ``typer.Context`` is handed over; one annotated `Output` or `Report`
     becomes the output options. All others stay as declared.
@@ -295,11 +325,19 @@ def expand(function: Callable[..., None]) -> Callable[..., None]:
             )
         )
 
+    if watch:
+        parameters.append(
+            inspect.Parameter(
+                _WATCH, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[str | None, _WATCH_OPTION], default=None
+            )
+        )
+
     def command(**values: Any) -> None:
         context: typer.Context = values.pop(_CONTEXT)
         invocation: Invocation = context.obj
         settings_in_force.set(lambda: invocation.settings)
         output_values = {name: values.pop(name) for name in options}
+        seconds = values.pop(_WATCH, None)
         for name, kind in handed.items():
             if kind is Invocation:
                 values[name] = invocation
@@ -307,7 +345,12 @@ def expand(function: Callable[..., None]) -> Callable[..., None]:
                 values[name] = context
             else:
                 values[name] = read_output(output_values, invocation.quiet, kind)
-        with activity(context.command_path.removeprefix("fairq "), invocation.quiet):
+        if seconds is not None:
+            from fairq.cli.watch import watch as draw
+
+            draw(lambda: function(**values), seconds, context.command_path)
+            return
+        with invocation.note_new_state(), activity(context.command_path.removeprefix("fairq "), invocation.quiet):
             function(**values)
 
     command.__name__ = function.__name__

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 app = App()
 
 Explain = Annotated[bool, typer.Option("--explain", help="Count slots lost to each test per request.")]
-NoLaunch = Annotated[bool, typer.Option("--no-launch", help="Start no jobs; the next turn starts them.")]
-CollectOnly = Annotated[bool, typer.Option("--collect-only", help="Only take in the jobs that have ended.")]
+NoLaunch = Annotated[bool, typer.Option("--no-launch", help="Start no jobs; the next cycle starts them.")]
+CollectOnly = Annotated[bool, typer.Option("--collect-only", help="Only collect the jobs that have ended.")]
 
 
 @app.command(
     examples="""
     fairq negotiate                       # one cycle, as cron runs it
     fairq negotiate --dry-run             # only show what it would decide
-    fairq negotiate --explain --dry-run   # and which tests the rejected requests fail
+    fairq negotiate --explain --dry-run   # also show which tests rejected requests fail
     fairq negotiate --json | jq .matches  # for scripts
     fairq negotiate --dry-run --factor alice=250 --slots +10x64c256g   # what would change
 """
@@ -53,17 +53,18 @@ def negotiate(
 ) -> None:
     """Run one negotiation cycle: match idle jobs with slots, and start them.
 
-    Where slots have a launcher (launch.kind, or the Launch of a slot), the command first takes in the jobs that have
-    ended: it frees their slots and charges their usage. Then it holds the cycle. Then it starts the matched jobs, which
-    run on after the command. Without a launcher, matches are only recorded.
+    If slots have a launcher (setting launch.kind, or the attribute Launch of a slot), the command takes three steps. It
+    collects the jobs that have ended: it frees their slots and charges their usage. It runs the cycle. It starts the
+    matched jobs, which continue to run after the command has ended. Without a launcher, matches are only recorded.
 
     The cycle charges usage up to now and lets priorities decay. Then it divides the slots of the pool among the
     submitters, in inverse proportion to their effective priorities, in spins until no more jobs match. Each
     submitter's jobs get the best matching slots, in the order of the jobs. The cycle is stored in one transaction.
 
     If accounting groups are configured, each group negotiates for its own submitters. It may use the quota and surplus
-    allocated to it, in up to group_quota_max_allocation_rounds rounds. The first table shows the groups in their order:
-    requests, quota, allocation, the surplus in it, the limit of their last turn, and their use before and after.
+    allocated to it, in up to group_quota_max_allocation_rounds rounds. The first table shows the groups in the order
+    in which they negotiate: requests, quota, allocation, the surplus in it, the limit of their last turn, and their use
+    before and after.
 
     The next table shows the limit of each submitter in slot weight, its matches, and why it got no more. Then follow
     the concurrency limits in use or requested, and the matches in their order. An idle cycle prints nothing. If another
@@ -85,8 +86,8 @@ def negotiate(
     all keep as many jobs as now. The next cycle alone misleads. A factor four times as large gives a fourth of the
     slices at first, but half of the use in the long run. Nothing is stored.
 
-    The decisions are stored, with --explain these counts as well. 'fairq state cycles' lists past cycles, 'fairq state
-    cycle' shows one again.
+    The decisions are stored; with --explain, the counts are stored as well. 'fairq state cycles' lists past cycles,
+    'fairq state cycle' shows one again.
 
     In the JSON document, the job of a match is the job that runs. Under the rules htcondor, it is the first job of its
     request, as in the log of HTCondor's negotiator, and assigned is the job that runs. dynamic_slot is the slot that
@@ -98,7 +99,7 @@ def negotiate(
     from fairq.words.groups import problem_words
 
     if collect_only and (no_launch or dry_run or explain):
-        raise UsageError(message="--collect-only holds no cycle; leave out the other options")
+        raise UsageError(message="--collect-only runs no cycle; leave out the other options")
     if other or sets or factor or slots or without:
         from fairq.steps.simulate.alteration import Alteration
 
@@ -145,7 +146,7 @@ def _try_out(invocation: Invocation, output: Output, alteration: Alteration, now
     from fairq.cli import whatif
     from fairq.steps.simulate.whatif import what_if
 
-    found = what_if(invocation.state_path, invocation.settings, invocation.place, alteration, now)
+    found = what_if(invocation.state_path, invocation.settings, invocation.settings_files, alteration, now)
     lines = whatif.summary(found)
     title = f"Cycle {found.cycle} now, and with {found.words}; weights in the long run"
     tables = [whatif.submitters_table(found, title=title)]

@@ -9,9 +9,9 @@ import typer
 
 from fairq.cli.command import App
 from fairq.cli.figures import duration, moment
-from fairq.cli.invocation import Invocation
+from fairq.cli.invocation import Invocation, operating_system_user
 from fairq.cli.options import Now
-from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.output import Column, Output, Record, Table, View, emit
 from fairq.cli.output.long import long_texts
 from fairq.cli.queue_arguments import QueueCommand
 from fairq.cli.queue_options import Jobs
@@ -29,8 +29,10 @@ _MATCHED = -1
 
 @app.command(
     cls=QueueCommand,
+    watch=True,
     examples="""
         fairq queue                                # all jobs, identical ones on one line
+        fairq queue --mine --watch                 # your own, drawn anew every 5 seconds
         fairq queue alice -hold                    # the held jobs of an owner
         fairq queue --sort -JobPrio --limit 20     # the 20 lines with the highest priority
         fairq queue --start                        # when idle jobs will start
@@ -45,6 +47,10 @@ def queue(
     idle: Annotated[bool, typer.Option("--idle", help="Show only idle jobs.")] = False,
     running: Annotated[bool, typer.Option("--running", help="Show only running jobs.")] = False,
     held: Annotated[bool, typer.Option("--held", help="Show only held jobs.")] = False,
+    mine: Annotated[bool, typer.Option("--mine", help="Show only your own jobs.")] = False,
+    user: Annotated[
+        str | None, typer.Option("--user", metavar="USER", help="Show only jobs of this owner or submitter.")
+    ] = None,
     procs: Annotated[bool, typer.Option("--procs", help="Show each job on its own line.")] = False,
     long: Annotated[bool, typer.Option("--long", help="Show whole ads, attribute by attribute.")] = False,
     totals: Annotated[bool, typer.Option("--totals", help="Show only the number of jobs.")] = False,
@@ -59,10 +65,10 @@ def queue(
 ) -> None:
     """Show the jobs.
 
-    Identical jobs of a cluster share a line. ST is the status: I idle, R running, H held, M matched: fairq gave the
-    job a slot, but no launcher started it. RUN_TIME is the time since the current run started. With --held, the table
-    shows the reason of each hold and its code. JSON, CSV, TSV, --af and --long have the complete ad of every job. The
-    number of jobs below the table counts all selected jobs, whatever --limit is.
+    Identical jobs of a cluster share a line. ST is the status: I idle, R running, H held, S suspended, or M matched:
+    fairq gave the job a slot, but no launcher has started it. RUN_TIME is the time since the current run started. With
+    --held, the table shows the reason of each hold and its code. JSON, CSV, TSV, --af and --long have the complete ad
+    of every job. The number of jobs below the table counts all selected jobs, whatever --limit is.
 
     --start shows the idle jobs with their place in line and their start. It is estimated by running cycles ahead on a
     copy of the state. Run times come from the last jobs of the same cluster that have ended, else of the submitter, the
@@ -79,7 +85,9 @@ def queue(
 
     statuses = {status for status, wanted in ((1, idle), (2, running), (5, held)) if wanted}
     selection = Selection(parse_targets(jobs or ()), output.constraint)
-    found = look(invocation.state_path, selection, invocation.now(now), statuses or None)
+    found = look(invocation.existing_state, selection, invocation.now(now), statuses or None)
+    if mine or user is not None:
+        found.keep({*([operating_system_user()] if mine else []), *([user] if user is not None else [])})
     for note in found.notes:
         invocation.note(note)
     if sort is not None and not found.sort(sort.removeprefix("-"), descending=sort.startswith("-")):
@@ -107,7 +115,7 @@ def _view(
 ) -> View:
     if output.format != "table":
         ads = islice(found.ads(), limit)
-        return View(tables=[Table(columns=_COLUMNS, records=ads, constrained=True)], fields=_FIELDS)
+        return View(tables=[Table(columns=_COLUMNS, records=ads, constrained=True)], fields=FIELDS)
     if long:
         return View(text=long_texts(islice(found.ads(), limit)))
     if totals:
@@ -148,8 +156,8 @@ _COLOURS = {1: "yellow", 2: "green", 5: "red", 7: "magenta", _MATCHED: "cyan"}
 """Colours of idle, running, held, suspended and matched jobs."""
 
 
-def _colour(status: Any) -> str:
-    return _COLOURS.get(status, "")
+def _colour(job: Record) -> str:
+    return _COLOURS.get(job["Shown"], "")
 
 
 _COLUMNS = [
@@ -169,7 +177,7 @@ _HELD = [
     Column("HOLD_REASON", "HoldReason"),
 ]
 
-_FIELDS = [
+FIELDS = [
     "ClusterId",
     "ProcId",
     "Owner",

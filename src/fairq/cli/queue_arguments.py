@@ -37,7 +37,13 @@ _SPELLINGS = (
 )
 """The options in the order in which condor_q looks for them."""
 
-_OWN = (Spelling("running"), Spelling("procs"), Spelling("sort", values=1))
+_OWN = (
+    Spelling("running"),
+    Spelling("procs"),
+    Spelling("sort", values=1),
+    Spelling("mine"),
+    Spelling("user", values=1),
+)
 
 _ABSENT = {
     "xml": "use --json",

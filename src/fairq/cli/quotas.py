@@ -37,6 +37,7 @@ def _size(text: str) -> float:
 
 @app.command(
     "show",
+    watch=True,
     examples="""
         fairq quotas                                # the groups: quotas, surplus, requests, and use
         fairq quotas --tree                         # the tree with bars, even in a pipe
@@ -44,7 +45,7 @@ def _size(text: str) -> float:
         fairq quotas --slots +10x64c256g            # preview ten more machines
         fairq quotas --with next-year.toml          # preview another configuration
         fairq quotas --set groups.physics.quota=40  # preview a quota
-        fairq quotas --af group quota in_use            # for scripts
+        fairq quotas --af group quota in_use        # for scripts
     """,
 )
 def show(
@@ -67,15 +68,15 @@ def show(
     The figures are those of the last cycle. If the groups or other settings of quotas have changed since then, the
     figures are those at the start of the next cycle.
 
-    In a pipe, the output is the table of condor_userprio -quotas -allusers. A terminal shows the tree of groups: the
-    quota with all subgroups, the requests of its users, the use with all subgroups, a bar for the quota as a share of
-    the pool, and a bar for the use of the quota (+: above it). A wide terminal also shows the configured quota, the
-    quota of the group's own users, and their allocation, surplus included.
+    In a pipe, the output is the table of condor_userprio -quotas -allusers. A terminal shows the tree of groups. For
+    each group it has the quota and the use, both with all subgroups, and the requests of its users. One bar shows the
+    quota as a share of the pool, another the use of the quota (+: above it). A wide terminal also shows the configured
+    quota, the quota of the group's own users, and their allocation, surplus included.
 
     --slots, --with, --set, --factor and --without compare the current tree with a preview for another pool, other
-    settings or other factors. They show the quotas, and what a first round would allocate to the queued jobs. With
-    --with, only FILE is used; a setting that is not in FILE has its default, under the rules htcondor if FILE is an
-    HTCondor configuration. A second table shows what everybody would use in the long run, if all keep as many jobs as
+    settings or other factors. They show the quotas, and what a first round would allocate to the queued jobs. --with
+    uses only FILE: settings that FILE does not have are at their defaults. If FILE is an HTCondor configuration, the
+    rules htcondor apply. A second table shows what everybody would use in the long run, if all keep as many jobs as
     now. Without groups it is the only one.
 
     JSON, CSV, TSV, --af and --constraint use one record per group: group, configured, quota (with all subgroups), own
@@ -137,11 +138,14 @@ def check(
 ) -> None:
     """List problems in the group configuration and how to fix them.
 
-    It reports quotas of children above the quota of their parent, static quotas above the pool, dynamic quotas above 1,
-    quotas of groups that are not named, and groups without a parent, without a quota or with two. It reports groups
-    that are unused or named like a user, and groups that jobs request but that do not exist. It reports surplus that
-    oversubscription gives away twice, quotas that are rounded down, and settings that the flat model ignores. Nothing
-    is changed. The pool and the users are those of the current state.
+    Quotas: subgroups whose quotas exceed that of their parent, static quotas above the pool, dynamic quotas above 1,
+    quotas of groups that are not named, quotas that are rounded down, and surplus that oversubscription gives away
+    twice.
+
+    Groups: groups without a parent, without a quota, or with two quotas, groups that are unused or named like a user,
+    groups that jobs request but that do not exist, and settings that the flat model ignores.
+
+    Nothing is changed. The pool and the users are those of the current state.
 
     The exit code is 0 if there are no problems and 1 otherwise. Errors in the settings themselves go to stderr, as in
     fairq config check; the exit code is then that of the last error.
@@ -150,7 +154,7 @@ def check(
     from fairq.cli.output.messages import tell_error
     from fairq.steps.quotas.check import check_quotas
 
-    checked = check_quotas(invocation.state_path, invocation.place, file, invocation.now(now))
+    checked = check_quotas(invocation.state_path, invocation.settings_files, file, invocation.now(now))
     emit(views.check_view(checked), output)
     for problem in checked.errors[:-1]:
         tell_error(problem)
@@ -169,10 +173,10 @@ def _compare(invocation: Invocation, output: Output, size: float | None, alterat
     from fairq.steps.simulate.whatif import what_if
 
     settings = invocation.settings
-    then = alteration.settings(settings, invocation.place)
+    then = alteration.settings(settings, invocation.settings_files)
     path = invocation.state_path
     comparison = compare(path, settings, then, time, size, lambda pool: alteration.of_pool(pool, time))
-    found = what_if(path, settings, invocation.place, alteration, time, size=size, cycle=False)
+    found = what_if(path, settings, invocation.settings_files, alteration, time, size=size, cycle=False)
     if not comparison.size_then and size is None:
         invocation.note("the pool has no slots; --slots N gives it a size")
     _note_overruns(invocation, comparison.overruns)

@@ -14,7 +14,7 @@ from itertools import groupby
 from fairq.brokerdata.column import NESTED
 from fairq.brokerdata.kinds import STORED
 from fairq.records import SLOT_ELSEWHERE, JobStatus
-from fairq.state import job_ads, meta
+from fairq.state import job_ads, meta, usage
 from fairq.state.connection import State, migrated
 
 _TOLERANCE = 1e-6
@@ -28,12 +28,14 @@ JSON_COLUMNS = {
     "job": ("cluster", "own", "template"),
     "cycle": ("number", "decision"),
     "history": ("id", "before", "after"),
+    "undo": ("first", "data"),
     "task_queue": ("number", "identity"),
     "share_group": ("name", "properties"),
     "broker_cycle": ("number", "document"),
     "slot_columns": ("first", "content"),
     "launch": ("id", "after", "cores", "ordered", "ended"),
     "job_event": ("id", "body"),
+    "ended_job": ("id", "own", "template"),
     **{
         kind.table: (kind.keys[0].name, *nested)
         for kind in STORED
@@ -74,6 +76,7 @@ def contradictions(state: State) -> Iterator[str]:
     yield from _dynamic_slots(state)
     yield from _pilot_slots(state)
     yield from _counters_against_claims(state)
+    yield from _usage_against_ledger(state)
 
 
 def _damage(state: State) -> Iterator[str]:
@@ -220,6 +223,11 @@ def _counters_against_claims(state: State) -> Iterator[str]:
                 f"accounting: {name} is recorded as using slots of weight {weighted!r}, but the claims have "
                 f"{sum(held)!r}"
             )
+
+
+def _usage_against_ledger(state: State) -> Iterator[str]:
+    for name, recorded, booked in usage.differences(state):
+        yield f"accounting: {name} has accumulated {recorded!r} s of usage, but the ledger has {booked!r} s"
 
 
 def _job(cluster: int, proc: int, schedd: str) -> str:

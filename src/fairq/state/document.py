@@ -17,6 +17,8 @@ that is not UTF-8 in an ad, as a file's name may hold, is the escape of a lone s
   `ShareGroup`; ``usage_reports``: `UsageReport`; ``matching_delays``: `DelayState` (all since schema 4).
 - ``launches``: `Launch`, runs that fairq starts itself; ``job_events``: `JobEvent`. They, the hold codes of ``jobs``
   and whether a claim is ``matched`` are there since schema 11.
+- ``ended_jobs``: `EndedJob`, each with the ``id`` of an ad; ``usage``: `UsageRow` and ``usage_edits``: `UsageEdit`, the
+  ledger of usage (all since schema 13).
 - ``broker``: an object (since schema 6), of what the brokerage reads a list of records for each kind, with the
   columns that `fairq.brokerdata.kinds` describes; and ``cycles`` and ``verdicts``, these packed in base64.
 """
@@ -38,6 +40,7 @@ from fairq.state import (
     claims,
     cycles,
     document_launches,
+    document_past,
     document_shares,
     dynamic_slots,
     history,
@@ -75,6 +78,7 @@ class HistoryRecord:
     subject: str
     before: Any
     after: Any
+    reason: str | None = None
 
 
 @dataclass(slots=True)
@@ -95,8 +99,12 @@ _RECORDS: dict[str, type[Any]] = {
     "history": HistoryRecord,
     **document_shares.RECORDS,
     **document_launches.RECORDS,
+    **document_past.RECORDS,
 }
 
+
+_REASONS_SINCE = 12
+"""The schema that added the reason of a change."""
 
 _NUMBERS = frozenset({"last_update", "cycle", "next_cluster", "usage_recorded_until"})
 """The members of `meta` whose strings are whole numbers."""
@@ -114,11 +122,12 @@ def export(state: State) -> dict[str, Any]:
         "runs": runs.load(state),
         "cycles": cycles.load_all(state),
         "history": [
-            HistoryRecord(one.time, one.user, one.command, one.subject, one.before, one.after)
+            HistoryRecord(one.time, one.user, one.command, one.subject, one.before, one.after, one.reason)
             for one in history.load(state)
         ],
         **document_shares.export(state),
         **document_launches.export(state),
+        **document_past.export(state),
     }
     parts = {"broker": broker_document.export(state)}
     meta = dict(state.connection.execute("SELECT key, value FROM meta ORDER BY key").fetchall())
@@ -146,9 +155,9 @@ def restore(state: State, document: Any) -> None:
 
 _TABLES = (
     *broker_document.TABLES,
-    *document_shares.TABLES, *document_launches.TABLES,
+    *document_shares.TABLES, *document_launches.TABLES, *document_past.TABLES,
     "dynamic_slot", "claim", "slot", "job", "job_ad", "submitter", "run", "match", "cycle",
-    "history", "meta",
+    "history", "undo", "meta",
 )  # fmt: skip
 """What refers to a record goes before it."""
 
@@ -164,7 +173,13 @@ def _read(document: Any) -> dict[str, Any]:
         _require(isinstance(value, str), f"meta.{key}", f"must be a string, not {value!r}")
         is_right = key not in _NUMBERS or (value.isdecimal() and value.isascii())
         _require(is_right, f"meta.{key}", f"must be a whole number in a string, not {value!r}")
-    records = {name: read_records(of, found[name], name) for name, of in _RECORDS.items()}
+    is_older = found["usage_edits"] is None
+    records = {
+        name: read_records(of, [] if is_older and name == "usage_edits" else found[name], name)
+        for name, of in _RECORDS.items()
+    }
+    if is_older:
+        records["usage_edits"] = document_past.earlier(records["submitters"], found["meta"])
     return found | records | {"broker": broker_document.read(found["broker"])}
 
 
@@ -172,8 +187,13 @@ def _as_of_today(document: Any) -> Any:
     """Add to the document of an older schema the members that came later."""
     version = document.get("fairq", {}) if isinstance(document, dict) else None
     schema = version.get("schema") if isinstance(version, dict) else None
+    if isinstance(schema, int) and schema < document_past.SCHEMA:
+        document = document_past.as_of_today(document)
     if isinstance(schema, int) and schema < document_launches.SCHEMA:
         document = document_launches.as_of_today(document)
+    if isinstance(schema, int) and schema < _REASONS_SINCE and isinstance(document.get("history"), list):
+        entries = [{"reason": None, **one} if isinstance(one, dict) else one for one in document["history"]]
+        document = {**document, "history": entries}
     if schema == 1:
         document = {"dynamic_slots": [], **document}
     if schema in (1, 2, 3, 4, 5):
@@ -210,6 +230,7 @@ def _check(found: dict[str, Any]) -> None:
     document_shares.check(found, slot_ids, _require, _once)
     document_launches.check(found, _require, _once)
     ad_ids = {record.id for record in found["job_ads"]}
+    document_past.check(found, ad_ids, _require)
     for number, claim in enumerate(found["claims"]):
         _require(claim.slot_id in slot_ids, f"claims[{number}].slot_id", f"there is no slot {claim.slot_id}")
         is_whole = (claim.cluster is None) == (claim.proc is None)
@@ -250,7 +271,7 @@ def _once(place: str, keys: Iterable[Any]) -> None:
 def _store(state: State, found: dict[str, Any]) -> None:
     execute = state.connection.executemany
     execute("INSERT INTO meta VALUES (?, ?)", found["meta"].items())
-    submitters.store(state, found["submitters"])
+    submitters.put(state, found["submitters"])
     slots.put(state, found["slots"])
     slot_columns.keep(state)
     dynamic_slots.add(state, found["dynamic_slots"])
@@ -260,13 +281,14 @@ def _store(state: State, found: dict[str, Any]) -> None:
     runs.add(state, found["runs"])
     document_shares.store(state, found)
     document_launches.store(state, found)
+    document_past.store(state, found)
     for cycle in found["cycles"]:
         cycles.add(state, cycle)
     broker_document.store(state, found["broker"])
     execute(
-        "INSERT INTO history (time, user, command, subject, before, after) VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO history (time, user, command, subject, before, after, reason) VALUES (?, ?, ?, ?, ?, ?, ?)",
         (
-            (one.time, one.user, one.command, one.subject, rows.dumps(one.before), rows.dumps(one.after))
+            (one.time, one.user, one.command, one.subject, rows.dumps(one.before), rows.dumps(one.after), one.reason)
             for one in found["history"]
         ),
     )

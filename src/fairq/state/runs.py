@@ -44,6 +44,15 @@ def load(state: State, *, cluster: int | None = None, proc: int | None = None) -
     return [Run(*row) for row in found]
 
 
+def of_procs(state: State, schedd: str, cluster: int, first_proc: int, last_proc: int) -> list[Run]:
+    """Return the ended runs of a range of procs, in the order they ended."""
+    found = state.connection.execute(
+        f"SELECT {_COLUMNS} FROM run WHERE cluster = ? AND proc BETWEEN ? AND ? AND schedd = ? ORDER BY id",
+        (cluster, first_proc, last_proc, schedd),
+    )
+    return [Run(*row) for row in found]
+
+
 def latest(state: State, how: str, limit: int) -> list[Run]:
     """Return the last *limit* runs that ended in this way, in the order they ended."""
     found = state.connection.execute(

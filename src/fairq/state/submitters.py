@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Collection, Iterable
 from typing import Any
 
+from fairq.past import Charge
 from fairq.records import AccountingRecord, Lease
-from fairq.state import rows
+from fairq.state import meta, rows, usage
 from fairq.state.connection import State
+from fairq.state.usage import Booking
+from fairq.state.usage_samples import LONGEST_GAP, SAMPLE
 
 _COLUMNS = 23
+_MANY = 100
+"""So many names are looked up one by one."""
 
 
 def load_all(state: State) -> list[AccountingRecord]:
@@ -23,26 +29,59 @@ def load(state: State, name: str) -> AccountingRecord | None:
     return None if row is None else _record(row)
 
 
-def store(state: State, records: Iterable[AccountingRecord]) -> None:
-    """Store records, each in the place of a former one of its name."""
+def store(
+    state: State, records: Iterable[AccountingRecord], booked: Iterable[Charge] = (), booking: Booking | None = None
+) -> None:
+    """Store records, each in the place of a former one of its name, and book in the ledger what changes their usage.
+
+    *booked* are charges of the time since they were loaded; the rest is booked as *booking* says, else as an edit.
+    """
+    records = list(records)
+    after = {one.name: (one.accumulated_usage, one.weighted_accumulated_usage) for one in records}
+    usage.book(state, _usage(state, after), after, booked, booking or _edit(state), _wanting(state))
+    put(state, records)
+
+
+def put(state: State, records: Iterable[AccountingRecord]) -> None:
+    """Store records, and leave the ledger as it is."""
     state.connection.executemany(
         f"INSERT OR REPLACE INTO submitter VALUES ({', '.join('?' * _COLUMNS)})", map(_row, records)
     )
 
 
-def delete(state: State, name: str) -> bool:
-    """Delete the record of one submitter or group; tell whether there was one."""
+def delete(state: State, name: str, booking: Booking | None = None) -> bool:
+    """Delete the record of one submitter or group, which the ledger notes; tell whether there was one."""
+    usage.book(state, _usage(state, [name]), {name: (0.0, 0.0)}, (), booking or _edit(state, "delete"), {})
     return state.connection.execute("DELETE FROM submitter WHERE name = ?", (name,)).rowcount > 0
-
-
-def delete_all(state: State) -> None:
-    """Delete every record."""
-    state.connection.execute("DELETE FROM submitter")
 
 
 def names_starting(state: State, prefix: str, limit: int = 50) -> list[str]:
     """Return the names that start with *prefix*, in order, by one indexed query."""
     return rows.names_starting(state, "submitter", prefix, limit)
+
+
+def _usage(state: State, names: Collection[str]) -> dict[str, tuple[float, float]]:
+    """Return the usage, plain and weighted, of those of these names that have a record."""
+    select = "SELECT name, accumulated_usage, weighted_accumulated_usage FROM submitter"
+    if len(names) > _MANY:
+        found = state.connection.execute(select).fetchall()
+    else:
+        found = [row for name in names for row in state.connection.execute(f"{select} WHERE name = ?", (name,))]
+    return {name: (plain, weighted) for name, plain, weighted in found}
+
+
+def _edit(state: State, kind: str = "edit") -> Booking:
+    return Booking(kind, int(meta.get(state, "last_update") or 0))
+
+
+def _wanting(state: State) -> dict[str, tuple[int, int]]:
+    """Return who wants more than it has, as the last cycle found it, and from when to when that is taken to last."""
+    stored = meta.get(state, SAMPLE)
+    if stored is None:
+        return {}
+    sample = json.loads(stored)
+    times = sample["time"], sample["time"] + LONGEST_GAP
+    return {name: times for name, (_, wants, *_) in sample["of"].items() if wants}
 
 
 def _row(record: AccountingRecord) -> tuple[Any, ...]:

@@ -225,12 +225,15 @@ class PlainDocumentedCycle(PlainCycle):
     def _pie(self, names: list[str], floors: bool) -> None:
         smallest, size = min(self.weight), sum(self.weight)
         first = True
+        line: list[str] = []
+        self.kept_from_others: set[str] = set()
         shares = sum(1 / self.priority(name) for name in names)
         while names:
             slices = self._slices(names)
             if first:
                 starved = {n: self._starvation(self.used.get(n, 0.0), self._of(n, slices, floors)) for n in names}
                 names.sort(key=lambda n: (self.priority(n), starved[n], n))
+                line = list(names)
             moved, staying = False, []
             for name in names:
                 used = self.used.get(name, 0.0)
@@ -262,7 +265,10 @@ class PlainDocumentedCycle(PlainCycle):
         self._deal_one_by_one(names, floors, lambda name: 1e300)
         if not may_preempt:
             return
-        for name in names:
+        # Who was kept from slots of others alone may have waited for a free one that is gone.
+        for name in line:
+            if name not in names and name not in self.kept_from_others:
+                continue
             room, missing = self._room(name), misses(name)
             if missing > 0 and not (room == 0 or room < smallest):
                 self._documented_turn(name, missing, 0.0, missing, room, first=False, free_first=False)
@@ -298,7 +304,7 @@ class PlainDocumentedCycle(PlainCycle):
         """Hold a turn; whether the submitter needs no other one."""
         had = self.used.get(name, 0.0)
         used = free_used = 0.0
-        kept_from_free = False
+        kept_from_free = kept = False
         refused: list[Ad] = []
 
         def permits(cost: float, state: int) -> bool:
@@ -314,14 +320,16 @@ class PlainDocumentedCycle(PlainCycle):
                     return False
                 if used >= room:
                     return True
-                found, passed_free = None, False
+                found, passed_free, kept_here = None, False, False
                 for slot, state in self._candidates(name, request[2], used >= limit):
                     # Nobody is preempted by priority while a better slot is free that may still be dealt.
                     if permits(self.weight[slot], state) and not (state == PRIO and passed_free and free_first):
                         found = slot, state
                         break
                     passed_free |= state == NONE
+                    kept_here = True
                 if found is None:
+                    kept |= kept_here
                     kept_from_free |= passed_free
                     refused.append(request[2])
                     break
@@ -331,7 +339,10 @@ class PlainDocumentedCycle(PlainCycle):
                 free_used += self.weight[slot] if state == NONE else 0.0
         if not any(request[1] for request in self.queues[name]) or room - used < min(self.weight):
             return True
-        return not (used >= limit or used >= room or kept_from_free)
+        done = not (used >= limit or used >= room or kept_from_free)
+        if done and kept:
+            self.kept_from_others.add(name)
+        return done
 
     def _candidates(self, name: str, job: Ad, only_rank: bool) -> list[tuple[int, int]]:
         entries, _ = self._list(name, job, only_rank, lambda cost: True, lambda cost: True)

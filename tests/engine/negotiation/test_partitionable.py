@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from tests.engine.negotiation.pools import SLOT, cycle, jobs, matched, slots
+from tests.engine.negotiation.pools import HTCONDOR, SLOT, cycle, jobs, matched, slots
 
 from fairq.engine.negotiation.decision import CycleDecision
 from fairq.records import Ad
@@ -151,6 +151,14 @@ def test_whole_slots_depth_first_stand_for_the_jobs_that_fit() -> None:
     """A match stands for all jobs of the request that the slot has room for; the schedd packs them."""
     decision = cycle(machines(3), {"a@x": [jobs(12)]}, partitionable_slots="whole", depth_first=True)
     assert [(match.slot, match.proc) for match in decision.matches] == [(0, 0), (1, 8)]
+
+
+def test_what_the_schedd_packs_is_offered_again_in_the_next_spin() -> None:
+    """Nobody tells the negotiator that a packed job started: after its first turn a@x offers its second job again."""
+    wants = {"a@x": [jobs(100)], "b@x": [jobs(100)], "c@x": [jobs(1)]}
+    decision = cycle(machines(12), wants, partitionable_slots="whole", depth_first=True, **HTCONDOR)
+    offered = [match.proc for match in decision.matches if match.submitter == "a@x"]
+    assert offered == [0, 8, 16, 24, 1, 10]
 
 
 def test_consumption_policies_go_round_as_today() -> None:

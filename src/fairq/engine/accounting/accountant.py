@@ -25,6 +25,7 @@ from fairq.engine.accounting.priority import (
     decay,
     effective_priority,
 )
+from fairq.past import Charge
 from fairq.records import AccountingRecord, Claim
 
 
@@ -72,7 +73,8 @@ class Accountant:
 
     *records* maps names of submitters and groups to their records and *charges* maps slot keys (anything
     hashable, the same for all slots) to who is charged; both may be read freely. *last_update* is the time
-    up to which everybody is charged, 0 before the first update.
+    up to which everybody is charged, 0 before the first update. *booked* is what was charged since it was made, for
+    the ledger.
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class Accountant:
         self.policy = policy
         self.last_update = last_update
         self.charges: dict[Hashable, SlotCharge] = {} if charges is None else charges
+        self.booked: list[Charge] = []
         self._chains: dict[str, _Chain] = {}
         if any(held.submitter not in self.records for held in self.charges.values()):
             self.recount()
@@ -149,7 +152,9 @@ class Accountant:
         else:
             left = decay(seconds, self.policy.priority_halflife)
             for record in self.records.values():
-                charge(record, seconds, left, now)
+                used, weighted = charge(record, seconds, left, now)
+                if used or weighted:
+                    self.booked.append(Charge(record.name, self.last_update, now, used, weighted))
         self.last_update = now
 
     def update_as_logged(self, now: int) -> None:
@@ -289,7 +294,8 @@ class Accountant:
             return
         for record in (chain.member, chain.group):
             if record is not None:
-                correct_usage(record, seconds, sign, sign * weight)
+                changed = correct_usage(record, seconds, sign, sign * weight)
+                self.booked.append(Charge(record.name, self.last_update - seconds, self.last_update, *changed))
         for record in {id(record): record for record in (chain.member, *chain.subtree)}.values():
             correct_priority(record, seconds, sign * weight, self.policy.priority_halflife)
 

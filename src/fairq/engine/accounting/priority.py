@@ -34,13 +34,15 @@ def effective_priority(record: AccountingRecord, factor: float) -> float:
     return min(real_priority(record) * factor, MAXIMUM_EFFECTIVE_PRIORITY)
 
 
-def correct_usage(record: AccountingRecord, seconds: float, slots: int, weight: float) -> None:
+def correct_usage(record: AccountingRecord, seconds: float, slots: int, weight: float) -> tuple[float, float]:
     """Add what *slots* of that *weight* used in *seconds* before the last update, which did not count them.
 
-    Negative numbers take off what it charged too much.
+    Negative numbers take off what it charged too much. Return by how much the usage changed, plain and weighted.
     """
+    before = record.accumulated_usage, record.weighted_accumulated_usage
     record.accumulated_usage = max(0.0, record.accumulated_usage + slots * seconds)
     record.weighted_accumulated_usage = max(0.0, record.weighted_accumulated_usage + weight * seconds)
+    return record.accumulated_usage - before[0], record.weighted_accumulated_usage - before[1]
 
 
 def correct_priority(record: AccountingRecord, seconds: float, weight: float, half_life: float) -> None:
@@ -49,13 +51,13 @@ def correct_priority(record: AccountingRecord, seconds: float, weight: float, ha
     record.priority = max(MINIMUM_PRIORITY, real_priority(record) + moved)
 
 
-def charge(record: AccountingRecord, seconds: float, left: float, now: int) -> None:
+def charge(record: AccountingRecord, seconds: float, left: float, now: int) -> tuple[float, float]:
     """Charge *record* for its use during the *seconds* up to *now* and let its priority follow that use.
 
     *left* is `decay` over these seconds. The priority moves towards the weighted slots in use, each counted
     for the part of the stretch it was in use (uncharged time, in slot-seconds, corrects for matches made or
     ended within it). A group's follows the use of the whole subtree below it. Real priority never falls
-    below 0.5, and usage never shrinks.
+    below 0.5, and usage never shrinks. Return the slot-seconds charged, plain and weighted.
     """
     used = max(0.0, record.resources_used * seconds + record.uncharged_time)
     weighted = max(0.0, record.weighted_resources_used * seconds + record.weighted_uncharged_time)
@@ -71,3 +73,4 @@ def charge(record: AccountingRecord, seconds: float, left: float, now: int) -> N
         record.begin_usage_time = now
     if used > 0:
         record.last_usage_time = now
+    return used, weighted

@@ -66,7 +66,7 @@ class PriorityRange:
     @property
     def jobs_left(self) -> bool:
         """Whether any job of the range is left that may be matched."""
-        return any(request.count or request.held_back for request in self._queue.in_range((self._low, self._high)))
+        return any(request.left for request in self._queue.in_range((self._low, self._high)))
 
     def session(self) -> Iterator[JobRequest]:
         """Begin a turn: the requests in the range that still have jobs, alike neighbours as one."""
@@ -100,6 +100,13 @@ class JoinedRequest:
     def take(self) -> tuple[int, int]:
         """Take the next job: its cluster and proc."""
         return self._first().take()
+
+    def pack(self, jobs: int) -> None:
+        """Leave the next *jobs* to the schedd, which packs them: they are offered again in the next turn."""
+        for part in self._parts:
+            packed = min(jobs, part.count)
+            part.pack(packed)
+            jobs -= packed
 
     def _first(self) -> Request:
         return next(part for part in self._parts if part.count)

@@ -44,7 +44,8 @@ class Pie:
         self._entitled: dict[str, Entitlement] = {}
         self._used_before: dict[str, float] = {}
         self._moved = False
-        self._kept_by_limit: list[SubmitterTurn] = []
+        self._in_order: list[SubmitterTurn] = []
+        self._kept_by_limit: set[int] = set()
         self._last_turns: dict[int, tuple[HeldTurn, Limits]] = {}
 
     def deal(self) -> None:
@@ -87,7 +88,7 @@ class Pie:
             return False
         self.spins += 1
         if first:
-            self.submitters = in_order(self.submitters, self._ledger.policy)
+            self.submitters = self._in_order = in_order(self.submitters, self._ledger.policy)
         left_before, count_before, self._moved = self._left, len(self.submitters), False
         satisfied = set()
         for place, submitter in enumerate(self.submitters):
@@ -96,8 +97,8 @@ class Pie:
                 break
             if self._turn(submitter, shares, group_used, ignore_limit).satisfied:
                 satisfied.add(id(submitter))
-        done = [c for c in self.submitters if id(c) in satisfied]
-        self._kept_by_limit += [c for c in done if c.decision.stopped is StopReason.LIMIT]
+                if submitter.decision.stopped is StopReason.LIMIT:
+                    self._kept_by_limit.add(id(submitter))
         self.submitters = [c for c in self.submitters if id(c) not in satisfied]
         moved = self._left < left_before or self._moved or len(self.submitters) < count_before
         if self._max_min and self._ledger.free_weight.total <= 0 and not self._preempts_on:
@@ -160,9 +161,11 @@ class Pie:
     def _preempt(self) -> None:
         """Let those in want preempt by priority what they miss to their share of the whole pool.
 
-        Among them are those whom their slice kept from slots of others alone: what it waited for may be gone.
+        They go in the order of the first spin. Among them are those whom their slice kept from slots of others
+        alone: what they waited for may be gone.
         """
-        for submitter in in_order([*self.submitters, *self._kept_by_limit], self._ledger.policy):
+        waiting = self._kept_by_limit.union(map(id, self.submitters))
+        for submitter in (c for c in self._in_order if id(c) in waiting):
             used = self._ledger.weighted_used(submitter.name)
             missing, ceiling = self._missing(submitter, used), self._headroom(submitter.decision.ceiling, used)
             if missing <= 0 or ceiling < max(self._rules.min_slot_weight, TOLERANCE):

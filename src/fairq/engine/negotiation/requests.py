@@ -83,6 +83,9 @@ class JobRequest(Protocol):
     def take(self) -> tuple[int, int]:
         """Take the next job: its cluster and proc."""
 
+    def pack(self, jobs: int) -> None:
+        """Leave the next *jobs* to the schedd, which packs them: they are offered again in the next turn."""
+
 
 class JobQueue(Protocol):
     """What a submitter's turn is held over."""
@@ -116,6 +119,12 @@ class Request:
     held_back: int = 0
     _at: int = field(default=0)
     _taken: int = field(default=0)
+    _packed: list[ProcRange] = field(default_factory=list)
+
+    @property
+    def left(self) -> int:
+        """How many jobs are not matched, on offer or not."""
+        return self.count + self.held_back + sum(last - first + 1 for _, first, last in self._packed)
 
     def first_job(self) -> tuple[int, int]:
         """The cluster and proc that is matched next."""
@@ -133,6 +142,21 @@ class Request:
             self._taken += 1
         self.count -= 1
         return cluster, proc
+
+    def pack(self, jobs: int) -> None:
+        """Leave the next *jobs* to the schedd, which packs them: they are offered again in the next turn."""
+        for _ in range(min(jobs, self.count)):
+            cluster, proc = self.take()
+            self._packed.append(ProcRange(cluster, proc, proc))
+
+    def offer_again(self) -> None:
+        """Put the packed jobs back, before the others: nobody told the negotiator that they started."""
+        if self._packed:
+            rest = self.jobs[self._at :]
+            if self._taken:
+                rest[0] = rest[0]._replace(first=rest[0].first + self._taken)
+            self.count += len(self._packed)
+            self.jobs, self._at, self._taken, self._packed = self._packed + rest, 0, 0, []
 
 
 class RequestQueue:
@@ -186,7 +210,7 @@ class RequestQueue:
     @property
     def jobs_left(self) -> bool:
         """Whether any job is left that may be matched."""
-        return any(request.count or request.held_back for request in self._requests)
+        return any(request.left for request in self._requests)
 
     def in_range(self, priorities: tuple[int, int]) -> list[Request]:
         """The requests of *priorities* (lowest, highest) alone."""
@@ -210,7 +234,9 @@ class RequestQueue:
 
     def session(self, priorities: tuple[int, int] | None = None) -> Iterator[Request]:
         """Begin a turn: the requests that still have jobs, in order; of *priorities* (lowest, highest) alone."""
-        self._requests = [request for request in self._requests if request.count or request.held_back]
+        self._requests = [request for request in self._requests if request.left]
+        for request in self._requests:
+            request.offer_again()
         requests = self._requests if priorities is None else self.in_range(priorities)
         if self._jobs_per_turn is None:
             return iter(requests)

@@ -63,6 +63,6 @@ def settle(state: State, settings: Settings) -> None:
     if not recorded_until(state):
         return
     accountant = load_accountant(state, accounting_policy(settings))
-    submitters.store(state, accountant.records.values())
+    submitters.store(state, accountant.records.values(), accountant.booked)
     meta.set(state, LAST_UPDATE, str(accountant.last_update))
     meta.set(state, RECORDED_UNTIL, "0")

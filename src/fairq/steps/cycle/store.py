@@ -13,6 +13,7 @@ from fairq.state.connection import State
 from fairq.steps.cycle.accounts import LAST_UPDATE, RECORDED_UNTIL
 from fairq.steps.cycle.document import Cycle
 from fairq.steps.cycle.load import GROUP_NAMES, ROUND_ROBIN, LoadedPool, load_group_names
+from fairq.steps.cycle.sampling import sample_cycle
 from fairq.steps.pool.claimed_ads import without_claim
 from fairq.steps.pool.dynamic_slots import add_slots
 from fairq.steps.pool.imported_parts import adopt
@@ -25,6 +26,8 @@ def store_cycle(state: State, cycle: Cycle, pool: LoadedPool, known: set[str], a
     _store_claims(state, cycle, pool, actor.time)
     job_changes.mark_running(state, ((m.schedd, m.cluster, m.proc) for m in matches), actor.time)
     _store_accounting(state, pool.accountant, known)
+    in_use = sum(charge.slot_weight for charge in pool.accountant.charges.values())
+    sample_cycle(state, cycle.decision, in_use, actor.time)
     meta.set(state, LAST_UPDATE, str(pool.accountant.last_update))
     meta.set(state, RECORDED_UNTIL, "0")
     preempted = any(match.preempted is not None for match in matches)
@@ -101,18 +104,29 @@ def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> Non
             if not former.charged:
                 fresh.append(replace(former, charged=True))
             continue
-        claim = Claim(key, charge.submitter, charge.start_time, charge.slot_weight, matched=match is not None)
-        if match is not None:
-            claim.schedd, claim.cluster, claim.proc = match.schedd, match.cluster, match.proc
-            claim.current_rank, claim.start_time = match.machine_rank, now
-            claim.concurrency_limits = match.concurrency_limits
-            claim.negotiating_group, claim.autoregroup = match.group, match.autoregroup
+        if match is None:
+            fresh.append(Claim(key, charge.submitter, charge.start_time, charge.slot_weight))
+            continue
+        claim = Claim(
+            key,
+            charge.submitter,
+            now,
+            charge.slot_weight,
+            match.schedd,
+            match.cluster,
+            match.proc,
+            match.machine_rank,
+            match.concurrency_limits,
+            match.group,
+            match.autoregroup,
+        )
+        claim.matched = True
         fresh.append(claim)
     claims.store(state, fresh)
 
 
 def _store_accounting(state: State, accountant: Accountant, known: set[str]) -> None:
-    submitters.store(state, accountant.records.values())
+    submitters.store(state, accountant.records.values(), accountant.booked)
     for name in known - accountant.records.keys():
         submitters.delete(state, name)
 

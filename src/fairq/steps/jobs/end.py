@@ -60,7 +60,7 @@ def end_runs(
     if accountant.last_update != before:
         meta.set(state, "last_update", str(accountant.last_update))
         touched.update(accountant.records)
-    submitters.store(state, [accountant.record(name) for name in sorted(touched)])
+    submitters.store(state, [accountant.record(name) for name in sorted(touched)], accountant.booked)
     claims.release(state, [claim.slot_id for claim in ended])
     dynamic_slots.dissolve(state, [claim.slot_id for claim in ended])
     pilot_slots.dissolve(state, [claim.slot_id for claim in ended])

@@ -14,6 +14,7 @@ from fairq.state.connection import reading, writing
 from fairq.state.location import exists
 from fairq.steps.jobs.change import choose, procs
 from fairq.steps.jobs.end import end_runs
+from fairq.steps.jobs.ended import record_ended
 from fairq.steps.jobs.selection import Selection, Target
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def finish(
             return Finished(chosen.targets, [])
         codes = {(claim.cluster or 0, claim.proc or 0): exit_code for claim in held} if exit_code is not None else {}
         ended = end_runs(state, settings, held, when, "finished", codes)
+        record_ended(state, chosen.jobs, JobStatus.COMPLETED, when)
         jobs.remove_many(state, map(procs, chosen.jobs))
         history.record(
             state,

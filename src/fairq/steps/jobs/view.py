@@ -37,6 +37,10 @@ class Queue:
             result[job.status] = result.get(job.status, 0) + len(job)
         return result
 
+    def keep(self, people: Collection[str]) -> None:
+        """Keep only the jobs of these owners and submitters."""
+        self.ranges = [job for job in self.ranges if job.owner in people or job.submitter in people]
+
     def sort(self, attribute: str, *, descending: bool = False) -> bool:
         """Order the jobs by *attribute*, those without it last; return False if none has it, and leave the order.
 
@@ -103,14 +107,18 @@ class Queue:
     def _shown(self, job: JobRange, ad: Ad, proc: int) -> Ad:
         matched = job.status == JobStatus.RUNNING and self.overlay.is_matched_only(job, proc)
         start = None if matched else ad.get("JobCurrentStartDate")
-        words = " ".join(str(ad[name]) for name in ("Args", "Arguments") if ad.get(name))
-        command = str(ad.get("Cmd", "")).rpartition("/")[2]
         return {
             "Submitter": job.submitter,
             "Matched": matched,
             "RunTime": 0 if start is None else max(0, self.now - start),
-            "Command": f"{command} {words}".strip(),
+            "Command": command_of(ad),
         }
+
+
+def command_of(ad: Ad) -> str:
+    """Return the program of a job, without its directory, and its arguments."""
+    words = " ".join(str(ad[name]) for name in ("Args", "Arguments") if ad.get(name))
+    return f"{str(ad.get('Cmd', '')).rpartition('/')[2]} {words}".strip()
 
 
 def _sort_key(value: Any) -> tuple[int, float, str]:
@@ -139,7 +147,7 @@ def look(path: Path, selection: Selection, now: int, statuses: Collection[int] |
         ]
         found.sort(key=lambda job: (job.schedd, job.cluster, job.first_proc))
         overlay = Overlay(state)
-        if any(job.status == JobStatus.RUNNING for job in found):
+        if any(job.status in (JobStatus.RUNNING, JobStatus.COMPLETED) for job in found):
             overlay.load()
         notes = [] if test is None else test.unknown.notes("job")
         return Queue(found, jobs.ads(state, (job.ad_id for job in found)), overlay, now, notes)

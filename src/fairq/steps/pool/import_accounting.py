@@ -8,6 +8,7 @@ from fairq.engine.accounting.priority import charge, decay
 from fairq.records import AccountingRecord, Change
 from fairq.state import meta, submitters
 from fairq.state.connection import State
+from fairq.state.usage import Booking
 from fairq.steps.cycle.accounts import LAST_UPDATE, RECORDED_UNTIL, last_update, recorded_until
 from fairq.steps.pool.import_claims import ClaimPlan
 from fairq.steps.userprio.reported import Reported, keep_reported
@@ -44,7 +45,7 @@ def charge_imported(
         meta.set(state, LAST_UPDATE, str(accountant.last_update))
     # The dump's own counts are those of slots that may not be here.
     accountant.recount()
-    submitters.store(state, accountant.records.values())
+    submitters.store(state, accountant.records.values(), accountant.booked, Booking("import", now))
     return changes
 
 
@@ -104,5 +105,5 @@ def _as_recorded(
         accountant.record(claim.submitter)
     meta.set(state, LAST_UPDATE, str(accountant.last_update))
     meta.set(state, RECORDED_UNTIL, str(max(now, accountant.last_update)))
-    submitters.store(state, accountant.records.values())
+    submitters.store(state, accountant.records.values(), accountant.booked, Booking("import", now))
     return changes

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairq.ad_table import AdTable
 from fairq.engine.accounting.identity import is_group_name
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.errors.simulation import InvalidChangeError
 from fairq.records import Ad
-from fairq.steps.config import Place, settings_with
+from fairq.steps.config import SettingsFiles, settings_with
 from fairq.steps.cycle.load import LoadedPool
 from fairq.steps.quotas.source import read_settings
 from fairq.steps.simulate.changes import read_factors
@@ -46,7 +47,7 @@ class Alteration:
         parts += [self.slots, *(f"without {name}" for name in self.without)]
         return ", ".join(filter(None, parts))
 
-    def settings(self, settings: Settings, place: Place) -> Settings:
+    def settings(self, settings: Settings, place: SettingsFiles) -> Settings:
         """Return the changed settings; raises the errors of settings."""
         if self.other is not None:
             return read_settings(self.other, place.environ, self.sets)
@@ -106,10 +107,12 @@ def _with_slots(pool: LoadedPool, kept: Sequence[int], added: Sequence[Ad]) -> L
     parts = {
         place[row]: replace(one, parent=place[one.parent]) for row, one in pool.imported_parts.items() if row in place
     }
+    table = AdTable()
+    table.put(range(len(rows)), [*(pool.ads[row] for row in kept), *added])
     return replace(
         pool,
         slots=PoolSlots(names, keys, ads, draining, carved),
         ids=[*(pool.ids[row] for row in kept), *(-1 - number for number in range(len(added)))],
-        ads=[*(pool.ads[row] for row in kept), *added],
+        ads=table,
         imported_parts=parts,
     )

@@ -14,7 +14,7 @@ from fairq.engine.negotiation.slots import slot_weights, weights_in_pie
 from fairq.engine.simulation.longrun import long_run_use
 from fairq.state import cycles
 from fairq.state.connection import State, reading
-from fairq.steps.config import Place
+from fairq.steps.config import SettingsFiles
 from fairq.steps.cycle.load import LoadedPool, load_pool, load_round_robin_times, with_known_groups
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.quotas.forecast import Forecaster
@@ -96,9 +96,15 @@ class WhatIf:
 
 
 def what_if(
-    path: Path, settings: Settings, place: Place, alteration: Alteration, now: int, *, size: float | None = None,
+    path: Path,
+    settings: Settings,
+    place: SettingsFiles,
+    alteration: Alteration,
+    now: int,
+    *,
+    size: float | None = None,
     cycle: bool = True,
-) -> WhatIf:  # fmt: skip
+) -> WhatIf:
     """Compare the pool with what *alteration* makes of it; nothing is stored.
 
     *size* is the slot weight that the pool is taken to have in the long run, if not its own. Without *cycle* no cycle

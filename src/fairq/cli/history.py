@@ -1,0 +1,190 @@
+"""``fairq history``: the jobs that have ended."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairq.cli.command import App
+from fairq.cli.figures import counted, duration, moment
+from fairq.cli.history_arguments import HistoryCommand
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import Now, parse_time
+from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.output.long import long_texts
+from fairq.cli.queue_options import Jobs
+from fairq.errors.base import InvalidNumberError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fairq.records import Ad
+    from fairq.steps.jobs.past import Past
+
+app = App()
+
+_LINES = 1000
+"""Lines of a table without --limit."""
+
+
+@app.command(
+    cls=HistoryCommand,
+    examples="""
+        fairq history                                  # what ended last comes first
+        fairq history alice --since yesterday          # the jobs of an owner
+        fairq history --exit failed --since -7d        # jobs with another exit code than 0, or a signal
+        fairq history --since 2026-10-01 --until 2026-11-01 --csv > october.csv
+        fairq history --constraint 'MemoryUsage > RequestMemory' --af ClusterId ProcId MemoryUsage
+    """,
+)
+def history(
+    invocation: Invocation,
+    output: Output,
+    jobs: Jobs = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="TIME", help="Show jobs that ended at this time or later.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="Show jobs that ended before this time.")
+    ] = None,
+    user: Annotated[
+        str | None, typer.Option("--user", metavar="USER", help="Show jobs of an owner or submitter.")
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option("--group", metavar="GROUP", help="Show jobs of an accounting group and its subgroups.")
+    ] = None,
+    exit_: Annotated[
+        str | None,
+        typer.Option("--exit", metavar="CODE", help="Show jobs with this exit code, or failed jobs [failed]."),
+    ] = None,
+    completed: Annotated[bool, typer.Option("--completed", help="Show only completed jobs.")] = False,
+    removed: Annotated[bool, typer.Option("--removed", help="Show only removed jobs.")] = False,
+    procs: Annotated[bool, typer.Option("--procs", help="Show each job on its own line.")] = False,
+    long: Annotated[bool, typer.Option("--long", help="Show whole ads, attribute by attribute.")] = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, help="Show at most N lines or ads.")
+    ] = None,
+    now: Now = None,
+) -> None:
+    """Show jobs that have left the queue, the last one first.
+
+    WAIT is the time from submission to the first start, or to the end of a job that never ran; RUN the time of all
+    runs. ST is C (completed) or X (removed). EXIT is the exit code, or the signal as in SIG 9. CPU is the CPU time that
+    the job used, as a share of the cores that it requested; MEMORY its peak and, behind the slash, its request, in
+    MB. Both need a launcher. JSON, CSV, TSV, --af and --long have the complete ad of every job.
+
+    Without --limit a table has at most 1000 lines; the other formats have all jobs. Ended jobs are kept for
+    history.keep_jobs. The options of condor_history also work with one dash and abbreviated: -limit, -long, -json,
+    -constraint, -af, -completedsince.
+    """
+    from fairq.steps.jobs.past import Past, Wanted, wanted_jobs
+    from fairq.steps.jobs.selection import parse_targets
+
+    if completed and removed:
+        raise UsageError(message="--completed and --removed exclude each other; give only one")
+    time = invocation.now(now)
+    code = _exit_code(exit_)
+    wanted = Wanted(
+        since=None if since is None else parse_time(since, "--since", time),
+        until=None if until is None else parse_time(until, "--until", time),
+        owner=user if user is not None and "@" not in user else None,
+        submitter=user if user is not None and "@" in user else None,
+        group=group,
+        status=4 if completed else 3 if removed else None,
+        exit_code=code,
+        failed=exit_ is not None and code is None,
+    )
+    found = Past(invocation.state_path, wanted_jobs(wanted, parse_targets(jobs or ())))
+    view = _view(invocation, found, output, limit, procs=procs, long=long)
+    emit(view, output)
+
+
+def _exit_code(text: str | None) -> int | None:
+    """Return the exit code that ``--exit`` names, None for none."""
+    if text is None or text == "failed":
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        expected = "give an exit code such as 1, or failed"
+        raise InvalidNumberError(what="--exit", value=text, expected=expected) from None
+
+
+def _view(invocation: Invocation, found: Past, output: Output, limit: int | None, *, procs: bool, long: bool) -> View:
+    if output.format != "table" or long:
+        ads = islice(_matching(found.ads(), output), limit)
+        if output.format == "table":
+            return View(text=long_texts(ads))
+        return View(tables=[Table(columns=_COLUMNS, records=ads, constrained=True)], fields=_FIELDS)
+    # One ad stands for many jobs only as long as no constraint can tell them apart.
+    lines = _matching(found.each() if procs or output.constraint else found.rows(), output)
+    records = list(islice(lines, limit or _LINES))
+    if limit is None and len(records) == _LINES and next(lines, None) is not None:
+        invocation.note(f"only the last {_LINES} lines are shown; give --limit or --since")
+    columns = [*_COLUMNS, _REASON] if any(ad["Reason"] for ad in records) else _COLUMNS
+    tables = [Table(columns=columns, records=records, constrained=True, empty="no job has ended")]
+    if output.constraint is None and records:
+        total = counted(len(found), "job")
+        tables.append(Table(columns=[], records=[{}], plain=lambda _: total + "\n", constrained=True))
+    return View(tables=tables)
+
+
+def _matching(ads: Iterable[Ad], output: Output) -> Iterator[Ad]:
+    if output.constraint is None:
+        return iter(ads)
+    from fairq.cli.output.constraint import matching
+
+    return iter(matching(ads, output.constraint))  # type: ignore[arg-type]
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.0f}%"
+
+
+def _plain(value: Any) -> str:
+    return str(value)
+
+
+_COLUMNS = [
+    Column("ID", "Jobs"),
+    Column("SUBMITTER", "Submitter"),
+    Column("SUBMITTED", "QDate", moment, "right"),
+    Column("WAIT", "WaitTime", duration, "right"),
+    Column("RUN", "RemoteWallClockTime", duration, "right"),
+    Column("ENDED", "EnteredCurrentStatus", moment, "right"),
+    Column("ST", "JobStatus", lambda status: "C" if status == 4 else "X", "left"),
+    Column("EXIT", "Exit", _plain, "right"),
+    Column("CPU", "CpuEfficiency", _share, "right"),
+    Column("MEMORY", "Memory", _plain, "right"),
+    Column("CMD", "Command"),
+]
+
+_REASON = Column("REASON", "Reason")
+
+_FIELDS = [
+    "ClusterId",
+    "ProcId",
+    "Owner",
+    "Submitter",
+    "QDate",
+    "JobStartDate",
+    "EnteredCurrentStatus",
+    "JobStatus",
+    "ExitCode",
+    "ExitSignal",
+    "NumJobStarts",
+    "RemoteWallClockTime",
+    "CumulativeSlotTime",
+    "RemoteUserCpu",
+    "RemoteSysCpu",
+    "MemoryUsage",
+    "RequestCpus",
+    "RequestMemory",
+    "LastRemoteHost",
+    "RemoveReason",
+    "Cmd",
+    "Args",
+    "Arguments",
+]

@@ -1,0 +1,144 @@
+"""``fairq status``: the pool at a glance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairq.cli.command import App
+from fairq.cli.figures import counted, moment, percent, two_places
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import Now
+from fairq.cli.output import Column, Report, Table, View, emit
+from fairq.quantities import shown_duration
+
+if TYPE_CHECKING:
+    from fairq.steps.reports.standing import Standing
+
+app = App()
+
+_LINES = 12
+"""Submitters of a screenful."""
+
+_REASONS = 3
+
+
+@app.command(
+    watch=True,
+    examples="""
+        fairq status               # slots, jobs, the last cycle, and who waits
+        fairq status --watch       # the same, drawn anew every 5 seconds; q ends
+        fairq status --watch 60
+        fairq status --json        # all submitters
+    """,
+)
+def status(
+    invocation: Invocation,
+    output: Report,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=1, help="Show at most N submitters in the table.")
+    ] = _LINES,
+    now: Now = None,
+) -> None:
+    """Show the pool at a glance.
+
+    The table has the submitters with jobs or slots, those with idle jobs first. ENTITLED is the slot weight that the
+    last cycle allowed to the submitter, SHARE the same as a share of the pool, IN_USE what it has. BECAUSE is why the
+    last cycle gave it no more; fairq why explains one job. The other formats have all submitters.
+    """
+    from fairq.steps.reports.standing import standing
+
+    found = standing(invocation.state_path, invocation.settings, invocation.now(now))
+    emit(_view(found, limit if output.format == "table" else None), output)
+
+
+def _view(found: Standing, limit: int | None) -> View:
+    records = [_record(one) for one in found.submitters[:limit]]
+    lines = [
+        ("Pool", found.state),
+        ("Slots", _slots(found)),
+        ("Jobs", ", ".join(f"{found.count(name)} {name}" for name in ("idle", "running", "held"))),
+        ("Last cycle", _cycle(found)),
+    ]
+    if found.launching or found.running_here:
+        lines.append(("Launcher", f"{counted(found.running_here, 'process', 'processes')} of jobs"))
+    if found.rejected:
+        most = found.rejected.most_common(_REASONS)
+        lines.append(("Rejected", ", ".join(f"{counted(count, 'request')}: {reason}" for reason, count in most)))
+    left = len(found.submitters) - len(records)
+    if left:
+        lines.append(("Not shown", counted(left, "submitter")))
+    text = "\n".join(f"{name:<10}  {value}" for name, value in lines)
+    table = Table(columns=_COLUMNS, records=records, key="submitters")
+    return View(text=text, tables=[table], document=_document(found))
+
+
+def _slots(found: Standing) -> str:
+    words = counted(found.slots, "slot")
+    if found.drained:
+        words += f", {found.drained} draining"
+    words += f"; weight {two_places(found.weight_in_use)}"
+    if found.weight is None:
+        return f"{words} in use"
+    share = f" ({percent(found.weight_in_use / found.weight)})" if found.weight else ""
+    return f"{words} of {two_places(found.weight)} in use{share}"
+
+
+def _cycle(found: Standing) -> str:
+    if found.cycle is None:
+        return "none; 'fairq negotiate' holds one"
+    one = found.cycle
+    age = found.now - one.time
+    when = f"{shown_duration(age)} ago" if age >= 0 else "in the future"
+    words = f"{one.number}, {when} ({moment(one.time)}): {counted(one.matches, 'match', 'matches')}"
+    return words + (f", {one.preempted} by preemption" if one.preempted else "")
+
+
+def _record(one: Any) -> dict[str, Any]:
+    return {
+        "submitter": one.submitter,
+        "idle": one.idle,
+        "running": one.running,
+        "held": one.held,
+        "in_use": one.in_use,
+        "entitled": one.entitled,
+        "share": one.share,
+        "effective_priority": one.priority,
+        "stopped": one.stopped,
+    }
+
+
+def _document(found: Standing) -> dict[str, Any]:
+    cycle = found.cycle
+    return {
+        "state": found.state,
+        "time": found.now,
+        "slots": found.slots,
+        "draining": found.drained,
+        "claims": found.claims,
+        "weight": found.weight,
+        "weight_in_use": found.weight_in_use,
+        "idle": found.count("idle"),
+        "running": found.count("running"),
+        "held": found.count("held"),
+        "processes": found.running_here,
+        "cycle": cycle and cycle.number,
+        "cycle_time": cycle and cycle.time,
+        "cycle_matches": cycle and cycle.matches,
+        "cycle_preempted": cycle and cycle.preempted,
+        "rejected": dict(found.rejected),
+    }
+
+
+_COLUMNS = [
+    Column("SUBMITTER", "submitter"),
+    Column("IDLE", "idle"),
+    Column("RUNNING", "running"),
+    Column("HELD", "held"),
+    Column("IN_USE", "in_use", two_places),
+    Column("ENTITLED", "entitled", two_places, "right"),
+    Column("SHARE", "share", percent, "right"),
+    Column("PRIORITY", "effective_priority", two_places),
+    Column("BECAUSE", "stopped"),
+]

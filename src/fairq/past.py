@@ -1,0 +1,150 @@
+"""Records of what is over: jobs that have left the queue, and the use that was charged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from fairq.records import PROC_PLACEHOLDER, Ad, JobStatus
+
+
+@dataclass(slots=True)
+class EndedJob:
+    """Procs *first_proc* to *last_proc* of one cluster that left the queue together, at *end_time*.
+
+    Procs that ran have a record each; those that never ran share one. The ad is laid out as that of a `JobRange`.
+
+    *first_start* and *start_time* are the starts of the first and the last run, *wall_seconds* the seconds of all
+    *runs*, *slot_seconds* the same in slot weight, *slot* where the last one was. *user_seconds* and *system_seconds*
+    of CPU and *memory* (peak, MB) are what a launcher measured, over *measured_seconds* of these runs; None where none
+    did. *reason* says why the job was removed, *hold_reason* why it was held until then. *request_cpus* and
+    *request_memory* (MB) are the numbers of the requests, None where they have none.
+    """
+
+    cluster: int
+    first_proc: int
+    last_proc: int
+    ad_id: int
+    submitter: str
+    owner: str
+    status: int
+    queue_date: int
+    end_time: int
+    priority: int = 0
+    schedd: str = ""
+    own: Ad | None = None
+    template: Ad | None = None
+    runs: int = 0
+    first_start: int | None = None
+    start_time: int | None = None
+    wall_seconds: int = 0
+    slot_seconds: float = 0.0
+    slot: str | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    user_seconds: float | None = None
+    system_seconds: float | None = None
+    measured_seconds: float | None = None
+    memory: int | None = None
+    request_cpus: float | None = None
+    request_memory: float | None = None
+    reason: str | None = None
+    hold_reason: str | None = None
+
+    def __len__(self) -> int:
+        return self.last_proc - self.first_proc + 1
+
+    @property
+    def cpu_efficiency(self) -> float | None:
+        """The share of its cores' time that the job computed in, over the runs that were measured."""
+        if not self.measured_seconds or self.user_seconds is None or self.system_seconds is None:
+            return None
+        return (self.user_seconds + self.system_seconds) / (self.measured_seconds * (self.request_cpus or 1))
+
+    def ad_of(self, shared: Ad, proc: int) -> Ad:
+        """Assemble the ad of one proc from the *shared* ad, as condor_history has it."""
+        ad = {**shared, **(self.own or {})}
+        for name, value in (self.template or {}).items():
+            ad[name] = value.replace(PROC_PLACEHOLDER, str(proc)) if isinstance(value, str) else value
+        is_completed = self.status == JobStatus.COMPLETED
+        ad |= {
+            "ClusterId": self.cluster,
+            "ProcId": proc,
+            "JobStatus": self.status,
+            "JobPrio": self.priority,
+            "QDate": self.queue_date,
+            "EnteredCurrentStatus": self.end_time,
+            "CompletionDate": self.end_time if is_completed else 0,
+            "Owner": self.owner,
+            "User": f"{self.owner}@{self.submitter.rpartition('@')[2]}",
+            "Submitter": self.submitter,
+            "NumJobStarts": self.runs,
+            "RemoteWallClockTime": self.wall_seconds,
+            "CumulativeSlotTime": self.slot_seconds,
+        }
+        told: dict[str, Any] = {
+            "JobStartDate": self.first_start,
+            "JobCurrentStartDate": self.start_time,
+            "LastRemoteHost": self.slot,
+            "ExitBySignal": None if self.exit_code is None and self.signal is None else self.signal is not None,
+            "ExitCode": self.exit_code,
+            "ExitSignal": self.signal,
+            "RemoteUserCpu": self.user_seconds,
+            "RemoteSysCpu": self.system_seconds,
+            "MemoryUsage": self.memory,
+            "RemoveReason": self.reason,
+            "HoldReason": self.hold_reason,
+        }
+        # What is not known is not there: the ad as submitted has zeros.
+        return {name: value for name, value in (ad | told).items() if value is not None or name not in told}
+
+
+class Charge(NamedTuple):
+    """What was charged to a submitter or a group for the time from *start* to *end*: slot-seconds, and weighted ones.
+
+    Negative numbers give back what had been charged too much.
+    """
+
+    name: str
+    start: int
+    end: int
+    usage: float
+    weighted: float
+
+
+@dataclass(slots=True)
+class UsageRow:
+    """The sums of one bucket that begins at *start*, of a submitter or a group, or of the pool (an empty name).
+
+    *usage* and *weighted*: slot-seconds charged, plain and in slot weight. While the submitter wanted more, for
+    *wanting* seconds, it was *entitled* to so many weighted slot-seconds, and so many were *delivered*. *idle* and
+    *running* are seconds of jobs, *priority* the effective priority times seconds: known for *known* seconds. Of the
+    pool, *entitled* is the weight of all slots times seconds, and *delivered* that of the slots in use.
+    """
+
+    start: int
+    name: str
+    usage: float = 0.0
+    weighted: float = 0.0
+    entitled: float = 0.0
+    delivered: float = 0.0
+    wanting: float = 0.0
+    idle: float = 0.0
+    running: float = 0.0
+    priority: float = 0.0
+    known: float = 0.0
+
+
+@dataclass(slots=True)
+class UsageEdit:
+    """What changed the usage of a record at *time* and is no charge; *kind*: edit, import, delete or earlier.
+
+    *earlier* is what was charged before there was a ledger.
+    """
+
+    time: int
+    name: str
+    kind: str
+    user: str
+    usage: float
+    weighted: float

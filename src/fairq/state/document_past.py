@@ -1,0 +1,56 @@
+"""The part of the state's document about what is over; see `fairq.state.document`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from fairq.past import EndedJob, UsageEdit, UsageRow
+from fairq.records import AccountingRecord
+from fairq.state import ended_jobs, usage
+from fairq.state.connection import State
+
+SCHEMA = 13
+"""The schema that all of these members are there since."""
+
+RECORDS: dict[str, type[Any]] = {"ended_jobs": EndedJob, "usage": UsageRow, "usage_edits": UsageEdit}
+TABLES = ("ended_job", "usage", "usage_edit")
+
+
+def export(state: State) -> dict[str, Iterable[Any]]:
+    """Return the records of every member."""
+    return {
+        "ended_jobs": ended_jobs.load_all(state),
+        "usage": usage.load_all(state),
+        "usage_edits": usage.load_edits(state),
+    }
+
+
+def as_of_today(document: Any) -> Any:
+    """Add to the document of an older schema what came later; its usage was charged before there was a ledger."""
+    return {**{name: [] for name in RECORDS}, **document, "usage_edits": None}
+
+
+def earlier(records: Iterable[AccountingRecord], meta: dict[str, str]) -> list[UsageEdit]:
+    """Return what an older state's records have accumulated, as the migration books it."""
+    time = int(meta.get("last_update") or 0)
+    return [
+        UsageEdit(time, one.name, "earlier", "", one.accumulated_usage, one.weighted_accumulated_usage)
+        for one in sorted(records, key=lambda one: one.name)
+        if one.accumulated_usage or one.weighted_accumulated_usage
+    ]
+
+
+def check(found: dict[str, Any], ad_ids: set[int], require: Callable[[bool, str, str], None]) -> None:
+    """See that what the records refer to is there."""
+    for number, ended in enumerate(found["ended_jobs"]):
+        place = f"ended_jobs[{number}]"
+        require(ended.ad_id in ad_ids, f"{place}.ad_id", f"there is no job ad {ended.ad_id}")
+        require(0 <= ended.first_proc <= ended.last_proc, f"{place}.last_proc", "is before first_proc")
+
+
+def store(state: State, found: dict[str, Any]) -> None:
+    """Store the records that were read."""
+    ended_jobs.add(state, found["ended_jobs"])
+    usage.add(state, found["usage"])
+    usage.add_edits(state, found["usage_edits"])

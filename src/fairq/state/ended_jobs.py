@@ -1,0 +1,135 @@
+"""The jobs that have left the queue, newest first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from itertools import repeat
+from typing import Any
+
+from fairq.past import EndedJob
+from fairq.state import rows
+from fairq.state.connection import State
+from fairq.state.job_ads import delete_unused
+
+_NAMES = tuple(field.name for field in fields(EndedJob))
+_COLUMNS = ", ".join(_NAMES)
+_OWN, _TEMPLATE = _NAMES.index("own"), _NAMES.index("template")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which ended jobs are wanted; what is None is not asked for.
+
+    *since* and *until* (not included) bound the end, in seconds since 1970. *group* means its subgroups, too.
+    *failed*: those that did not end with the exit code 0 (removed ones and unknown codes are not among them).
+    """
+
+    since: int | None = None
+    until: int | None = None
+    owner: str | None = None
+    submitter: str | None = None
+    group: str | None = None
+    status: int | None = None
+    exit_code: int | None = None
+    failed: bool = False
+    jobs: tuple[tuple[int, int | None, int | None, str | None], ...] = ()
+    """Cluster, first and last proc, schedd; any of them, or of *people*."""
+    people: tuple[str, ...] = ()
+    """Owners and submitters."""
+
+
+def add(state: State, ended: Iterable[EndedJob]) -> None:
+    """Append jobs that have left the queue."""
+    state.connection.executemany(
+        f"INSERT INTO ended_job ({_COLUMNS}) VALUES ({', '.join('?' * len(_NAMES))})",
+        ([_stored(one, name) for name in _NAMES] for one in ended),
+    )
+
+
+def load_all(state: State) -> list[EndedJob]:
+    """Return every ended job, in the order in which they left."""
+    return list(map(_record, state.connection.execute(f"SELECT {_COLUMNS} FROM ended_job ORDER BY id")))
+
+
+def page(state: State, wanted: Wanted, limit: int, before: tuple[int, int] | None = None) -> list[tuple[int, EndedJob]]:
+    """Return the first *limit* of the jobs that are *wanted*, newest end first, each with its number.
+
+    *before* is the end and the number of the last one of the page before.
+    """
+    condition, values = _condition(wanted)
+    if before is not None:
+        condition += (" AND " if condition else " WHERE ") + "end_time <= ? AND (end_time < ? OR id < ?)"
+        values += [before[0], *before]
+    found = state.connection.execute(
+        f"SELECT id, {_COLUMNS} FROM ended_job{condition} ORDER BY end_time DESC, id DESC LIMIT ?", [*values, limit]
+    )
+    return [(row[0], _record(row[1:])) for row in found]
+
+
+def count(state: State, wanted: Wanted) -> int:
+    """Return how many jobs are *wanted*."""
+    condition, values = _condition(wanted)
+    query = f"SELECT coalesce(sum(last_proc - first_proc + 1), 0) FROM ended_job{condition}"
+    return int(state.connection.execute(query, values).fetchone()[0])
+
+
+def forget(state: State, before: int, limit: int) -> None:
+    """Delete at most *limit* jobs that ended before a time, the oldest first, and the ads that only they used."""
+    found = state.connection.execute(
+        "SELECT id, ad_id FROM ended_job WHERE end_time < ? ORDER BY end_time, id LIMIT ?", (before, limit)
+    ).fetchall()
+    if found:
+        state.connection.executemany("DELETE FROM ended_job WHERE id = ?", ((number,) for number, _ in found))
+        delete_unused(state, {ad for _, ad in found})
+
+
+def _condition(wanted: Wanted) -> tuple[str, list[Any]]:
+    tests: list[str] = []
+    values: list[Any] = []
+
+    def test(text: str, *given: Any) -> None:
+        tests.append(text)
+        values.extend(given)
+
+    if wanted.since is not None:
+        test("end_time >= ?", wanted.since)
+    if wanted.until is not None:
+        test("end_time < ?", wanted.until)
+    for column in ("owner", "submitter", "status", "exit_code"):
+        value = getattr(wanted, column)
+        if value is not None:
+            test(f"{column} = ?", value)
+    if wanted.group is not None:
+        # A submitter of the group, or of one below it: all names that begin so, and the bare name.
+        test("(submitter = ? OR (submitter >= ? AND submitter < ?))", wanted.group, f"{wanted.group}.",
+             f"{wanted.group}/")  # fmt: skip
+    if wanted.failed:
+        test("(signal IS NOT NULL OR exit_code <> 0)")
+    if wanted.jobs or wanted.people:
+        people = [f"{'submitter' if '@' in name else 'owner'} = ?" for name in wanted.people]
+        tests.append("(" + " OR ".join([*repeat(_ONE_JOB, len(wanted.jobs)), *people]) + ")")
+        for cluster, first, last, schedd in wanted.jobs:
+            values += [cluster, last, last, first, first, schedd, schedd]
+        values += wanted.people
+    return (f" WHERE {' AND '.join(tests)}" if tests else ""), values
+
+
+_ONE_JOB = (
+    "(cluster = ? AND (? IS NULL OR first_proc <= ?) AND (? IS NULL OR last_proc >= ?) AND (? IS NULL OR schedd = ?))"
+)
+
+
+def _stored(ended: EndedJob, name: str) -> Any:
+    value = getattr(ended, name)
+    return rows.dumps(value) if name in ("own", "template") and value is not None else value
+
+
+def _record(row: tuple[Any, ...]) -> EndedJob:
+    record = EndedJob(*row)
+    if row[_OWN] is not None:
+        record.own = json.loads(row[_OWN])
+    if row[_TEMPLATE] is not None:
+        record.template = json.loads(row[_TEMPLATE])
+    return record

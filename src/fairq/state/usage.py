@@ -1,0 +1,160 @@
+"""The ledger of usage: what was charged, by bucket of time, and what else changed the sums.
+
+For every submitter and group the sum of all its rows is what its accounting record has accumulated.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from math import fsum
+from typing import Any
+
+from fairq.past import Charge, UsageEdit, UsageRow
+from fairq.periods import parts
+from fairq.state import meta
+from fairq.state.connection import State
+
+_SUMS = tuple(field.name for field in fields(UsageRow))[2:]
+_EDIT = tuple(field.name for field in fields(UsageEdit))
+_THINNED = "usage_thinned_until"
+_ROUNDING = 1e-6
+"""Seconds: what is less, or less than this share of the usage, is no edit, but the rounding of sums."""
+
+
+@dataclass(frozen=True, slots=True)
+class Booking:
+    """How to book what no charge explains: its *kind* (see `UsageEdit`), when, and by whom."""
+
+    kind: str
+    time: int
+    user: str = ""
+
+
+def load_all(state: State) -> list[UsageRow]:
+    """Return all buckets, oldest first."""
+    found = state.connection.execute(f"SELECT start, name, {', '.join(_SUMS)} FROM usage ORDER BY start, name")
+    return [UsageRow(*row) for row in found]
+
+
+def load_edits(state: State) -> list[UsageEdit]:
+    """Return everything that changed usage and is no charge, oldest first."""
+    found = state.connection.execute(f"SELECT {', '.join(_EDIT)} FROM usage_edit ORDER BY id")
+    return [UsageEdit(*row) for row in found]
+
+
+def add(state: State, rows: Iterable[UsageRow]) -> None:
+    """Add these sums to those of their buckets."""
+    added = ", ".join(f"{name} = {name} + excluded.{name}" for name in _SUMS)
+    state.connection.executemany(
+        f"INSERT INTO usage (start, name, {', '.join(_SUMS)}) VALUES (?, ?{', ?' * len(_SUMS)}) "
+        f"ON CONFLICT (start, name) DO UPDATE SET {added}",
+        ([row.start, row.name, *(getattr(row, name) for name in _SUMS)] for row in rows),
+    )
+
+
+def add_edits(state: State, edits: Iterable[UsageEdit]) -> None:
+    """Append what changed usage and is no charge."""
+    state.connection.executemany(
+        f"INSERT INTO usage_edit ({', '.join(_EDIT)}) VALUES ({', '.join('?' * len(_EDIT))})",
+        ([getattr(edit, name) for name in _EDIT] for edit in edits),
+    )
+
+
+def book(
+    state: State,
+    before: dict[str, tuple[float, float]],
+    after: dict[str, tuple[float, float]],
+    charges: Iterable[Charge],
+    booking: Booking,
+    wanting: dict[str, tuple[int, int]],
+) -> None:
+    """Book the change of usage, plain and weighted, of the names in *after*: *charges*, and the rest as *booking* says.
+
+    *wanting* says of whom wanted more than it had from when to when.
+    """
+    rows: dict[tuple[int, str], UsageRow] = {}
+    charged: defaultdict[str, list[Charge]] = defaultdict(list)
+    for charge in charges:
+        charged[charge.name].append(charge)
+        _put(rows, charge, wanting.get(charge.name))
+    edits = []
+    for name, (usage, weighted) in after.items():
+        old_usage, old_weighted = before.get(name, (0.0, 0.0))
+        own = charged.get(name, ())
+        rest = fsum([usage, -old_usage, *(-one.usage for one in own)])
+        rest_weighted = fsum([weighted, -old_weighted, *(-one.weighted for one in own)])
+        if not rest and not rest_weighted:
+            continue
+        if max(abs(rest), abs(rest_weighted)) <= _ROUNDING * max(1.0, abs(weighted), abs(old_weighted)):
+            at = own[-1] if own else Charge(name, booking.time, booking.time + 1, 0.0, 0.0)
+            _put(rows, at._replace(start=at.end - 1, usage=rest, weighted=rest_weighted), None)
+        else:
+            edits.append(UsageEdit(booking.time, name, booking.kind, booking.user, rest, rest_weighted))
+    add(state, rows.values())
+    add_edits(state, edits)
+
+
+def _put(rows: dict[tuple[int, str], UsageRow], charge: Charge, wanting: tuple[int, int] | None) -> None:
+    for start, part in parts(charge.start, charge.end):
+        row = rows.setdefault((start, charge.name), UsageRow(start, charge.name))
+        row.usage += charge.usage * part
+        row.weighted += charge.weighted * part
+    if wanting is not None:
+        since, until = max(wanting[0], charge.start), min(wanting[1], charge.end)
+        if since < until:
+            delivered = charge.weighted * (until - since) / (charge.end - charge.start)
+            for start, part in parts(since, until):
+                rows.setdefault((start, charge.name), UsageRow(start, charge.name)).delivered += delivered * part
+
+
+def sums(state: State, since: int, until: int) -> dict[str, UsageRow]:
+    """Return the sums by name of the buckets that begin from *since* to *until* (not included)."""
+    totals = ", ".join(f"total({name})" for name in _SUMS)
+    found = state.connection.execute(
+        f"SELECT name, {totals} FROM usage WHERE start >= ? AND start < ? GROUP BY name ORDER BY name", (since, until)
+    )
+    return {name: UsageRow(since, name, *rest) for name, *rest in found}
+
+
+def edits_between(state: State, since: int, until: int) -> list[UsageEdit]:
+    """Return what was changed from *since* to *until* (not included) and is no charge."""
+    found = state.connection.execute(
+        f"SELECT {', '.join(_EDIT)} FROM usage_edit WHERE time >= ? AND time < ? ORDER BY id", (since, until)
+    )
+    return [UsageEdit(*row) for row in found]
+
+
+def first_start_after(state: State, time: int) -> int | None:
+    """Return when the first bucket begins that begins at *time* or later; None if there is none."""
+    found: int | None = state.connection.execute("SELECT min(start) FROM usage WHERE start >= ?", (time,)).fetchone()[0]
+    return found
+
+
+def thinned_until(state: State) -> int:
+    """Return up to when buckets are days."""
+    return int(meta.get(state, _THINNED) or 0)
+
+
+def keep_thinned_until(state: State, time: int) -> None:
+    """Remember up to when buckets are days."""
+    meta.set(state, _THINNED, str(time))
+
+
+def merge(state: State, start: int, end: int) -> None:
+    """Make one bucket of all that begin from *start* to *end* (not included)."""
+    merged = list(sums(state, start, end).values())
+    state.connection.execute("DELETE FROM usage WHERE start >= ? AND start < ?", (start, end))
+    add(state, merged)
+
+
+def differences(state: State) -> list[tuple[str, float, float]]:
+    """Return the names whose ledger does not give what their record has: (name, weighted usage there, sum here)."""
+    found: list[tuple[Any, ...]] = state.connection.execute(
+        "SELECT name, total(recorded), total(booked) FROM ("
+        "SELECT name, weighted_accumulated_usage AS recorded, 0 AS booked FROM submitter "
+        "UNION ALL SELECT name, 0, weighted FROM usage UNION ALL SELECT name, 0, weighted FROM usage_edit) "
+        "GROUP BY name ORDER BY name"
+    ).fetchall()
+    return [(name, one, other) for name, one, other in found if abs(one - other) > max(0.5, 1e-9 * abs(one))]

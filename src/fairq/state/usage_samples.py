@@ -1,0 +1,66 @@
+"""What the last cycle found, which holds until the next one: who waits, who is entitled to what."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from fairq.past import UsageRow
+from fairq.periods import parts
+from fairq.state import meta, usage
+from fairq.state.connection import State
+
+SAMPLE = "usage_sample"
+"""Where the state keeps it: {"time": ..., "of": {name: [entitled, wants, idle, running, priority, delivered]}}."""
+
+LONGEST_GAP = 3600
+"""Seconds after a cycle that what it found is taken to last; later, where no cycle ran, nothing is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Of a submitter, or of the pool: see `fairq.past.UsageRow`; *delivered* is told of the pool alone."""
+
+    entitled: float
+    wants: bool
+    idle: int
+    running: int
+    priority: float
+    delivered: float = 0.0
+
+
+def replace(state: State, now: int, samples: dict[str, Sample]) -> None:
+    """Add what the cycle before found to the ledger, for the time until *now*; keep *samples* for the next one."""
+    stored = meta.get(state, SAMPLE)
+    if stored is not None:
+        former = json.loads(stored)
+        since = former["time"]
+        until = min(now, since + LONGEST_GAP)
+        if since < until:
+            usage.add(state, _rows(former["of"], since, until))
+    of = {
+        name: [one.entitled, int(one.wants), one.idle, one.running, one.priority, one.delivered]
+        for name, one in samples.items()
+    }
+    meta.set(state, SAMPLE, json.dumps({"time": now, "of": of}, separators=(",", ":")))
+
+
+def _rows(of: dict[str, list[float]], since: int, until: int) -> list[UsageRow]:
+    rows = []
+    for start, part in parts(since, until):
+        seconds = part * (until - since)
+        for name, (entitled, wants, idle, running, priority, delivered) in of.items():
+            rows.append(
+                UsageRow(
+                    start,
+                    name,
+                    entitled=entitled * seconds if wants else 0.0,
+                    delivered=delivered * seconds,
+                    wanting=seconds if wants else 0.0,
+                    idle=idle * seconds,
+                    running=running * seconds,
+                    priority=priority * seconds,
+                    known=seconds,
+                )
+            )
+    return rows

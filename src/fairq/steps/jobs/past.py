@@ -1,0 +1,99 @@
+"""Jobs that have left the queue, as people and programs look at them: newest end first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from fairq.past import EndedJob
+from fairq.records import Ad
+from fairq.state import ended_jobs, jobs
+from fairq.state.connection import reading
+from fairq.state.ended_jobs import Wanted
+from fairq.steps.jobs.change import job_name
+from fairq.steps.jobs.selection import Target
+from fairq.steps.jobs.view import command_of
+
+_PAGE = 5000
+"""Jobs that are read at once: a writer waits for readers, so none reads for long."""
+
+__all__ = ["Past", "Wanted", "wanted_jobs"]
+
+
+def wanted_jobs(wanted: Wanted, targets: Sequence[Target]) -> Wanted:
+    """Return *wanted*, limited to the jobs that *targets* name: job, jobs, cluster, owner or submitter."""
+    named = tuple(
+        (target.cluster, target.first_proc, target.last_proc, target.schedd)
+        for target in targets
+        if target.cluster is not None
+    )
+    owners = tuple(target.owner for target in targets if target.owner is not None)
+    return replace(wanted, jobs=named, people=owners)
+
+
+class Past:
+    """The ended jobs of one state that are *wanted*."""
+
+    def __init__(self, path: Path, wanted: Wanted) -> None:
+        """Remember what is wanted; each page is a reading of its own."""
+        self._path = path
+        self._wanted = wanted
+
+    def __len__(self) -> int:
+        with reading(self._path) as state:
+            return ended_jobs.count(state, self._wanted)
+
+    def rows(self) -> Iterator[Ad]:
+        """Yield one ad per record, with ``Jobs`` naming the procs that it stands for."""
+        for ended, shared in self._records():
+            name = job_name(ended.cluster, ended.first_proc, ended.last_proc)
+            ad = ended.ad_of(shared, ended.first_proc)
+            yield {**ad, **_shown(ended, ad), "Jobs": name}
+
+    def each(self) -> Iterator[Ad]:
+        """Yield one ad per job, with ``Jobs`` as `rows`."""
+        for ended, shared in self._records():
+            for proc in range(ended.first_proc, ended.last_proc + 1):
+                ad = ended.ad_of(shared, proc)
+                yield {**ad, **_shown(ended, ad), "Jobs": f"{ended.cluster}.{proc}"}
+
+    def ads(self) -> Iterator[Ad]:
+        """Yield the whole ad of every job."""
+        for ended, shared in self._records():
+            for proc in range(ended.first_proc, ended.last_proc + 1):
+                yield ended.ad_of(shared, proc)
+
+    def _records(self) -> Iterator[tuple[EndedJob, Ad]]:
+        before: tuple[int, int] | None = None
+        shared: dict[int, Ad] = {}
+        while True:
+            with reading(self._path) as state:
+                page = ended_jobs.page(state, self._wanted, _PAGE, before)
+                ids = {ended.ad_id for _, ended in page}
+                shared = {number: ad for number, ad in shared.items() if number in ids}
+                shared |= jobs.ads(state, ids - shared.keys())
+            for _, ended in page:
+                yield ended, shared[ended.ad_id]
+            if len(page) < _PAGE:
+                return
+            before = page[-1][1].end_time, page[-1][0]
+
+
+def _shown(ended: EndedJob, ad: Ad) -> Ad:
+    """Return what is computed for people: seconds of waiting, efficiency from 0 to 1, reasons and the command."""
+    started = ended.end_time if ended.first_start is None else ended.first_start
+    return {
+        "WaitTime": max(0, started - ended.queue_date),
+        "CpuEfficiency": ended.cpu_efficiency,
+        "Memory": _memory(ended),
+        "Exit": f"SIG {ended.signal}" if ended.signal is not None else ended.exit_code,
+        "Reason": ended.reason or ended.hold_reason,
+        "Command": command_of(ad),
+    }
+
+
+def _memory(ended: EndedJob) -> str | None:
+    if ended.memory is None:
+        return None
+    return str(ended.memory) if ended.request_memory is None else f"{ended.memory}/{ended.request_memory:.0f}"

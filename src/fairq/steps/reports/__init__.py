@@ -1,0 +1,1 @@
+"""Reports on the past: who used what."""

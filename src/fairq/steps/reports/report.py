@@ -1,0 +1,215 @@
+"""Who used what in a stretch of time: by user, group, slot, and by hours, days, weeks, months or years.
+
+Use is cut at the window; jobs count where they ended. What the accountant charged comes from the ledger, whose sums
+are those of userprio; what ran, from the runs.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, is_group_name
+from fairq.periods import KINDS, Period, bucket_start, day_start, periods
+from fairq.state import report_figures, usage
+from fairq.state.connection import State, reading
+from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.accounts import last_update
+from fairq.steps.reports.line import Line
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+OTHERS = "others"
+OF_JOBS = ("user", "submitter", "group", "slot", "machine")
+DIMENSIONS = (*OF_JOBS, *KINDS)
+_OF_SLOTS = ("slot", "machine")
+_IMPORTED = ("import", "earlier")
+
+
+@dataclass(slots=True)
+class Report:
+    """The *lines* of a report *by* at most two dimensions from *since* to *until*, and their *total*.
+
+    *charged* tells whether lines have what was charged: the ledger does not know of slots. *edits* are in the lines.
+    """
+
+    since: int
+    until: int
+    by: tuple[str, ...]
+    lines: list[Line]
+    total: Line
+    charged: bool
+    notes: list[str] = field(default_factory=list)
+
+
+def report(
+    path: Path,
+    settings: Settings,
+    by: Sequence[str],
+    since: int,
+    until: int,
+    *,
+    top: int | None = None,
+    wanted: Callable[[str], bool] = lambda _: True,
+) -> Report:
+    """Return the use from *since* to *until* by at most two of `DIMENSIONS`, of the submitters that are *wanted*.
+
+    Both ends are moved back to where a bucket of the ledger begins, but for an *until* that is not over yet. Only the
+    *top* lines are told apart.
+    """
+    groups = accounting_policy(settings).group_names
+    notes: list[str] = []
+    of_slots = bool(set(by) & set(_OF_SLOTS))
+    with reading(path) as state:
+        now = last_update(state)
+        since, until = _snapped(state, since, until, now, notes)
+        kind = next((name for name in by if name in KINDS), None)
+        spans = [Period("", since, until)] if kind is None else list(periods(kind, since, until))
+        parts = [_Lines(span, by, groups, wanted) for span in spans]
+        for (place, submitter, slot), ran in _ran(state, spans, now, of_slots).items():
+            parts[place].add_runs(submitter, slot, ran)
+        if not of_slots:
+            for part in parts:
+                part.add_ended(state)
+                part.add_ledger(state)
+        lines = [line for part in parts for line in part.found.values() if not line.is_empty]
+    total = Line(())
+    for line in lines:
+        total.add(line)
+    if kind is None:
+        lines.sort(key=lambda line: (-line.charged_seconds, -line.weighted_seconds, line.keys))
+    lines = _cut(lines, top)
+    return Report(since, until, tuple(by), lines, total, not of_slots, notes)
+
+
+def _snapped(state: State, since: int, until: int, now: int, notes: list[str]) -> tuple[int, int]:
+    """Return the window, moved to where buckets begin."""
+    thinned = usage.thinned_until(state)
+
+    def snapped(time: int) -> int:
+        return day_start(time) if time < thinned else bucket_start(time)
+
+    moved = snapped(since), until if until >= now else snapped(until)
+    if moved != (since, until):
+        notes.append("usage is kept by the hour, and by the day after two months: the window begins and ends with one")
+    return moved
+
+
+@dataclass(slots=True)
+class _Ran:
+    """So many runs took so many seconds, and so many in slot weight."""
+
+    runs: int = 0
+    seconds: float = 0.0
+    weighted: float = 0.0
+
+
+def _ran(state: State, spans: Sequence[Period], now: int, of_slots: bool) -> dict[tuple[int, str, str], _Ran]:
+    """Return what ran, cut to the spans, by the place of the span, submitter, and slot if that matters."""
+    found: dict[tuple[int, str, str], _Ran] = defaultdict(_Ran)
+    starts = [span.start for span in spans]
+    for submitter, slot, start, end, weight in report_figures.ran(state, spans[0].start, spans[-1].end, now):
+        place = max(0, bisect_right(starts, start) - 1)
+        while place < len(spans) and (starts[place] < end or starts[place] <= start == end):
+            span = spans[place]
+            seconds = min(end, span.end) - max(start, span.start)
+            ran = found[place, submitter, slot if of_slots else ""]
+            ran.runs += 1
+            ran.seconds += seconds
+            ran.weighted += seconds * weight
+            place += 1
+    return found
+
+
+class _Lines:
+    """The lines of one stretch of time, by their keys."""
+
+    def __init__(self, span: Period, by: Sequence[str], groups: tuple[str, ...], wanted: Callable[[str], bool]) -> None:
+        self.found: dict[tuple[str, ...], Line] = {}
+        self._span = span
+        self._by = by
+        self._groups = groups
+        self._wanted = wanted
+        self._start = span.start if any(name in KINDS for name in by) else None
+        self._bare: set[str] = set()
+
+    def of(self, submitter: str, slot: str = "") -> Line | None:
+        """Return the line that a submitter (and a slot) belongs to; None if it is not wanted."""
+        if not self._wanted(submitter):
+            return None
+        keys = tuple(
+            self._span.label if name in KINDS else _key(name, submitter, slot, self._groups) for name in self._by
+        )
+        return self.found.setdefault(keys, Line(keys, self._start))
+
+    def add_runs(self, submitter: str, slot: str, ran: _Ran) -> None:
+        """Add what ran of one submitter."""
+        if is_group_name(submitter):
+            self._bare.add(submitter)
+        if (line := self.of(submitter, slot)) is not None:
+            line.runs += ran.runs
+            line.slot_seconds += ran.seconds
+            line.weighted_seconds += ran.weighted
+
+    def add_ended(self, state: State) -> None:
+        """Add the jobs that ended."""
+        for figures in report_figures.ended(state, self._span.start, self._span.end):
+            if (line := self.of(figures.submitter)) is not None:
+                line.jobs += figures.jobs
+                line.failed += figures.failed
+                line.removed += figures.removed
+                line.measured += figures.measured
+                line.cpu_seconds += figures.cpu
+                line.core_seconds += figures.cores
+        for submitter, waited in report_figures.waits(state, self._span.start, self._span.end).items():
+            if (line := self.of(submitter)) is not None:
+                line.waits.extend(waited)
+
+    def add_ledger(self, state: State) -> None:
+        """Add what was charged, and what was edited or imported."""
+        for name, row in usage.sums(state, self._span.start, self._span.end).items():
+            if self._is_submitter(name) and (line := self.of(name)) is not None:
+                line.charged_seconds += row.weighted
+                line.entitled_seconds += row.entitled
+                line.delivered_seconds += row.delivered
+        for edit in usage.edits_between(state, self._span.start, self._span.end):
+            if self._is_submitter(edit.name) and (line := self.of(edit.name)) is not None:
+                if edit.kind in _IMPORTED:
+                    line.imported_seconds += edit.weighted
+                else:
+                    line.edited_seconds += edit.weighted
+
+    def _is_submitter(self, name: str) -> bool:
+        """Tell the ledger's rows of submitters from those of groups, whose use is that of their members again."""
+        return not is_group_name(name) or name in self._bare
+
+
+def _key(name: str, submitter: str, slot: str, groups: tuple[str, ...]) -> str:
+    if name == "submitter":
+        return submitter
+    if name == "slot":
+        return slot
+    if name == "machine":
+        return slot.rpartition("@")[2]
+    group = assigned_group(submitter, groups)
+    if name == "group":
+        return group
+    # A person: the submitter without the group.
+    return submitter if group == ROOT_GROUP or is_group_name(submitter) else submitter[len(group) + 1 :]
+
+
+def _cut(lines: list[Line], top: int | None) -> list[Line]:
+    if top is None or len(lines) <= top:
+        return lines
+    kept = sorted(lines, key=lambda line: (-line.charged_seconds, -line.weighted_seconds, line.keys))[:top]
+    chosen = {id(line) for line in kept}
+    others = Line((OTHERS, *[""] * (len(lines[0].keys) - 1)))
+    for line in lines:
+        if id(line) not in chosen:
+            others.add(line)
+    return [*(line for line in lines if id(line) in chosen), others]

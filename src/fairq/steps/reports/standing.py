@@ -1,0 +1,146 @@
+"""How the pool stands: its slots, its jobs, who waits and why, as the last cycle left it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from math import fsum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairq.engine.accounting.factors import resolve_factor
+from fairq.engine.accounting.priority import effective_priority, real_priority
+from fairq.records import AccountingRecord
+from fairq.state import claims, cycles, jobs, launches, report_figures, submitters
+from fairq.state.connection import State, reading
+from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.accounts import last_update
+from fairq.steps.launch.launchers import is_launching
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+@dataclass(slots=True)
+class SubmitterStanding:
+    """A submitter with jobs or slots: counts, weight in use, and what the last cycle entitled it to.
+
+    *entitled* and *share* (0 to 1) are None for one that the last cycle did not see. *stopped* says why it got no more.
+    """
+
+    submitter: str
+    idle: int = 0
+    running: int = 0
+    held: int = 0
+    in_use: float = 0.0
+    entitled: float | None = None
+    share: float | None = None
+    priority: float = 0.5
+    real_priority: float = 0.5
+    factor: float = 1.0
+    usage: float = 0.0
+    stopped: str | None = None
+
+
+@dataclass(slots=True)
+class LastCycle:
+    """The last cycle: its number, *time* (seconds since 1970), rules, matches, and how many of them preempted."""
+
+    number: int
+    time: int
+    rules: str
+    matches: int
+    preempted: int
+    spins: int
+
+
+@dataclass(slots=True)
+class Standing:
+    """The pool at *now* (seconds since 1970); weights are slot weights.
+
+    *slots* are those that were not carved out of others, *drained* those of them that take no jobs, *claims* the jobs
+    and dynamic slots in use. *weight* is that of all slots in the last cycle, None before the first one. *running_here*
+    counts the processes that a launcher has started. *rejected* says for which reasons how many requests of the last
+    cycle got nothing. *groups* are the last cycle's figures of the accounting groups.
+    """
+
+    state: str
+    now: int
+    slots: int
+    drained: int
+    claims: int
+    weight: float | None
+    weight_in_use: float
+    cycle: LastCycle | None
+    launching: bool
+    running_here: int
+    last_update: int
+    submitters: list[SubmitterStanding] = field(default_factory=list)
+    rejected: Counter[str] = field(default_factory=Counter)
+    groups: list[dict[str, Any]] = field(default_factory=list)
+
+    def count(self, status: str) -> int:
+        """Return how many jobs are *idle*, *running* or *held*."""
+        return sum(getattr(one, status) for one in self.submitters)
+
+
+def standing(path: Path, settings: Settings, now: int) -> Standing:
+    """Return how the pool stands; submitters with idle jobs first, those with most use before others."""
+    with reading(path) as state:
+        slots, drained, claimed = report_figures.slot_counts(state)
+        decision = cycles.latest_decision(state) or {}
+        result = Standing(
+            str(state.path),
+            now,
+            slots,
+            drained,
+            claimed,
+            decision.get("pie"),
+            0.0,
+            _last_cycle(state, decision),
+            is_launching(state, settings),
+            len(launches.live(state)),
+            last_update(state),
+            rejected=Counter(str(one["reason"]) for one in decision.get("rejections", ())),
+            groups=list(decision.get("quotas", ())),
+        )
+        result.submitters = _submitters(state, settings, decision)
+    result.weight_in_use = fsum(one.in_use for one in result.submitters)
+    return result
+
+
+def _last_cycle(state: State, decision: dict[str, Any]) -> LastCycle | None:
+    if "cycle" not in decision:
+        return None
+    matches, preempted = report_figures.matches_of(state, decision["cycle"])
+    return LastCycle(
+        decision["cycle"], decision["time"], decision["rules"], matches, preempted, decision.get("spins", 0)
+    )
+
+
+def _submitters(state: State, settings: Settings, decision: dict[str, Any]) -> list[SubmitterStanding]:
+    policy = accounting_policy(settings)
+    found: dict[str, SubmitterStanding] = {}
+
+    def of(name: str) -> SubmitterStanding:
+        return found.setdefault(name, SubmitterStanding(name))
+
+    for name, (idle, running, held) in jobs.counts_by_submitter(state).items():
+        one = of(name)
+        one.idle, one.running, one.held = idle, running, held
+    for claim in claims.load_all(state):
+        of(claim.submitter).in_use += claim.slot_weight
+    for turn in decision.get("submitters", ()):
+        if turn["submitter"] in found:
+            one = found[turn["submitter"]]
+            one.entitled = max(turn["limit"], one.entitled or 0.0)
+            one.share = max(turn["share"], one.share or 0.0)
+            one.stopped = turn["stopped"]
+    records = {record.name: record for record in submitters.load_all(state)}
+    for one in found.values():
+        record = records.get(one.submitter) or AccountingRecord(one.submitter)
+        one.factor = record.priority_factor or resolve_factor(one.submitter, policy)
+        one.priority = effective_priority(record, one.factor)
+        one.real_priority = real_priority(record)
+        one.usage = record.weighted_accumulated_usage
+    return sorted(found.values(), key=lambda one: (not one.idle, -one.in_use, -one.idle, one.submitter))

@@ -1,0 +1,51 @@
+"""``--watch`` on a real terminal: it draws in place, and q gives the terminal back as it was."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import sys
+import termios
+from pathlib import Path
+
+OTHER_SCREEN, BACK = "\x1b[?1049h", "\x1b[?1049l"
+
+
+def on_terminal(words: list[str], keys: bytes) -> tuple[int, str, bool]:
+    """Run fairq on a terminal, press *keys* once it waits; return exit code, output, and whether there is echo."""
+    command, terminal = pty.openpty()
+    process = os.fork()
+    if not process:
+        os.login_tty(terminal)
+        os.environ.update(TERM="xterm", COLUMNS="80", LINES="24")
+        os.execv(sys.executable, [sys.executable, "-m", "fairq", *words])
+    output, pressed = b"", False
+    while not os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+        if select.select([command], [], [], 0.2)[0]:
+            output += os.read(command, 65536)
+        elif b"q ends" in output and not pressed:
+            os.write(command, keys)
+            pressed = True
+    while select.select([command], [], [], 0)[0]:
+        output += os.read(command, 65536)
+    echo = bool(termios.tcgetattr(terminal)[3] & termios.ECHO)
+    os.close(terminal)
+    os.close(command)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), output.decode(), echo
+
+
+def test_a_watched_command_draws_in_place_until_q(state: Path) -> None:
+    code, output, echo = on_terminal(["--state", str(state), "status", "--watch", "60"], b"q")
+    assert (code, echo) == (0, True)
+    assert output.startswith(OTHER_SCREEN)
+    assert output.endswith(BACK)
+    assert "fairq status, every 1m; q ends" in output
+    assert "none; 'fairq negotiate' holds one" in output
+
+
+def test_what_changes_the_state_is_done_once(state: Path) -> None:
+    words = ["--state", str(state), "userprio", "-setfactor", "bob@x", "7", "--watch", "1"]
+    code, output, _ = on_terminal(words, b"")
+    assert code == 0
+    assert output.split(BACK)[1].strip() == "The priority factor of bob@x was set to 7.000000"
