@@ -1303,6 +1303,7 @@ complete -c fairq -n '__fairq_at pool check' -l csv -d 'Print comma-separated va
 complete -c fairq -n '__fairq_at pool check' -l tsv -d 'Print tab-separated values.'
 complete -c fairq -n '__fairq_at pool check' -l af -x -d 'Print only these attributes or expressions [modifiers: --af:jlhVr,tng].'
 complete -c fairq -n '__fairq_at pool check' -l no-header -d 'Print no headings.'
+complete -c fairq -n '__fairq_at simulate' -l history -d 'Use the jobs of this state that have ended.'
 complete -c fairq -n '__fairq_at simulate' -l policy -x -d 'Settings to simulate; fifo and current need no FILE.'
 complete -c fairq -n '__fairq_at simulate' -l slots -x -d 'Pool: 1000 cores, or machines such as 10x64c256g [MaxProcs].'
 complete -c fairq -n '__fairq_at simulate' -l every -x -d 'Time between cycles; 0 is a cycle per event. [default: 300]'

@@ -98,3 +98,18 @@ def test_what_cannot_be_simulated_is_refused(run, tmp_path: Path, text: str, wor
     ended = run("simulate", file, *words)
     assert said in ended.err
     assert ended.code == code
+
+
+def test_the_pools_own_past_is_a_trace(run, state: Path):
+    now = 1_795_200_000
+    assert run("--state", state, "slots", "add", "node", "--count", "2", "--now", now).code == 0
+    words = ["--accounting-group", "x", "--accounting-group-user", "ann", "--now", now, "--", "/bin/true"]
+    assert run("--state", state, "submit", "--count", 2, *words).code == 0
+    assert run("--state", state, "negotiate", "--now", now).code == 0
+    assert run("--state", state, "finish", "1", "--now", now + 500).code == 0
+    ended = run("--state", state, "simulate", "--history", "--json")
+    assert ended.code == 0, ended.err
+    found = json.loads(ended.out)
+    assert (found["jobs"], found["slots"], found["work"]) == (2, 2, 1000)
+    assert [one["user"] for one in found["users_by_policy"]] == ["ann"]
+    assert run("simulate").code == 2
