@@ -81,8 +81,8 @@ def simulate(
     submit) and optionally user, group, cpus, memory, limit, priority and status. The jobs arrive as in the trace. Each
     --every seconds the simulation holds the cycle of fairq negotiate. Nothing is stored.
 
-    With --history, the jobs are those of the state that have ended, each as long as its last run. The slots are those of
-    the state, unless --slots is given.
+    With --history, the jobs are those of the state that have ended, each as long as its last run. The slots are those
+    of the state, unless --slots is given.
 
     A policy is a settings file, or an HTCondor configuration. current is the settings in force. fifo is the same with
     all jobs charged to one submitter: first come, first served. Equal factors are not fifo, but fair share by user. If
