@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,7 +12,7 @@ from fairq.cli.command import App
 from fairq.cli.figures import local, percent
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now, parse_time
-from fairq.cli.output import Column, Report, Table, View, emit
+from fairq.cli.output import Column, Output, Report, Table, View, emit
 from fairq.errors.base import UsageError
 from fairq.quantities import shown_duration
 
@@ -89,7 +89,7 @@ def plot(
         if out is not None:
             plot_file.write_shares(out, found, title)
         else:
-            emit(_shares_view(found, title, plain), output)
+            emit(_shares_view(found, title, plain, output), output)
         return
     is_picture = out is None and output.format == "table"
     columns = max(_LEAST, _width() - _LABEL - _VALUES) if is_picture else _COLUMNS_OF_FILE
@@ -99,7 +99,7 @@ def plot(
     if out is not None:
         plot_file.write_series(out, lines, f"{title}, mean of {shown_duration(lines.step)}", unit)
     else:
-        emit(_series_view(lines, title, unit, plain), output)
+        emit(_series_view(lines, title, unit, plain, output), output)
 
 
 def _width() -> int:
@@ -110,7 +110,7 @@ def _day(time: int) -> str:
     return f"{local(time):%Y-%m-%d}"
 
 
-def _series_view(found: Series, title: str, unit: str, plain: bool) -> View:
+def _series_view(found: Series, title: str, unit: str, plain: bool, output: Output) -> View:
     largest = max((line.largest for line in found.lines), default=0.0)
     step = shown_duration(found.step)
     rows = [f"{title}", f"a letter is {step}; a full one is {largest:.4g} ({unit})", ""]
@@ -127,8 +127,12 @@ def _series_view(found: Series, title: str, unit: str, plain: bool) -> View:
     document = {"since_time": found.since, "until_time": found.until, "step": found.step, "unit": unit}
     columns = [Column("NAME", "name"), Column("TIME", "time"), Column("VALUE", "value")]
     text = "\n".join(line.rstrip() for line in rows) if found.lines else "nothing is known of this time"
-    # People see the picture; the numbers are for programs.
-    return View(text=text, tables=[Table(columns, records, key="values", plain=lambda _: "")], document=document)
+    return _picture_or_numbers(text, Table(columns, records, key="values"), document, output)
+
+
+def _picture_or_numbers(text: str, numbers: Table, document: dict[str, Any], output: Output) -> View:
+    """Return what people see, or the numbers for programs."""
+    return View(text=text) if output.format == "table" else View(tables=[numbers], document=document)
 
 
 def _labels(names: list[str], plain: bool) -> list[str]:
@@ -150,7 +154,7 @@ def _axis(found: Series, length: int) -> str:
     return line + " " * (length - len(line) - size) + texts[2]
 
 
-def _shares_view(found: list[Share], title: str, plain: bool) -> View:
+def _shares_view(found: list[Share], title: str, plain: bool, output: Output) -> View:
     largest = max((max(one.used, one.entitled) for one in found), default=0.0) or 1.0
     cells = max(_LEAST, _width() - _LABEL - _VALUES)
     rows = [title, "first bar: used; second bar: entitled to, of what all with demand were", ""]
@@ -162,4 +166,4 @@ def _shares_view(found: list[Share], title: str, plain: bool) -> View:
     records = [{"name": one.name, "used": one.used, "entitled": one.entitled, "met": one.met} for one in found]
     columns = [Column("NAME", "name"), Column("USED", "used"), Column("ENTITLED", "entitled"), Column("MET", "met")]
     text = "\n".join(rows) if found else "nothing is known of this time"
-    return View(text=text, tables=[Table(columns, records, key="shares", plain=lambda _: "")], document={})
+    return _picture_or_numbers(text, Table(columns, records, key="shares"), {}, output)

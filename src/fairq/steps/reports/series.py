@@ -106,6 +106,7 @@ def shares(path: Path, settings: Settings, by: str, since: int, until: int, top:
     groups = accounting_policy(settings).group_names
     sums: dict[str, UsageRow] = {}
     with reading(path) as state:
+        since = day_start(since) if since < usage.thinned_until(state) else bucket_start(since)
         for name, row in usage.sums(state, since, until).items():
             line = _line_of(name, by, groups)
             if line is not None:
