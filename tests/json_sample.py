@@ -68,6 +68,10 @@ class Sample:
         assert ended.code in (0, 1, FAULT), (words, ended.err)
         self.found[heading].append(json.loads(ended.out))
 
+    def keep(self, heading: str, name: str) -> None:
+        """Keep what a command has written into a file."""
+        self.found[heading].append(json.loads((self._folder / name).read_text()))
+
     def fill_broker(self, **changed: Any) -> None:
         fill(self._run, self._state, self._folder, **changed)
 
@@ -102,6 +106,7 @@ def _pool(sample: Sample) -> None:
     sample.show("config path")
     macros = sample.file("macros.conf", MACROS)
     sample.show("config import", "--config", sample.file("other.toml", ""), "config", "import", macros, "--dry-run")
+    sample.show("pool")
     sample.show("state path")
     sample.show("import", "import", "--slots", sample.file("slots.json", SLOTS), "--now", NOW)
     _submit(sample, "ann", "--count", 3, "--accounting-group", "physics", "--concurrency-limits", "LICENSE")
@@ -137,6 +142,7 @@ def _pool(sample: Sample) -> None:
         sample.show("remove, hold, release, prio, finish", command, *words, "--now", NOW + 50)
     for words in (["add", "spare"], ["drain", "spare"], ["remove", "spare"]):
         sample.show("slots add, remove, drain", "slots", *words, "--now", NOW + 60)
+    sample.show("undo", "undo", "--now", NOW + 70)
     sample.show("status", "status", "--now", NOW + 60)
     for what in ("usage", "shares"):
         sample.show(f"plot {what}", "plot", what, "--since", "-1d", "--now", NOW + 86400)
@@ -189,14 +195,20 @@ def _brokerage(sample: Sample) -> None:
         queues=[*POOL["queues"], POOL["queues"][0] | standby, paused],
         tasks=[*POOL["tasks"], TASK | USER | {"jediTaskID": 3}],
     )
-    sample.show("broker run", "broker", "run", "--now", NOW)
+    sample.show("broker import", "broker", "import", sample.file("pilots.json", POOL["pilots"]), "--now", NOW)
+    sample.show("broker run", "broker", "run", "--out", sample.file("run.json", ""), "--now", NOW)
+    sample.keep("broker run --out", "run.json")
     sample.show("broker run --summary", "broker", "run", "--all", "--summary", "--now", NOW)
     sample.show("broker why", "broker", "why", 1, "--now", NOW)
     sample.show("broker why", "broker", "why", 2, "--now", NOW)
     sample.show("broker why", "broker", "why", 1, "--compare", "--now", NOW)
     sample.show("broker why", "broker", "why", 1, "--last", "--now", NOW)
     sample.show("broker why", "broker", "why", 2, "--queue", "SMALL", "--now", NOW)
-    sample.show("broker timeouts", "broker", "timeouts", "--now", NOW)
+    sample.do("broker", "queues", "import", sample.file("q.json", [POOL["queues"][0] | {"status": "offline"}]))
+    sample.do("broker", "run", "--all", "--now", NOW + 60)
+    sample.show("broker diff", "broker", "diff", 1, 3)
+    sample.show("broker timeouts", "broker", "timeouts", "--out", sample.file("out.json", ""), "--now", NOW)
+    sample.keep("broker run --out", "out.json")
     sample.show("broker lint", "broker", "lint", "--now", NOW)
     sample.show("broker filters")
     sample.show("broker config", "broker", "config", "list")

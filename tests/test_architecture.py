@@ -38,6 +38,7 @@ FOLDERS = {
     "quotas": {"classad", "accounting"},
     "negotiation": {"classad", "accounting", "quotas"},
     "explain": {"classad", "accounting", "quotas", "negotiation"},
+    "simulation": {"classad", "accounting", "quotas", "negotiation", "explain"},
     "shares": {"classad"},
     "brokerage": {"classad"},
 }
@@ -194,15 +195,44 @@ def test_the_rooms_of_the_brokerage_know_only_lower_ones():
                 assert other == own or level[other] < level[own], f"{module} imports {imported}"
 
 
-def test_the_brokerage_engine_holds_no_sentences():
-    """Its reasons and findings are data; `fairq.cli.broker.sentences` has the words."""
-    for module in FILES:
-        if module.startswith("fairq.engine.brokerage."):
-            documented = {id(node.value) for node in ast.walk(tree(module)) if isinstance(node, ast.Expr)}
-            for node in ast.walk(tree(module)):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
-                    is_list = "\n" in node.value
-                    assert is_list or node.value.count(" ") <= 3, f"{module}:{node.lineno} says {node.value!r}"
+def written(module: str) -> Iterator[ast.Constant]:
+    """Yield the texts of *module* but docstrings and the values of its enumerations, which are what JSON has."""
+    silent = {id(node.value) for node in ast.walk(tree(module)) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.ClassDef) and any(ast.unparse(base).endswith("Enum") for base in node.bases):
+            silent |= {id(inner) for inner in ast.walk(node)}
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in silent:
+            yield node
+
+
+SENTENCE = re.compile(r"[A-Za-z']+(?:,? [A-Za-z']+){4}")
+"""Five words in a row: names of PanDA's checks have up to four, and expressions have operators between words."""
+
+
+@pytest.mark.parametrize("module", [name for name in FILES if package(name) == "engine"])
+def test_the_engine_holds_no_sentences(module):
+    """Its reasons, notes and findings are data; `fairq.words`, `fairq.cli` and the errors have the words."""
+    for node in written(module):
+        is_list = "\n" in node.value
+        assert is_list or not SENTENCE.search(node.value), f"{module}:{node.lineno} says {node.value!r}"
+    for outer in ast.walk(tree(module)):
+        if isinstance(outer, ast.JoinedStr):
+            whole = " ".join(part.value for part in outer.values if isinstance(part, ast.Constant))
+            words = re.findall(r"\b[a-z]+\b", whole)
+            assert len(words) <= 4, f"{module}:{outer.lineno} composes a sentence: {ast.unparse(outer)}"
+
+
+SENTENCES_OF_ERRORS = {"cure", "expected", "hint", "message", "problem", "reason"}
+
+
+@pytest.mark.parametrize("module", [name for name in FILES if package(name) == "engine"])
+def test_errors_of_the_engine_name_a_situation(module):
+    """What is wrong and how to mend it is said in `fairq.errors`; the engine gives the facts."""
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Error"):
+            said = SENTENCES_OF_ERRORS & {keyword.arg for keyword in node.keywords}
+            assert not said, f"{module}:{node.lineno} puts {', '.join(sorted(said))} in words"
 
 
 def test_imports_form_no_circle():
@@ -231,7 +261,7 @@ def test_a_cold_start_loads_neither_numpy_nor_the_classad_library(line, tmp_path
     )
     ended = subprocess.run(
         [sys.executable, "-c", script, *line.split()],
-        env={**os.environ, "FAIRQ_STATE": str(tmp_path / "state.db")},
+        env={**os.environ, "XDG_STATE_HOME": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,

@@ -109,10 +109,22 @@ def test_no_two_error_classes_have_the_same_meaning():
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one.name)
 def test_a_rendered_page_prints_each_example_once(command, tmp_path):
+    """Of examples that differ in the name of the command only, it prints the first."""
     page = " ".join(rendered(f"man/fairq-{command.name}.1", tmp_path).split())
-    examples = {" ".join(line.split()) for one in (command, *command.leaves) for line in one.examples if "#" in line}
-    for example in examples:
-        assert page.count(example) == 1, example
+    printed = set()
+    for one in command.leaves:
+        for line in one.examples:
+            kind = line.replace(one.words[-2], "KIND") if len(one.words) > 2 else line
+            if "#" in line:
+                assert page.count(" ".join(line.split())) == (kind not in printed), line
+            printed.add(kind)
+
+
+def test_a_rendered_page_lists_the_options_of_like_commands_once(tmp_path):
+    """The imports of all kinds of records take the same; the page says so instead."""
+    page = " ".join(rendered("man/fairq-broker.1", tmp_path).split())
+    assert page.count("--replace Remove records that are not in the file.") == 1
+    assert "Arguments and options: as for fairq broker queues import." in page
 
 
 def test_the_overview_explains_the_words_of_a_cycle():
@@ -193,6 +205,12 @@ class TestBash:
     def test_submitters_come_from_the_state_past_the_word_break_at_the_at_sign(self, complete):
         assert complete("fairq userprio an") == ["anna@bio", "anna@hep"]
         assert complete("fairq userprio anna@h") == ["hep"]
+
+    def test_settings_of_the_brokerage_and_attributes_are_completed(self, complete):
+        assert complete("fairq broker config set NW_A") == ["NW_ACTIVE"]
+        assert complete("fairq queue --af JobS") == ["JobStatus"]
+        assert complete("fairq queue --constraint 'JobS") == []
+        assert complete("fairq userprio --constraint Submitter") == ["SubmitterShare", "SubmitterLimit"]
 
     def test_the_state_may_be_named_on_the_line(self, complete, tmp_path):
         state = tmp_path / "state.db"

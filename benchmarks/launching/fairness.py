@@ -2,7 +2,9 @@
 
     python -m benchmarks.launching.fairness [SECONDS] [KILLS]
 
-With KILLS, so many times at a random instant the process that negotiates, or a supervisor of a job, is killed.
+With KILLS, so many times at a random instant the process that negotiates, or a supervisor of a job, is killed. A run
+whose supervisor was killed holds its slot until the next turn finds that out: the longer the negotiating process
+takes to start anew, as on a loaded machine, the more of the slot-seconds are due to chance.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ def experiment(work: Path, seconds: float, kills: int) -> None:
     fairq("slots", "add", "here", "--count", str(SLOTS), "--attribute", 'Launch="local"')
     for user, factor in USERS.items():
         job = ["submit", "--accounting-group-user", user, "--count", "600", "--initialdir", str(work), "--"]
-        script = 'set -C; : > "once.$FAIRQ_RUN" || exit 9; exec sleep 1.$((FAIRQ_PROCESS % 10))'
+        seconds = "$((2 + FAIRQ_PROCESS % 3)).$((FAIRQ_PROCESS % 10))"
+        script = f'set -C; : > "once.$FAIRQ_RUN" || exit 9; exec sleep {seconds}'
         fairq(*job, "/bin/sh", "-c", script)
         fairq("userprio", "-setfactor", f"{user}@x", str(factor))
     negotiator = start(environment)
@@ -97,6 +100,9 @@ def report(
     print(f"{measured - begin:.0f} s, killed: {killed}, idle at the end: {idle}")
     for user, factor in USERS.items():
         print(f"{user}: {held[user]:.0f} slot-seconds, {held[user] / share:.2f} of {8 / factor:g}")
+    lost = [one for one in found["launches"] if (one["ended"] or {}).get("reason") == "lost"]
+    seconds = sum(one["end_time"] - one["intended"] for one in lost)
+    print(f"lost runs: {len(lost)}, which held their slots for {seconds} s")
     runs = found["runs"]
     finished = [(run["cluster"], run["proc"]) for run in runs if run["how"] == "finished"]
     codes = {run["exit_code"] for run in runs if run["how"] == "finished"}

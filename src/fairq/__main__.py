@@ -16,6 +16,10 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 def main() -> int:
     """Run the command line and return its exit code, 130 if it is interrupted, however early or late."""
     try:
+        if "OPENBLAS_NUM_THREADS" not in os.environ:
+            # NumPy's linear algebra, which fairq never uses, else starts a thread for each core, which costs more than
+            # the rest of NumPy. Only the library is told: os.environ, and who is started with it, do not change.
+            os.putenv("OPENBLAS_NUM_THREADS", "1")
         from fairq import interrupts
 
         interrupts.end_at_once()

@@ -27,6 +27,13 @@ _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 """Errors of link(2) on a file system that has no hard links."""
 
 
+def own_state() -> Path:
+    """Return the path of the user's own state, in the XDG state directory."""
+    from platformdirs import user_state_path
+
+    return user_state_path("fairq") / "state.db"
+
+
 def followed(path: Path) -> Path:
     """Return where *path* leads, symbolic links followed.
 

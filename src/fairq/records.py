@@ -25,11 +25,12 @@ class JobStatus(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who changes the state, by which command and when (*time* in seconds since 1970)."""
+    """Who changes the state, by which command, when (*time* in seconds since 1970), and for what *reason*, if told."""
 
     user: str
     command: str
     time: int
+    reason: str | None = None
 
 
 @dataclass(slots=True)

@@ -176,7 +176,7 @@ class TestImport:
     def test_units_and_rules_that_panda_does_not_know_are_told(self, broker: Run) -> None:
         task = {"jediTaskID": 1, "ramUnit": "MBperCore", "cpuTimeUnit": "HS06", "splitRule": "NF1,NE=5"}
         ended = broker("tasks", "import", "FILE", content=[task])
-        assert ended.code == 0
+        assert ended.code == 117
         assert "ramUnit is 'MBperCore', which PanDA does not know; it knows MB, MBPerCore or" in ended.err
         assert "cpuTimeUnit is 'HS06', which PanDA does not know" in ended.err
         assert "splitRule has 'NF1', which is not a rule such as NF=1" in ended.err

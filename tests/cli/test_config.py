@@ -162,9 +162,9 @@ WRONG_SETS = {
     "junk for a number": (
         ("priority_halflife", "1x"),
         16,
-        "give a number of seconds or a duration such as 12h, at least 1e-05 (default 86400.0)",
+        "give a number of seconds or a duration such as 12h, at least 0.00001 (default 86400.0)",
     ),
-    "a number out of range": (("priority_halflife", "-1"), 16, "at least 1e-05"),
+    "a number out of range": (("priority_halflife", "-1"), 16, "at least 0.00001"),
     "a word that is no boolean": (("group_autoregroup", "yes"), 16, "give true or false"),
     "no expression": (("preemption_requirements", "(a"), 16, "give a ClassAd expression"),
     "a group without a parent": (("groups.a.b.quota", "3"), 17, "add [groups.a]"),
@@ -195,7 +195,7 @@ def test_set_refuses_what_is_no_file(run: Run, tmp_path: Path) -> None:
     """A device or a folder is never replaced."""
     ended = run("--config", "/dev/null", "config", "set", "negotiator.rules", "htcondor")
     assert ended.code == 13
-    assert "no ordinary file" in ended.err
+    assert "not a regular file" in ended.err
     assert not Path("/dev/null").is_file()
 
 

@@ -118,3 +118,20 @@ def test_a_value_may_begin_with_a_dash(config: Run, file: Path, value: str) -> N
 )
 def test_the_nearest_name_is_looked_for_in_the_named_table_first(config: Run, name: str, meant: str) -> None:
     assert f"did you mean {meant}?" in config("get", name).err
+
+
+@pytest.mark.parametrize(
+    "name", ["negotiator_pre_job_rank", "negotiator_post_job_rank", "preemption_rank", "preemption_requirements"]
+)
+def test_an_empty_expression_is_no_preference(run: Run, state: Path, name: str) -> None:
+    """No quotes within quotes; the next cycle matches without it."""
+    assert run("--state", state, "config", "set", f"negotiator.{name}", "").code == 0
+    assert run("--state", state, "config", "show", f"negotiator.{name}", "--af", "value").out == "undefined\n"
+    assert run("--state", state, "slots", "add", "node").code == 0
+    assert run("--state", state, "submit", "--", "/bin/true").code == 0
+    assert "1 match " in run("--state", state, "negotiate").out
+
+
+def test_a_slot_weight_is_never_empty(run: Run, state: Path) -> None:
+    """Without a weight there would be no pie."""
+    assert run("--state", state, "config", "set", "negotiator.slot_weight", "").code == 16

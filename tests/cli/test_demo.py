@@ -4,7 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from fairq.steps.broker.demo import DEMO as GRID
 from fairq.steps.demo import SCENES
+from fairq.steps.demo_scene import Demo
+from fairq.steps.taskqueues.demo import DEMO as QUEUES
 
 
 def test_every_command_of_the_demo_is_shown_and_works(fairq: Callable[..., Any], tmp_path: Path) -> None:
@@ -32,3 +37,23 @@ def test_a_kept_demo_can_be_looked_at_afterwards(fairq: Callable[..., Any], tmp_
     assert (again.code, again.out) == (60, "")
     assert "cannot be created" in again.err
     assert "Traceback" not in again.err
+
+
+@pytest.mark.parametrize(("demo", "shown"), [
+    (GRID, ["3 assigned, 1 pending", "-LYON/MCORE read_lan_blacklist", "1 job ended", "101 ready"]),
+    (QUEUES, ["imported 4 task queues, 18 jobs", "0.8571", "4 jobs for 4 pilots", "14 is not offered", "14.0  lhcb_"]),
+], ids=["broker", "taskqueues"])  # fmt: skip
+def test_every_scene_of_the_other_demos_works(
+    run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, demo: Demo, shown: list[str]
+) -> None:
+    """They are played as the one of the pool is, with files in the directory that the commands run in."""
+    monkeypatch.chdir(tmp_path)
+    for name, content in {"fairq.toml": demo.settings, **demo.files}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    told = ""
+    for scene in demo.scenes:
+        ended = run("--state", "state.db", "--config", "fairq.toml", *scene.words)
+        assert ended.code == 0, (scene, ended.err)
+        told += ended.out
+    assert [text for text in shown if text not in told] == []

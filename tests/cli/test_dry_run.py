@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,7 @@ LINES: dict[str, list[str]] = {
     "import": ["import --slots {slots}", "import --jobs {jobs}", "import {document}"],
     "broker timeouts": ["broker timeouts --apply"],
     **{f"broker {name} import": [f"broker {name} import {{folder}}/{name}.json"] for name in KINDS},
+    "broker import": ["broker import {grid}"],
     "broker run": ["broker run", "broker run 1 --summary"],
     "broker config set": ["broker config set NW_ACTIVE true"],
     "broker config unset": ["broker config unset NW_THRESHOLD"],
@@ -84,6 +86,10 @@ def pool(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     for kind in STORED:
         record = {column.name: (*column.words, "1")[0] for column in kind.keys}
         (tmp_path / f"{kind.name}.json").write_text(json.dumps([record]))
+    files["grid"] = tmp_path / "grid.zip"
+    with zipfile.ZipFile(files["grid"], "w") as archive:
+        for kind in STORED:
+            archive.write(tmp_path / f"{kind.name}.json", f"{kind.name}.json")
     assert run("--state", tmp_path / "none.db", "export", "--output", files["document"]).code == 0
     for words in (
         ("slots", "add", "node"),

@@ -84,3 +84,32 @@ def test_a_terminal_shows_states_in_colour(pool: Path) -> None:
 def test_colours_can_be_switched_off(pool: Path, environment: dict[str, str]) -> None:
     for command in ("queue", "slots", "quotas"):
         assert not re.search(r"\x1b\[3\d", fairq(pool, command, **environment))
+
+
+@pytest.fixture
+def unequal(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Four slots in use by ann alone, since before bob asked for his half; nothing may be preempted."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("FAIRQ_NEGOTIATOR_NEGOTIATOR_CONSIDER_PREEMPTION", "false")
+    for words in (
+        ["slots", "add", "node", "--count", "4"],
+        ["submit", "--count", "9", "--accounting-group-user", "ann", "--now", NOW, "--", "/bin/true"],
+        ["negotiate", "--now", NOW],
+        ["submit", "--count", "9", "--accounting-group-user", "bob", "--now", NOW + 1, "--", "/bin/true"],
+    ):
+        assert run("--state", state, *words).code == 0
+    return state
+
+
+def test_use_above_and_below_the_share_is_in_colour(run: Run, unequal: Path) -> None:
+    """Ann has four slots and bob none; each is entitled to two."""
+    cycle = run("--state", unequal, "negotiate", "--now", NOW + 60).out
+    assert (coloured("4", cycle), coloured("0", cycle)) == ({"33"}, {"36"})
+    table = run("--state", unequal, "userprio", "-all", "-allusers").out
+    assert (coloured("4", table), coloured("0", table)) == ({"33"}, {"36"})
+
+
+def test_use_of_the_share_itself_has_no_colour(run: Run, unequal: Path) -> None:
+    run("--state", unequal, "remove", "--constraint", 'AcctGroupUser == "ann"', "--now", NOW + 2)
+    run("--state", unequal, "negotiate", "--now", NOW + 60)
+    assert not re.search(r"\x1b\[3\d", run("--state", unequal, "userprio", "-all", "-allusers").out)

@@ -102,11 +102,19 @@ def test_csv_has_a_row_per_job(pool):
     assert len(pool("queue", "--csv").out.splitlines()) == 14
 
 
-def test_an_empty_queue_is_no_error(run, state):
-    ended = run("queue", "--state", state)
+def test_an_empty_queue_is_no_error(run):
+    ended = run("queue")
     assert ended.code == 0
     assert ended.out.strip() == "0 jobs; 0 completed, 0 removed, 0 idle, 0 running, 0 held, 0 suspended"
-    assert run("queue", "--state", state, "--json").out == "[]\n"
+    assert run("queue", "--json").out == "[]\n"
+    assert not json.loads(run("pool", "--json").out)["exists"]
+
+
+@pytest.mark.parametrize("command", ["queue", "why 1", "userprio", "slots", "log 1", "state history", "state cycles"])
+def test_a_named_state_that_does_not_exist_is_an_error_for_what_reads(run, state, command):
+    ended = run("--state", state, *command.split())
+    assert (ended.code, ended.out) == (102, "")
+    assert f"there is no state file {state}, which --state names" in ended.err
     assert not state.exists()
 
 

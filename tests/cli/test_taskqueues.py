@@ -179,7 +179,7 @@ def test_a_pilot_of_a_vo_takes_the_jobs_of_its_groups(run: Run, pool: Callable[.
         submit(run, "ann", group)
     asked = ("taskqueues", "match", "--site", "X", "--cputime", 10**6, "--count", 9, "--vo")
     assert {one["group"] for one in pool(*asked, "lhcb", "--json")["matches"]} == {"u", "p"}
-    assert "no group is of the VO 'cms'" in pool(*asked, "cms", code=67).err
+    assert "no group belongs to the VO 'cms'" in pool(*asked, "cms", code=67).err
     assert {one["group"] for one in pool(*asked, "lhcb", "--group", "w", "--json")["matches"]} == {"w"}
 
 
@@ -381,7 +381,7 @@ def test_a_pilot_with_a_proxy_takes_its_own_users_jobs(run: Run, pool: Callable[
     assert taken("ann@p") == {("ann", "p"), ("bob", "p")}
     assert "--proxy bob@u" in pool("taskqueues", "why", 2, *PILOT, "--proxy", "ann@u").out
     assert "write USER@GROUP" in pool("taskqueues", "match", *PILOT, "--proxy", "ann", code=67).err
-    assert "give one of both" in pool("taskqueues", "match", *PILOT, "--proxy", "a@u", "--vo", "x", code=67).err
+    assert "give only one of the two" in pool("taskqueues", "match", *PILOT, "--proxy", "a@u", "--vo", "x", code=67).err
     settings(state, f'[shares]\nprivate_pilots = "group"\n{groups}')
     assert taken("ann@u") == {("ann", "u"), ("bob", "u")}
 

@@ -65,11 +65,10 @@ def stored(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def test_a_missing_state_shows_nothing_and_is_not_created(run, state: Path):
-    ended = run("--state", state, "userprio", "-allusers")
+def test_a_missing_state_shows_nothing(run):
+    ended = run("userprio", "-allusers")
     assert (ended.code, ended.out) == (0, "")
-    assert run("--state", state, "userprio", "--json").out == "[]\n"
-    assert not state.exists()
+    assert run("userprio", "--json").out == "[]\n"
 
 
 def test_the_default_view_shows_who_was_active_within_the_last_day(userprio):
@@ -276,11 +275,16 @@ def test_pruning_deletes_whoever_was_idle_for_so_long(userprio, pool: Path):
     assert userprio("--prune", "90d").out == "0 accountant records idle for 90 days deleted\n"
 
 
-def test_of_two_edits_the_first_in_condor_userprios_order_is_done(userprio, pool: Path):
-    ended = userprio("-resetall", "-setprio", "bob@pool", "3")
-    assert ended.out == "The priority of bob@pool was set to 3.000000\n"
-    assert "resetall" in ended.err
-    assert record(pool, "bob@pool").accumulated_usage == 60.0
+def test_several_edits_are_made_in_condor_userprios_order(userprio, pool: Path):
+    ended = userprio("-resetall", "-setprio", "bob", "3", "-setfactor", "ann", "5", "-setfactor", "bob", "6")
+    assert ended.out.splitlines() == [
+        "The priority of bob@pool was set to 3.000000",
+        "The priority factor of ann@pool was set to 5.000000",
+        "The priority factor of bob@pool was set to 6.000000",
+        "The accumulated usage was reset for all users",
+    ]
+    assert record(pool, "bob@pool").priority_factor == 6.0
+    assert record(pool, "bob@pool").accumulated_usage == 0.0
 
 
 @pytest.mark.parametrize(
@@ -301,7 +305,7 @@ def test_of_two_edits_the_first_in_condor_userprios_order_is_done(userprio, pool
         (["-setaccum", "bob@pool", "-5"], 25, "-5"),
         (["-setbegin", "bob@pool", "soon"], 24, "soon"),
         (["-setlast", "bob@pool", "-5"], 27, "-5"),
-        (["-setprio", "bob", "3"], 26, "bob"),
+        (["-setprio", "joe", "3"], 26, "joe"),
         (["-setprio", "b b@pool", "3"], 26, "b b@pool"),
         (["-setprio", "", "3"], 26, "''"),
         (["-setprio", "bob@pool"], 2, "setprio"),

@@ -11,6 +11,7 @@ import pytest
 from tests.conftest import Ended
 from tests.engine.negotiation.pools import JOB, NOW, SLOT, claimed
 
+from fairq.quantities import shown_time
 from fairq.records import Ad
 
 Run = Callable[..., Ended]
@@ -55,7 +56,7 @@ def first_line(ended: Ended) -> str:
 
 
 def test_a_job_that_would_be_matched_waits_for_the_next_cycle(why: Run) -> None:
-    assert first_line(why("1.2")) == "Job 1.2 waits for nothing but the next cycle, which would give it slot1@m8."
+    assert first_line(why("1.2")) == "Job 1.2 waits only for the next cycle, which would give it slot1@m8."
 
 
 def test_a_clause_that_no_slot_meets_is_named_with_the_nearest_value(why: Run) -> None:
@@ -161,7 +162,7 @@ def test_a_removed_job_is_told_by_whom(state: Path, why: Run, run: Run) -> None:
     run("--state", state, "remove", "4.2", "--now", NOW)
     ended = first_line(why("4.2"))
     assert ended.startswith("Job 4.2 is not in the queue any more: ")
-    assert " removed it at 2023-11-14 22:13:20 UTC (fairq remove 4.2" in ended
+    assert f" removed it at {shown_time(NOW)} (fairq remove 4.2" in ended
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,8 @@ class TestJobsSubmittersAndGroups:
     def test_the_sentence_names_the_step_and_the_points(self, pool: Pool) -> None:
         sharing(pool)
         assert (
-            "The rules htcondor decide otherwise. The first step that differs: matches of its submitter. "
-            "Rule points that alone change the decision: negotiator.last_dealing."
+            "The rules htcondor decide differently. The first step that differs: matches of its submitter. "
+            "Rule points that change the decision on their own: negotiator.last_dealing."
         ) in pool.fairq("why", "1.3", "--compare", "--now", NOW).out
 
     def test_a_job_that_both_sets_match_is_decided_the_same(self, pool: Pool) -> None:
@@ -179,6 +179,7 @@ class TestJobsThatAreNotIdle:
         assert figures(compare(pool, "1.0")) == {"decision": ("ended", "ended")}
 
     def test_an_unknown_job_is_refused(self, pool: Pool) -> None:
+        pool.import_(slots=[busy_ad("slot1@a", "ben")], jobs=[job_ad(1, "ann")])
         assert "no job 7.0" in pool.fairq("why", "7.0", "--compare", "--now", NOW, code=30).err
 
     def test_a_slot_that_was_claimed_elsewhere(self, pool: Pool) -> None:

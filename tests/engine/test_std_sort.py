@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairq.engine.std_sort import std_sorted
+from fairq.engine.std_sort import equal_sorted, std_sorted, unequal_sorted
 
 RECORDED = Path(__file__).parent / "std_sort.json.xz"
 
@@ -19,6 +19,12 @@ def test_orders_are_those_recorded_from_libstdcxx() -> None:
         got = list(std_sorted(np.array(case["keys"], dtype=np.int64)))
 
         assert case["order"] == got
+
+
+def test_equal_keys_come_in_the_order_that_the_algorithm_leaves() -> None:
+    """What follows from the number of equal keys alone is what sorting them would give."""
+    for size in (*range(140), 1023, 1024, 1025, 4097, 10_000):
+        assert list(equal_sorted(size)) == list(unequal_sorted(np.zeros(size, np.int64)))
 
 
 @given(st.lists(st.integers(0, 5), max_size=200))

@@ -9,7 +9,7 @@ from tests.golden.compare import differences
 from tests.golden.panda_software_world import SoftwareWorld
 
 from fairq.engine.brokerage.software.architecture import read_architecture
-from fairq.engine.brokerage.software.judging import Needs, Reading, judge, level_factor
+from fairq.engine.brokerage.software.judging import Needs, SoftwareRules, judge, level_factor
 from fairq.engine.brokerage.software.platforms import resolve_platform
 
 
@@ -37,7 +37,7 @@ def sw_check(world: SoftwareWorld, given: Any, wanted: Any) -> list[str]:
             world.sw_map.get(name),
             world.gpus.get(name, ()),
             world.sw_map.get("ALL"),
-            how=Reading.of(PANDA),
+            how=SoftwareRules.of(PANDA),
         ).verdict
         for name in queues
     }

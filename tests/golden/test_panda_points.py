@@ -12,8 +12,8 @@ from tests.golden import panda_analysis, panda_estimates, panda_production, pand
 from tests.golden.panda import run_panda
 from tests.golden.test_panda import CASES
 
-from fairq.settings.broker_points import POINTS
 from fairq.settings.key import Key
+from fairq.settings.rule_points.panda import POINTS
 from fairq.steps.broker.rules import preset
 
 MODULES: tuple[ModuleType, ...] = (panda_analysis, panda_estimates, panda_production, panda_software)

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-PATIENCE = 30.0
+PATIENCE = 120.0
+"""Seconds; far more than anything takes on an idle machine, for machines that are not idle."""
 
 
 def until(is_so: Callable[[], Any], what: str = "it") -> Any:

@@ -165,11 +165,13 @@ def test_a_torn_event_is_cut_off_before_the_next_one(pool):
 def test_a_log_that_cannot_be_written_is_told_and_written_later(pool):
     pool.slots(1)
     log = pool.work / "missing" / "job.log"
-    pool.submit("exit 0", "--log", log)
-    assert "event log" in pool("run", "--until-idle").err
+    log.parent.mkdir()
+    pool.submit("rm -r missing", "--log", log)
+    assert f"{log} cannot be written: No such file" in pool("run", "--until-idle").err
+    assert pool.queue() == {}
     log.parent.mkdir()
     pool.done("negotiate")
-    assert log.read_text().count("...\n") == 3
+    assert "Job terminated." in log.read_text()
 
 
 def test_log_shows_what_happened(pool):
@@ -213,3 +215,19 @@ def test_what_is_kept_of_ended_runs_settles(pool, monkeypatch):
     assert [one["cluster"] for one in document["launches"]] == [3, 4]
     assert {one["cluster"] for one in document["job_events"]} == {3, 4}
     assert len(list(pool.runs.iterdir())) == 2
+
+
+def test_whoever_submits_at_a_terminal_hears_once_that_nothing_starts_jobs(pool):
+    pool.done("slots", "add", "plain")
+
+    def told() -> bool:
+        master, slave = pty.openpty()
+        line = [sys.executable, "-m", "fairq", "submit", "--state", str(pool.state), "--", "/bin/true"]
+        subprocess.run(line, stdout=subprocess.DEVNULL, stderr=slave, check=True)
+        os.write(slave, b".")
+        printed = os.read(master, 65536)
+        os.close(master)
+        os.close(slave)
+        return b"no launcher: fairq matches jobs, but starts none" in printed
+
+    assert [told(), told()] == [True, False]

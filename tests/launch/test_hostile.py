@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -79,3 +80,26 @@ def test_the_supervisor_of_a_job_is_small(pool):
     assert len(pids) == 5
     for pid in pids:
         assert memory_of(pid) < 4096
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="mounts a file system of its own")
+def test_a_job_that_fills_the_disk_ends_and_the_pool_goes_on(pool, tmp_path):
+    """State, kept output and scratch directory are on the full disk, too."""
+    small = tmp_path / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4M", "tmpfs", str(small)], check=False).returncode:
+        pytest.skip("nothing can be mounted here")
+    try:
+        pool.state = small / "state.db"
+        pool.runs = small / "state.db.runs"
+        pool.slots(2)
+        pool.submit('cat /dev/zero > "$_CONDOR_SCRATCH_DIR/full"; echo told >&2; exit 5')
+        pool.submit("sleep 1; echo fine", "--output", "neighbour")
+        pool.done("run", "--until-idle")
+        codes = {run["cluster"]: (run["how"], run["exit_code"]) for run in pool.export()["runs"]}
+        assert codes == {1: ("finished", 5), 2: ("finished", 0)}
+        assert (pool.work / "neighbour").read_text() == "fine\n"
+        assert not list(pool.runs.rglob("full"))
+        pool.done("state", "check")
+    finally:
+        subprocess.run(["umount", "-l", str(small)], check=False)

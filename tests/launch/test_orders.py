@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
-from tests.launch.conftest import is_alive, until
+from tests.launch.conftest import PYTHON, is_alive, until
 
 STUBBORN = (
     "trap '' TERM; (setsid sh -c 'trap \"\" TERM; echo $$ > left; while :; do sleep 600; done' &); echo $$ > pid;"
@@ -144,3 +146,68 @@ def test_periodic_policies_hold_release_and_remove(pool):
     assert held[0]["how"] == "held"
     until(lambda: pool.turn() and not pool.queue(), "a removal")
     assert [run["how"] for run in pool.export()["runs"]] == ["held", "removed"]
+
+
+DOUBLE_FORK = """
+import os, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+open('first', 'w').write(str(os.getpid()))
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        open('second', 'w').write(str(os.getpid()))
+    else:
+        os._exit(0)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("schedule", ["--quick", "--fast"])
+def test_draining_a_slot_can_end_the_whole_tree_of_its_job(pool, any_cgroup, schedule):
+    pool.slots(1)
+    grace = "1" if schedule == "--quick" else "600"
+    pool.done(
+        "submit", "--initialdir", pool.work, "--attribute", f"JobMaxVacateTime={grace}", "--", PYTHON, "-c", DOUBLE_FORK
+    )
+    pool.turn()
+    pids = [pool.pid_in("first"), pool.pid_in("second")]
+    assert pool.done("slots", "drain", "here", schedule) == "slot here is being drained\n1 job requeued\n"
+    pool.settled("1.0")
+    assert not any(map(is_alive, pids))
+    assert pool.queue()["1.0"]["JobStatus"] == 1
+    pool.turn()
+    assert pool.queue()["1.0"]["JobStatus"] == 1
+    (slot,) = json.loads(pool.done("slots", "--json"))
+    assert slot["State"] == "Drained"
+
+
+def test_a_drained_slot_finishes_its_job_unless_told_otherwise(pool):
+    pool.slots(1)
+    pool.submit("echo $$ > pid; exec sleep 1.5")
+    pool.turn()
+    pool.pid_in("pid")
+    assert pool.done("slots", "drain", "here") == "slot here is being drained\n"
+    (ended,) = pool.settled("1.0")
+    assert (ended["outcome"], ended["exit_code"]) == ("finished", 0)
+
+
+def test_a_grace_that_takes_too_long_can_be_cut_short(pool):
+    pool.slots(1)
+    program = ["--", PYTHON, "-c", DOUBLE_FORK]
+    pool.done("submit", "--initialdir", pool.work, "--attribute", "JobMaxVacateTime=600", *program)
+    pool.turn()
+    pids = [pool.pid_in("first"), pool.pid_in("second")]
+    pool.done("slots", "drain", "here", "--quick")
+    assert all(map(is_alive, pids))
+    pool.done("slots", "drain", "here", "--fast")
+    pool.settled("1.0")
+    assert not any(map(is_alive, pids))
+
+
+def test_draining_requeues_what_only_is_matched(pool):
+    pool.done("slots", "add", "plain")
+    pool.done("submit", "--", "/bin/true")
+    pool.turn()
+    assert pool.queue()["1.0"]["JobStatus"] == 2
+    pool.done("slots", "drain", "plain", "--fast")
+    assert pool.queue()["1.0"]["JobStatus"] == 1

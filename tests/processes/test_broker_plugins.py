@@ -99,7 +99,7 @@ def test_a_weight_changes_the_order(plugin: Run) -> None:
         ("x = 5", "sample_plugin:x", "5 is no filter"),
         ("x = PlainFilter", "sample_plugin:x", "is no filter"),
         ("x = per_queue('memory', Reason('a', 'b'), lambda t, q, w: None)",
-         "sample_plugin:x", "another one has the same name"),
+         "sample_plugin:x", "another plugin has the same name"),
         ("x = per_queue('x', Reason('a', 'b'), lambda t, q, w: 1 / 0)",
          "sample_plugin:x", "ZeroDivisionError"),
     ],

@@ -2,8 +2,9 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests import policies
 
-from fairq.engine.accounting import Accountant, AccountingPolicy, SlotUse
+from fairq.engine.accounting import Accountant, SlotUse
 from fairq.records import AccountingRecord
 
 START = 1_800_000_000
@@ -15,7 +16,7 @@ uses = st.floats(0.0, 1e5)
 
 def after(times, priority, use):
     record = AccountingRecord("ann@d", priority=priority, resources_used=int(use > 0), weighted_resources_used=use)
-    pool = Accountant([record], AccountingPolicy(), START)
+    pool = Accountant([record], policies.accounting(), START)
     for time in times:
         pool.update(START + time)
     return record
@@ -45,7 +46,7 @@ events = st.lists(st.tuples(st.integers(0, 9), users | st.none(), st.integers(0,
 
 
 def play(happenings):
-    pool = Accountant([], AccountingPolicy(group_names=("g", "g.h")), START)
+    pool = Accountant([], policies.accounting(group_names=("g", "g.h")), START)
     now = START
     for slot, user, wait in happenings:
         now += wait
@@ -88,7 +89,7 @@ stays = st.lists(st.tuples(users, st.integers(0, 5000), st.integers(0, 5000)), m
 @given(stays, st.sets(st.integers(1, 10_000), max_size=10))
 def test_usage_is_the_time_slots_were_held(stays, updates):
     """Accumulated usage is the sum of the stays on slots, to the second, however the updates fall."""
-    pool = Accountant([], AccountingPolicy(group_names=("g", "g.h")), START)
+    pool = Accountant([], policies.accounting(group_names=("g", "g.h")), START)
     happenings = [(time, 1, -1, "") for time in updates]
     expected: dict[str, int] = {}
     for slot, (user, start, length) in enumerate(stays):
@@ -109,7 +110,7 @@ def test_usage_is_the_time_slots_were_held(stays, updates):
 
 @given(st.permutations([SlotUse(n, user) for n, user in enumerate(["ann@d", None, "bob@d", "ann@d"])]))
 def test_the_order_in_which_slots_are_seen_does_not_matter(slots):
-    pool = Accountant([], AccountingPolicy(), START)
+    pool = Accountant([], policies.accounting(), START)
     pool.check_matches(slots, START)
     assert (pool.weighted_used("ann@d"), pool.weighted_used("bob@d")) == (2.0, 1.0)
 
@@ -124,7 +125,7 @@ def ran(pool, start, end):
 def test_ends_that_are_told_late_are_charged_to_the_second(stays, updates, data):
     """Whatever cycles have charged meanwhile: usage and priority are what they would be, had the end been known."""
     pool = Accountant([AccountingRecord(u, priority=1000.0) for u in ("ann@d", "bob@d", "g.cyd@d", "g.h.dee@d")],
-                      AccountingPolicy(group_names=("g", "g.h")), START)  # fmt: skip
+                      policies.accounting(group_names=("g", "g.h")), START)  # fmt: skip
     happenings = [(time, 1, -1, "", 0) for time in updates]
     for slot, (user, start, length) in enumerate(stays):
         told = start + length + data.draw(st.integers(0, 3000))

@@ -22,7 +22,6 @@ from fairq.settings import load
 from fairq.state.connection import reading
 from fairq.steps.broker.importing import import_records
 from fairq.steps.broker.lint import find_misconfigurations
-from fairq.steps.broker.queues import check_queue, store_relations
 from fairq.steps.broker.run import run
 from fairq.steps.broker.timeouts import clean
 from fairq.steps.broker.world import load_queues
@@ -71,7 +70,7 @@ def test_a_bad_queue_is_handled_or_refused_by_name_and_breaks_nothing(odd: Any, 
             file.write_text(json.dumps(records))
             import_records(state, kind, str(file), ACTOR)
         file.write_text(json.dumps({"A_GOOD": SOUND, "ODD": queue, "Z_GOOD": SOUND}))
-        imported = import_records(state, QUEUES, str(file), ACTOR, check=check_queue, then=store_relations)
+        imported = import_records(state, QUEUES, str(file), ACTOR)
         with reading(state) as opened:
             queues = load_queues(opened)
         assert {"A_GOOD", "Z_GOOD"} <= set(queues), "no other queue is dropped"
@@ -108,7 +107,7 @@ def test_a_bad_software_map_is_handled_or_refused_by_name_and_breaks_nothing(odd
         state, file = Path(folder) / "state.db", Path(folder) / "records.json"
         queues = {name: {**SOUND, "releases": ["AUTO"]} for name in ("GOOD", "ODD", "LISTED")}
         file.write_text(json.dumps(queues))
-        import_records(state, QUEUES, str(file), ACTOR, check=check_queue, then=store_relations)
+        import_records(state, QUEUES, str(file), ACTOR)
         for kind, records in POOL:
             file.write_text(json.dumps([{**record, **(asked if kind is TASKS else {})} for record in records]))
             import_records(state, kind, str(file), ACTOR)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.broker_rules import RULES
 
-from fairq.engine.brokerage.timeouts.job import ENDED, STATES, JobQueue, PandaJob
+from fairq.engine.brokerage.timeouts.job import ACTIVE, ENDED, IN_DEFINED_TABLE, JobQueue, PandaJob
 from fairq.engine.brokerage.timeouts.overdue import Timeout, timeouts
 from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
 from fairq.engine.brokerage.timeouts.table import ORDER
@@ -42,7 +42,7 @@ def pool(seed: int) -> tuple[list[PandaJob], dict[str, JobQueue], dict[str, Any]
     def ago() -> float | None:
         return pick([None, NOW - source.uniform(0, 4) * HOUR, NOW - source.uniform(0, 700) * HOUR, NOW, NOW + HOUR])
 
-    states = sorted(STATES)
+    states = sorted(IN_DEFINED_TABLE | ACTIVE | ENDED)
     jobs = [
         PandaJob(
             number,

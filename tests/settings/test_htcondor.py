@@ -12,7 +12,7 @@ from tests.golden.archive import ARCHIVE
 
 from fairq.errors.base import FairqError, HTCondorConfigError, SettingsFileError, SettingValueError
 from fairq.settings import load
-from fairq.steps.config import ImportedConfig, Place, import_config
+from fairq.steps.config import ImportedConfig, SettingsFiles, import_config
 
 Import = Callable[..., ImportedConfig]
 
@@ -24,7 +24,7 @@ def imported(tmp_path: Path) -> Import:
     def imported(text: str, **environ: str) -> ImportedConfig:
         file = tmp_path / "pool.conf"
         file.write_text(text)
-        return import_config(Place(tmp_path / "out.toml", None, environ), [str(file)])
+        return import_config(SettingsFiles(tmp_path / "out.toml", None, environ), [str(file)])
 
     return imported
 
@@ -205,8 +205,9 @@ def test_a_macro_that_only_serves_others_is_not_reported(imported: Import) -> No
 
 REFUSED = {
     "junk for a number": ("PRIORITY_HALFLIFE = abc", SettingValueError,
-        "pool.conf:1: PRIORITY_HALFLIFE = 'abc' is not valid; give a number, at least 1e-05 (default 86400.0)"),
-    "a number out of range": ("GROUP_QUOTA_MAX_ALLOCATION_ROUNDS = 0", SettingValueError, "1 to 1e+09 (default 3)"),
+        "pool.conf:1: PRIORITY_HALFLIFE = 'abc' is not valid; give a number, at least 0.00001 (default 86400.0)"),
+    "a number out of range": ("GROUP_QUOTA_MAX_ALLOCATION_ROUNDS = 0", SettingValueError,
+        "1 to 1000000000 (default 3)"),
     "an infinite number": ("PRIORITY_HALFLIFE = 1e999", SettingValueError, "give a number"),
     "a quota out of range": (
         "GROUP_NAMES = a\nGROUP_QUOTA_DYNAMIC_a = 2", SettingValueError, "pool.conf:2: GROUP_QUOTA_DYNAMIC_a = '2'"),
@@ -252,7 +253,7 @@ def test_several_files_are_one_configuration(tmp_path: Path) -> None:
     one.write_text("H = 60\nPRIORITY_HALFLIFE = 1\nDEFAULT_PRIO_FACTOR = 5\n")
     two.write_text("PRIORITY_HALFLIFE = $(H)\n")
 
-    result = import_config(Place(tmp_path / "out.toml", None, {}), [str(one), str(two)])
+    result = import_config(SettingsFiles(tmp_path / "out.toml", None, {}), [str(one), str(two)])
 
     assert setting(result, HALF) == 60
     assert setting(result, "accounting.default_prio_factor") == 5
@@ -270,7 +271,7 @@ def test_every_golden_configuration_is_taken_over_whole(tmp_path: Path) -> None:
             assert stream is not None
             text = stream.read().decode()
             (tmp_path / "pool.conf").write_text(text)
-            result = import_config(Place(tmp_path / "out.toml", None, {}), [str(tmp_path / "pool.conf")])
+            result = import_config(SettingsFiles(tmp_path / "out.toml", None, {}), [str(tmp_path / "pool.conf")])
             assert not result.not_taken, member.name
             assert result.taken == len([line for line in text.splitlines() if line.strip()]), member.name
             assert setting(result, "negotiator.rules") == "htcondor"

@@ -249,9 +249,9 @@ REFUSED = {
         "[schedd]\nmax_concurrent_uploads = 1.5", SettingValueError, "give a whole number, at least 0"),
     "a number may be too large for 64 bits": (
         f"[schedd]\nmax_concurrent_uploads = {10**30}", SettingValueError, "give a whole number"),
-    "a half-life of nothing": ("[accounting]\npriority_halflife = 0", SettingValueError, "at least 1e-05"),
+    "a half-life of nothing": ("[accounting]\npriority_halflife = 0", SettingValueError, "at least 0.00001"),
     "too many rounds": (
-        "[negotiator]\ngroup_quota_max_allocation_rounds = 2000000000", SettingValueError, "1 to 1e+09"),
+        "[negotiator]\ngroup_quota_max_allocation_rounds = 2000000000", SettingValueError, "1 to 1000000000"),
     "1 is no boolean": ("[negotiator]\ngroup_accept_surplus = 1", SettingValueError, "give true or false"),
     "rules that are none": (
         "[negotiator]\nrules = 'upstream'", SettingValueError, 'give "documented" or "htcondor"'),
@@ -262,7 +262,7 @@ REFUSED = {
     "a delta below 0": ("[negotiator]\npreempt_prio_delta = -1", SettingValueError, 'at least 0, or "off"'),
     "a dynamic quota above 1": (
         "[groups.a]\nquota_dynamic = 1.01", SettingValueError, "a number or a percentage, 0 to 1"),
-    "a negative quota": ("[groups.a]\nquota = -1", SettingValueError, "0 to 2.14748e+09"),
+    "a negative quota": ("[groups.a]\nquota = -1", SettingValueError, "0 to 2147483647"),
     "a negative limit": ("[limits]\nlicense = -1", SettingValueError, "at least 0"),
     "a group without a parent": ("[groups.'a.b']\nquota = 1", SettingsGroupError, "add [groups.a]"),
     "a group twice in two spellings": (

@@ -135,11 +135,11 @@ class TestHistory:
 
     def test_values_are_json_in_csv(self, run: Run, filled: Path) -> None:
         out = run("state", "history", "--state", filled, "--csv", "--limit", "2").out
-        assert out.splitlines()[0] == "number,time,user,command,subject,before,after"
+        assert out.splitlines()[0] == "number,time,user,command,reason,subject,before,after"
         assert '"{""Factor"": 1.0}"' in out
 
     def test_a_state_without_history_says_so_aside(self, run: Run, state: Path) -> None:
-        ended = run("state", "history", "--state", state)
+        ended = run("state", "history")
         assert (ended.code, ended.out, ended.err) == (0, "", "no changes\n")
 
     @pytest.mark.parametrize("limit", ["-1", "many", "1.5"])

@@ -22,6 +22,7 @@ from fairq.errors.base import (
     StateLockedError,
     StateNewerError,
 )
+from fairq.files import own_state
 from fairq.state import connection, meta, migrations, schema
 from fairq.state.connection import cycle_lock, reading, writing
 from fairq.state.schema import MIGRATIONS, Migration
@@ -49,13 +50,25 @@ class TestNoFileYet:
             assert meta.get(opened, "cycle") is None
         assert list(tmp_path.iterdir()) == []
 
-    def test_the_first_write_creates_it_and_its_directories(self, tmp_path: Path) -> None:
-        state = tmp_path / "a" / "b" / "state with ?#% é.db"
+    def test_the_first_write_creates_it(self, tmp_path: Path) -> None:
+        state = tmp_path / "state with ?#% é.db"
         with writing(state) as opened:
             meta.set(opened, "cycle", "1")
         with reading(state) as opened:
             assert meta.get(opened, "cycle") == "1"
         assert [path.name for path in state.parent.iterdir()] == [state.name]
+
+    def test_of_the_users_own_state_the_directories_too(self) -> None:
+        with writing(own_state()) as opened:
+            meta.set(opened, "cycle", "1")
+        assert own_state().is_file()
+
+    def test_the_directory_of_a_named_state_is_not_invented(self, tmp_path: Path) -> None:
+        with pytest.raises(StateError, match="its directory does not exist"), writing(tmp_path / "no" / "state.db"):
+            pass
+        with pytest.raises(StateError, match="its directory does not exist"), cycle_lock(tmp_path / "no" / "state.db"):
+            pass
+        assert list(tmp_path.iterdir()) == []
 
     def test_a_first_write_that_fails_leaves_no_file(self, state: Path) -> None:
         with pytest.raises(ZeroDivisionError), writing(state) as opened:

@@ -31,6 +31,7 @@ def expected(file: Path) -> Any:
     later = {"negotiating_group": None, "autoregroup": None, "advertised": None, "charged": True, "matched": False}
     found["claims"] = [{**later, **claim} for claim in found["claims"]]
     found["jobs"] = [{"hold_code": None, "hold_subcode": None, **job} for job in found["jobs"]]
+    found["history"] = [{"reason": None, **one} for one in found["history"]]
     launches: dict[str, list[Any]] = {"launches": [], "job_events": [], "ended_jobs": [], "usage": []}
     earlier = [
         {"time": int(found["meta"].get("last_update", 0)), "name": one["name"], "kind": "earlier", "user": "",

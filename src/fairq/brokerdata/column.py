@@ -63,6 +63,7 @@ class Kind:
         columns: in the order of the listing, keys first.
         help: more about it, a sentence or two.
         example: a line of the manual that imports some.
+        plural: what several records are called, if not by *name*.
     """
 
     name: str
@@ -71,6 +72,12 @@ class Kind:
     columns: tuple[Column, ...]
     help: str = ""
     example: str = ""
+    plural: str = ""
+
+    @property
+    def several(self) -> str:
+        """What several records are called."""
+        return self.plural or self.name
 
     @property
     def table(self) -> str:

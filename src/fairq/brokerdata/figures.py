@@ -8,25 +8,27 @@ from fairq.brokerdata.jobs import STATES
 _QUEUE = Column("queue", "text", "the queue", key=True, aliases=("computingsite", "panda_queue"), shown=True)
 
 STATISTICS = Kind(
-    "statistics", "count", "Number of jobs by queue, share, resource type and state.",
+    "statistics", "count", "Numbers of jobs by queue, share, resource type and state.",
     (
         _QUEUE,
         Column("gshare", "text", "the share of the jobs", key=True, default="", aliases=("share",), shown=True),
         Column("resource_type", "text", "their resource type; empty is unknown", key=True, default="", shown=True),
         Column("state", "text", "their state", key=True, words=STATES, aliases=("jobstatus",), shown=True),
-        Column("n", "integer", "how many", default=0, minimum=0, aliases=("njobs", "num"), shown=True),
+        Column("n", "integer", "number of jobs", default=0, minimum=0, aliases=("njobs", "num"), shown=True),
     ),
     "A missing count is 0: import a new set of counts with --replace.",
     "fairq broker statistics import jobs.csv --replace    # the current counts",
+    "numbers of jobs",
 )  # fmt: skip
 
 TRANSFERRING = Kind(
-    "transferring", "count", "Number of jobs that transfer output, by queue and nucleus.",
+    "transferring", "count", "Numbers of jobs that transfer output, by queue and nucleus.",
     (
         _QUEUE,
         Column("nucleus", "text", "nucleus that receives their output", key=True, shown=True),
-        Column("n", "integer", "how many", default=0, minimum=0, shown=True),
+        Column("n", "integer", "number of jobs", default=0, minimum=0, shown=True),
     ),
+    plural="numbers of transferring jobs",
 )  # fmt: skip
 
 METRICS = Kind(
@@ -43,38 +45,41 @@ METRICS = Kind(
 )  # fmt: skip
 
 PILOTS = Kind(
-    "pilots", "pilots of queue", "Number of pilots in the last 3 hours.",
+    "pilots", "pilots of queue", "Numbers of pilots in the last 3 hours, by queue.",
     (
         _QUEUE,
         Column("getJob", "integer", "pilots that asked for a job", default=0, minimum=0, shown=True),
         Column("updateJob", "integer", "pilots that reported on a job", default=0, minimum=0, shown=True),
         Column("lastStart", "time", "time of the last job start", aliases=("laststart",), shown=True),
     ),
-    "A missing queue had no pilots.",
+    "A queue without a record had no pilots.",
+    plural="numbers of pilots",
 )  # fmt: skip
 
 WORKERS = Kind(
-    "workers", "count", "Number of batch workers in the last hour.",
+    "workers", "count", "Numbers of batch workers in the last hour, by queue.",
     (
         _QUEUE,
         Column("status", "text", "submitted, running or another", key=True, shown=True),
-        Column("n", "integer", "how many", default=0, minimum=0, aliases=("n_workers",), shown=True),
+        Column("n", "integer", "number of workers", default=0, minimum=0, aliases=("n_workers",), shown=True),
     ),
+    plural="numbers of workers",
 )  # fmt: skip
 
 SLOTS = Kind(
-    "slots", "number of slots", "Numbers of slots to keep filled (numSlots).",
+    "slots", "number of slots", "Numbers of slots to keep filled (numSlots), by queue.",
     (
         _QUEUE,
         Column("gshare", "text", "for this share; empty is any", key=True, default="", shown=True),
         Column("resource_type", "text", "for this resource type; empty is any", key=True, default="", shown=True),
-        Column("numslots", "integer", "how many; a negative number is ignored", default=0, shown=True),
+        Column("numslots", "integer", "number of slots; a negative one is ignored", default=0, shown=True),
         Column("expires", "time", "time at which it expires; null is never", aliases=("expiration_time",), shown=True),
     ),
+    plural="numbers of slots",
 )  # fmt: skip
 
 USERSTATISTICS = Kind(
-    "userstatistics", "count", "Number of jobs of a user at a queue, by share.",
+    "userstatistics", "count", "Numbers of jobs of users, by queue and share.",
     (
         _QUEUE,
         Column("gshare", "text", "the share", key=True, default="", shown=True),
@@ -82,10 +87,11 @@ USERSTATISTICS = Kind(
         Column("nQueue", "integer", "queued jobs", default=0, minimum=0, shown=True),
         Column("nRunning", "integer", "running jobs", default=0, minimum=0, shown=True),
     ),
+    plural="numbers of users' jobs",
 )  # fmt: skip
 
 USERS = Kind(
-    "users", "user", "Totals of users and working groups, and their quotas.",
+    "users", "user", "Jobs, cores and quotas of users and working groups.",
     (
         Column("name", "text", "the user or working group", key=True, aliases=("user",), shown=True),
         Column("nQueuedJobs", "integer", "queued jobs", default=0, minimum=0, shown=True),
@@ -101,7 +107,7 @@ USERS = Kind(
 )  # fmt: skip
 
 SHARES = Kind(
-    "shares", "share", "Usage of each share's target.",
+    "shares", "share", "How much of its target each share uses.",
     (
         Column("gshare", "text", "the share", key=True, aliases=("share", "name"), shown=True),
         Column("usage_perc", "real", "used part of its target; 1 is all", default=0, minimum=0, shown=True),
@@ -114,9 +120,11 @@ OUTCOMES = Kind(
         Column("task", "integer", "the task", key=True, aliases=("jeditaskid",), shown=True),
         Column("queue", "text", "the queue", key=True, aliases=("computingsite",), shown=True),
         Column("failed", "integer", "failed in the last hours (TW_DONE_JOB_STAT), with a pilot's error code",
-               default=0, minimum=0, shown=True),
-        Column("closed", "integer", "closed for reassignment in that time", default=0, minimum=0, shown=True),
-        Column("finished", "integer", "finished in that time", default=0, minimum=0, shown=True),
+               default=0, minimum=0, aliases=("nFailed",), shown=True),
+        Column("closed", "integer", "closed for reassignment in that time", default=0, minimum=0,
+               aliases=("nClosed",), shown=True),
+        Column("finished", "integer", "finished in that time", default=0, minimum=0, aliases=("nFinished",),
+               shown=True),
         Column("resource_types", "list", "resource types of the task's jobs there", default=(), shown=True),
         Column("used", "boolean", "the task has jobs there", default=True),
     ),

@@ -27,7 +27,7 @@ JOBS = Kind(
         Column("workingGroup", "text", "the working group", default=""),
         Column("processingType", "text", "simul, pmerge, ...", default=""),
         Column("transformation", "text", "what it runs; build in the name marks a build job", default=""),
-        Column("lockedby", "text", "jedi if its task can recreate it; empty is jedi if it has a task", default=""),
+        Column("lockedby", "text", "jedi: its task can recreate it; empty: jedi if it has a task", default=""),
         Column("relocationFlag", "integer", "2: it stays at its queue", default=0),
         Column("eventService", "integer", "1 event service, 2 its merge, 5 co-jumbo"),
         Column("specialResource", "boolean", "its work queue is for a special resource", default=False),
@@ -42,6 +42,6 @@ JOBS = Kind(
         Column("endCode", "integer", "PanDA's error code if fairq ended it"),
         Column("endReason", "text", "row of the timeouts if fairq ended it", default=""),
     ),
-    "Ended jobs may stay: they show whether their set makes progress, and why they ended.",
+    "Keep jobs that have ended: they show whether their job set makes progress, and why they ended.",
     "fairq broker jobs import jobs.json --replace    # the current jobs",
 )  # fmt: skip

@@ -9,7 +9,8 @@ _QUEUE = Column("queue", "text", "the queue", key=True, shown=True)
 SOFTWARE = Kind(
     "software", "software of queue", "Software and hardware of queues as CRIC publishes it (releases AUTO).",
     (
-        Column("queue", "text", "the queue; ALL holds the list of all tags", key=True, shown=True),
+        Column("queue", "text", "the queue; ALL holds the list of all tags", key=True, aliases=("panda_queue",),
+               shown=True),
         Column("cmtconfigs", "list", "platforms", default=(), shown=True),
         Column("containers", "list", "container locations, or any", default=(), shown=True),
         Column("cvmfs", "list", "atlas, nightlies, or any", default=(), shown=True),
@@ -33,12 +34,13 @@ GPUS = Kind(
 )  # fmt: skip
 
 CPULEVELS = Kind(
-    "cpulevels", "level", "CPU levels of a queue's machines.",
+    "cpulevels", "level", "CPU levels of the machines of queues.",
     (
         _QUEUE,
         Column("level", "text", "level, such as x86-64-v3", key=True, aliases=("cpu_architecture_level",), shown=True),
         Column("pct_within_queue", "real", "percentage of the queue", default=0, minimum=0, shown=True),
     ),
+    plural="CPU levels",
 )  # fmt: skip
 
 MACHINES = (SOFTWARE, GPUS, CPULEVELS)

@@ -27,7 +27,8 @@ QUEUES = Kind(
         Column("fairsharepolicy", "text", "which work has a share here", default=""),
         Column("wnconnectivity", "text", "network of worker nodes: full, http or none, optionally #IPv4 or #IPv6",
                default=""),
-        Column("transferringlimit", "integer", "jobs that may transfer; 0 is PanDA's 2000", default=0),
+        Column("transferringlimit", "integer", "jobs that may transfer; 0 is PanDA's 2000", default=0,
+               aliases=("transferring_limit",)),
         Column("pledgedcpu", "integer", "pledged cores; -1 is opportunistic", default=0),
         Column("maxdiskio", "real", "disk traffic per core; 0 is MAX_DISKIO_DEFAULT", "kB/s", default=0),
         Column("direct_access_lan", "boolean", "jobs may read input from local storage", default=False),
@@ -37,7 +38,7 @@ QUEUES = Kind(
         Column("params", "object", "more parameters of CRIC, read before catchall", default={}),
         Column("cric", "object", "the complete record of CRIC", default={}),
     ),
-    "CRIC's JSON is read as it is: one queue, a list of queues, or an object of queues by name. Other fields of CRIC "
+    "CRIC's JSON is accepted: one queue, a list of queues, or an object of queues by name. Other fields of CRIC "
     "are kept with the queue. Storage that the queue names (astorages) becomes its relations.",
     "curl ... | fairq broker queues import -       # all queues of CRIC",
 )  # fmt: skip
@@ -52,7 +53,7 @@ SITES = Kind(
 )  # fmt: skip
 
 TYPES = Kind(
-    "types", "resource type", "The resource types that unified queues are split by.",
+    "types", "resource type", "The resource types by which unified queues are split.",
     (
         Column("name", "text", "the resource type", key=True, aliases=("resource_name",), shown=True),
         Column("mincore", "integer", "minimum number of cores", default=0, shown=True),
@@ -60,7 +61,7 @@ TYPES = Kind(
         Column("minrampercore", "real", "minimum memory per core", "MiB", shown=True),
         Column("maxrampercore", "real", "maximum memory per core", "MiB", shown=True),
     ),
-    "Without any, the types of ATLAS apply: SCORE, SCORE_HIMEM, MCORE and MCORE_HIMEM.",
+    "If you import none, the types of ATLAS apply: SCORE, SCORE_HIMEM, MCORE and MCORE_HIMEM.",
 )  # fmt: skip
 
 STORAGES = Kind(
@@ -81,7 +82,7 @@ STORAGES = Kind(
 )  # fmt: skip
 
 RELATIONS = Kind(
-    "relations", "relation", "Which storage endpoints a queue uses, and how.",
+    "relations", "relation", "The storage endpoints that queues use, and how.",
     (
         Column("queue", "text", "the queue", key=True, aliases=("panda_site_name",), shown=True),
         Column("rse", "text", "the endpoint", key=True, aliases=("ddm_endpoint_name",), shown=True),
@@ -95,7 +96,7 @@ RELATIONS = Kind(
 )  # fmt: skip
 
 LINKS = Kind(
-    "links", "link", "Metrics of the links to the nuclei, with their age.",
+    "links", "link", "Metrics of the links to the nuclei.",
     (
         Column("source", "text", "the satellite's site", key=True, aliases=("src",), shown=True),
         Column("nucleus", "text", "the nucleus's site", key=True, aliases=("destination", "dst"), shown=True),
@@ -104,7 +105,7 @@ LINKS = Kind(
         Column("value", "real", "the metric", default=0, shown=True),
         Column("time", "time", "when it was measured; null is now", aliases=("ts", "measured"), shown=True),
     ),
-    "A metric counts for 60 minutes; without a time it always counts.",
+    "A metric is valid for 60 minutes; without a time, it is always valid.",
     "fairq broker links import links.csv --replace     # only the metrics of this hour",
 )  # fmt: skip
 

@@ -25,30 +25,31 @@ TASKS = Kind(
         Column("workingGroup", "text", "the working group"),
         Column("userName", "text", "the user"),
         Column("taskPriority", "integer", "priority of the task", default=0),
-        Column("currentPriority", "integer", "current priority [without it, taskPriority]", shown=True),
+        Column("currentPriority", "integer", "current priority; without it, taskPriority", aliases=("priority",),
+               shown=True),
         Column("processingType", "text", "simul, evgen, urgent, ...", default=""),
         Column("resource_type", "text", "SCORE, MCORE, ...; without it, derived from cores and memory"),
         Column("cloud", "text", "cloud that the user wants; any is no restriction"),
         Column("nucleus", "text", "nucleus that receives its output", shown=True),
         Column("site", "text", "queues that it is pre-assigned to, separated by commas"),
-        Column("coreCount", "integer", "cores; 1 or null: one, 0: any number", shown=True),
+        Column("coreCount", "integer", "cores; null is 1, 0 is any number", shown=True),
         Column("maxCoreCount", "integer", "maximum number of cores"),
         Column("mergeCoreCount", "integer", "cores of merge jobs"),
         Column("ramCount", "real", "memory", "ramUnit", shown=True),
-        Column("ramUnit", "text", "MB, MBPerCore or MBPerCoreFixed", default="MB"),
+        Column("ramUnit", "text", "MB, MBPerCore or MBPerCoreFixed", default="MB", aliases=("ramCountUnit",)),
         Column("baseRamCount", "real", "memory independent of cores", "MiB"),
         Column("mergeRamCount", "real", "memory of merge jobs", "MiB"),
         Column("cpuTime", "real", "CPU time", "cpuTimeUnit"),
         Column("cpuTimeUnit", "text", "HS06sPerEvent, mHS06sPerEvent, with or without Fixed"),
         Column("cpuEfficiency", "real", "CPU time as a part of wall time", "%"),
-        Column("baseWalltime", "real", "wall time independent of events", "s"),
-        Column("walltime", "real", "wall time per MiB of input; of a whole analysis job by the page", "s"),
+        Column("baseWalltime", "real", "wall time independent of events", "s", aliases=("baseTime",)),
+        Column("walltime", "real", "wall time per MiB of input; under documented, of a whole analysis job", "s"),
         Column("walltimeUnit", "text", "its unit"),
         Column("outDiskCount", "real", "output", "outDiskUnit"),
-        Column("outDiskUnit", "text", "kB, MB or GB, with or without PerEvent or Fixed"),
+        Column("outDiskUnit", "text", "kB, MB or GB, with or without PerEvent or Fixed", aliases=("outDiskCountUnit",)),
         Column("workDiskCount", "real", "scratch in addition to input and output", "workDiskUnit"),
-        Column("workDiskUnit", "text", "kB, MB or GB"),
-        Column("ioIntensity", "real", "input per wall time", "kB/s"),
+        Column("workDiskUnit", "text", "kB, MB or GB", aliases=("workDiskCountUnit",)),
+        Column("ioIntensity", "real", "input per second of wall time", "kB/s"),
         Column("diskIO", "real", "disk traffic", "kB/s"),
         Column("architecture", "text", "sw_platform@base_platform#cpu&gpu, or the same as JSON"),
         Column("transHome", "text", "release, for example AtlasOffline-21.0.38"),
@@ -66,12 +67,14 @@ TASKS = Kind(
         Column("readyEvents", "integer", "ready events for jumbo jobs"),
     ),
     "The decisions of the brokerage (status to reason) are in the same records; a file without these "
-    "columns leaves them unchanged. ipConnectivity (full or http, optionally #IPv4 or #IPv6) is kept in splitRule.",
+    "columns leaves them unchanged. ipConnectivity (full or http, optionally #IPv4 or #IPv6), t1Weight, onlyTagsForFC "
+    "and avoidVP are kept in splitRule, includedSite and excludedSite in parameters, sw_platform in architecture, "
+    "sw_project and sw_version in transHome.",
     "fairq broker tasks import tasks.json            # new tasks are ready for brokerage",
 )  # fmt: skip
 
 INPUTS = Kind(
-    "inputs", "input", "The input datasets of tasks: the files of the chunk to be brokered.",
+    "inputs", "input", "The input datasets of tasks: files of the chunk to broker.",
     (
         Column("task", "integer", "the task", key=True, aliases=("jeditaskid",), shown=True),
         Column("dataset", "text", "the dataset", key=True, aliases=("datasetname", "name"), shown=True),
@@ -87,7 +90,7 @@ INPUTS = Kind(
 )  # fmt: skip
 
 REPLICAS = Kind(
-    "replicas", "replica", "Where the input datasets are.",
+    "replicas", "replica", "The storage endpoints that have the input datasets.",
     (
         Column("dataset", "text", "the dataset", key=True, shown=True),
         Column("rse", "text", "the storage endpoint", key=True, aliases=("endpoint",), shown=True),

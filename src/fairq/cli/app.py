@@ -203,5 +203,5 @@ def _other_error(error: BaseException) -> tuple[str, int]:
         names = [os.fsdecode(name) if isinstance(name, bytes) else str(name)
                  for name in (error.filename, error.filename2) if name is not None]  # fmt: skip
         return ": ".join([*names, error.strerror or str(error) or type(error).__name__]), 1
-    cure = "'fairq state check' tells whether the state is damaged; FAIRQ_DEBUG=1 shows where it happened"
+    cure = "'fairq state check' shows whether the state is damaged; FAIRQ_DEBUG=1 prints a traceback"
     return f"internal error: {type(error).__name__}: {error}; {cure}", 1

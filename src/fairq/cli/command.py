@@ -350,7 +350,7 @@ def expand(function: Callable[..., None], *, watch: bool = False) -> Callable[..
 
             draw(lambda: function(**values), seconds, context.command_path)
             return
-        with activity(context.command_path.removeprefix("fairq "), invocation.quiet):
+        with invocation.note_new_state(), activity(context.command_path.removeprefix("fairq "), invocation.quiet):
             function(**values)
 
     command.__name__ = function.__name__

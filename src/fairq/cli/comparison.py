@@ -8,9 +8,7 @@ import typer
 
 from fairq.cli.output import Column, Table
 
-Compare = Annotated[
-    bool, typer.Option("--compare", help="Show whether, and at which step, the other set of rules decides otherwise.")
-]
+Compare = Annotated[bool, typer.Option("--compare", help="Show where the other set of rules decides differently.")]
 """``compare: Compare = False``."""
 
 
@@ -19,12 +17,12 @@ def comparison_sentence(compare: dict[str, Any]) -> str:
     rules, points = compare["other_rules"], compare["points"]
     if not compare["differs"]:
         return f"The rules {rules} decide the same."
-    first = f"The rules {rules} decide otherwise. The first step that differs: {compare['differs_at']}."
+    first = f"The rules {rules} decide differently. The first step that differs: {compare['differs_at']}."
     if points is None:
         return f"{first} The rule points were not tried one by one: the pool is too large."
     if not points:
-        return f"{first} No rule point alone changes the decision."
-    return f"{first} Rule points that alone change the decision: {', '.join(points)}."
+        return f"{first} No single rule point changes the decision."
+    return f"{first} Rule points that change the decision on their own: {', '.join(points)}."
 
 
 def comparison_table(compare: dict[str, Any]) -> Table:

@@ -36,6 +36,12 @@ def _names(words: list[str]) -> list[str]:
         known = _settings(invocation, prefix, tables=kind == "table")
     elif kind == "value":
         known = _values(words[2])
+    elif kind == "broker-setting":
+        from fairq.steps.broker.config import setting_names
+
+        known = setting_names()
+    elif kind.endswith("-attribute"):
+        known = _attributes(invocation, kind)
     elif kind == "group":
         known = (*invocation.settings.groups, *invocation.settings.share_groups)
     else:
@@ -71,6 +77,24 @@ def _values(setting: str) -> Iterator[str]:
         yield key.unset
     if key.default is not None:
         yield to_text(key, key.default)
+
+
+def _attributes(invocation: Invocation, kind: str) -> Iterator[str]:
+    """Yield the attributes of what a command shows, then those of stored ads."""
+    if kind == "record-attribute":
+        from fairq.cli.userprio_views import FIELDS as OF_RECORDS
+
+        yield from OF_RECORDS
+        return
+    if kind == "job-attribute":
+        from fairq.cli.queue import FIELDS as OF_JOBS
+
+        yield from OF_JOBS
+    from fairq.state import job_ads, slots
+    from fairq.state.connection import reading
+
+    with reading(invocation.state_path, wait=0.5) as state:
+        yield from (job_ads if kind == "job-attribute" else slots).attribute_names(state)
 
 
 def _names_of_state(invocation: Invocation, kind: str, prefix: str) -> list[str]:

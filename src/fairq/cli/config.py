@@ -1,4 +1,4 @@
-"""``fairq config``: look at the settings, change them, take them over from HTCondor."""
+"""``fairq config``: show, change, check and import settings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def show(
     A KEY is the name of a setting, with or without its table (quota_model, PRIORITY_HALFLIFE), or a table (negotiator,
     groups.physics). Without a KEY, all settings are shown.
 
-    An origin is *default*, *rules* (the default of the chosen rules), the file and line, or the variable.
+    An origin is 'default', 'rules' (the default of the chosen rules), the file and line, or the variable.
 
     --differences lists the rule points: where the manuals of a scheme and its program differ. negotiator.rules,
     shares.rules and broker.rules set all points of their scheme; the setting of a single point overrides them. The
@@ -97,12 +97,12 @@ def set_(
     FAIRQ_STATE, otherwise the user's file (see fairq config path). The rest of the file, comments included, stays
     unchanged. Nothing is written if the settings would be invalid.
 
-    A number may have a unit where it fits: 12h or 7d for seconds, 50% for a dynamic quota, 2GB for MiB. The value '' is
-    no text or no expression; fairq config unset goes back to the default.
+    A number may have a unit where it fits: 12h or 7d for seconds, 50% for a dynamic quota, 2GB for MiB. The value ''
+    stands for no text or no expression. To restore the default, use fairq config unset.
     """
     from fairq.steps.config import set_setting
 
-    file, kept = set_setting(invocation.place, key, value, dry_run=dry_run)
+    file, kept = set_setting(invocation.settings_files, key, value, dry_run=dry_run)
     _tell_change(invocation, file, kept, dry_run)
 
 
@@ -127,9 +127,9 @@ def unset(
     from fairq.settings.values import to_text
     from fairq.steps.config import unset_setting
 
-    found = unset_setting(invocation.place, key, dry_run=dry_run)
+    found = unset_setting(invocation.settings_files, key, dry_run=dry_run)
     if found is None:
-        invocation.note(f"no changes: {invocation.place.destination} does not set {key}")
+        invocation.note(f"no changes: {invocation.settings_files.destination} does not set {key}")
         return
     _tell_change(invocation, found.file, found.kept, dry_run)
     if found.left is not None:
@@ -151,30 +151,30 @@ def check(
     from fairq.steps.config import check as step
     from fairq.steps.config import without_effect
 
-    place = invocation.place
-    problems = step(place, Path(file) if file is not None else None)
+    chosen = invocation.settings_files
+    problems = step(chosen, Path(file) if file is not None else None)
     for problem in problems[:-1]:
         tell_error(problem)
     if problems:
         raise problems[-1]
-    for entry in without_effect(place, Path(file) if file is not None else None):
+    for entry in without_effect(chosen, Path(file) if file is not None else None):
         invocation.note(f"{entry.origin}: {entry.name} has no effect in this version: {entry.key.without_effect}")
-    files = [file] if file is not None else [str(layer.path) for layer in place.layers if layer.path.exists()]
+    files = [file] if file is not None else [str(layer.path) for layer in chosen.layers if layer.path.exists()]
     invocation.note(f"no errors in {', '.join(files)}" if files else "no errors: there is no settings file")
 
 
 @app.command("path", examples="fairq config path   # which file do my changes go to?")
 def path(invocation: Invocation, output: Output) -> None:
-    """Show the settings files, where later ones override earlier ones, and which one config set changes."""
-    place = invocation.place
+    """Show the settings files, and which of them config set changes; a later file overrides an earlier one."""
+    chosen = invocation.settings_files
     records = [
         {
             "layer": layer.role,
             "path": str(layer.path),
             "exists": layer.path.exists(),
-            "changes": layer.path == place.destination,
+            "changes": layer.path == chosen.destination,
         }
-        for layer in place.layers
+        for layer in chosen.layers
     ]
     columns = [
         Column("Layer", "layer"),
@@ -190,7 +190,7 @@ def path(invocation: Invocation, output: Output) -> None:
     examples="""
         fairq config import /etc/condor/condor_config.local --dry-run
         condor_config_val -dump | fairq config import -
-        fairq config import dirac.cfg                            # /Operations and /Registry of a DIRAC
+        fairq config import dirac.cfg                            # /Operations and /Registry of DIRAC
     """,
 )
 def import_(
@@ -203,11 +203,12 @@ def import_(
 ) -> None:
     """Import settings from an HTCondor or DIRAC configuration.
 
-    The settings file (see fairq config set) is replaced; the former one is kept with the suffix .bak. The rules become
-    htcondor, those of the negotiator (of the version CONDOR_VERSION, if the files name it). Macros, continued lines,
-    conditions and $ENV work as in HTCondor. Lines that cannot be imported are listed on stderr with the reason; of a
-    whole configuration only those that concern negotiation, accounting or quotas, unless --verbose is given. Includes
-    are not followed; give those files as well.
+    The import replaces the settings file (see fairq config set) and keeps the former one with the suffix .bak. It sets
+    negotiator.rules to htcondor, and condor_version to CONDOR_VERSION if the files define it. Macros, continued lines,
+    conditions and $ENV work as in HTCondor. Includes are not followed; give those files as well.
+
+    Lines that cannot be imported are listed on stderr with the reason. From a whole configuration, only lines about
+    negotiation, accounting or quotas are listed, unless --verbose is given.
 
     A file in DIRAC's syntax, with sections in braces, is recognised by its content. The import reads JobScheduling and
     JobDescription of /Operations (the section of a virtual organisation overrides Defaults), the groups of /Registry,
@@ -216,7 +217,7 @@ def import_(
     """
     from fairq.steps.config import import_config
 
-    imported = import_config(invocation.place, files, dry_run=dry_run)
+    imported = import_config(invocation.settings_files, files, dry_run=dry_run)
     import_notes(invocation, imported)
     emit(View(document=_summary(imported), text=_sentence(imported, dry_run)), output)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fairq.cli.figures import counted, percent, short, two_places
+from fairq.cli.figures import SLOT, counted, percent, share_colour, short, two_places
 from fairq.cli.output import Column, Record, Table, View
 
 
@@ -18,13 +18,18 @@ def cycle_view(document: Record, matches: Sequence[Record], *, dry_run: bool = F
     submitters = document.get("submitters", ())
     told = any(of["idle"] for of in submitters)
     explained = "explanation" in document
+    pie = 0.0 if document.get("quotas") else document.get("pie", 0.0)
+
+    def use_colour(submitter: Record) -> str:
+        return _use_colour(submitter, pie)
+
     entitled = Table(
         columns=[
             Column("Submitter", "submitter"),
             Column("Priority", "effective_priority", two_places),
             Column("Idle", "idle"),
-            Column("In Use", "used_before", short),
-            Column("Share", "share", percent),
+            Column("In Use", "used_before", short, colour=use_colour),
+            Column("Share", "share", percent, colour=use_colour),
             Column("Limit", "limit", two_places),
             Column("Matched", "matched"),
             Column("Weight", "matched_weight", short),
@@ -153,12 +158,29 @@ def _groups(document: Record, explained: bool) -> Table:
             Column("Surplus", "surplus", two_places),
             Column("Limit", "limit", two_places),
             Column("In Use", "used_before", short),
-            Column("After", "used_after", short),
+            Column("After", "used_after", short, colour=_group_colour),
             *([Column("Refused", "refused")] if explained else []),
         ],
         records=[{**figures[name], "limit": limit, "refused": refused[name]} for name, limit in limits.items()],
         title=f"Groups ({counted(document['rounds'], 'allocation round')})",
     )
+
+
+def _use_colour(submitter: Record, pie: float) -> str:
+    """Return the colour of a submitter's use after the cycle against its share, if it took part.
+
+    *pie* is what the share is of; 0: only the limit tells.
+    """
+    if not submitter["share"]:
+        return ""
+    in_use = submitter["used_before"] + submitter["matched_weight"]
+    entitled = max(submitter["limit"], submitter["share"] * pie)
+    return share_colour(in_use, entitled, wants_more=submitter["idle"] > submitter["matched"], slack=SLOT)
+
+
+def _group_colour(group: Record) -> str:
+    """Return the colour of a group's use after the cycle against its quota."""
+    return share_colour(group["used_after"], group["quota"], wants_more=group["requested"] > group["used_after"])
 
 
 def _with_quota_group(submitter: dict[str, Any]) -> dict[str, Any]:

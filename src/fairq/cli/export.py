@@ -39,7 +39,7 @@ def export(
     accounting: Annotated[
         bool, typer.Option("--accounting", help="Write accounting ads, with real priorities.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Write JSON (default).")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Write JSON [default].")] = False,
     long: Annotated[bool, typer.Option("--long", help="Write ads as 'Name = value' lines.")] = False,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to FILE; - is stdout.")
@@ -53,7 +53,7 @@ def export(
     claimed slot (State, RemoteUser, JobId and so on).
 
     In JSON, a byte that is not UTF-8, for example in a file name, becomes an escape: 0xff is \\udcff. fairq import
-    reads the byte back. The long format cannot hold such a byte.
+    reads the byte back. The long format cannot hold these bytes.
     """
     chosen: list[Subject] = []
     if slots:

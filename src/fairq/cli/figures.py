@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairq.quantities import local
 
-__all__ = ["counted", "duration", "local", "moment", "percent", "short", "two_places"]
+__all__ = ["SLOT", "counted", "duration", "local", "moment", "percent", "share_colour", "short", "two_places"]
 
 
 def two_places(value: float) -> str:
@@ -37,3 +37,17 @@ def duration(seconds: float) -> str:
 def moment(seconds: float) -> str:
     """A time, local, to the minute."""
     return local(seconds).strftime("%Y-%m-%d %H:%M")
+
+
+SLOT = 0.999
+"""The slack of a submitter's share, which is a fraction of slots: less than a slot above or below it is neither."""
+
+
+def share_colour(in_use: float, entitled: float, *, wants_more: bool, slack: float = 0.0) -> str:
+    """Return the colour of a use: yellow above what one is entitled to, cyan below it while more is wanted.
+
+    A difference of *slack* or less is none.
+    """
+    if in_use > entitled + slack:
+        return "yellow"
+    return "cyan" if wants_more and in_use < entitled - slack else ""

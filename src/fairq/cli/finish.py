@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from fairq.cli.command import App
+from fairq.cli.confirm import Yes
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Constraint, DryRun, Now, parse_time
 from fairq.cli.output import Report, emit
-from fairq.cli.queue_options import All, Jobs, report, selected
+from fairq.cli.queue_options import All, Jobs, Reason, confirm_many, report, selected
 
 app = App()
 
@@ -35,24 +36,34 @@ def finish(
     ] = None,
     constraint: Constraint = None,
     everything: All = False,
+    reason: Reason = None,
+    yes: Yes = False,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
     """Record that running jobs have ended.
 
-    Their slots become free, their usage is charged up to the end, and they leave the queue. The history keeps where
-    and how long they ran. A run that ended before the last cycle is charged up to that cycle, because that cycle has
-    already charged it. Name jobs as for fairq remove. Of a cluster, an owner or a constraint, only the running jobs are
-    finished.
+    Their slots become free, their usage is charged up to the end, and they leave the queue. The history records where
+    and how long they ran.A slot is charged for
+    exactly the time that the job held it. Under the rules htcondor, a run that ended before the last cycle is charged
+    up to that cycle.
+
+    Name jobs as for fairq remove. If you name a cluster, an owner or a constraint, the command selects only its running
+    jobs.
     """
+    from fairq.steps.jobs.finish import Finished
     from fairq.steps.jobs.finish import finish as step
 
     selection = selected(jobs, constraint, everything)
     time = invocation.now(now)
     end = None if at is None else parse_time(at, "--at", time)
-    actor = invocation.actor(time)
-    finished = step(
-        invocation.state_path, invocation.settings, selection, actor, end=end, exit_code=exit_code, dry_run=dry_run
-    )
-    view = report(finished.targets, selection, "finished", dry_run)
+    actor = invocation.actor(time, reason)
+
+    def finished(*, dry_run: bool) -> Finished:
+        path, settings = invocation.state_path, invocation.settings
+        return step(path, settings, selection, actor, end=end, exit_code=exit_code, dry_run=dry_run)
+
+    if not dry_run:
+        confirm_many(invocation, "Finish", everything, yes, lambda: sum(n for _, n in finished(dry_run=True).targets))
+    view = report(finished(dry_run=dry_run).targets, selection, "finished", dry_run)
     emit(view, output)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from fairq.cli.command import App
+from fairq.cli.confirm import Yes
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Constraint, DryRun, Now
 from fairq.cli.output import Report, emit
-from fairq.cli.queue_options import All, Jobs, Reason, note_ending, report, selected
+from fairq.cli.queue_options import All, Jobs, Reason, confirm_many, note_ending, report, selected
 
 app = App()
 
@@ -25,23 +26,29 @@ def hold(
     constraint: Constraint = None,
     everything: All = False,
     reason: Reason = None,
+    yes: Yes = False,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
     """Hold jobs.
 
     Held jobs stay in the queue but get no slot until you release them. A running job is stopped: its slot becomes free,
-    and its usage is charged up to now. Name jobs as for fairq remove. Of a cluster, an owner or a constraint,
-    only the jobs that are idle or running are held.
+    and its usage is charged up to now. Name jobs as for fairq remove. If you name a cluster, an owner
+    or a constraint, the command holds only its idle and running jobs. On a terminal, the command asks before it holds
+    all jobs, or more than 20.
 
-    If fairq started the job, all its processes are ended first: by its kill_sig, then, after its grace, by SIGKILL. The
-    command waits two seconds for that. Until then the job keeps its slot; a later turn collects it.
+    If fairq started the job, it ends all processes of the job: with its kill_sig and, after the grace period
+    (launch.grace), with SIGKILL. The command waits two seconds for this. A job that takes longer keeps its slot until
+    the next fairq negotiate or fairq run collects it.
     """
     from fairq.steps.jobs.change import JobEditor
 
     selection = selected(jobs, constraint, everything)
-    actor = invocation.actor(invocation.now(now))
+    actor = invocation.actor(invocation.now(now), reason)
     editor = JobEditor(invocation.state_path, invocation.settings, actor, dry_run=dry_run)
+    if not dry_run:
+        trial = JobEditor(invocation.state_path, invocation.settings, actor, dry_run=True)
+        confirm_many(invocation, "Hold", everything, yes, lambda: len(trial.hold(selection)))
     changed = editor.hold(selection, reason)
     note_ending(invocation, changed.ending)
     view = report(changed.targets, selection, "held", dry_run)

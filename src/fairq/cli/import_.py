@@ -23,10 +23,10 @@ app = App()
 
 @app.command(
     examples="""
-        fairq import --live                                    # the pool of this machine, asked now
+        fairq import --live                                    # the running pool of this machine
         fairq import --live --pool cm.example.org:9618         # another pool
-        fairq import --script > fairq-dump.sh                  # for a machine of the pool without fairq ...
-        fairq import pool.tar.gz                               # ... whose archive is taken over here
+        fairq import --script > fairq-dump.sh                  # run this on a machine without fairq ...
+        fairq import pool.tar.gz                               # ... and import the archive that it writes
         condor_status -sort no -json | fairq import --slots -  # only slots
         fairq import --slots slots.json --jobs jobs.json --accounting accounting.long
         fairq import pool.json                                 # a whole state, as fairq export wrote it
@@ -55,7 +55,7 @@ def import_(
             help="Accounting ads; replace records of the same name.",
         ),
     ] = None,
-    live: Annotated[bool, typer.Option("--live", help="Ask a running pool and take over everything.")] = False,
+    live: Annotated[bool, typer.Option("--live", help="Query a running pool and import everything.")] = False,
     pool: Annotated[
         str | None,
         typer.Option("--pool", metavar="HOST", help="Collector for --live [default: COLLECTOR_HOST]."),
@@ -66,10 +66,10 @@ def import_(
 ) -> None:
     """Import a pool from HTCondor: live, from dumps or from an archive; or a whole state.
 
-    --live asks collector, schedds, accountant and the negotiator's configuration, and takes all over in one go. It
-    needs no tools of HTCondor. It says what it could not get. On a machine without fairq, run the script that --script
-    prints: it writes one archive, which is imported as it is. Both replace the settings file as 'fairq config import'
-    does.
+    --live queries the collector, the schedds, the accountant and the negotiator's configuration, and imports everything
+    in one step. It needs none of HTCondor's tools, and lists what it could not get. On a machine without fairq, run the
+    script that --script prints. The script writes an archive; import it as the DOCUMENT. Both ways replace the settings
+    file, as 'fairq config import' does.
 
     Slots and jobs are the output of condor_status -sort no and condor_q -global -allusers with -json or -long. The
     format is recognised by its content; gzip is accepted. Several JSON documents in one file are one dump. A file
@@ -78,15 +78,16 @@ def import_(
     Accounting is the output of condor_userprio -long -allusers, or Accounting ads in any form, alone or among others
     (condor_status -any). Such ads have the effective priority. Other ads have Name, Priority (the real priority) and
     PriorityFactor, and optionally Ceiling, Floor, AccumulatedUsage, WeightedAccumulatedUsage, BeginUsageTime,
-    LastUsageTime and LastUpdate. Missing values are those of a new submitter. What the records say is in use is charged
-    up to the time of the import; from then on the slots count.
+    LastUsageTime and LastUpdate. Missing values are those of a new submitter. The use that
+    the records report is charged up to the time of the import. From then on, use is counted from the slots.
 
-    The rules htcondor are those of the version that the slots or the settings (condor_version) name.
+    The rules htcondor follow the newest HTCondor version that a slot or the setting condor_version names.
 
     All files are imported in one step: if one has an error, nothing is changed. Data that you do not give stays
     unchanged. A running job stays on its slot if both still exist. A slot whose ad names a running job of the queue is
     claimed for that job. If only another slot names the job, the job has moved there. If no slot is left for a job, it
-    is idle again. Ended jobs and those of the grid (without WantMatching), scheduler or local universe are left out.
+    is idle again. Jobs that have ended are left out. Jobs of the scheduler and local universes, and jobs of the
+    grid universe without WantMatching, are left out as well.
 
     A state document replaces the whole state, its history included. Exporting it again gives the same document.
     """
@@ -127,7 +128,7 @@ def import_(
 
 def _check_use(given: Sequence[str], document: str | None, live: bool, pool: str | None) -> None:
     if live and given:
-        raise UsageError(message="--live asks for everything; leave out files")
+        raise UsageError(message="--live imports everything; leave out the files")
     if pool is not None and not live:
         raise UsageError(message="--pool is only for --live; add --live")
     if not given and not live:
@@ -161,7 +162,7 @@ def _take_over(
         bundle = read_archive(archive)
     time = bundle.time if now is None and bundle.time is not None else invocation.now(now)
     taken = import_bundle(
-        invocation.place,
+        invocation.settings_files,
         invocation.state_path,
         bundle,
         invocation.settings,

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairq.errors.base import UsageError
+from fairq.errors.people import MissingStateError
 from fairq.records import Actor
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
-    from fairq.steps.config import Place
+    from fairq.steps.config import SettingsFiles
     from fairq.waiting import Holder
 
 _LONGEST_COMMAND = 120
@@ -43,9 +46,16 @@ class Invocation:
     verbose: int = 0
 
     @property
+    def state_named_by(self) -> str | None:
+        """What names the state file: ``--state`` or ``FAIRQ_STATE``; None: nothing does, it is the user's own."""
+        if self.state is not None:
+            return "--state"
+        return "FAIRQ_STATE" if self.environment.get("FAIRQ_STATE") else None
+
+    @property
     def state_is_explicit(self) -> bool:
         """Whether the user chose the state file, by ``--state`` or ``FAIRQ_STATE``."""
-        return self.state is not None or bool(self.environment.get("FAIRQ_STATE"))
+        return self.state_named_by is not None
 
     @cached_property
     def state_path(self) -> Path:
@@ -56,9 +66,43 @@ class Invocation:
             return Path(self.state)
         if chosen := self.environment.get("FAIRQ_STATE"):
             return Path(chosen)
-        from platformdirs import user_state_path
+        from fairq.files import own_state
 
-        return user_state_path("fairq") / "state.db"
+        return own_state()
+
+    @property
+    def existing_state(self) -> Path:
+        """The state file, for commands that only read: one that is named has to be there.
+
+        Raises MissingStateError. The user's own state that is not there yet reads as an empty pool.
+        """
+        path = self.state_path
+        if self.state_named_by is not None and self._is_missing(path):
+            raise MissingStateError(state=path, named_by=self.state_named_by)
+        return path
+
+    def note_new_state(self) -> AbstractContextManager[None]:
+        """Tell somebody at a terminal if the body makes a state file that he named: the name may be a slip."""
+        path = self.state_path if self.state_named_by is not None and sys.stderr.isatty() else None
+        return nullcontext() if path is None or not self._is_missing(path) else self._noting(path)
+
+    @contextmanager
+    def _noting(self, path: Path) -> Iterator[None]:
+        yield
+        if not self._is_missing(path):
+            from fairq.cli.output.text import escape
+
+            self.note(escape(f"new state file {path}"))
+
+    @staticmethod
+    def _is_missing(path: Path) -> bool:
+        try:
+            path.stat()
+        except FileNotFoundError:
+            return True
+        except (OSError, ValueError):  # whoever opens it says what is wrong
+            return False
+        return False
 
     @property
     def config_path(self) -> Path | None:
@@ -76,12 +120,12 @@ class Invocation:
         return load(self.config_path, state, self.environment)
 
     @property
-    def place(self) -> Place:
+    def settings_files(self) -> SettingsFiles:
         """What decides which settings' files are meant."""
-        from fairq.steps.config import Place
+        from fairq.steps.config import SettingsFiles
 
         state = self.state_path if self.state_is_explicit else None
-        return Place(self.config_path, state, self.environment)
+        return SettingsFiles(self.config_path, state, self.environment)
 
     @property
     def command_line(self) -> str:
@@ -100,9 +144,9 @@ class Invocation:
 
         return int(time.time())
 
-    def actor(self, now: int) -> Actor:
-        """Return who acts, by which command and when, for the history of changes."""
-        return Actor(user=operating_system_user(), command=self.command_line, time=now)
+    def actor(self, now: int, reason: str | None = None) -> Actor:
+        """Return who acts, by which command, when and for what *reason*, for the history of changes."""
+        return Actor(user=operating_system_user(), command=self.command_line, time=now, reason=reason)
 
     def note(self, text: str) -> None:
         """Tell the user something beside the data: a line on stderr, unless ``--quiet``."""

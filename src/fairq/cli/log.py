@@ -20,7 +20,7 @@ _NAMES = {0: "submitted", 1: "started", 4: "evicted", 5: "ended", 9: "removed", 
 @app.command(
     examples="""
         fairq log 7.3              # what happened to a job
-        fairq log 7 --json         # to all jobs of a cluster, for scripts
+        fairq log 7 --json         # all jobs of a cluster, for scripts
     """
 )
 def log(
@@ -30,8 +30,8 @@ def log(
 ) -> None:
     """Show the events of a job: submitted, started, ended, evicted, held, released, removed.
 
-    They are those of its event log (log = FILE), which HTCondor's tools can read. Events of jobs that have left the
-    queue are kept for launch.keep_history.
+    With log = FILE in the submit description, the same events are written to FILE, which HTCondor's tools can read.
+    Events of jobs that have left the queue are kept for launch.keep_history.
     """
     from fairq.steps.jobs.selection import parse_targets
     from fairq.steps.launch.output import events_of
@@ -39,7 +39,7 @@ def log(
     (target,) = parse_targets([job])
     if target.cluster is None or (target.first_proc is not None and not target.is_one_job):
         raise InvalidJobIdError(value=job)
-    found = events_of(invocation.state_path, target.cluster, target.first_proc)
+    found = events_of(invocation.existing_state, target.cluster, target.first_proc)
     records = [
         {
             "EventTime": event.time,

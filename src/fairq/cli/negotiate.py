@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,24 +10,29 @@ from fairq.cli.command import App
 from fairq.cli.cycle_view import cycle_view
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
-from fairq.cli.output import Output, emit
+from fairq.cli.output import Output, View, emit
 from fairq.cli.output.activity import doing
 from fairq.cli.runs_view import runs_view, with_runs
+from fairq.cli.whatif import Factor, Set, With, Without
 from fairq.errors.base import UsageError
+
+if TYPE_CHECKING:
+    from fairq.steps.simulate.alteration import Alteration
 
 app = App()
 
 Explain = Annotated[bool, typer.Option("--explain", help="Count slots lost to each test per request.")]
-NoLaunch = Annotated[bool, typer.Option("--no-launch", help="Start no jobs; the next turn starts them.")]
-CollectOnly = Annotated[bool, typer.Option("--collect-only", help="Only take in the jobs that have ended.")]
+NoLaunch = Annotated[bool, typer.Option("--no-launch", help="Start no jobs; the next cycle starts them.")]
+CollectOnly = Annotated[bool, typer.Option("--collect-only", help="Only collect the jobs that have ended.")]
 
 
 @app.command(
     examples="""
     fairq negotiate                       # one cycle, as cron runs it
     fairq negotiate --dry-run             # only show what it would decide
-    fairq negotiate --explain --dry-run   # and which tests the rejected requests fail
+    fairq negotiate --explain --dry-run   # also show which tests rejected requests fail
     fairq negotiate --json | jq .matches  # for scripts
+    fairq negotiate --dry-run --factor alice=250 --slots +10x64c256g   # what would change
 """
 )
 def negotiate(
@@ -38,20 +43,28 @@ def negotiate(
     explain: Explain = False,
     no_launch: NoLaunch = False,
     collect_only: CollectOnly = False,
+    other: With = None,
+    sets: Set = None,
+    factor: Factor = None,
+    slots: Annotated[
+        str | None, typer.Option("--slots", metavar="+SIZE", help="Try more slots, such as +100 or +10x64c256g.")
+    ] = None,
+    without: Without = None,
 ) -> None:
     """Run one negotiation cycle: match idle jobs with slots, and start them.
 
-    Where slots have a launcher (launch.kind, or the Launch of a slot), the command first takes in the jobs that have
-    ended: it frees their slots and charges their usage. Then it holds the cycle. Then it starts the matched jobs, which
-    run on after the command. Without a launcher, matches are only recorded.
+    If slots have a launcher (setting launch.kind, or the attribute Launch of a slot), the command takes three steps. It
+    collects the jobs that have ended: it frees their slots and charges their usage. It runs the cycle. It starts the
+    matched jobs, which continue to run after the command has ended. Without a launcher, matches are only recorded.
 
     The cycle charges usage up to now and lets priorities decay. Then it divides the slots of the pool among the
     submitters, in inverse proportion to their effective priorities, in spins until no more jobs match. Each
     submitter's jobs get the best matching slots, in the order of the jobs. The cycle is stored in one transaction.
 
     If accounting groups are configured, each group negotiates for its own submitters. It may use the quota and surplus
-    allocated to it, in up to group_quota_max_allocation_rounds rounds. The first table shows the groups in their order:
-    requests, quota, allocation, the surplus in it, the limit of their last turn, and their use before and after.
+    allocated to it, in up to group_quota_max_allocation_rounds rounds. The first table shows the groups in the order
+    in which they negotiate: requests, quota, allocation, the surplus in it, the limit of their last turn, and their use
+    before and after.
 
     The next table shows the limit of each submitter in slot weight, its matches, and why it got no more. Then follow
     the concurrency limits in use or requested, and the matches in their order. An idle cycle prints nothing. If another
@@ -68,8 +81,13 @@ def negotiate(
     continues. A table names the expression, the job or setting that it belongs to, its CPU time and the number of
     slots.
 
-    The decisions are stored, with --explain these counts as well. 'fairq state cycles' lists past cycles, 'fairq state
-    cycle' shows one again.
+    With --dry-run, the options --with, --set, --factor, --slots and --without try out a change. The tables compare the
+    cycle as it is with the cycle as it would be. They also compare the long run: what everybody uses in steady state if
+    all keep as many jobs as now. The next cycle alone misleads. A factor four times as large gives a fourth of the
+    slices at first, but half of the use in the long run. Nothing is stored.
+
+    The decisions are stored; with --explain, the counts are stored as well. 'fairq state cycles' lists past cycles,
+    'fairq state cycle' shows one again.
 
     In the JSON document, the job of a match is the job that runs. Under the rules htcondor, it is the first job of its
     request, as in the log of HTCondor's negotiator, and assigned is the job that runs. dynamic_slot is the slot that
@@ -81,7 +99,17 @@ def negotiate(
     from fairq.words.groups import problem_words
 
     if collect_only and (no_launch or dry_run or explain):
-        raise UsageError(message="--collect-only holds no cycle; leave out the other options")
+        raise UsageError(message="--collect-only runs no cycle; leave out the other options")
+    if other or sets or factor or slots or without:
+        from fairq.steps.simulate.alteration import Alteration
+
+        alteration = Alteration(other, sets or (), factor or (), slots, without or ())
+        if not dry_run:
+            raise UsageError(message="--with, --set, --factor, --slots and --without try out a change; add --dry-run")
+        if explain or no_launch or collect_only:
+            raise UsageError(message="a change is tried out on a whole cycle; leave out the other options")
+        _try_out(invocation, output, alteration, invocation.now(now))
+        return
     actor = invocation.actor(invocation.now(now))
     if dry_run:
         dry = decide(invocation.state_path, invocation.settings, actor, dry_run=True, explain=explain, doing=doing)
@@ -112,3 +140,27 @@ def negotiate(
     matches = [match_document(cycle, match) for match in cycle.decision.matches]
     view = cycle_view(cycle.document, matches, dry_run=dry_run)
     emit(with_runs(view, held) if held.launching else view, output)
+
+
+def _try_out(invocation: Invocation, output: Output, alteration: Alteration, now: int) -> None:
+    from fairq.cli import whatif
+    from fairq.steps.simulate.whatif import what_if
+
+    found = what_if(invocation.state_path, invocation.settings, invocation.settings_files, alteration, now)
+    lines = whatif.summary(found)
+    title = f"Cycle {found.cycle} now, and with {found.words}; weights in the long run"
+    tables = [whatif.submitters_table(found, title=title)]
+    if found.now.allocated or found.then.allocated:
+        tables.insert(0, whatif.groups_table(found))
+    document = {
+        "cycle": found.cycle,
+        "with": found.words,
+        "pie_now": found.now.pie,
+        "pie_then": found.then.pie,
+        "contended": found.contended,
+        "summary": lines,
+    }
+    emit(
+        View(tables=tables, document=document, text="".join(f"{line}.\n" for line in lines), main=len(tables) - 1),
+        output,
+    )

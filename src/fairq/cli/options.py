@@ -73,6 +73,9 @@ Now = Annotated[
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the result without storing it.")]
 """``dry_run: DryRun = False``"""
 
+Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Reason, kept in the history.")]
+"""``reason: Reason = None``; give it to `Invocation.actor`."""
+
 Constraint = Annotated[
     list[str] | None,
     typer.Option(

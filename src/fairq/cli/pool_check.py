@@ -56,7 +56,7 @@ def add_check(app: App) -> None:
         ]
         columns = [
             Column("CHECK", "check"),
-            Column("STATUS", "status", None, "left", lambda status: "red" if status == FAULT else ""),
+            Column("STATUS", "status", align="left", colour=lambda one: "red" if one["status"] == FAULT else ""),
             Column("DETAIL", "detail"),
         ]
         if failed:

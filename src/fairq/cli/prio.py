@@ -11,7 +11,7 @@ from fairq.cli.command import App, Command
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Constraint, DryRun, Now
 from fairq.cli.output import Report, emit
-from fairq.cli.queue_options import All, Jobs, report, selected
+from fairq.cli.queue_options import All, Jobs, Reason, report, selected
 from fairq.errors.base import InvalidNumberError, UsageError
 
 _CHANGE = re.compile(r"[-+]\d+", re.ASCII)
@@ -40,7 +40,7 @@ app = App()
         fairq prio 10 7.3              # set one job's priority
         fairq prio +5 7                # raise a whole cluster
         fairq prio -5 alice            # lower all jobs of an owner
-        fairq prio -p -3 7.0           # set a negative one, as condor_prio does
+        fairq prio -p -3 7.0           # set a negative priority, as condor_prio does
     """,
 )
 def prio(
@@ -51,10 +51,11 @@ def prio(
     by: Annotated[str | None, typer.Option("--by", metavar="N", help="Amount to add, negative to lower.")] = None,
     constraint: Constraint = None,
     everything: All = False,
+    reason: Reason = None,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Change the priority of jobs among the jobs of their submitter.
+    """Change the priority of jobs relative to the submitter's other jobs.
 
     Jobs with a higher priority are matched before the submitter's other jobs. Jobs of other submitters are not
     affected. A plain number before the jobs sets the priority; +N or -N changes it by N. Name jobs as for fairq
@@ -69,7 +70,7 @@ def prio(
         raise UsageError(message="no priority, or more than one; give N to set it, or +N or -N to change it")
     value = _number(priority if priority is not None else by or "")
     selection = selected(words, constraint, everything)
-    actor = invocation.actor(invocation.now(now))
+    actor = invocation.actor(invocation.now(now), reason)
     editor = JobEditor(invocation.state_path, invocation.settings, actor, dry_run=dry_run)
     changed = editor.prioritise(selection, value, relative=by is not None)
     if by is None:

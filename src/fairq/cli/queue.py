@@ -11,10 +11,11 @@ from fairq.cli.command import App
 from fairq.cli.figures import duration, moment
 from fairq.cli.invocation import Invocation, operating_system_user
 from fairq.cli.options import Now
-from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.output import Column, Output, Record, Table, View, emit
 from fairq.cli.output.long import long_texts
 from fairq.cli.queue_arguments import QueueCommand
 from fairq.cli.queue_options import Jobs
+from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
     from fairq.steps.jobs.view import Queue
@@ -34,6 +35,7 @@ _MATCHED = -1
         fairq queue --mine --watch                 # your own, drawn anew every 5 seconds
         fairq queue alice -hold                    # the held jobs of an owner
         fairq queue --sort -JobPrio --limit 20     # the 20 lines with the highest priority
+        fairq queue --start                        # when idle jobs will start
         fairq queue 7.0-99 --procs                 # each of a hundred jobs on its own line
         fairq queue --constraint 'RequestCpus > 8' --af ClusterId ProcId Owner
     """,
@@ -58,14 +60,22 @@ def queue(
     limit: Annotated[
         int | None, typer.Option("--limit", metavar="N", min=1, help="Show at most N lines or ads.")
     ] = None,
+    start: Annotated[bool, typer.Option("--start", help="Show when idle jobs will start.")] = False,
     now: Now = None,
 ) -> None:
     """Show the jobs.
 
-    Identical jobs of a cluster share a line. ST is the status: I idle, R running, H held, M matched: fairq gave the
-    job a slot, but no launcher started it. RUN_TIME is the time since the current run started. With --held, the table
-    shows the reason of each hold and its code. JSON, CSV, TSV, --af and --long have the complete ad of every job. The
-    number of jobs below the table counts all selected jobs, whatever --limit is.
+    Identical jobs of a cluster share a line. ST is the status: I idle, R running, H held, S suspended, or M matched:
+    fairq gave the job a slot, but no launcher has started it. RUN_TIME is the time since the current run started. With
+    --held, the table shows the reason of each hold and its code. JSON, CSV, TSV, --af and --long have the complete ad
+    of every job. The number of jobs below the table counts all selected jobs, whatever --limit is.
+
+    --start shows the idle jobs with their place in line and their start. It is estimated by running cycles ahead on a
+    copy of the state. Run times come from the last jobs of the same cluster that have ended, else of the submitter, the
+    group, or the pool, and are at most the declared limit. EARLIEST and LATEST are of short and long run times; FROM is
+    the first job of a line, TO the last one. The estimate assumes that nobody submits more jobs. An empty field
+    is a start that is not in sight. In JSON, EstimatedStart, EarliestStart, LatestStart and PlaceInLine are those of
+    each job.
 
     The options of condor_q also work with one dash and abbreviated: -run, -hold, -idle, -long, -constraint, -af, -json,
     -nobatch, -totals, -submitter. -global, -allusers, -batch and -wide are accepted and change nothing.
@@ -75,13 +85,20 @@ def queue(
 
     statuses = {status for status, wanted in ((1, idle), (2, running), (5, held)) if wanted}
     selection = Selection(parse_targets(jobs or ()), output.constraint)
-    found = look(invocation.state_path, selection, invocation.now(now), statuses or None)
+    found = look(invocation.existing_state, selection, invocation.now(now), statuses or None)
     if mine or user is not None:
         found.keep({*([operating_system_user()] if mine else []), *([user] if user is not None else [])})
     for note in found.notes:
         invocation.note(note)
     if sort is not None and not found.sort(sort.removeprefix("-"), descending=sort.startswith("-")):
         invocation.note(f"no job has the attribute {sort.removeprefix('-')}; the jobs are in the order of the queue")
+    if start:
+        from fairq.cli.queue_starts import starts_view
+
+        if running or held or long or totals:
+            raise UsageError(message="--start shows idle jobs in a table; leave out the other options of the view")
+        emit(starts_view(invocation, found, output, limit, procs=procs), output)
+        return
     reasons = held and not (idle or running)
     emit(_view(found, output, limit, procs=procs, long=long, totals=totals, reasons=reasons), output)
 
@@ -98,7 +115,7 @@ def _view(
 ) -> View:
     if output.format != "table":
         ads = islice(found.ads(), limit)
-        return View(tables=[Table(columns=_COLUMNS, records=ads, constrained=True)], fields=_FIELDS)
+        return View(tables=[Table(columns=_COLUMNS, records=ads, constrained=True)], fields=FIELDS)
     if long:
         return View(text=long_texts(islice(found.ads(), limit)))
     if totals:
@@ -139,8 +156,8 @@ _COLOURS = {1: "yellow", 2: "green", 5: "red", 7: "magenta", _MATCHED: "cyan"}
 """Colours of idle, running, held, suspended and matched jobs."""
 
 
-def _colour(status: Any) -> str:
-    return _COLOURS.get(status, "")
+def _colour(job: Record) -> str:
+    return _COLOURS.get(job["Shown"], "")
 
 
 _COLUMNS = [
@@ -160,7 +177,7 @@ _HELD = [
     Column("HOLD_REASON", "HoldReason"),
 ]
 
-_FIELDS = [
+FIELDS = [
     "ClusterId",
     "ProcId",
     "Owner",

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fairq.cli.confirm import MOST_UNASKED, asks, confirm
 from fairq.cli.output import View
 from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from fairq.cli.invocation import Invocation
     from fairq.steps.jobs.selection import Selection, Target
@@ -25,7 +26,9 @@ Jobs = Annotated[
 
 All = Annotated[bool, typer.Option("--all", help="Select all jobs.")]
 
-Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Reason to store with the job.")]
+Reason = Annotated[
+    str | None, typer.Option("--reason", metavar="TEXT", help="Reason, kept with the job and the history.")
+]
 
 
 def selected(words: Sequence[str] | None, constraints: list[str] | None, everything: bool) -> Selection:
@@ -39,6 +42,15 @@ def selected(words: Sequence[str] | None, constraints: list[str] | None, everyth
     if not words and constraint is None and not everything:
         raise UsageError(message="no jobs are selected; name jobs, clusters or owners, or give --constraint or --all")
     return Selection(parse_targets(words or ()), constraint)
+
+
+def confirm_many(invocation: Invocation, what: str, everything: bool, yes: bool, count: Callable[[], int]) -> None:
+    """At a terminal, ask before a command does *what* to all jobs, or to many; *count* tells how many there are."""
+    if not asks(yes):
+        return
+    jobs = count()
+    if everything or jobs > MOST_UNASKED:
+        confirm(invocation, f"{what} {_jobs(jobs)}?")
 
 
 def report(targets: Sequence[tuple[Target, int]], selection: Selection, done: str, dry_run: bool) -> View:

@@ -11,12 +11,14 @@ import typer
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
-from fairq.cli.output import Output, emit
+from fairq.cli.output import Output, View, emit
 from fairq.cli.overruns import overrun_sentence
+from fairq.cli.whatif import Factor, Set, With, Without
 from fairq.errors.base import InvalidNumberError, UsageError
 
 if TYPE_CHECKING:
     from fairq.steps.quotas.tree import QuotaReport
+    from fairq.steps.simulate.alteration import Alteration
 
 app = App(help="Show, preview and check the quotas of accounting groups.", default="show")
 
@@ -40,8 +42,10 @@ def _size(text: str) -> float:
         fairq quotas                                # the groups: quotas, surplus, requests, and use
         fairq quotas --tree                         # the tree with bars, even in a pipe
         fairq quotas --slots 15                     # preview a smaller pool
+        fairq quotas --slots +10x64c256g            # preview ten more machines
         fairq quotas --with next-year.toml          # preview another configuration
-        fairq quotas --af group quota in_use            # for scripts
+        fairq quotas --set groups.physics.quota=40  # preview a quota
+        fairq quotas --af group quota in_use        # for scripts
     """,
 )
 def show(
@@ -50,13 +54,13 @@ def show(
     tree: Annotated[bool, typer.Option("--tree", help="Show the tree with bars, even in a pipe.")] = False,
     plain: Annotated[bool, typer.Option("--plain", help="Show condor_userprio's table, even on a terminal.")] = False,
     slots: Annotated[
-        float | None,
-        typer.Option("--slots", metavar="N", parser=_size, help="Preview quotas for a pool of weight N."),
-    ] = None,
-    other: Annotated[
         str | None,
-        typer.Option("--with", metavar="FILE", help="Preview quotas with FILE [settings or HTCondor configuration]."),
+        typer.Option("--slots", metavar="N", help="Preview a pool of weight N, or more slots: +10x64c256g."),
     ] = None,
+    other: With = None,
+    sets: Set = None,
+    factor: Factor = None,
+    without: Without = None,
     now: Now = None,
 ) -> None:
     """Show the accounting groups with their quotas; change nothing.
@@ -64,18 +68,20 @@ def show(
     The figures are those of the last cycle. If the groups or other settings of quotas have changed since then, the
     figures are those at the start of the next cycle.
 
-    In a pipe, the output is the table of condor_userprio -quotas -allusers. A terminal shows the tree of groups: the
-    quota with all subgroups, the requests of its users, the use with all subgroups, a bar for the quota as a share of
-    the pool, and a bar for the use of the quota (+: above it). A wide terminal also shows the configured quota, the
-    quota of the group's own users, and their allocation, surplus included.
+    In a pipe, the output is the table of condor_userprio -quotas -allusers. A terminal shows the tree of groups. For
+    each group it has the quota and the use, both with all subgroups, and the requests of its users. One bar shows the
+    quota as a share of the pool, another the use of the quota (+: above it). A wide terminal also shows the configured
+    quota, the quota of the group's own users, and their allocation, surplus included.
 
-    --slots and --with compare the current tree with a preview for another size of the pool, another configuration, or
-    both. They show the quotas, and what a first round would allocate to the queued jobs. Only FILE is used; a setting
-    that is not in FILE has its default, under the rules htcondor if FILE is an HTCondor configuration.
+    --slots, --with, --set, --factor and --without compare the current tree with a preview for another pool, other
+    settings or other factors. They show the quotas, and what a first round would allocate to the queued jobs. --with
+    uses only FILE: settings that FILE does not have are at their defaults. If FILE is an HTCondor configuration, the
+    rules htcondor apply. A second table shows what everybody would use in the long run, if all keep as many jobs as
+    now. Without groups it is the only one.
 
     JSON, CSV, TSV, --af and --constraint use one record per group: group, configured, quota (with all subgroups), own
     (for the group's own users), surplus_policy, requested, allocated, surplus (allocated above own), in_use (with all
-    subgroups), own_in_use and more; docs/json.md describes them all. With --slots or --with, the names end in _now and
+    subgroups), own_in_use and more; docs/json.md describes them all. In a preview, the names end in _now and
     _then. For HTCondor's attributes of a group, such as EffectiveQuota, use fairq userprio --allusers --json.
     """
     from fairq.cli import quotas_views as views
@@ -85,10 +91,14 @@ def show(
     if tree and plain:
         raise UsageError(message="--tree and --plain exclude each other; give only one")
     time = invocation.now(now)
-    if slots is not None or other is not None:
+    if slots is not None or other is not None or sets or factor or without:
         if tree or plain:
-            raise UsageError(message="--slots and --with have their own table; leave out --tree and --plain")
-        _compare(invocation, output, slots, other, time)
+            raise UsageError(message="a preview has its own table; leave out --tree and --plain")
+        from fairq.steps.simulate.alteration import Alteration
+
+        more = slots if slots is not None and slots.startswith("+") else None
+        size = None if slots is None or more is not None else _size(slots)
+        _compare(invocation, output, size, Alteration(other, sets or (), factor or (), more, without or ()), time)
         return
     from fairq.steps.quotas.tree import quota_report
 
@@ -128,11 +138,14 @@ def check(
 ) -> None:
     """List problems in the group configuration and how to fix them.
 
-    It reports quotas of children above the quota of their parent, static quotas above the pool, dynamic quotas above 1,
-    quotas of groups that are not named, and groups without a parent, without a quota or with two. It reports groups
-    that are unused or named like a user, and groups that jobs request but that do not exist. It reports surplus that
-    oversubscription gives away twice, quotas that are rounded down, and settings that the flat model ignores. Nothing
-    is changed. The pool and the users are those of the current state.
+    Quotas: subgroups whose quotas exceed that of their parent, static quotas above the pool, dynamic quotas above 1,
+    quotas of groups that are not named, quotas that are rounded down, and surplus that oversubscription gives away
+    twice.
+
+    Groups: groups without a parent, without a quota, or with two quotas, groups that are unused or named like a user,
+    groups that jobs request but that do not exist, and settings that the flat model ignores.
+
+    Nothing is changed. The pool and the users are those of the current state.
 
     The exit code is 0 if there are no problems and 1 otherwise. Errors in the settings themselves go to stderr, as in
     fairq config check; the exit code is then that of the last error.
@@ -141,7 +154,7 @@ def check(
     from fairq.cli.output.messages import tell_error
     from fairq.steps.quotas.check import check_quotas
 
-    checked = check_quotas(invocation.state_path, invocation.place, file, invocation.now(now))
+    checked = check_quotas(invocation.state_path, invocation.settings_files, file, invocation.now(now))
     emit(views.check_view(checked), output)
     for problem in checked.errors[:-1]:
         tell_error(problem)
@@ -153,20 +166,31 @@ def check(
     invocation.note(f"no problems in {count}" if checked.groups else "no groups are configured")
 
 
-def _compare(invocation: Invocation, output: Output, slots: float | None, other: str | None, time: int) -> None:
+def _compare(invocation: Invocation, output: Output, size: float | None, alteration: Alteration, time: int) -> None:
     from fairq.cli import quotas_views as views
+    from fairq.cli import whatif
     from fairq.steps.quotas.compare import compare
-    from fairq.steps.quotas.source import read_settings
+    from fairq.steps.simulate.whatif import what_if
 
     settings = invocation.settings
-    then = settings if other is None else read_settings(other, invocation.environment)
-    comparison = compare(invocation.state_path, settings, then, time, slots)
-    if not comparison.size_then and slots is None:
+    then = alteration.settings(settings, invocation.settings_files)
+    path = invocation.state_path
+    comparison = compare(path, settings, then, time, size, lambda pool: alteration.of_pool(pool, time))
+    found = what_if(path, settings, invocation.settings_files, alteration, time, size=size, cycle=False)
+    if not comparison.size_then and size is None:
         invocation.note("the pool has no slots; --slots N gives it a size")
     _note_overruns(invocation, comparison.overruns)
     now_words = f"a pool of {comparison.size_now:g}"
-    then_words = f"a pool of {comparison.size_then:g}" + (f", {other}" if other else "")
-    emit(views.comparison_view(comparison, output.constraint, now_words, then_words), output)
+    then_words = ", ".join(filter(None, [f"a pool of {comparison.size_then:g}", alteration.words]))
+    groups = views.comparison_view(comparison, output.constraint, now_words, then_words)
+    users = whatif.submitters_table(found, title="Long-run use if all keep as many jobs as now", key=None)
+    if not comparison.groups:
+        for line in whatif.summary(found):
+            invocation.note(line)
+        emit(View(tables=[users]), output)
+        return
+    tables = [*groups.tables, users] if found.submitters else groups.tables
+    emit(View(tables=tables, fields=groups.fields), output)
 
 
 def _note_overruns(invocation: Invocation, overruns: Sequence[Mapping[str, Any]]) -> None:

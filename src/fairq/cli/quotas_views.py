@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fairq.cli.output import Column, Table, View
+from fairq.cli.figures import share_colour
+from fairq.cli.output import Column, Record, Table, View
 from fairq.cli.quotas_bars import bar
 from fairq.cli.userprio_views import options_of, selected, table_view
 
@@ -64,7 +65,7 @@ def tree_view(report: QuotaReport, constraint: str | None, title: str, *, width:
         heading: str,
         shown: Callable[[Any], str],
         align: str = "right",
-        colour: Callable[[Any], str] | None = None,
+        colour: Callable[[Record], str] | None = None,
     ) -> Column:
         return Column(heading, "Group", shown, "right" if align == "right" else "left", colour)
 
@@ -73,9 +74,9 @@ def tree_view(report: QuotaReport, constraint: str | None, title: str, *, width:
         column("Quota", lambda group: _short(group["quota"])),
         column("Surplus", _surplus, "left"),
         column("Requested", lambda group: _short(group["requested"])),
-        column("In Use", lambda group: _short(group["in_use"]), colour=_share_colour),
+        column("In Use", lambda group: _short(group["in_use"]), colour=_use_colour),
         column("Share of Pool", share, "left"),
-        column("Use of Quota", use, "left", _share_colour),
+        column("Use of Quota", use, "left", _use_colour),
     ]
     more = {
         1: column("Configured", _configured),
@@ -91,12 +92,11 @@ def tree_view(report: QuotaReport, constraint: str | None, title: str, *, width:
     return View(tables=[Table(columns=columns, records=records, title=title, constrained=True)])
 
 
-def _share_colour(group: Any) -> str:
-    """Return the colour of a group's use: yellow above its quota, cyan below it while jobs wait for more."""
-    if group["in_use"] > (group["quota"] or 0.0):
-        return "yellow"
-    wants_more = group["in_use"] < (group["quota"] or 0.0) and (group["requested"] or 0.0) > group["own_in_use"]
-    return "cyan" if wants_more else ""
+def _use_colour(record: Record) -> str:
+    """Return the colour of a group's use against its quota."""
+    group = record["Group"]
+    wants_more = (group["requested"] or 0.0) > group["own_in_use"]
+    return share_colour(group["in_use"], group["quota"] or 0.0, wants_more=wants_more)
 
 
 def comparison_view(comparison: Comparison, constraint: str | None, what_now: str, what_then: str) -> View:

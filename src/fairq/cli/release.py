@@ -30,13 +30,13 @@ def release(
 ) -> None:
     """Release held jobs.
 
-    Released jobs become idle. Name jobs as for fairq remove. Of a cluster, an owner or a constraint, only
-    the held jobs are released.
+    Released jobs become idle. Name jobs as for fairq remove. If you name a cluster, an owner or a constraint, the
+    command releases only its held jobs.
     """
     from fairq.steps.jobs.change import JobEditor
 
     selection = selected(jobs, constraint, everything)
-    actor = invocation.actor(invocation.now(now))
+    actor = invocation.actor(invocation.now(now), reason)
     editor = JobEditor(invocation.state_path, invocation.settings, actor, dry_run=dry_run)
     changed = editor.release(selection, reason)
     view = report(changed.targets, selection, "released", dry_run)

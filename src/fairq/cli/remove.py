@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from fairq.cli.command import App
+from fairq.cli.confirm import Yes
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Constraint, DryRun, Now
 from fairq.cli.output import Report, emit
-from fairq.cli.queue_options import All, Jobs, Reason, note_ending, report, selected
+from fairq.cli.queue_options import All, Jobs, Reason, confirm_many, note_ending, report, selected
 
 app = App()
 
@@ -26,23 +27,28 @@ def remove(
     constraint: Constraint = None,
     everything: All = False,
     reason: Reason = None,
+    yes: Yes = False,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
     """Remove jobs from the queue.
 
     A running job is stopped: its slot becomes free, and its usage is charged up to now. Name jobs by id, range,
-    cluster, owner or submitter. --constraint selects among these, or among all jobs if none are named. If a name has no
-    job, nothing is changed.
+    cluster, owner or submitter. --constraint selects among these, or among all jobs if you name none. If a name has no
+    job, nothing is changed. On a terminal, the command asks before it removes all jobs, or more than 20.
 
-    If fairq started the job, all its processes are ended first: by its kill_sig, then, after its grace, by SIGKILL. The
-    command waits two seconds for that. Until then the job keeps its slot; a later turn collects it.
+    If fairq started the job, it ends all processes of the job: with its kill_sig and, after the grace period
+    (launch.grace), with SIGKILL. The command waits two seconds for this. A job that takes longer keeps its slot until
+    the next fairq negotiate or fairq run collects it.
     """
     from fairq.steps.jobs.change import JobEditor
 
     selection = selected(jobs, constraint, everything)
-    actor = invocation.actor(invocation.now(now))
+    actor = invocation.actor(invocation.now(now), reason)
     editor = JobEditor(invocation.state_path, invocation.settings, actor, dry_run=dry_run)
+    if not dry_run:
+        trial = JobEditor(invocation.state_path, invocation.settings, actor, dry_run=True)
+        confirm_many(invocation, "Remove", everything, yes, lambda: len(trial.remove(selection)))
     changed = editor.remove(selection, reason)
     note_ending(invocation, changed.ending)
     view = report(changed.targets, selection, "removed", dry_run)

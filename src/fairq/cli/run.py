@@ -1,4 +1,4 @@
-"""``fairq run``: cycles in the foreground."""
+"""``fairq run``: negotiation cycles in the foreground."""
 
 from __future__ import annotations
 
@@ -44,25 +44,31 @@ def run(
             help="Longest time between two cycles [seconds or 10m; default: 60].",
         ),
     ] = None,
-    stop: Annotated[bool, typer.Option("--stop", help="End the running jobs on Ctrl-C; they are requeued.")] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="On Ctrl-C, end the running jobs and requeue them.")] = False,
 ) -> None:
-    """Run jobs: hold a cycle whenever something has changed.
+    """Run jobs: negotiate whenever something has changed.
 
-    The command collects the jobs that have ended, matches idle jobs and starts them, as fairq negotiate does. It holds
-    the next cycle as soon as a job has ended or somebody has changed the state, and at least once every --every.
+    The command works like fairq negotiate: it collects the jobs that have ended, matches idle jobs, and starts them. It
+    runs the next cycle as soon as a job has ended or another command has changed the state, and at least once every
+    --every.
 
-    Ctrl-C, or SIGTERM, ends the command; the jobs run on, and the next fairq run or fairq negotiate collects them. With
-    --stop, it ends the jobs first; they return to the queue.
+    Ctrl-C or SIGTERM ends the command. The jobs continue to run; the next fairq run or fairq negotiate collects them.
+    With --stop, the command ends the jobs first; they return to the queue.
     """
     from fairq.steps.launch.run import run as step
     from fairq.steps.launch.run import standing_of, stop_all
 
     line = _Progress(invocation)
+    told: set[str] = set()
 
     def report(held: Turn, now: Standing) -> None:
         line.clear()
         for note in held.notes:
-            invocation.note(note)
+            # What stays as it is, as a log that cannot be written, is told once.
+            if note not in told:
+                invocation.note(note)
+        told.clear()
+        told.update(held.notes)
         if not invocation.quiet:
             _write(held)
         line.show(now)
@@ -88,9 +94,9 @@ def run(
         raise typer.Exit(INTERRUPTED) from None
     line.clear()
     if standing.idle:
-        invocation.note(f"{counted(standing.idle, 'idle job')} left that no free slot takes; 'fairq why JOB' tells why")
+        invocation.note(f"{counted(standing.idle, 'idle job')} left that fit no free slot; 'fairq why JOB' shows why")
     if standing.held:
-        invocation.note(f"{counted(standing.held, 'held job')} left; 'fairq queue --held' tells why")
+        invocation.note(f"{counted(standing.held, 'held job')} left; 'fairq queue --held' shows why")
 
 
 def _interrupt(_signal: int, _frame: Any) -> None:

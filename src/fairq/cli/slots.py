@@ -9,16 +9,17 @@ import typer
 from fairq.cli.command import App
 from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now
-from fairq.cli.output import Column, Output, Report, Table, View, emit
+from fairq.cli.options import DryRun, Now, Reason
+from fairq.cli.output import Column, Output, Record, Report, Table, View, emit
+from fairq.cli.queue_options import note_ending
 from fairq.errors.base import InvalidNameError, InvalidNumberError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fairq.records import SlotRecord
+    from fairq.records import Actor, SlotRecord
 
-app = App(help="The slots of the pool: add, detect, list, remove and drain them.", default="list")
+app = App(help="Manage the slots of the pool: add, detect, list, remove and drain them.", default="list")
 
 Names = Annotated[list[str], typer.Argument(metavar="SLOT...", help="Slot, or machine to select all its slots.")]
 
@@ -63,6 +64,7 @@ def add(
         str | None,
         typer.Option("--file", metavar="ADS", help="Slot ads from condor_status -json or -long; - is stdin."),
     ] = None,
+    reason: Reason = None,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -100,7 +102,7 @@ def add(
         new = step.records(
             [slot_ad(one, i, shape, platform, time, partitionable=partitionable) for i, one in enumerate(names, 1)]
         )
-    step.add(invocation.state_path, new, invocation.actor(time), dry_run=dry_run)
+    step.add(invocation.state_path, new, invocation.actor(time, reason), dry_run=dry_run)
     said = f"{counted(len(new), 'slot')} {'would be ' if dry_run else ''}added"
     emit(_report("added", [slot.name for slot in new], said, dry_run), output)
 
@@ -111,7 +113,7 @@ def add(
         fairq slots detect                    # show the slots of this machine
         fairq slots detect --add              # add one slot per core to the pool
         fairq slots detect --slots 2 --add    # two slots that share the machine
-        fairq slots detect --partitionable    # one slot that is divided as jobs request
+        fairq slots detect --partitionable    # show one slot that is divided as jobs request
         fairq slots detect --add --launch local    # make this machine run jobs
     """,
 )
@@ -129,7 +131,7 @@ def detect(
         ),
     ] = None,
     partitionable: Annotated[
-        bool, typer.Option("--partitionable", help="Make one partitionable slot, or --slots N of them.")
+        bool, typer.Option("--partitionable", help="Make one partitionable slot, or N with --slots N.")
     ] = False,
     store: Annotated[bool, typer.Option("--add", help="Add the slots to the pool.")] = False,
     launch: Annotated[
@@ -143,8 +145,8 @@ def detect(
     It counts the resources that this process may use: the cores of its affinity, the memory of its control group, and
     the free disk space beside the state file. nvidia-smi lists the GPUs. Nothing is stored without --add.
 
-    With --launch local, fairq starts the jobs that it matches with these slots as processes of this machine; this is
-    the Launch attribute of the slots. Without it, launch.kind decides.
+    With --launch local, fairq starts the jobs of these slots as processes on this machine. The option sets the
+    attribute Launch of the slots. Without it, the setting launch.kind decides.
     """
     from fairq import hardware
     from fairq.steps.pool import slots as step
@@ -195,7 +197,7 @@ def list_(
     """
     from fairq.steps.pool.slots import look
 
-    ads = look(invocation.state_path, names or [], invocation.now(now))
+    ads = look(invocation.existing_state, names or [], invocation.now(now))
     emit(_view(ads, output), output)
 
 
@@ -211,6 +213,7 @@ def remove(
     output: Report,
     names: Names,
     force: Annotated[bool, typer.Option("--force", help="Remove even slots in use; requeue their jobs.")] = False,
+    reason: Reason = None,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -220,7 +223,7 @@ def remove(
     """
     from fairq.steps.pool.slots import remove as step
 
-    actor = invocation.actor(invocation.now(now))
+    actor = invocation.actor(invocation.now(now), reason)
     gone = step(invocation.state_path, invocation.settings, names, actor, force=force, dry_run=dry_run)
     said = "\n".join(f"slot {name} {'would be ' if dry_run else ''}removed" for name in gone)
     emit(_report("removed", gone, said, dry_run), output)
@@ -230,30 +233,57 @@ def remove(
     "drain",
     examples="""
         fairq slots drain node2             # no new jobs on this machine
-        fairq slots drain node2 --cancel    # take jobs again
+        fairq slots drain node2 --quick     # requeue its jobs: TERM, and KILL after their grace
+        fairq slots drain node2 --cancel    # accept jobs again
     """,
 )
 def drain(
     invocation: Invocation,
     output: Report,
     names: Names,
+    graceful: Annotated[bool, typer.Option("--graceful", help="Let running jobs finish [default].")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="End running jobs after their grace; requeue them.")] = False,
+    fast: Annotated[bool, typer.Option("--fast", help="Kill running jobs at once; requeue them.")] = False,
     cancel: Annotated[bool, typer.Option("--cancel", help="Stop draining.")] = False,
+    reason: Reason = None,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Drain slots: running jobs continue, but no new jobs start there."""
-    from fairq.steps.pool.slots import drain as step
+    """Drain slots: no new jobs start there.
 
-    actor = invocation.actor(invocation.now(now))
-    changed = step(invocation.state_path, names, not cancel, actor, dry_run=dry_run)
-    if dry_run:
-        what = "would take jobs again" if cancel else "would be drained"
-    else:
-        what = "takes jobs again" if cancel else "is being drained"
-    said = "\n".join(f"slot {name} {what}" for name in changed)
-    emit(_report("released" if cancel else "drained", changed, said, dry_run), output)
+    Running jobs continue. With --quick, fairq sends them kill_sig (by default SIGTERM) and kills all their processes
+    after job_max_vacate_time (by default launch.grace). With --fast, it kills them at once. These jobs return to the
+    queue when none of their processes is left.
+    """
+    if graceful + quick + fast + cancel > 1:
+        raise UsageError(message="--graceful, --quick, --fast and --cancel exclude each other; give only one")
+    actor = invocation.actor(invocation.now(now), reason)
+    if cancel:
+        _cancel(invocation, output, names, actor, dry_run=dry_run)
+        return
+    from fairq.steps.pool.drain import Schedule
+    from fairq.steps.pool.drain import drain as step
+
+    schedule = Schedule.FAST if fast else Schedule.QUICK if quick else Schedule.GRACEFUL
+    done = step(invocation.state_path, invocation.settings, names, schedule, actor, dry_run=dry_run)
+    what = "would be drained" if dry_run else "is being drained"
+    said = [f"slot {name} {what}" for name in done.slots]
+    if done.evicted:
+        said.append(f"{counted(done.evicted, 'job')} {'would be requeued' if dry_run else 'requeued'}")
+    emit(_report("drained", done.slots, "\n".join(said), dry_run), output)
+    note_ending(invocation, done.ending)
+    if not said:
+        invocation.note("no changes: all are draining already")
+
+
+def _cancel(invocation: Invocation, output: Output, names: list[str], actor: Actor, *, dry_run: bool) -> None:
+    from fairq.steps.pool.drain import cancel as step
+
+    changed = step(invocation.state_path, names, actor, dry_run=dry_run)
+    what = "would take jobs again" if dry_run else "takes jobs again"
+    emit(_report("released", changed, "\n".join(f"slot {name} {what}" for name in changed), dry_run), output)
     if not changed:
-        invocation.note("no changes: " + ("none of them is draining" if cancel else "all are draining already"))
+        invocation.note("no changes: none of them is draining")
 
 
 def _view(ads: Sequence[dict[str, Any]], output: Output) -> View:
@@ -290,8 +320,8 @@ def _view(ads: Sequence[dict[str, Any]], output: Output) -> View:
 _COLOURS = {"Claimed": "green", "Drained": "yellow", "Owner": "yellow", "Preempting": "magenta", "Matched": "cyan"}
 
 
-def _colour(state: Any) -> str:
-    return _COLOURS.get(str(state), "")
+def _colour(slot: Record) -> str:
+    return _COLOURS.get(str(slot.get("State")), "")
 
 
 def _report(action: str, names: Sequence[str], text: str, dry_run: bool) -> View:

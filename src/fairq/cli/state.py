@@ -10,12 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from fairq.cli.command import App
+from fairq.cli.confirm import Yes, asks, confirm
 from fairq.cli.figures import local
 from fairq.cli.invocation import Invocation
+from fairq.cli.options import Now, Reason, time_of
 from fairq.cli.output import Column, Output, Record, Report, Table, View, emit
 from fairq.errors.base import FairqError
 
-app = App(help="Manage the state file: path, check, backup, history, past cycles.")
+app = App(help="Manage the state file: path, check, backup, restore, history, past cycles.")
 
 
 @app.command(
@@ -26,7 +28,7 @@ app = App(help="Manage the state file: path, check, backup, history, past cycles
 """,
 )
 def path(invocation: Invocation, output: Report) -> None:
-    """Print the path of the state file, symbolic links followed.
+    """Print the path of the state file, with symbolic links resolved.
 
     The file is the one named by --state, otherwise by FAIRQ_STATE, otherwise fairq/state.db in your XDG state
     directory. It need not exist: the first command that changes something creates it.
@@ -49,19 +51,18 @@ def path(invocation: Invocation, output: Report) -> None:
 def check(invocation: Invocation, output: Output) -> None:
     """Look for damage in the state file, and for records that contradict each other.
 
-    Prints one line for every fault and ends with 1 if there is any. A file that does not exist is an error. It
-    looks for damage of the file, references to missing records, duplicate jobs, claims on slots for jobs that do
-    not run, running jobs without a slot, and use in the accounting that differs from the claims.
+    The command prints one line for each fault and exits with 1 if there is any. A file that does not exist is an error.
+    The command looks for damage in the file, references to missing records, duplicate jobs, claims on slots for jobs
+    that do not run, running jobs without a slot, and accounting records whose use differs from the claims.
 
-    Damage means any change of a record or of the schema that was not made by a command. The file holds a copy
-    or a checksum (CRC-32) of every value; each command updates them together with the value, and the check
-    compares them. It finds every change of a value by a single flipped bit; of larger random changes it misses
-    about one in four billion.
+    Damage is any change of a record or of the schema that no command made. The file holds a copy or a checksum (CRC-32)
+    of every value. Each command updates them together with the value, and the check compares them. The check finds
+    every single flipped bit in a value. It misses about one in four billion larger random changes.
 
-    The check does not find damage in unused space of the file. A file of an older fairq has no
-    checksums until the first command writes to it; damage from before that is found only where SQLite sees it.
-    A whole file replaced by an older copy of itself is sound. The sqlite3 shell can read the file, but cannot
-    change records that have a checksum.
+    The check does not find damage in unused space of the file. A file of an older fairq has no checksums until the
+    first command writes to it; earlier damage is found only where SQLite notices it. The check cannot tell whether an
+    older copy has replaced the file. The sqlite3 shell can read the file, but cannot change records that have a
+    checksum.
     """
     from fairq.steps.state import check_state, locate
 
@@ -92,7 +93,7 @@ def backup(
     """Copy the state to a new file, even while other commands run.
 
     The copy is a consistent state file with the mode and owner of the state. It appears under its name only once it is
-    complete. To restore it, replace the state file by it; to look at it, name it with --state.
+    complete. To go back to it, use fairq state restore. To look at it, name it with --state.
     """
     from fairq.steps.state import back_up
 
@@ -101,10 +102,39 @@ def backup(
 
 
 @app.command(
+    "restore",
+    examples="""
+    fairq state restore /backups/fairq-2026-11-20.db   # back to this copy
+""",
+)
+def restore(
+    invocation: Invocation,
+    copy: Annotated[Path, typer.Argument(metavar="COPY", help="Copy made by 'fairq state backup'.")],
+    reason: Reason = None,
+    yes: Yes = False,
+    now: Now = None,
+) -> None:
+    """Put a copy in the place of the state.
+
+    The copy is checked first. The state as it was stays beside the state file, under a name that the command prints.
+    Jobs that a launcher has started since the copy was made are unknown afterwards: end them first. On a terminal
+    the command asks first.
+    """
+    from fairq.steps.restore import restore as step
+
+    if asks(yes):
+        confirm(invocation, f"Replace {invocation.state_path} by {copy}?")
+    former = step(invocation.state_path, copy, invocation.actor(invocation.now(now), reason))
+    kept = f"; what was there is now {former}" if former is not None else ""
+    invocation.note(f"restored {copy}{kept}")
+
+
+@app.command(
     "history",
     examples="""
     fairq state history --limit 10                 # the last ten changes
     fairq state history --subject alice@cs.wisc.edu  # changes to one submitter
+    fairq state history --since yesterday --user ann # what one administrator changed
     fairq state history --json --limit 0           # all changes
 """,
 )
@@ -114,13 +144,18 @@ def history(
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="Number of changes [0: all].")] = 100,
     subject: Annotated[str | None, typer.Option("--subject", metavar="NAME", help="Show only changes to NAME.")] = None,
     user: Annotated[str | None, typer.Option("--user", metavar="USER", help="Show only changes by this user.")] = None,
+    since: Annotated[
+        int | None,
+        typer.Option("--since", metavar="TIME", parser=time_of("--since"), help="Show only changes since then."),
+    ] = None,
 ) -> None:
-    """Show each change with its time, user and command, newest last.
+    """Show each change with its time, user, command and reason, newest last.
 
-    Entries of the history cannot be changed or deleted.
+    Entries of the history cannot be changed or deleted. --subject takes what the list shows, or a user without domain
+    and groups.
 
-    A record has the members number, time (seconds since 1970), user (of the operating system), command,
-    subject, before and after.
+    A record has the members number, time (seconds since 1970), user (of the operating system), command, reason
+    (--reason, or null), subject, before and after.
     """
     from fairq.steps.state import changes
 
@@ -130,11 +165,12 @@ def history(
             "time": entry.time,
             "user": entry.user,
             "command": entry.command,
+            "reason": entry.reason,
             "subject": entry.subject,
             "before": entry.before,
             "after": entry.after,
         }
-        for entry in changes(invocation.state_path, limit or None, subject=subject, user=user)
+        for entry in changes(invocation.existing_state, limit or None, subject=subject, user=user, since=since)
     ]
     columns = [
         Column("Time", "time", _time, align="left"),
@@ -144,7 +180,9 @@ def history(
         Column("Before", "before", _value, align="left"),
         Column("After", "after", _value, align="left"),
     ]
-    fields = ("number", "time", "user", "command", "subject", "before", "after")
+    if any(record["reason"] for record in records):
+        columns.insert(3, Column("Reason", "reason", lambda reason: reason or "-", align="left"))
+    fields = ("number", "time", "user", "command", "reason", "subject", "before", "after")
     emit(View(tables=[Table(columns, records, empty="no changes")], fields=fields), output)
 
 
@@ -160,7 +198,7 @@ def cycles(
     output: Output,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="Number of cycles [0: all].")] = 20,
 ) -> None:
-    """List the negotiation cycles with time and number of matches, newest last.
+    """List the negotiation cycles with their time and number of matches, newest last.
 
     'fairq state cycle N' shows one again. The decisions of the last decisions_kept cycles are kept; matches are kept
     forever.
@@ -179,7 +217,7 @@ def cycles(
             "preempted": one.preempted,
             "kept": one.kept,
         }
-        for one in recent_cycles(invocation.state_path, limit or None)
+        for one in recent_cycles(invocation.existing_state, limit or None)
     ]
     columns = [
         Column("Cycle", "cycle"),
@@ -214,7 +252,7 @@ def cycle(
     from fairq.cli.cycle_view import cycle_view
     from fairq.steps.state import stored_cycle
 
-    document, matches = stored_cycle(invocation.state_path, number)
+    document, matches = stored_cycle(invocation.existing_state, number)
     if "submitters" not in document:
         invocation.note(f"the decision of cycle {document['cycle']} has been pruned; only its matches remain")
     elif not matches and not any(of["idle"] for of in document["submitters"]):

@@ -50,8 +50,8 @@ Text = str | None
     cls=SubmitCommand,
     examples="""
         fairq submit analysis.sub                             # an HTCondor submit description
-        sed s/2024/2025/ analysis.sub | fairq submit -        # one from standard input
-        fairq submit --request-memory 2GB -- ./run.sh 'a b'   # one command, its arguments as they are
+        sed s/2024/2025/ analysis.sub | fairq submit -        # a description from standard input
+        fairq submit --request-memory 2GB -- ./run.sh 'a b'   # one command with its arguments
         fairq submit --count 1000000 --output 'out.$(Process)' -- /bin/sleep 60
         fairq submit --dry-run --json analysis.sub            # only show the job ads
     """,
@@ -96,10 +96,10 @@ def submit(
 ) -> None:
     """Queue jobs, from an HTCondor submit description or as one command.
 
-    FILE is a submit description for condor_submit. HTCondor's own library reads it, with macros, if, include and
-    every form of queue. All queue statements add jobs to one cluster. Like condor_submit, fairq adds clauses for
-    platform, disk, memory, cores and other requested resources to the requirements, unless they mention these. It adds
-    no clauses for file transfer. The default request is 1 core, 128 MB of memory and the disk of the executable. The
+    FILE is a submit description for condor_submit. HTCondor's own library reads it, with macros, if, include and every
+    form of queue. All queue statements add jobs to one cluster. Like condor_submit, fairq adds clauses for platform,
+    disk, memory, cores and other requested resources to the requirements, unless they mention them already. It adds no
+    clauses for file transfer. The default request is 1 core, 128 MB of memory and the disk of the executable. The
     executable must exist, unless transfer_executable is false. Relative paths start at the current directory.
 
     A description can run commands with your rights: "queue ... from COMMAND |" and "include : COMMAND |". Submit only
@@ -160,6 +160,8 @@ def submit(
     )
     for warning in submitted.submission.warnings:
         invocation.note(f"WARNING: {warning.removeprefix('WARNING: ')}")
+    for problem in submitted.problems:
+        invocation.note(f"WARNING: {problem}; the jobs that name it will be held")
     if submitted.is_first_without_launcher and sys.stderr.isatty():
         invocation.note(
             "no launcher: fairq matches jobs, but starts none; 'fairq slots detect --add --launch local' makes this "

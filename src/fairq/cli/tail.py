@@ -23,15 +23,15 @@ _MOST = 1 << 20
 @app.command(
     examples="""
         fairq tail 7.3             # the last lines of its output
-        fairq tail 7.3 -f          # and what comes, until the job ends
-        fairq tail 7.3 --err       # of its standard error
+        fairq tail 7.3 -f          # continue to print until the job ends
+        fairq tail 7.3 --err       # the last lines of its standard error
     """
 )
 def tail(
     invocation: Invocation,
-    job: Annotated[str, typer.Argument(metavar="JOB", help="Job (7.0); a cluster (7) is its job 0.")],
-    follow: Annotated[bool, typer.Option("-f", "--follow", help="Print what comes until the job ends.")] = False,
-    error: Annotated[bool, typer.Option("--err", help="Print standard error.")] = False,
+    job: Annotated[str, typer.Argument(metavar="JOB", help="Job (7.0); a cluster (7) means job 7.0.")],
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Continue to print until the job ends.")] = False,
+    error: Annotated[bool, typer.Option("--err", help="Print standard error, not standard output.")] = False,
     lines: Annotated[int, typer.Option("--lines", metavar="N", min=0, help="Number of lines.")] = 10,
 ) -> None:
     """Print the end of the output of a job's last run.
@@ -42,7 +42,7 @@ def tail(
 
     cluster, proc = one_job(job)
     name = f"{cluster}.{proc}"
-    place = output_of(invocation.state_path, cluster, proc, error=error)
+    place = output_of(invocation.existing_state, cluster, proc, error=error)
     descriptor = open_output(place, name, "error output" if error else "output")
     with os.fdopen(descriptor, "rb") as file:
         size = file.seek(0, os.SEEK_END)

@@ -12,6 +12,7 @@ from fairq.cli.comparison import Compare
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Output, Report, emit
+from fairq.cli.taskqueues_demo import EXAMPLES, demo
 from fairq.cli.taskqueues_notes import in_words
 from fairq.cli.taskqueues_options import (
     PILOT,
@@ -60,8 +61,8 @@ def list_(invocation: Invocation, output: Output, now: Now = None) -> None:
     """List the task queues, which hold idle jobs with equal requirements, and their current priorities.
 
     Jobs are in one queue if they agree in Owner, OwnerGroup, CPUTime (in steps), Sites, BannedSites, GridCEs,
-    Platforms, JobTypes, Tags, MinRAM and MaxRAM. Names are case-sensitive. A queue holds at most
-    shares.max_jobs_in_task_queue jobs; further jobs make another one. Owner and OwnerGroup are the job's
+    Platforms, JobTypes, Tags, MinRAM and MaxRAM. Names are case-sensitive. A queue has at most
+    shares.max_jobs_in_task_queue jobs; further jobs form another queue. Owner and OwnerGroup are the job's
     accounting_group_user and accounting_group (<none> without one). The others are attributes of the job. Set them
     in a submit description as
 
@@ -69,14 +70,13 @@ def list_(invocation: Invocation, output: Output, now: Now = None) -> None:
 
     or with fairq submit --attribute: CPUTime (HS06 seconds, default shares.default_cpu_time), Site or Sites,
     BannedSites, Platform or Platforms, GridCE or GridCEs, JobType or JobTypes, Tag or Tags (texts with commas, or
-    lists), MinRAM and MaxRAM (MB), and UserPriority. Requests of the job add the tags nProcessors and
-    MultiProcessor (request_cpus above 1), WholeNode (+WholeNode = true) and GPU (request_gpus), and MinRAM
-    (request_memory).
+    lists), MinRAM and MaxRAM (MB), and UserPriority. request_cpus = n, above 1, adds the tags nProcessors
+    and MultiProcessor. +WholeNode = true adds the tag WholeNode, request_gpus adds GPU, and request_memory sets MinRAM.
 
-    UserPriority is any number above 0; it weighs a job against the other jobs of its user. A job without it has its
-    own priority (fairq prio) as UserPriority, or shares.default_priority if that is 0 as well. A negative priority
-    is the smallest weight. Under the rules dirac, UserPriority is a whole number: 0 weighs 0.00001, and 10 or more
-    a million. RealPriority, which jobs of a dump may have, replaces the weight.
+    UserPriority is any number above 0; it weighs a job against the other jobs of its user. For a job without
+    UserPriority, the job priority (fairq prio) counts, or shares.default_priority if the job priority is 0. A negative
+    job priority is the smallest weight. Under the rules dirac, UserPriority is a whole number: 0 weighs 0.00001, and 10
+    or more a million. RealPriority, which jobs of a dump may have, replaces the weight.
 
     A record has task_queue (its number), owner, owner_group, cpu_time, sites, banned_sites, grid_ces, platforms,
     job_types, tags, min_ram, max_ram, jobs, average_priority (of the jobs' weights), priority and rules.
@@ -120,7 +120,8 @@ def shares(
     First, the JobShare of each group is corrected for recent usage. A group with job sharing then divides its share
     among all its queues. Any other group first divides it equally among its users with waiting jobs, and corrects
     those parts for recent usage. Queues get their part in proportion to the sum of their jobs' priorities. Under the
-    rules dirac it is the average, and queues that differ only in sites and memory get the sum of their parts.
+    rules dirac, the average counts instead of the sum. Queues that differ only in sites and memory then get the sum of
+    their parts.
 
     The tables show groups, users, queues and corrections. A correction has, for each time slice, the use, the raw and
     the bounded correction, and the bound that applied (upper: the maximum, lower: 1/maximum). All commands calculate
@@ -128,10 +129,10 @@ def shares(
 
     JSON has rules, groups, users and task_queues, each group and user with its corrections.
 
-    --check reads a dump of a DIRAC (see fairq taskqueues import) and calculates the priorities it should have. It
-    uses the rules dirac (or --rules), and groups, history and corrections of the dump and the settings. It shows
-    the queues whose priorities differ (JSON: all, each with a verdict: same, differs, missing, emptied) and exits 1 if
-    there are any. It does not read the state.
+    --check reads a dump of DIRAC (see fairq taskqueues import) and calculates the priorities that its queues should
+    have. It uses the rules dirac (or --rules), and groups, history and corrections of the dump and the settings. It
+    shows the queues whose priorities differ, and exits with 1 if there are any. JSON has all queues, each with a
+    verdict: same, differs, missing or emptied. --check does not read the state.
     """
     from fairq.cli import taskqueues_views as views
 
@@ -201,17 +202,17 @@ def match(
 ) -> None:
     """Hand an idle job to a pilot that asks for work.
 
-    fairq draws one of the task queues that match the pilot, weighted by priority, and then one of its jobs. The draw
-    is proportional to priority (proportional), or DIRAC's, which favours high priorities beyond their share (dirac), or
-    it takes the highest priority (strict). The job then runs on the slot pilot_JOB@SITE. That slot exists until the job
-    ends (fairq finish, remove or hold), and negotiation cycles do not use it. A job goes to one pilot only, however
-    many ask at once.
+    fairq draws one of the task queues that match the pilot, weighted by priority, and then one of its jobs. With
+    --selection proportional, the draw is proportional to priority. With dirac, it is DIRAC's draw, which favours high
+    priorities beyond their share. With strict, the queue with the highest priority is taken. The job then runs on the
+    slot pilot_JOB@SITE. That slot exists until the job ends (fairq finish, remove or hold), and negotiation cycles do
+    not use it. A job goes to one pilot only, however many ask at once.
 
-    Its usage appears in fairq userprio after the next cycle or, a minute later, after the next match. If
+    fairq userprio shows the usage of the job after the next cycle, or after the next match at least a minute later. If
     shares.usable_sites is set, pilots of other sites get only jobs with JobType Test or none.
 
-    --proxy USER@GROUP is for a pilot that is not generic: it takes jobs of its own group and, unless the group has job
-    sharing, of its own user.
+    --proxy USER@GROUP describes a pilot that is not generic. It takes only jobs of its own group and, unless the group
+    has job sharing, only jobs of its own user.
 
     --count serves several pilots in one transaction, with the priorities at its start. Running limits and matching
     delays of the site apply to each pilot in turn.
@@ -278,8 +279,9 @@ def why(
     change on either side. If none fails, the queue is offered: the output then shows its priority and its chance to
     be drawn first.
 
-    With --compare the member compare of the JSON document has differs, differs_at (the first step at which the two
-    sets of rules part), steps (what each set makes of it), and points, the rule points that alone change the decision.
+    With --compare, the member compare of the JSON document has differs, differs_at (the first step at which the two
+    sets of rules differ), steps (the result of each step under both sets), and points (the rule points that change the
+    decision on their own).
     """
     from fairq.cli import taskqueues_views as views
     from fairq.steps.taskqueues.compare import compared
@@ -299,22 +301,28 @@ def why(
     examples="""
         fairq taskqueues import dump.json
         fairq taskqueues import queues.csv --dry-run
+        fairq taskqueues import dirac/                       # task_queues.csv, jobs.csv, history.csv, ...
     """,
 )
 def import_(
     invocation: Invocation,
     output: Report,
-    dump: Annotated[str, typer.Argument(metavar="DUMP", help="JSON or CSV; - is stdin.")],
+    dump: Annotated[str, typer.Argument(metavar="DUMP", help="JSON, CSV, directory or archive; - is stdin.")],
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Import the task queues of a DIRAC from a dump: waiting jobs, groups, and reports of recent usage.
+    """Import the task queues of DIRAC from a dump: waiting jobs, groups, and reports of recent usage.
+
+    A dump is one file, or a directory or archive with a file for each member. The first word of a file's name is its
+    member: task_queues.csv, jobs.tsv, history.csv (columns Group, TimeSpan, Entity, Average), groups.json,
+    share_corrections.json. docs/dirac.md has the queries.
 
     The jobs join fairq's queue, for pilots only. A job keeps DIRAC's JobID as its cluster, and queues keep their
-    numbers. The import replaces the former one, except for running jobs; fairq's own jobs stay. A job that ended here
-    after the dump's time is not queued again.
+    numbers. The import replaces the jobs of a former import that do not run; fairq's own jobs stay. A job that ended
+    here after the time of the dump is not queued again.
 
-    JSON is one object, in which only task_queues is required, or just that array:
+    A JSON dump is one object with the following members, of which only task_queues is required, or only the array
+    task_queues:
 
     time: when the dump was made, in seconds since 1970.
 
@@ -323,15 +331,15 @@ def import_(
     them.
 
     task_queues: an array of objects with TQId, Owner, OwnerGroup, CPUTime, and the requirements: Sites, BannedSites,
-    GridCEs, Platforms, JobTypes, Tags (arrays, or texts with commas), MinRAM, MaxRAM. Priority is the stored one.
-    Jobs is their number, AveragePriority the average of their weights (default 1).
+    GridCEs, Platforms, JobTypes, Tags (arrays, or texts with commas), MinRAM, MaxRAM. Priority is the stored priority
+    of the queue. Jobs is the number of its jobs, AveragePriority the average of their weights (default 1).
 
-    jobs: an array of objects with JobId, TQId, and UserPriority or RealPriority. It replaces Jobs and
+    jobs: an array of objects with JobId, TQId, and UserPriority or RealPriority. It overrides Jobs and
     AveragePriority.
 
     history: average numbers of running jobs by group ("" for usage by group), time span in seconds, and group or
     user: {"": {"604800": {"lhcb_user": 500}}, "lhcb_user": {"604800": {"alice": 375}}}. "ERROR" instead of the
-    numbers is a failed report. fairq adds them to its own records, for slices of exactly that TimeSpan.
+    numbers marks a failed report. fairq adds them to its own records, for slices of exactly that TimeSpan.
 
     share_corrections: the block ShareCorrections, used by fairq taskqueues shares --check only.
 
@@ -348,6 +356,9 @@ def import_(
         invocation.state_path, invocation.settings, dump, actor, host=socket.gethostname(), dry_run=dry_run
     )
     emit(views.import_view(imported, dry_run), output)
+
+
+app.command("demo", examples=EXAMPLES)(demo)
 
 
 def _selection(text: str | None) -> Selection | None:

@@ -45,8 +45,8 @@ CpuTime = Annotated[
         help="Remaining CPU time of the pilot, in HS06 seconds.",
     ),
 ]
-GridCE = Annotated[str | None, typer.Option("--grid-ce", metavar="CE", help="Computing element.")]
-Platform = Annotated[str | None, typer.Option("--platform", metavar="NAME", help="Platform.")]
+GridCE = Annotated[str | None, typer.Option("--grid-ce", metavar="CE", help="Computing element of the pilot.")]
+Platform = Annotated[str | None, typer.Option("--platform", metavar="NAME", help="Platform of the pilot.")]
 JobType = Annotated[str | None, typer.Option("--job-type", metavar="TYPE", help="Only jobs of this type or of none.")]
 Tag = Annotated[
     list[str] | None,
@@ -61,7 +61,7 @@ Group = Annotated[
 ]
 Owner = Annotated[
     str | None,
-    typer.Option("--owner", metavar="USER", help="Only jobs of this user; ignored for a --group with job sharing."),
+    typer.Option("--owner", metavar="USER", help="Only jobs of this user; ignored with job sharing."),
 ]
 VO = Annotated[
     str | None,
@@ -77,10 +77,10 @@ Processors = Annotated[
         "--processors",
         metavar="N",
         parser=number("--processors", 1, whole=True),
-        help="Processors; offers the tags 1Processors to NProcessors and MultiProcessor.",
+        help="Processors; offers tags 1Processors to NProcessors, MultiProcessor.",
     ),
 ]
-WholeNode = Annotated[bool, typer.Option("--whole-node", help="The pilot has a whole machine.")]
+WholeNode = Annotated[bool, typer.Option("--whole-node", help="Offer a whole machine.")]
 MaxRAM = Annotated[
     float | None,
     typer.Option(

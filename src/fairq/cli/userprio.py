@@ -8,14 +8,16 @@ from typing import Annotated
 import typer
 
 from fairq.cli.command import App
+from fairq.cli.confirm import Yes
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now, duration_of
+from fairq.cli.options import DryRun, Now, Reason, duration_of
 from fairq.cli.output import Output, emit
 from fairq.cli.userprio_arguments import UserprioCommand
+from fairq.errors.base import UsageError
 
 _DAY = 86400
 
-_NameAndValue = tuple[str, str]
+_Several = list[str] | None
 _Date = tuple[int, int, int]
 
 app = App()
@@ -39,7 +41,9 @@ def _edit(name: str, metavar: str, text: str) -> object:
         fairq userprio alice@example.org bob            # two submitters
         fairq userprio -setfactor alice@example.org 10  # a tenth of the share of one with factor 1
         fairq userprio -setceiling alice@example.org 100 -duration 7d
+        fairq userprio -setfactor alice 10 -setfactor bob 20 --reason "until the thesis is done"
         fairq userprio --prune 90d                      # delete users inactive for 90 days
+        fairq userprio --target alice=50% --target bob=25%   # factors for these shares
         fairq userprio --allusers --json
     """,
 )
@@ -71,28 +75,20 @@ def userprio(
     long: Annotated[bool, _view("long", "Show whole ads, attribute by attribute.")] = False,
     classic: Annotated[bool, _view("classic", "Use the table layout of HTCondor 6.8.")] = False,
     plain: Annotated[bool, _view("plain", "Use condor_userprio's layout on a terminal.")] = False,
-    setprio: Annotated[_NameAndValue | None, _edit("setprio", "NAME VALUE", "Set the real priority.")] = None,
-    setfactor: Annotated[
-        _NameAndValue | None, _edit("setfactor", "NAME VALUE", "Set the priority factor [at least 1].")
-    ] = None,
-    setfloor: Annotated[
-        _NameAndValue | None, _edit("setfloor", "NAME N", "Set the floor in slot weight [0: none].")
-    ] = None,
-    setceiling: Annotated[
-        _NameAndValue | None, _edit("setceiling", "NAME N", "Set the ceiling in slot weight [-1: none].")
-    ] = None,
+    setprio: Annotated[_Several, _edit("setprio", "NAME VALUE", "Set the real priority.")] = None,
+    setfactor: Annotated[_Several, _edit("setfactor", "NAME VALUE", "Set the priority factor [at least 1].")] = None,
+    setfloor: Annotated[_Several, _edit("setfloor", "NAME N", "Set the floor in slot weight [0: none].")] = None,
+    setceiling: Annotated[_Several, _edit("setceiling", "NAME N", "Set the ceiling in slot weight [-1: none].")] = None,
     duration: Annotated[str | None, _edit("duration", "TIME", "Limit factor, floor or ceiling to 7d, 12h, ...")] = None,
-    cancelceilinglease: Annotated[str | None, _edit("cancelceilinglease", "NAME", "End a ceiling's lease now.")] = None,
-    cancelfloorlease: Annotated[str | None, _edit("cancelfloorlease", "NAME", "End a floor's lease now.")] = None,
-    cancelfactorlease: Annotated[str | None, _edit("cancelfactorlease", "NAME", "End a factor's lease now.")] = None,
-    setaccum: Annotated[
-        _NameAndValue | None, _edit("setaccum", "NAME SECONDS", "Set the weighted accumulated usage.")
-    ] = None,
-    setbegin: Annotated[_NameAndValue | None, _edit("setbegin", "NAME TIME", "Set the time of the first use.")] = None,
-    setlast: Annotated[_NameAndValue | None, _edit("setlast", "NAME TIME", "Set the time of the last use.")] = None,
-    resetusage: Annotated[str | None, _edit("resetusage", "NAME", "Reset the accumulated usage of NAME.")] = None,
+    cancelceilinglease: Annotated[_Several, _edit("cancelceilinglease", "NAME", "End a ceiling's lease now.")] = None,
+    cancelfloorlease: Annotated[_Several, _edit("cancelfloorlease", "NAME", "End a floor's lease now.")] = None,
+    cancelfactorlease: Annotated[_Several, _edit("cancelfactorlease", "NAME", "End a factor's lease now.")] = None,
+    setaccum: Annotated[_Several, _edit("setaccum", "NAME SECONDS", "Set the weighted accumulated usage.")] = None,
+    setbegin: Annotated[_Several, _edit("setbegin", "NAME TIME", "Set the time of the first use.")] = None,
+    setlast: Annotated[_Several, _edit("setlast", "NAME TIME", "Set the time of the last use.")] = None,
+    resetusage: Annotated[_Several, _edit("resetusage", "NAME", "Reset the accumulated usage of NAME.")] = None,
     resetall: Annotated[bool, _view("resetall", "Reset the accumulated usage of all users.")] = False,
-    delete: Annotated[str | None, _edit("delete", "NAME", "Delete the record of NAME.")] = None,
+    delete: Annotated[_Several, _edit("delete", "NAME", "Delete the record of NAME.")] = None,
     force: Annotated[bool, _view("force", "Delete even while its jobs hold slots.")] = False,
     prune: Annotated[
         int | None,
@@ -103,6 +99,14 @@ def userprio(
             help="Delete users inactive for AGE (e.g. 90d).",
         ),
     ] = None,
+    reason: Reason = None,
+    yes: Yes = False,
+    target: Annotated[
+        list[str] | None,
+        typer.Option("--target", metavar="NAME=SHARE", help="Find factors for long-run shares; repeatable."),
+    ] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Set the factors that --target finds.")] = False,
+    scale_all: Annotated[bool, typer.Option("--scale-all", help="Let --target raise all factors of the pie.")] = False,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -112,37 +116,55 @@ def userprio(
     default, it shows users active in the last 24 hours. As in condor_userprio, every option also works with one dash
     and abbreviated: here -q is --quotas and -h is --hierarchical.
 
-    Each edit changes one value; the history keeps the former value. If one call has several edits, only the first in
-    this order is made: setprio, setfactor, setfloor, setceiling, the cancelling of leases, setaccum, setbegin, setlast,
-    resetusage, delete, resetall, prune. A name is user@domain or the name of a group. Setting a value for an unknown
-    name creates a record.
+    Each edit changes one value; the history keeps the former value and the --reason. One call can have several edits:
+    all are made, or, if one of them fails, none. Their order is: setprio, setfactor, setfloor, setceiling, the
+    cancelling of leases, setaccum, setbegin, setlast, resetusage, delete, resetall, prune.
+
+    A name is user@domain, group.user@domain or the name of a group. A user without domain and group, as bob, is found
+    if only one submitter fits. Setting a value for an unknown full name creates a record. On a terminal the command
+    asks before it does this, and before -delete, -resetall and -prune; --yes answers in advance.
+
+    --target finds the factors under which submitters get given shares of what is contended, in the long run. The slices
+    of one cycle are inverse to the factors, but the real priorities follow the use. In steady state, the share is
+    therefore inverse to the square root of the factor: a factor of 4 gives half the share, not a fourth. The other
+    submitters with jobs or recent usage keep their factors. If groups are configured, the shares are of the pie of the
+    submitters' group. The table shows the shares before and after, and those that a simulation of nine half-lives
+    settles at. --apply sets the factors in one transaction. Factors below 1 do not exist: a share that needs one is
+    refused, unless --scale-all multiplies all factors of the pie.
     """
-    from fairq.cli.userprio_edits import Edits, run_edit
+    from fairq.cli.userprio_edits import Edits, pairs, run_edits
 
     time = invocation.now(now)
     edits = Edits(
-        pairs={
-            "setprio": setprio, "setfactor": setfactor, "setfloor": setfloor, "setceiling": setceiling,
-            "setaccum": setaccum, "setbegin": setbegin, "setlast": setlast,
-        },
+        pairs=pairs(
+            setprio=setprio, setfactor=setfactor, setfloor=setfloor, setceiling=setceiling, setaccum=setaccum,
+            setbegin=setbegin, setlast=setlast,
+        ),
         names={
-            "cancelceilinglease": cancelceilinglease, "cancelfloorlease": cancelfloorlease,
-            "cancelfactorlease": cancelfactorlease, "resetusage": resetusage, "delete": delete,
+            "cancelceilinglease": cancelceilinglease or (), "cancelfloorlease": cancelfloorlease or (),
+            "cancelfactorlease": cancelfactorlease or (), "resetusage": resetusage or (), "delete": delete or (),
         },
         duration=duration,
         reset_all=resetall,
         force=force,
         prune=prune,
     )  # fmt: skip
-    if edits.chosen is not None:
-        run_edit(invocation, output, edits, time, dry_run=dry_run)
+    if edits.given:
+        run_edits(invocation, output, edits, invocation.actor(time, reason), yes=yes, dry_run=dry_run)
         return
-    edits.check_without_edit(dry_run=dry_run)
+    if target:
+        from fairq.cli.userprio_target import run_target
+
+        run_target(invocation, output, target, time, apply=apply and not dry_run, scale_all=scale_all)
+        return
+    if apply or scale_all:
+        raise UsageError(message="--apply and --scale-all need --target")
+    edits.check_without_edit(dry_run=dry_run, reason=reason)
     from fairq.cli import userprio_views as views
     from fairq.steps.userprio.views import accounting_report, resources_of
 
     if getreslist is not None:
-        emit(views.resources_view(resources_of(invocation.state_path, getreslist), time, long=long), output)
+        emit(views.resources_view(resources_of(invocation.existing_state, getreslist), time, long=long), output)
         return
     columns = {
         "all": all_, "most": most, "priority": priority, "usage": usage, "quotas": quotas, "surplus": surplus,
@@ -161,7 +183,7 @@ def userprio(
         cutoff=cutoff,
     )
     report = accounting_report(
-        invocation.state_path, invocation.settings, everybody=allusers or bool(names), roll_up=grouprollup
+        invocation.existing_state, invocation.settings, everybody=allusers or bool(names), roll_up=grouprollup
     )
     ads = report.ads
     for name in views.missing(ads, names or ()):

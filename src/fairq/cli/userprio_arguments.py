@@ -54,7 +54,14 @@ _SPELLINGS = (
 )
 """The options in the order in which condor_userprio looks for them."""
 
-_OWN = (Spelling("classic"), Spelling("plain"), Spelling("force"), Spelling("prune", values=1))
+_OWN = (
+    Spelling("classic"),
+    Spelling("plain"),
+    Spelling("force"),
+    Spelling("prune", values=1),
+    Spelling("target", values=1),
+    Spelling("yes"),
+)
 """Options of fairq's own that are understood with one dash as well."""
 
 _ABSENT = {
@@ -64,6 +71,11 @@ _ABSENT = {
     "pool": "a pool is one state file: choose it with --state FILE",
     "name": "a pool is one state file: choose it with --state FILE",
 }
+
+SEPARATOR = "\x1f"
+"""Joins the name and the value of an edit into one word for the parser."""
+
+_PAIRS = frozenset(f"--{one.name}" for one in _SPELLINGS if one.values == 2)
 
 USERPRIO = Dialect("userprio", _SPELLINGS, _OWN, _ABSENT, keep="v")
 """``-v`` is fairq's own; ``-modular``, ``-collector`` and ``-negotiator`` say from where and in which shape to fetch
@@ -76,5 +88,21 @@ class UserprioCommand(Command):
     single_dash = USERPRIO.words
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Rewrite the single-dash options, then parse as usual."""
-        return super().parse_args(ctx, USERPRIO.rewrite(args))
+        """Rewrite the single-dash options, join the two values of each edit, then parse as usual."""
+        return super().parse_args(ctx, _joined(USERPRIO.rewrite(args)))
+
+
+def _joined(arguments: list[str]) -> list[str]:
+    """Return *arguments* with every edit of a name and a value as one option with one value, so that it can repeat."""
+    result: list[str] = []
+    waiting = list(reversed(arguments))
+    while waiting:
+        word = waiting.pop()
+        if word == "--":
+            return [*result, word, *reversed(waiting)]
+        if word in _PAIRS:
+            # `Dialect.rewrite` has seen to it that both are there.
+            result.append(f"{word}={waiting.pop()}{SEPARATOR}{waiting.pop()}")
+        else:
+            result.append(word)
+    return result

@@ -1,18 +1,22 @@
-"""The edits of ``userprio``: which one a command line asks for, and its values."""
+"""The edits of ``userprio``: which ones a command line asks for, and their values."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from fairq.cli.confirm import asks, confirm
+from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import parse_duration, parse_time
 from fairq.cli.output import Output, View, emit
+from fairq.cli.userprio_arguments import SEPARATOR
 from fairq.errors.base import InvalidNumberError, UsageError
 from fairq.quantities import duration
+from fairq.records import Actor
 
 if TYPE_CHECKING:
     from fairq.steps.userprio.edit import Bound, Edited, Editor
@@ -21,7 +25,7 @@ _ORDER = (
     "setprio", "setfactor", "setfloor", "setceiling", "cancelceilinglease", "cancelfloorlease",
     "cancelfactorlease", "setaccum", "setbegin", "setlast", "resetusage", "delete", "resetall", "prune",
 )  # fmt: skip
-"""Which edit is done if a command line has several (condor_userprio's order)."""
+"""The order in which the edits of a command line are made (that in which condor_userprio looks for them)."""
 
 _LEASABLE = frozenset({"setfactor", "setfloor", "setceiling"})
 
@@ -43,12 +47,11 @@ _INTEGER = re.compile(r"[-+]?\d{1,30}", re.ASCII)
 class Edits:
     """The edit options of one command line.
 
-    *pairs* have a name and a value each, *names* a name; what was not given is None. *duration* is as typed, *prune* in
-    seconds.
+    *pairs* have names and values, *names* names only. *duration* is as typed, *prune* in seconds.
     """
 
-    pairs: Mapping[str, tuple[str, str] | None]
-    names: Mapping[str, str | None]
+    pairs: Mapping[str, Sequence[tuple[str, str]]]
+    names: Mapping[str, Sequence[str]]
     duration: str | None
     reset_all: bool
     force: bool
@@ -56,61 +59,111 @@ class Edits:
 
     @property
     def given(self) -> list[str]:
-        """The edits asked for, the one to be done first."""
-        asked = {name for name, value in (*self.pairs.items(), *self.names.items()) if value is not None}
+        """The kinds of edits asked for, in the order in which they are made."""
+        asked = {name for name, values in (*self.pairs.items(), *self.names.items()) if values}
         if self.reset_all:
             asked.add("resetall")
         if self.prune is not None:
             asked.add("prune")
         return [name for name in _ORDER if name in asked]
 
-    @property
-    def chosen(self) -> str | None:
-        """The edit to be done, None if there is none."""
-        return next(iter(self.given), None)
-
-    def check_without_edit(self, *, dry_run: bool) -> None:
+    def check_without_edit(self, *, dry_run: bool, reason: str | None) -> None:
         """Refuse the options that only serve an edit; raises UsageError."""
         if self.duration is not None:
-            raise UsageError(message="--duration goes with --setfactor, --setfloor or --setceiling")
+            raise UsageError(message="--duration needs --setfactor, --setfloor or --setceiling")
         if self.force:
-            raise UsageError(message="--force goes with --delete")
+            raise UsageError(message="--force needs --delete")
         if dry_run:
-            raise UsageError(message="--dry-run goes with an edit; the views never store anything")
+            raise UsageError(message="--dry-run needs an edit option; without one, nothing is stored")
+        if reason is not None:
+            raise UsageError(message="--reason needs an edit option; without one, nothing is stored")
+
+    def check(self) -> None:
+        """Refuse options that none of the edits takes; raises UsageError."""
+        if self.duration is not None and not _LEASABLE.intersection(self.given):
+            raise UsageError(
+                message=f"--duration needs --setfactor, --setfloor or --setceiling; leave it out with --{self.given[0]}"
+            )
+        if self.force and "delete" not in self.given:
+            raise UsageError(message=f"--force cannot be used with --{self.given[0]}, only with --delete")
+
+    def questions(self) -> list[str]:
+        """What to ask before these edits are made."""
+        asked = [f"delete the record of {name}" for name in self.names["delete"]]
+        asked += ["reset the accumulated usage of all users"] * self.reset_all
+        return asked
 
 
-def run_edit(invocation: Invocation, output: Output, edits: Edits, now: int, *, dry_run: bool) -> None:
-    """Do the edit that comes first among *edits* and say what was done."""
-    from fairq.steps.userprio.edit import Editor
+def pairs(**options: list[str] | None) -> dict[str, Sequence[tuple[str, str]]]:
+    """Return the names and values of the edit *options*, as the parser hands them over."""
+    found: dict[str, Sequence[tuple[str, str]]] = {}
+    for option, words in options.items():
+        split = [word.partition(SEPARATOR) for word in words or ()]
+        found[option] = [(name, value) for name, _, value in split]
+    return found
 
-    chosen, *others = edits.given
-    if edits.duration is not None and chosen not in _LEASABLE:
-        raise UsageError(message=f"--duration does not go with --{chosen}, only with a factor, floor or ceiling")
-    if edits.force and chosen != "delete":
-        raise UsageError(message=f"--force does not go with --{chosen}, only with --delete")
-    editor = Editor(invocation.state_path, invocation.settings, invocation.actor(now), dry_run=dry_run)
-    edited = _apply(editor, chosen, edits, now)
+
+def run_edits(
+    invocation: Invocation, output: Output, edits: Edits, actor: Actor, *, yes: bool = False, dry_run: bool = False
+) -> None:
+    """Make all *edits* or, if one fails, none, and say what was done; on a terminal ask first where it is due."""
+    edits.check()
+    if not dry_run and asks(yes):
+        _ask(invocation, edits, actor)
+    edited = _made(invocation, edits, actor, dry_run=dry_run)
     changes = [{"name": one.subject, "before": one.before, "after": one.after} for one in edited.changes]
     document = {"message": edited.message, "stored": not dry_run, "changes": changes}
     emit(View(document=document, text=edited.message), output)
-    if others:
-        invocation.note(f"fairq: not done, one edit at a time: --{', --'.join(others)}")
+    for note in edited.notes:
+        invocation.note(f"fairq: {note}")
+    for name, meant in edited.strangers.items():
+        invocation.note(f"fairq: {_new_record(name, meant)}")
 
 
-def _apply(editor: Editor, chosen: str, edits: Edits, now: int) -> Edited:
-    if chosen == "resetall":
-        return editor.reset_all()
-    if chosen == "prune":
-        return editor.prune(edits.prune or 0)
-    pair = edits.pairs.get(chosen)
-    if pair is not None:
-        return _set(editor, chosen, *pair, edits.duration, now)
-    name = edits.names[chosen] or ""
-    if chosen == "delete":
-        return editor.delete(name, force=edits.force)
-    if chosen == "resetusage":
-        return editor.reset_usage(name)
-    return editor.cancel(name, _WHAT[chosen])
+def _ask(invocation: Invocation, edits: Edits, actor: Actor) -> None:
+    """Ask what has to be asked about *edits*, which are tried first; raises typer.Abort."""
+    tried = _made(invocation, edits, actor, dry_run=True)
+    questions = edits.questions()
+    if edits.prune is not None and tried.changes:
+        questions.append(f"delete {counted(sum(one.after is None for one in tried.changes), 'record')}")
+    questions += [_new_record(name, meant).replace("?", "") for name, meant in tried.strangers.items()]
+    for question in questions:
+        confirm(invocation, f"{question[:1].upper()}{question[1:]}?")
+
+
+def _new_record(name: str, meant: str | None) -> str:
+    return f"new record {name}" + (f"; did you mean {meant}?" if meant else "")
+
+
+def _made(invocation: Invocation, edits: Edits, actor: Actor, *, dry_run: bool) -> Edited:
+    from fairq.steps.userprio.edit import Edited, Editor
+
+    editor = Editor(invocation.state_path, invocation.settings, actor, dry_run=dry_run)
+    total = Edited("")
+    with editor.together(create=any(edits.pairs[kind] for kind in edits.pairs)):
+        for kind in edits.given:
+            for edited in _apply(editor, kind, edits, actor.time):
+                total.add(edited)
+    return total
+
+
+def _apply(editor: Editor, kind: str, edits: Edits, now: int) -> Iterator[Edited]:
+    if kind == "resetall":
+        yield editor.reset_all()
+    elif kind == "prune":
+        yield editor.prune(edits.prune or 0)
+    elif kind in edits.pairs:
+        for name, value in edits.pairs[kind]:
+            yield _set(editor, kind, name, value, edits.duration, now)
+    else:
+        for name in edits.names[kind]:
+            yield _of_name(editor, kind, name, force=edits.force)
+
+
+def _of_name(editor: Editor, kind: str, name: str, *, force: bool) -> Edited:
+    if kind == "delete":
+        return editor.delete(name, force=force)
+    return editor.reset_usage(name) if kind == "resetusage" else editor.cancel(name, _WHAT[kind])
 
 
 def _set(editor: Editor, chosen: str, name: str, text: str, lease: str | None, now: int) -> Edited:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
+from fairq.cli.figures import SLOT, share_colour
 from fairq.cli.output import Column, Table, View
 from fairq.cli.output.long import long_texts
 from fairq.cli.userprio_layout import (
@@ -35,7 +36,7 @@ from fairq.steps.userprio.rows import (
 _VIEWS = {"all": ALL, "most": MOST, "priority": PRIORITIES, "usage": USAGE, "quotas": QUOTAS}
 """The columns of the views that have more than one, or that are not named after it."""
 
-_FIELDS = (
+FIELDS = (
     "Name", "AccountingGroup", "IsAccountingGroup", "Priority", "RealPriority", "PriorityFactor",
     "ResourcesUsed", "WeightedResourcesUsed", "AccumulatedUsage", "WeightedAccumulatedUsage",
     "BeginUsageTime", "LastUsageTime", "Ceiling", "Floor", "SubmitterShare", "SubmitterLimit", "LastUpdate",
@@ -96,7 +97,7 @@ def options_of(
 def records_view(ads: Sequence[Ad], cutoff: int | None) -> View:
     """Return the ads themselves, for the formats that machines read: those with use since *cutoff*."""
     table = Table(columns=(), records=active(ads, cutoff), constrained=True)
-    return View(tables=[table], fields=_FIELDS)
+    return View(tables=[table], fields=FIELDS)
 
 
 def long_view(ads: Sequence[Ad]) -> View:
@@ -141,9 +142,24 @@ def _with_text(found: Listing, lines: list[str], header: bool, columns: Sequence
 
 def _terminal_columns(found: Listing) -> list[Column]:
     def column(heading: str, name: str) -> Column:
-        return Column(heading, "Row", lambda row: _cell(name, row, found), _side(name))
+        colour = (lambda record: _use_colour(record["Row"], found)) if name == "in_use" else None
+        return Column(heading, "Row", lambda row: _cell(name, row, found), _side(name), colour)
 
     return [column("Name", "name"), *(column(column_title(name), name) for name in found.columns)]
+
+
+def _use_colour(row: Row, found: Listing) -> str:
+    """Return the colour of a use against the share in the last cycle, of a group's against its quota.
+
+    A share is one of all slots in use, or of a group's, which only the limit tells.
+    """
+    if row.is_group:
+        wants_more = (row.requested or 0.0) > row.in_use
+        return share_colour(row.in_use, row.effective_quota, wants_more=wants_more) if row.effective_quota else ""
+    if not row.share:
+        return ""
+    entitled = max(row.limit or 0.0, 0.0 if found.hierarchical else row.share * found.weight_in_use)
+    return share_colour(row.in_use, entitled, wants_more=True, slack=SLOT)
 
 
 def _side(name: str) -> Literal["left", "right"]:

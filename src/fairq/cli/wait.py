@@ -32,21 +32,21 @@ def wait(
             "--timeout", metavar="TIME", parser=duration_of("--timeout"), help="Wait at most this long [seconds or 2h]."
         ),
     ] = None,
-    any_: Annotated[bool, typer.Option("--any", help="Wait for one of the jobs only.")] = False,
+    any_: Annotated[bool, typer.Option("--any", help="Wait only until the first job ends.")] = False,
 ) -> None:
     """Wait until jobs have ended.
 
-    The exit code is that of the job; for a job ended by a signal it is 128 and the signal's number. For several jobs
-    it is 0 if all of them ended with 0, else the first other one. A held job counts as ended: then the exit code is
-    91. If a job was removed, it is 92. After --timeout it is 93.
+    The exit code is that of the job, or 128 plus the number of the signal that ended it. For several jobs, it is 0 if
+    all of them ended with 0, otherwise the first code that is not 0. It is 91 if a job is held, 92 if a job was
+    removed, and 93 after --timeout.
 
-    The command collects the jobs that have ended. It starts none; fairq run or fairq negotiate do.
+    The command collects jobs that have ended, but starts none: fairq run or fairq negotiate must run meanwhile.
     """
     from fairq.steps.jobs.selection import parse_targets
     from fairq.steps.launch.wait import wait_for
 
     verdicts = wait_for(
-        invocation.state_path,
+        invocation.existing_state,
         invocation.settings,
         parse_targets(jobs),
         lambda: invocation.actor(invocation.now()),

@@ -14,6 +14,7 @@ from fairq.cli.options import Now
 from fairq.cli.output import Column, Report, Table, View, emit
 from fairq.cli.overruns import overrun_sentence
 from fairq.errors.base import UsageError
+from fairq.words.starts import start_sentence
 
 app = App()
 
@@ -47,13 +48,19 @@ def why(
     The command runs a negotiation cycle on the current state and stores nothing. It also works on an imported pool.
 
     The first line names the deciding reason and the smallest change that would let the job run. The change is verified
-    by rerunning the cycle. In very large pools, only the first few changes are verified. If none of these is enough,
+    by rerunning the cycle. In very large pools, only the first few changes are verified. If none of them is enough,
     the line names only the first obstacle.
 
-    The tables show the clauses of the job's Requirements, with the number of slots that meet each clause, the number
-    left after it, and the nearest available value if none is left; the clauses by which slots reject the job; how many
-    slots fail each test (as in negotiate --explain); who uses the matching slots, with effective priorities; the
-    submitter's share, limit, floor and ceiling; and the quotas of its group and the groups above.
+    For a job that waits for others to end, the command also shows its place in line and when it starts. For that, it
+    runs cycles ahead on a copy of the state. Run times come from the last jobs of its cluster that have ended, else of
+    its submitter, its group, or the pool, and are at most the declared limit. The range is of short and long run times.
+    The estimate assumes that nobody submits more jobs.
+
+    The first table has a line for each clause of the job's Requirements: the number of slots that meet the clause, the
+    number left after it, and the nearest available value if none is left. Further tables show the clauses by which
+    slots reject the job, how many slots fail each test (as in negotiate --explain), and who uses the matching slots.
+    The last tables show the submitter's share, limit, floor and ceiling, and the quotas of its group and the groups
+    above.
 
     With --compare, the command also decides under the other set of rules (documented or htcondor). It shows the steps
     of both decisions, the first step at which they differ, and the rule points that change the decision on their own.
@@ -66,7 +73,7 @@ def why(
 
     if slot is not None and not subject[:1].isdigit():
         raise UsageError(message="--slot needs a job; name a job (7.0), or leave out --slot")
-    document = step(invocation.state_path, invocation.settings, subject, invocation.now(now), slot, compare=compare)
+    document = step(invocation.existing_state, invocation.settings, subject, invocation.now(now), slot, compare=compare)
     tables = {"job": _job, "pair": _pair, "submitter": _submitter, "group": _group}[document["kind"]](document)
     if compare:
         tables.append(comparison_table(document["compare"]))
@@ -94,6 +101,10 @@ def _details(document: dict[str, Any]) -> list[str]:
             if queue["offered"]
             else f"No cycle considers it in the current state; {ahead} of it."
         )
+    if document.get("unknown_group"):
+        lines.append(f"Its {document['unknown_group']}.")
+    if document.get("start") is not None:
+        lines.append(start_sentence(document["start"]))
     lines += map(overrun_sentence, document.get("overruns", ()))
     if "compare" in document:
         lines.append(comparison_sentence(document["compare"]))

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Write all that fairq needs of an HTCondor pool into one archive: fairq import ARCHIVE takes it over.
-# Run it on a machine of the pool where condor_status and condor_userprio answer, best on the central manager.
+# Write everything that fairq needs from an HTCondor pool into one archive; import it with: fairq import ARCHIVE
+# Run it on a machine of the pool where condor_status and condor_userprio work, preferably the central manager.
 # Usage: sh fairq-dump.sh [ARCHIVE]          (default: pool.tar.gz)
 set -u
 archive=${1:-pool.tar.gz}
@@ -9,7 +9,7 @@ trap 'rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM
 : >"$folder/problems"
 
-# ask WHAT FILE COMMAND...: keep what COMMAND prints in FILE; without success say so and leave FILE out.
+# ask WHAT FILE COMMAND...: write the output of COMMAND to FILE; if COMMAND fails, note the problem, without FILE.
 ask() {
     what=$1 file=$2
     shift 2
@@ -17,7 +17,7 @@ ask() {
         return 0
     fi
     rm -f "$folder/$file"
-    echo "$what cannot be asked: $(tr '\n' ' ' <"$folder/errors")" >>"$folder/problems"
+    echo "$what cannot be queried: $(tr '\n' ' ' <"$folder/errors")" >>"$folder/problems"
     return 1
 }
 
@@ -35,7 +35,7 @@ while :; do
     [ -n "$before" ] || break
     ask "the accountant" accounting.long condor_userprio -long -allusers
     tries=$((tries + 1))
-    # The negotiator held a cycle meanwhile: slots, jobs and accounting must be of the same moment.
+    # The negotiator may have run a cycle meanwhile: slots, jobs and accounting must be from the same moment.
     if [ "$(last_update)" = "$before" ] || [ "$tries" -ge 3 ]; then break; fi
 done
 ask "the configuration" pool.conf condor_config_val -dump
@@ -44,8 +44,8 @@ sort -u -o "$folder/problems" "$folder/problems"
 cat "$folder/problems" >&2
 
 if [ ! -e "$folder/slots.json" ] && [ ! -e "$folder/jobs.json" ] && [ ! -e "$folder/accounting.long" ]; then
-    echo "nothing was written: neither collector, schedds nor accountant answered" >&2
+    echo "nothing was written: the collector, the schedds and the accountant did not answer" >&2
     exit 1
 fi
 (cd "$folder" && tar -cf - -- *) | gzip >"$archive" || exit 1
-echo "wrote $archive; take it over with: fairq import $archive" >&2
+echo "wrote $archive; import it with: fairq import $archive" >&2

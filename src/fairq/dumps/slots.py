@@ -77,12 +77,12 @@ def read_slots(source: Source) -> SlotDump:
 def _name(source: Source, ad: Ad, names: dict[str, str], number: int) -> str:
     if "name" not in names:
         raise InvalidAdError(
-            source=source.name, number=number, problem="it has no Name", cure="every slot ad needs one"
+            source=source.name, number=number, problem="it has no Name", cure="add a Name to every slot ad"
         )
     name = ad[names["name"]]
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or name.startswith("/Expr("):
         raise InvalidAdError(
-            source=source.name, number=number, problem=f"Name is {shown(name)}", cure="it is a slot's name"
+            source=source.name, number=number, problem=f"Name is {shown(name)}", cure="give the name of a slot"
         )
     return name
 

@@ -30,8 +30,8 @@ Advance = Callable[[int], None]
 class Source:
     """A dump being read: its *name* for messages, and its text piece by piece."""
 
-    def __init__(self, name: str, stream: BinaryIO, advance: Advance | None = None) -> None:
-        """Read *stream*, which may be gzip's, as UTF-8."""
+    def __init__(self, name: str, stream: BinaryIO, advance: Advance | None = None, *, lenient: bool = False) -> None:
+        """Read *stream*, which may be gzip's, as UTF-8; *lenient*: other bytes are replaced, not refused."""
         self.name = name
         self._raw = stream
         self._advance = advance if stream.seekable() else None  # how far a pipe is read cannot be told
@@ -39,7 +39,8 @@ class Source:
         peekable = io.BufferedReader(cast(io.RawIOBase, stream))
         compressed = peekable.peek(2)[:2] == _GZIP_MAGIC
         plain = cast(BinaryIO, gzip.GzipFile(fileobj=peekable)) if compressed else peekable
-        self._text = io.TextIOWrapper(plain, encoding="utf-8-sig", newline="\n")
+        errors = "replace" if lenient else "strict"
+        self._text = io.TextIOWrapper(plain, encoding="utf-8-sig", errors=errors, newline="\n")
 
     def read(self) -> str:
         """Return the next piece of the text, the empty text at the end.
@@ -94,34 +95,34 @@ class Held:
 
 
 @contextmanager
-def opened(name: str | Held, advance: Advance | None = None) -> Iterator[Source]:
+def opened(name: str | Held, advance: Advance | None = None, *, lenient: bool = False) -> Iterator[Source]:
     """Open the dump *name*, a path, ``-`` for the standard input, or one in memory; gzip is told by its content.
 
-    *advance* is told how many more bytes of a file are read.
+    *advance* is told how many more bytes of a file are read. *lenient*: see `Source`.
 
     Raises UnreadableDumpError for what is missing, a directory or forbidden.
     """
     if isinstance(name, Held):
-        yield Source(name.name, io.BytesIO(name.content), advance)
+        yield Source(name.name, io.BytesIO(name.content), advance, lenient=lenient)
         return
     if name == STANDARD_INPUT:
         try:
             stream = standard_input()
         except OSError as failure:
             raise _unreadable("standard input", failure) from None
-        yield _started("standard input", stream)
+        yield _started("standard input", stream, lenient=lenient)
         return
     try:
         file = Path(name).open("rb", buffering=0)  # noqa: SIM115 - closed below
     except (OSError, ValueError) as failure:
         raise _unreadable(name, failure) from None
     with file:
-        yield _started(name, cast(BinaryIO, file), advance)
+        yield _started(name, cast(BinaryIO, file), advance, lenient=lenient)
 
 
-def _started(name: str, stream: BinaryIO, advance: Advance | None = None) -> Source:
+def _started(name: str, stream: BinaryIO, advance: Advance | None = None, *, lenient: bool = False) -> Source:
     try:
-        return Source(name, stream, advance)
+        return Source(name, stream, advance, lenient=lenient)
     except OSError as failure:
         raise _unreadable(name, failure) from None
 

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from fairq.dumps.source import Source
@@ -26,8 +27,17 @@ class Repeated(dict[str, Any]):
         self.again = again
 
 
-def read_table(source: Source, known: Container[str]) -> Numbered:
-    """Yield the records of *source*; its first letter tells JSON from CSV, whose headings must have a *known* name.
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A file as read: the *document* of JSON, or the text of *csv*; *source* is its name for messages."""
+
+    source: str
+    document: Any = None
+    csv: str | None = None
+
+
+def parse_table(source: Source) -> Table:
+    """Return what *source* holds; its first letter tells JSON from CSV.
 
     Raises InvalidDumpError if it is neither, UnreadableDumpError.
     """
@@ -38,13 +48,34 @@ def read_table(source: Source, known: Container[str]) -> Numbered:
     if not text.strip():
         raise InvalidDumpError(source=source.name, where="line 1", problem="it is empty", cure="give JSON or CSV")
     if text.lstrip()[0] in "[{":
-        return _of_json(source.name, text, known)
-    return _of_csv(source.name, text, known)
+        return Table(source.name, _json(source.name, text))
+    return Table(source.name, csv=text)
 
 
-def _of_json(name: str, text: str, known: Container[str]) -> Numbered:
+def records_of(table: Table, known: Container[str]) -> Numbered:
+    """Yield the records of *table*; the headings of CSV must have a *known* name.
+
+    Raises InvalidDumpError.
+    """
+    if table.csv is not None:
+        return _of_csv(table.source, table.csv, known)
+    found = table.document
+    if isinstance(found, dict):
+        if any(isinstance(value, dict) for value in found.values()) and not any(key.lower() in known for key in found):
+            again = found.again if isinstance(found, Repeated) else []
+            return ((f"record {key!r}", _named(key, value)) for key, value in (*found.items(), *again))
+        return iter([("record 1", found)])
+    return ((f"record {number}", record) for number, record in enumerate(found, 1))
+
+
+def read_table(source: Source, known: Container[str]) -> Numbered:
+    """Yield the records of *source*, as `parse_table` and `records_of` do."""
+    return records_of(parse_table(source), known)
+
+
+def _json(name: str, text: str) -> Any:
     try:
-        found = json.loads(text, parse_constant=_not_a_number, object_pairs_hook=_object)
+        return json.loads(text, parse_constant=_not_a_number, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         raise InvalidDumpError(
             source=name, where=f"line {error.lineno}", problem=f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}",
@@ -54,12 +85,6 @@ def _of_json(name: str, text: str, known: Container[str]) -> Numbered:
         raise InvalidDumpError(
             source=name, where="somewhere", problem=f"not JSON: {error}", cure="write the file again"
         ) from None
-    if isinstance(found, dict):
-        if any(isinstance(value, dict) for value in found.values()) and not any(key.lower() in known for key in found):
-            again = found.again if isinstance(found, Repeated) else []
-            return ((f"record {key!r}", _named(key, value)) for key, value in (*found.items(), *again))
-        return iter([("record 1", found)])
-    return ((f"record {number}", record) for number, record in enumerate(found, 1))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -84,8 +109,19 @@ def _not_a_number(word: str) -> Any:
     raise ValueError(f"{word} is not a number of JSON")
 
 
+def csv_reader(text: str) -> Any:
+    """Return a reader of the rows of CSV; headings with tabs between them tell TSV, as ``mysql --batch`` prints it."""
+    first = text.lstrip().partition("\n")[0]
+    return csv.reader(io.StringIO(text, newline=""), delimiter="\t" if "\t" in first else ",", strict=True)
+
+
+def _cells(row: list[str], reader: Any) -> list[str]:
+    """Return the cells of a row; MySQL prints a missing value in TSV as NULL."""
+    return ["" if cell == "NULL" else cell for cell in row] if reader.dialect.delimiter == "\t" else row
+
+
 def _of_csv(name: str, text: str, known: Container[str]) -> Numbered:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    reader = csv_reader(text)
     headings: list[str] | None = None
     try:
         for row in reader:
@@ -100,7 +136,7 @@ def _of_csv(name: str, text: str, known: Container[str]) -> Numbered:
                     problem=f"{len(row)} values under {len(headings)} headings",
                     cure="put values that hold a comma in double quotes",
                 )  # fmt: skip
-            yield f"line {reader.line_num}", dict(zip(headings, row, strict=True))
+            yield f"line {reader.line_num}", dict(zip(headings, _cells(row, reader), strict=True))
     except csv.Error as error:
         raise InvalidDumpError(
             source=name, where=f"line {reader.line_num}", problem=f"not CSV: {error}", cure="write the file again"

@@ -45,6 +45,9 @@ _LISTED = {
 }  # fmt: skip
 """The names of ``fairq taskqueues list``, and DIRAC's."""
 
+COLUMNS = tuple(sorted(_QUEUE))
+"""What a task queue may have, by DIRAC's names."""
+
 _FAILED = "ERROR"
 _LARGEST = 2**53
 _MOST_JOBS = 1_000_000
@@ -98,6 +101,11 @@ def read_task_queues(source: Source) -> TaskQueueDump:
     return _Reader(source.name).read(source.whole())
 
 
+def read_document(name: str, document: dict[str, Any]) -> TaskQueueDump:
+    """Return what the *document* of the dump *name* says; raises TaskQueueDumpError."""
+    return _Reader(name).of_document(document)
+
+
 class _Reader:
     def __init__(self, name: str) -> None:
         self._name = name
@@ -119,9 +127,10 @@ class _Reader:
             queues = self._queues(found, "queue {}", 1)
             self._once(queues)
             return TaskQueueDump(queues)
-        return self._document(found)
+        return self.of_document(found)
 
-    def _document(self, found: dict[str, Any]) -> TaskQueueDump:
+    def of_document(self, found: dict[str, Any]) -> TaskQueueDump:
+        """Return what a whole document says."""
         for member in found:
             if member not in _MEMBERS:
                 raise self._wrong(f"member {member!r}", "it is unknown", f"give {', '.join(_MEMBERS)}")

@@ -9,15 +9,25 @@ on the way to them and no more.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 _THRESHOLD = 16
 
+_Path: TypeAlias = "tuple[int, int, _Path] | None"
+"""The partitions, first and last of each, that a piece came from, the last one first."""
+
 
 def std_sorted(keys: NDArray[np.int64]) -> Iterator[int]:
     """Yield the positions of *keys* (smaller sorts first) in the order ``std::sort`` would leave them."""
+    all_equal = not len(keys) or bool(keys.min() == keys.max())
+    return equal_sorted(len(keys)) if all_equal else unequal_sorted(keys)
+
+
+def unequal_sorted(keys: NDArray[np.int64]) -> Iterator[int]:
+    """`std_sorted` for any keys, by the algorithm."""
     order = np.arange(len(keys))
     keys = keys.copy()
     pending = [(0, len(keys), 2 * max(len(keys).bit_length() - 1, 0))]
@@ -35,6 +45,28 @@ def std_sorted(keys: NDArray[np.int64]) -> Iterator[int]:
         # the piece that the partitions left, and nothing crosses the pieces' borders.
         piece = np.argsort(keys[first:last], kind="stable")
         yield from order[first:last][piece].tolist()
+
+
+def equal_sorted(size: int) -> Iterator[int]:
+    """`std_sorted` for so many equal keys, where the order follows from their number.
+
+    Every partition of equal keys exchanges the first and the middle entry, turns all but the first round, and cuts in
+    the middle; so depth is never used up. A position is followed back through the partitions that its piece came from.
+    """
+    pending: list[tuple[int, int, _Path]] = [(0, size, None)]
+    while pending:
+        first, last, path = pending.pop()
+        while last - first > _THRESHOLD:
+            path = first, last, path
+            cut = first + 1 + (last - first - 1) // 2
+            pending.append((cut, last, path))
+            last = cut
+        positions = list(range(first, last))
+        while path is not None:
+            start, end, path = path
+            middle, ends = start + (end - start) // 2, start + end
+            positions = [middle if at == start else start if ends - at == middle else ends - at for at in positions]
+        yield from positions
 
 
 def _swap(keys: NDArray[np.int64], order: NDArray[np.int64], i: int, j: int) -> None:

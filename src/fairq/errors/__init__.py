@@ -1,1 +1,1 @@
-"""Every way in which fairq refuses: an error is a class with its message, its meaning in one line and its exit code."""
+"""All errors: each class has a message, an exit code, and a line for the table of exit codes."""

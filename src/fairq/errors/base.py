@@ -7,6 +7,9 @@ line, without a full stop. The manual's table of exit codes is generated from th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from enum import Enum
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from fairq.quoting import filled
@@ -17,14 +20,33 @@ _SENTENCES = frozenset(
 """Fields of templates that hold sentences, not values."""
 
 
+def sentences(**by_field: str) -> Mapping[str, str]:
+    """Return the sentences of a `Situation`, by the field of the template that each one fills."""
+    return MappingProxyType(by_field)
+
+
+class Situation(Enum):
+    """What went wrong, where one class of errors has several sentences for it.
+
+    A value is made by `sentences`; names in braces in a sentence stand for the facts that the error is
+    raised with. Code without words of its own, as the engine, names the situation and gives the facts.
+    """
+
+
 class FairqError(Exception):
     """{message}"""
 
     exit_code: ClassVar[int] = 1
     summary: ClassVar[str] = "An error without a code of its own; the message explains it"
 
-    def __init__(self, **fields: Any) -> None:
-        """Fill the template; of a long value in *fields* the message quotes the beginning and the end."""
+    def __init__(self, situation: Situation | None = None, /, **fields: Any) -> None:
+        """Fill the template from *fields*, and from the sentences of a *situation* that has some.
+
+        Of a long value in *fields* the message quotes the beginning and the end.
+        """
+        if situation is not None:
+            fields |= {name: filled(sentence, fields, _SENTENCES) for name, sentence in situation.value.items()}
+        self.situation = situation
         self.fields = fields
         super().__init__(filled(" ".join((type(self).__doc__ or "").split()), fields, _SENTENCES))
 
@@ -194,6 +216,14 @@ class InvalidNumberError(FairqError):
 
     exit_code = 25
     summary = "A number is invalid"
+
+
+class SubmitterName(Situation):
+    """Why a job cannot be charged to anybody."""
+
+    MISSING = sentences(what="the owner of a job", expected="add AccountingGroup, Owner or User to the ad")
+    WHITE_SPACE = sentences(what="a submitter", expected="remove the white space")
+    NOT_UTF8 = sentences(what="a submitter", expected="give it in UTF-8")
 
 
 class InvalidNameError(FairqError):

@@ -1,4 +1,4 @@
-"""What can be wrong with the data of the brokerage: exit codes 80 to 99."""
+"""What can be wrong with the data of the brokerage: exit codes 80 to 99 and 116 to 118."""
 
 from __future__ import annotations
 
@@ -59,3 +59,25 @@ class NoVerdictError(FairqError):
 
     exit_code = 87
     summary = "No decision about this task is stored"
+
+
+class UnknownFilesError(FairqError):
+    """{source}: {what}{others} cannot be identified; name each file after its kind, for example queues.json, or \
+    leave them out with --lenient; nothing was changed"""
+
+    exit_code = 116
+    summary = "Files of a broker import cannot be identified"
+
+
+class RecordsSoftenedError(FairqError):
+    """{source}, {problem}{others}; {fate}; correct the values, or accept them with --lenient"""
+
+    exit_code = 117
+    summary = "Values of an import were read as something else"
+
+
+class NoSuchRunError(FairqError):
+    """no brokerage run {number} is stored; {hint}"""
+
+    exit_code = 118
+    summary = "No brokerage run of this number is stored"

@@ -6,14 +6,14 @@ from fairq.errors.base import FairqError
 
 
 class UnknownLauncherError(FairqError):
-    """there is no launcher {name!r}; give one of {known}, or install the package that brings it"""
+    """there is no launcher {name!r}; give one of {known}, or install the package that provides it"""
 
     exit_code = 88
     summary = "There is no launcher of this name"
 
 
 class NoRunError(FairqError):
-    """job {job} has not run yet, so there is nothing to show; 'fairq why {job}' tells why it waits"""
+    """job {job} has not run yet; 'fairq why {job}' shows why it waits"""
 
     exit_code = 89
     summary = "The job has not run yet"
@@ -34,14 +34,14 @@ class JobHeldError(FairqError):
 
 
 class JobRemovedError(FairqError):
-    """job {job} was removed; 'fairq log {job}' says why"""
+    """job {job} was removed; 'fairq log {job}' shows why"""
 
     exit_code = 92
     summary = "A job that 'fairq wait' waited for was removed"
 
 
 class WaitTimeoutError(FairqError):
-    """{count} of the jobs have not ended within {seconds} seconds, the first is {job}; wait longer with --timeout"""
+    """{count} of the jobs have not ended within {seconds} seconds, the first of them {job}; give a longer --timeout"""
 
     exit_code = 93
-    summary = "The jobs have not ended within the time of 'fairq wait --timeout'"
+    summary = "Jobs have not ended within the time of 'fairq wait --timeout'"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fairq.errors.base import FairqError
+from fairq.quantities import shown_time
 
 # 30-39: jobs and submit descriptions
 
@@ -22,7 +25,7 @@ class SubmitDescriptionError(FairqError):
 
 
 class InvalidSubmitValueError(FairqError):
-    """{where}: Invalid {command}: {value}; {expected}"""
+    """{where}: invalid {command}: {value}; {expected}"""
 
     exit_code = 32
     summary = "A submit command has an invalid value"
@@ -36,7 +39,7 @@ class UnreadableDescriptionError(FairqError):
 
 
 class JobStateError(FairqError):
-    """job {job} is {found}, not {needed}; nothing was changed"""
+    """job {job} is {found}, not {needed}; nothing was changed; list the jobs with 'fairq queue'"""
 
     exit_code = 34
     summary = "The job is in the wrong state for this command"
@@ -53,7 +56,7 @@ class InvalidJobIdError(FairqError):
     """{value!r} is not a job; give a job (7.0, 7.0@SCHEDD), a range (7.0-99), a cluster (7) or an owner"""
 
     exit_code = 36
-    summary = "This is not a job, a cluster or an owner"
+    summary = "The text names no job, cluster or owner"
 
 
 class InvalidEndTimeError(FairqError):
@@ -84,7 +87,7 @@ class DuplicateSlotError(FairqError):
     """slot {name!r} {problem}; nothing was added"""
 
     exit_code = 42
-    summary = "A slot exists already or is given twice"
+    summary = "A slot already exists or is given twice"
 
 
 class InvalidSlotError(FairqError):
@@ -155,20 +158,24 @@ class WrongDumpError(FairqError):
 
 
 class UnreachablePoolError(FairqError):
-    """the pool at {pool} cannot be asked: {reason}; {cure}"""
+    """the pool at {pool} cannot be queried: {reason}; {cure}"""
 
     exit_code = 52
-    summary = "The collector of a pool does not answer"
+    summary = "A live pool cannot be queried"
 
 
 # 53-59: userprio
 
 
 class LeaseInEffectError(FairqError):
-    """{name} already has a {what} lease until {until} (seconds since 1970); cancel it before setting another"""
+    """{name} already has a {what} lease until {until}; cancel it first with --cancel{what}lease"""
 
     exit_code = 53
     summary = "A lease of this kind is already in effect"
+
+    def __init__(self, until: float, **fields: Any) -> None:
+        """*until* is in seconds since 1970; the message shows the local time."""
+        super().__init__(until=shown_time(until), **fields)
 
 
 class NoLeaseError(FairqError):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +29,8 @@ class Options:
 
 @cache
 def _known() -> dict[str, Callable[[Path, Options], Launcher]]:
+    from importlib.metadata import entry_points
+
     from fairq.launch.local import Local
 
     others = {point.name: point.load() for point in entry_points(group=_GROUP) if point.name != "local"}

@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
 
+from fairq.launch.supervisor import record
+
 JsonObject = dict[str, Any]
+
+AT_ONCE = record.AT_ONCE
+"""The word by which a run is killed without a grace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +21,9 @@ class Assignment:
 
     *run* is the unique name of this run: it is started at most once under it. *program* are the words of the command,
     *output* and *error* absolute paths (None: the launcher keeps the text), *append* those of them that are not
-    truncated. *memory* is a limit in MB (None: no limit), *execute_seconds* and *job_seconds* end the run, *grace* is
-    the time in seconds between *kill_signal* and SIGKILL. *limits* are resource limits by the names of `resource`.
-    *cores* are those that it may run on (none: all).
+    truncated, *log* a file that must be writable before the program starts. *memory* is a limit in MB (None: no
+    limit), *execute_seconds* and *job_seconds* end the run, *grace* is the time in seconds between *kill_signal* and
+    SIGKILL. *limits* are resource limits by the names of `resource`. *cores* are those that it may run on (none: all).
     """
 
     run: str
@@ -29,6 +34,7 @@ class Assignment:
     output: str | None = None
     error: str | None = None
     append: Sequence[str] = ()
+    log: str | None = None
     cpus: int = 1
     memory: int | None = None
     execute_seconds: float | None = None
@@ -105,7 +111,7 @@ class Launcher(Protocol):
     def stop(self, runs: Mapping[str, str]) -> None:
         """End these runs, each for the reason given in one word; `look` tells when they have ended.
 
-        One that has not begun never will.
+        One that has not begun never will. The word `AT_ONCE` leaves no grace, also to a run that was given some before.
         """
         ...
 

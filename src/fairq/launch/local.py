@@ -20,7 +20,7 @@ from fairq.launch.interface import Assignment, Condition, Look, Refused, Slots, 
 from fairq.launch.strays import end_strays
 from fairq.launch.supervisor import cgroup, record
 
-_PATIENCE = 20.0
+_PATIENCE = 5.0
 """Seconds that a run may take to begin before the others' turn goes on; it may begin afterwards."""
 
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from fairq.launch.supervisor.main import main; main()"
@@ -49,7 +49,10 @@ class Local:
             # What is kept may be cut while the job writes: it must go on at the end.
             appended = (*assignment.append, *(path for path in kept.values() if path.startswith(f"{place}/")))
             limits = {"keep_output": self._options.keep_output, "cgroup": base, "append": appended}
-            spec = {**asdict(assignment), **kept, **limits, "run_directory": str(place)}
+            scratch = str(place / record.SCRATCH)
+            temporary = dict.fromkeys(("TMPDIR", "TMP", "TEMP"), scratch)
+            environment = {**temporary, **assignment.environment, "_CONDOR_SCRATCH_DIR": scratch}
+            spec = {**asdict(assignment), **kept, **limits, "run_directory": str(place), "environment": environment}
             try:
                 place.mkdir(0o700, parents=True, exist_ok=True)
                 self._ask(json.dumps(spec).encode() + b"\n")
@@ -152,12 +155,12 @@ class Local:
             return Look(Condition.WAITING)
         return found
 
-    @staticmethod
-    def _ended_strays(run: str, known: Started | None, job: dict[str, int] | None, group: str | None) -> Look:
+    def _ended_strays(self, run: str, known: Started | None, job: dict[str, int] | None, group: str | None) -> Look:
         left = end_strays(run, job, group)
         if left:
             detail = f"its supervisor is gone; process {left[0]} of it is still there"
             return Look(Condition.STRAY, known, detail=detail)
+        record.remove_tree(str(self._directory / run / record.SCRATCH))
         return Look(Condition.LOST, known, detail="its supervisor was killed")
 
     def _stop(self, directory: int) -> None:

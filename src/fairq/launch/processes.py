@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import cache
 
+_AT_ONCE = 65536
 _BOOT = "/proc/sys/kernel/random/boot_id"
 
 
+def text_of(path: str) -> bytes:
+    """Return the content of a small file, as the kernel has them; empty if it cannot be read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    text = b""
+    try:
+        while part := os.read(descriptor, _AT_ONCE):
+            text += part
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)
+    return text
+
+
+@cache
 def boot_id() -> str:
     """Return the name of this boot of the machine."""
-    with open(_BOOT, encoding="ascii") as file:  # noqa: PTH123 - a supervisor imports no pathlib
-        return file.read().strip()
+    return text_of(_BOOT).decode("ascii").strip()
 
 
 def boot_time() -> int:
@@ -22,10 +41,8 @@ def boot_time() -> int:
 
 def stat_of(pid: int) -> tuple[int, int, int, str] | None:
     """Return (parent, session, start in ticks since boot, state letter) of a process; None if it is gone."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
-            text = file.read()
-    except OSError:
+    text = text_of(f"/proc/{pid}/stat")
+    if not text:
         return None
     # The name of the program may hold blanks and brackets.
     fields = text[text.rfind(b")") + 2 :].split()
@@ -79,15 +96,8 @@ def send(pid: int, start: int, number: int) -> bool:
 
 def memory_of(pid: int) -> int:
     """Return the memory of a process in KB: its share of what it has in common with others counts in part."""
-    try:
-        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:  # noqa: PTH123
-            for line in file:
-                if line.startswith(b"Pss:"):
-                    return int(line.split()[1])
-    except OSError:
-        pass
-    try:
-        with open(f"/proc/{pid}/statm", "rb") as file:  # noqa: PTH123
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
-    except OSError:
-        return 0
+    for line in text_of(f"/proc/{pid}/smaps_rollup").splitlines():
+        if line.startswith(b"Pss:"):
+            return int(line.split()[1])
+    words = text_of(f"/proc/{pid}/statm").split()
+    return int(words[1]) * os.sysconf("SC_PAGE_SIZE") // 1024 if words else 0

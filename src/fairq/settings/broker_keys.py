@@ -1,9 +1,9 @@
-"""The settings of PanDA's brokerage; its rule points stand in `broker_points`."""
+"""The settings of PanDA's brokerage; its rule points stand in `rule_points.panda`."""
 
 from __future__ import annotations
 
-from fairq.settings.broker_points import POINTS
 from fairq.settings.key import PANDA, own
+from fairq.settings.rule_points.panda import POINTS
 
 BROKER = (
     own(
@@ -11,7 +11,7 @@ BROKER = (
         "rules",
         "choice",
         "documented",
-        "Rules where the two differ: PanDA's brokerage page, or PanDA's code today.",
+        "Which rules apply where page and program differ: documented, PanDA's brokerage page; panda, today's PanDA.",
         choices=PANDA.choices,
     ),
     own(
@@ -19,7 +19,7 @@ BROKER = (
         "verdicts_kept",
         "integer",
         10,
-        "Number of runs whose decisions are kept in full; older runs keep only the last one on each task.",
+        "Number of runs whose decisions are kept in full. From older runs, the last decision on each task is kept.",
         unit="runs",
         minimum=1,
     ),

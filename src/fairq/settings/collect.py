@@ -250,7 +250,7 @@ def parse_document(text: str, file: Path) -> dict[str, Any]:
     except RecursionError:
         raise too_deep from None
     except ValueError:
-        raise SettingsFileError(file=file, problem="it holds a number of thousands of digits") from None
+        raise SettingsFileError(file=file, problem="a number has thousands of digits; shorten it") from None
     if deeper_than(document, DEEPEST):
         raise too_deep
     return document

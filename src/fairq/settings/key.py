@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 Type = Literal["integer", "real", "boolean", "string", "expression", "list", "choice", "option"]
 
 DOCUMENTED = "documented"
 """The rules that follow what a scheme's texts promise, whichever scheme it is."""
+
+_LARGEST_WRITTEN_OUT = 1e15
 
 
 class Scheme(NamedTuple):
@@ -118,10 +121,10 @@ class Key(NamedTuple):
     def range(self) -> str:
         """The range of a number in words; empty if there is none."""
         if self.minimum is not None and self.maximum is not None:
-            return f"{self.minimum:g} to {self.maximum:g}"
+            return f"{figure(self.minimum)} to {figure(self.maximum)}"
         if self.minimum is not None:
-            return f"at least {self.minimum:g}"
-        return f"at most {self.maximum:g}" if self.maximum is not None else ""
+            return f"at least {figure(self.minimum)}"
+        return f"at most {figure(self.maximum)}" if self.maximum is not None else ""
 
     @property
     def is_fraction(self) -> bool:
@@ -139,13 +142,24 @@ class Key(NamedTuple):
             "expression": "a ClassAd expression",
             "list": "a list of names",
             "option": "a number, a text or a list of texts",
-            "choice": " or ".join(f'"{choice}"' for choice in self.choices),
+            "choice": _any_of([f'"{choice}"' for choice in self.choices]),
         }
         if self.type in ("integer", "real"):
             amounts = {"seconds": " of seconds or a duration such as 12h", "MiB": " of MiB or a size such as 2GB"}
             nouns[self.type] += amounts.get(self.unit, " or a percentage" if self.is_fraction else "")
         words = ", ".join(part for part in (nouns[self.type], self.range) if part)
         return f'{words}, or "{self.unset}"' if self.unset else words
+
+
+def figure(value: float) -> str:
+    """Return a number as people write it: 86400, 0.00001, 2147483647; a power of ten from 1e15 on as 1e+100."""
+    if abs(value) >= _LARGEST_WRITTEN_OUT:
+        return f"{value:g}"
+    return f"{value:.10f}".rstrip("0").rstrip(".")
+
+
+def _any_of(words: Sequence[str]) -> str:
+    return " or ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 def macro(section: str, name: str, kind: Type, default: Any, text: str, **details: Any) -> Key:
@@ -155,8 +169,8 @@ def macro(section: str, name: str, kind: Type, default: Any, text: str, **detail
 
 
 def own(section: str, name: str, kind: Type, default: Any, text: str, **details: Any) -> Key:
-    """Return a key without a macro; one with a default for the *real* program's rules is a point."""
-    return Key(section, name, kind, default, text, point="real" in details, **details)
+    """Return a key without a macro."""
+    return Key(section, name, kind, default, text, **details)
 
 
 def rule_point(

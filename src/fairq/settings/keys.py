@@ -12,7 +12,8 @@ from fairq.settings.history_keys import HISTORY
 from fairq.settings.key import HTCONDOR, Key, macro, own
 from fairq.settings.launch_keys import LAUNCH
 from fairq.settings.metrics_keys import METRICS
-from fairq.settings.rule_points import ACCOUNTING_POINTS, NEGOTIATOR_POINTS, SCHEDD_POINTS
+from fairq.settings.pool_keys import POOL
+from fairq.settings.rule_points.htcondor import ACCOUNTING_POINTS, NEGOTIATOR_POINTS, SCHEDD_POINTS
 from fairq.settings.share_keys import SHARES
 
 CONCURRENCY_LIMIT_DEFAULT = 2308032.0
@@ -44,11 +45,11 @@ _ACCOUNTING = (
 
 _NEGOTIATOR = (
     own("negotiator", "rules", "choice", "documented",
-        "Which rules apply where manual and program differ: documented, those of the manuals; htcondor, those of"
-        " today's negotiator.",
+        "Which rules apply where manual and program differ: documented, the manuals; htcondor, today's negotiator.",
         choices=HTCONDOR.choices),
     macro("negotiator", "condor_version", "string", None,
-        "HTCondor version that the rules htcondor follow, unless the slots are of a newer one; unset, the newest."),
+        "HTCondor version that the rules htcondor follow, unless a slot names a newer one. If neither names one: the"
+        " newest."),
     own("negotiator", "quota_model", "choice", "hierarchical",
         "Hierarchical group quotas, or the flat quotas of old versions.", choices=("hierarchical", "flat")),
     # slot weights
@@ -89,11 +90,11 @@ _NEGOTIATOR = (
     # the order of candidates
     macro("negotiator", "negotiator_pre_job_rank", "expression",
         "(10000000 * My.Rank) + (1000000 * (RemoteOwner =?= UNDEFINED)) - (100000 * Cpus) - Memory",
-        "Slot preference, compared before the job's Rank; higher is better."),
+        "Slot preference, compared before the job's Rank; higher is better. If unset, none.", optional=True),
     macro("negotiator", "negotiator_post_job_rank", "expression",
         "(RemoteOwner =?= UNDEFINED) * (ifThenElse(isUndefined(KFlops), 1000, KFlops) - SlotID"
         " - 1.0e10*(Offline=?=True))",
-        "Slot preference, compared after the job's Rank; higher is better."),
+        "Slot preference, compared after the job's Rank; higher is better. If unset, none.", optional=True),
     macro("negotiator", "negotiator_ignore_job_ranks", "boolean", False,
         "Ignore the Rank of jobs."),
     macro("negotiator", "negotiator_matchlist_caching", "boolean", True,
@@ -109,7 +110,7 @@ _NEGOTIATOR = (
         "Evaluate preemption_requirements once per cycle and slot."),
     macro("negotiator", "preemption_rank", "expression",
         "(RemoteUserPrio * 1000000) - ifThenElse(isUndefined(TotalJobRuntime), 0, TotalJobRuntime)",
-        "Preference among slots in use, compared last; higher is better."),
+        "Preference among slots in use, compared last; higher is better. If unset, none.", optional=True),
     macro("negotiator", "preemption_rank_stable", "boolean", True,
         "Evaluate preemption_rank once per cycle and slot."),
     macro("negotiator", "allow_pslot_preemption", "boolean", False,
@@ -160,7 +161,7 @@ _SCHEDD = (
     macro("schedd", "max_concurrent_uploads", "integer", 100,
         "Used for the default of max_concurrent_uploads_per_user.", unit="jobs", minimum=0),
     macro("schedd", "max_concurrent_uploads_per_user", "integer", None,
-        "Most matches of a submitter per turn; 0: no limit. If unset: a fifth of max_concurrent_uploads.",
+        "Largest number of matches of a submitter per turn. 0: no limit. If unset: a fifth of max_concurrent_uploads.",
         unit="jobs", minimum=0),
     macro("schedd", "max_global_job_prios", "integer", 500,
         "Largest number of distinct job priorities per submitter with use_global_job_prios.",
@@ -168,7 +169,7 @@ _SCHEDD = (
     macro("schedd", "negotiate_all_jobs_in_cluster", "boolean", False,
         "After a job finds no match, still try the other jobs of its autocluster."),
     macro("schedd", "significant_attributes", "list", (),
-        "Attributes that define an autocluster. If empty: found from the expressions in use."),
+        "Attributes that define an autocluster. If empty: those that the expressions in use read."),
     macro("schedd", "add_significant_attributes", "list", (),
         "More attributes that define an autocluster."),
     macro("schedd", "remove_significant_attributes", "list",
@@ -203,7 +204,7 @@ _GROUPS = (
 
 _LIMITS = (
     macro("limits", "NAME", "real", None,
-        "Most units of the concurrency limit NAME in use at a time.", minimum=0, macros=("<NAME>_LIMIT",)),
+        "Largest number of units of the limit NAME in use at the same time.", minimum=0, macros=("<NAME>_LIMIT",)),
     macro("limits", "default_PREFIX", "real", None,
         "Default for limits named PREFIX.NAME that have no setting of their own.",
         minimum=0, macros=("CONCURRENCY_LIMIT_DEFAULT_<PREFIX>",)),
@@ -222,6 +223,7 @@ KEYS: tuple[Key, ...] = (
     *LAUNCH,
     *HISTORY,
     *METRICS,
+    *POOL,
     *_GROUPS,
     *_LIMITS,
     *SHARES,

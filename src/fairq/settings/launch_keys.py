@@ -10,8 +10,8 @@ LAUNCH = (
         "kind",
         "string",
         "none",
-        'What starts matched jobs: "none", "local" (this machine), or a launcher of a plugin; the Launch of a slot'
-        " wins.",
+        'Launcher that starts matched jobs: "none", "local" (this machine), or one of a plugin. The attribute Launch of'
+        " a slot overrides this.",
     ),
     own(
         "launch",
@@ -27,8 +27,8 @@ LAUNCH = (
         "memory",
         "choice",
         "request",
-        "Memory limit of a job: what it requests, what its slot has, or none; a job with the default request gets"
-        " what its slot has.",
+        "Memory limit of a job: request, what the job requests; slot, what its slot has; none, no limit. A job with the"
+        " default request gets what its slot has.",
         choices=("request", "slot", "none"),
     ),
     own(
@@ -36,14 +36,14 @@ LAUNCH = (
         "affinity",
         "boolean",
         True,
-        "Run a job on as many cores as it requests, unless the slots have more cores than the machine.",
+        "Bind a job to as many cores as it requests, unless the slots have more cores than the machine.",
     ),
     own(
         "launch",
         "cgroup",
         "string",
         "auto",
-        'Control group (version 2) for jobs: "auto" (inside this process\'s own), "none", or its directory.',
+        'Control group (version 2) for jobs: "auto" (inside that of the command), "none", or a directory.',
         spaces=True,
     ),
     own("launch", "umask", "string", "022", "File mode mask of jobs, in octal."),
@@ -52,7 +52,7 @@ LAUNCH = (
         "keep_output",
         "integer",
         16,
-        "Output kept of a job that names no file; more is dropped.",
+        "Largest output kept for a job that names no output file; the rest is dropped.",
         unit="MB",
         minimum=0,
         maximum=1e6,
@@ -71,7 +71,8 @@ LAUNCH = (
         "max_lost",
         "integer",
         3,
-        "Hold a job whose runs were lost more often than this; its max_retries wins.",
+        "Hold a job after more lost runs than this. A run is lost if its supervisor is killed or the machine reboots."
+        " The max_retries of a job overrides this.",
         unit="runs",
         minimum=0,
     ),

@@ -1,16 +1,16 @@
 """The settings of DIRAC's task queues and shares.
 
-Single options and blocks carry DIRAC's own names; the rule points are in `share_points`.
+Single options and blocks carry DIRAC's own names; the rule points stand in `rule_points.dirac`.
 """
 
 from __future__ import annotations
 
 from fairq.settings.key import DIRAC, Key, own
-from fairq.settings.share_points import SHARE_POINTS
+from fairq.settings.rule_points.dirac import SHARE_POINTS
 
 _RULES = own(
     "shares", "rules", "choice", "documented",
-    "Rules where the two differ: the schema of 2009, or today's DIRAC.",
+    "Which rules apply where text and program differ: documented, the schema of 2009; dirac, today's DIRAC.",
     choices=DIRAC.choices,
 )  # fmt: skip
 
@@ -29,7 +29,7 @@ _OPTIONS = (
         "task_queue_cpu_time_intervals",
         "string",
         None,
-        "Bounds of the CPU times that share a task queue, as rising whole numbers; unset: DIRAC's 360 to 1080000.",
+        "Bounds of the steps of CPU time, as rising whole numbers. If unset: DIRAC's, from 360 to 1080000.",
         unit="HS06 seconds",
         spaces=True,
     ),
@@ -80,16 +80,17 @@ _GROUPS = (
 
 _BLOCKS = (
     own(CORRECTIONS, "ShareCorrectorsToStart", "option", (),
-        "Correctors to apply, in order: WMSHistory, or one of a plugin."),
+        "Correctors to apply, in order: WMSHistory, or those of plugins."),
     own(CORRECTIONS, "WMSHistory.INSTANCE.Group", "option", None,
-        "Group whose users the instance corrects; unset: it corrects groups."),
+        "Group whose users the instance corrects. If unset: the instance corrects groups."),
     own(CORRECTIONS, "WMSHistory.INSTANCE.MaxGlobalCorrection", "option", 5,
-        "Corrections stay between 1/bound and bound. The schema calls it MaxGlobalCorrectionFactor."),
+        "Bound of the instance's correction, which stays between 1/bound and bound. The schema calls it"
+        " MaxGlobalCorrectionFactor."),
     own(CORRECTIONS, "WMSHistory.INSTANCE.UpdateHistoryPeriod", "option", 900,
         "Age above which imported usage reports are called old; fairq's own records are always current.",
         unit="seconds"),
     own(CORRECTIONS, "WMSHistory.INSTANCE.SLICE.TimeSpan", "option", None,
-        "Time span of the slice; under the rules dirac, 604800 if not given.", unit="seconds"),
+        "Time span of the slice. If unset under the rules dirac: 604800.", unit="seconds"),
     own(CORRECTIONS, "WMSHistory.INSTANCE.SLICE.Weight", "option", 1,
         "Weight of the slice; the weights of an instance are scaled to a sum of 1."),
     own(CORRECTIONS, "WMSHistory.INSTANCE.SLICE.MaxCorrection", "option", 3,
@@ -99,8 +100,8 @@ _BLOCKS = (
         "or another attribute of the job; SITE.CEs.CE.ATTRIBUTE.VALUE limits one CE. Quote a name with dots.",
         unit="jobs", minimum=0),
     own(DELAYS, "SITE.ATTRIBUTE.VALUE", "real", None,
-        "Time between two starts of such jobs at the site; SITE.Burst.ATTRIBUTE.VALUE is how many may start at "
-        "once.", unit="seconds", minimum=0),
+        "Minimum time between the starts of two of these jobs at the site. SITE.Burst.ATTRIBUTE.VALUE is the number "
+        "of jobs that may start at once.", unit="seconds", minimum=0),
 )  # fmt: skip
 
 SHARES: tuple[Key, ...] = (_RULES, *SHARE_POINTS, *_OPTIONS, *_GROUPS, *_BLOCKS)

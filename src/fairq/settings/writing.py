@@ -50,7 +50,7 @@ def replace(file: Path, text: str, keep_former: bool = False) -> Path | None:
     try:
         target = files.followed(file)
         if target.exists() and not target.is_file():
-            raise SettingsFileError(file=file, problem="is no ordinary file; nothing was changed")
+            raise SettingsFileError(file=file, problem="it is not a regular file; nothing was changed")
         target.parent.mkdir(parents=True, exist_ok=True)
         kept = None
         if keep_former and target.exists():

@@ -46,11 +46,6 @@ def starting(state: State, kind: Kind, prefix: str, limit: int = 50) -> list[str
     return [str(value) for (value,) in found]
 
 
-def count(state: State, kind: Kind) -> int:
-    """Return how many records there are."""
-    return int(state.connection.execute(f"SELECT count(*) FROM {kind.table}").fetchone()[0])
-
-
 def store(state: State, kind: Kind, records: Iterable[Row], given: Sequence[str] | None = None) -> None:
     """Store records, over those with the same keys.
 

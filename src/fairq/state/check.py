@@ -28,6 +28,7 @@ JSON_COLUMNS = {
     "job": ("cluster", "own", "template"),
     "cycle": ("number", "decision"),
     "history": ("id", "before", "after"),
+    "undo": ("first", "data"),
     "task_queue": ("number", "identity"),
     "share_group": ("name", "properties"),
     "broker_cycle": ("number", "document"),

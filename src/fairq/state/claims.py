@@ -14,6 +14,7 @@ _SELECT = (
     "SELECT slot_id, submitter, start_time, slot_weight, schedd, cluster, proc, current_rank, "
     "concurrency_limits, negotiating_group, autoregroup, advertised, charged, matched FROM claim"
 )
+_ADVERTISED = 11
 
 
 def load_all(state: State) -> list[Claim]:
@@ -39,10 +40,10 @@ def store(state: State, claims: Iterable[Claim]) -> None:
     """Store claims, each in the place of a former one on its slot."""
     claims = list(claims)
     state.connection.executemany("DELETE FROM claim WHERE slot_id = ?", [(claim.slot_id,) for claim in claims])
-    state.connection.executemany(
+    rows.insert(
+        state,
         "INSERT INTO claim (slot_id, submitter, start_time, slot_weight, schedd, cluster, proc, "
-        "current_rank, concurrency_limits, negotiating_group, autoregroup, advertised, charged, matched) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "current_rank, concurrency_limits, negotiating_group, autoregroup, advertised, charged, matched)",
         map(_row, claims),
     )
 
@@ -64,14 +65,13 @@ def delete_all(state: State) -> None:
 
 
 def _claim(row: tuple[Any, ...]) -> Claim:
-    *columns, autoregroup, advertised, charged, matched = row
-    claim = Claim(*columns)
-    claim.charged = bool(charged)
-    claim.matched = bool(matched)
-    if autoregroup is not None:
-        claim.autoregroup = bool(autoregroup)
-    if advertised is not None:
-        claim.advertised = json.loads(advertised)
+    claim = Claim(*row)
+    claim.charged = bool(claim.charged)
+    claim.matched = bool(claim.matched)
+    if claim.autoregroup is not None:
+        claim.autoregroup = bool(claim.autoregroup)
+    if row[_ADVERTISED] is not None:
+        claim.advertised = json.loads(row[_ADVERTISED])
     return claim
 
 

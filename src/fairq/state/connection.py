@@ -21,12 +21,13 @@ from fairq.state.copy import keep_copy, write_copy
 from fairq.state.cycle_lock import cycle_lock
 from fairq.state.failures import BUSY_CODES, mapped, primary_code
 from fairq.state.first_write import create_unborn, remove_unborn
+from fairq.state.kept import Lease, kept_open, take
 from fairq.state.location import check_journal, exists, prepare_for_writing, resolve, resolve_for_writing
 from fairq.state.migrations import identify, migrate
 from fairq.state.schema import MIGRATIONS
 from fairq.waiting import WAIT, Patience
 
-__all__ = ["State", "backup", "cycle_lock", "in_memory", "migrated", "reading", "writing"]
+__all__ = ["State", "backup", "cycle_lock", "in_memory", "kept_open", "migrated", "reading", "writing"]
 
 _NAP = 0.5
 """Seconds SQLite sleeps for a lock at a stretch; between two of them Ctrl-C is heard."""
@@ -180,12 +181,17 @@ def _opened(path: Path, patience: Patience, open_files: ExitStack) -> sqlite3.Co
         # SQLite opens a file that may not be written for reading by itself.
         uri = f"{path.as_uri()}?mode=rw"
         try:
+            before = path.stat()
+            if kept := take(path):
+                return open_files.enter_context(Lease(kept, path, before))
             connection = sqlite3.connect(uri, uri=True, timeout=_NAP, isolation_level=None)
+        except FileNotFoundError:
+            continue  # it was that of a first write that failed a moment ago
         except sqlite3.OperationalError:
             if path.exists():
                 raise
-            continue  # it was that of a first write that failed a moment ago
-        open_files.enter_context(closing(connection))
+            continue
+        open_files.enter_context(Lease(connection, path, before))
         checksums.register(connection)
         for pragma in _BEHAVIOUR:
             _patiently(connection, pragma, patience)

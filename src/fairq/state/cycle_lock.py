@@ -11,7 +11,7 @@ from pathlib import Path
 from fairq.errors.base import CycleUnderWayError, StateError
 from fairq.files import NEW_MODE, is_at, resemble
 from fairq.state.failures import from_os
-from fairq.state.location import exists, resolve_for_writing
+from fairq.state.location import exists, make_directory, resolve_for_writing
 
 CYCLE = "negotiation cycle"
 BROKERAGE = "brokerage run"
@@ -31,8 +31,8 @@ def cycle_lock(path: Path, what: str = CYCLE) -> Iterator[None]:
     state = resolve_for_writing(path)
     like = state.stat() if exists(state) else None
     sidecar = Path(f"{state}{_SUFFIXES[what]}")
+    make_directory(state)
     try:
-        state.parent.mkdir(parents=True, exist_ok=True)
         descriptor = _take(state, sidecar, what, like)
     except OSError as error:
         if os.path.islink(sidecar):  # noqa: PTH114 - Path's own raises for a name that is too long

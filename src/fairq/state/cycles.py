@@ -12,7 +12,7 @@ from typing import Any
 
 from fairq.records import CycleRecord, MatchRecord
 from fairq.state.connection import State
-from fairq.state.rows import dumps
+from fairq.state.rows import dumps, insert
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,9 @@ def add(state: State, cycle: CycleRecord) -> None:
         "INSERT INTO cycle (number, time, rules, decision) VALUES (?, ?, ?, ?)",
         (cycle.number, cycle.time, cycle.rules, dumps(cycle.decision)),
     )
-    state.connection.executemany(
-        "INSERT INTO match VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    insert(
+        state,
+        "INSERT INTO match",
         (
             (
                 cycle.number,

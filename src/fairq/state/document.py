@@ -17,8 +17,8 @@ that is not UTF-8 in an ad, as a file's name may hold, is the escape of a lone s
   `ShareGroup`; ``usage_reports``: `UsageReport`; ``matching_delays``: `DelayState` (all since schema 4).
 - ``launches``: `Launch`, runs that fairq starts itself; ``job_events``: `JobEvent`. They, the hold codes of ``jobs``
   and whether a claim is ``matched`` are there since schema 11.
-- ``ended_jobs``: `EndedJob`, each with the ``id`` of an ad (since schema 12).
-- ``usage``: `UsageRow` and ``usage_edits``: `UsageEdit`, the ledger of usage (since schema 13).
+- ``ended_jobs``: `EndedJob`, each with the ``id`` of an ad; ``usage``: `UsageRow` and ``usage_edits``: `UsageEdit`, the
+  ledger of usage (all since schema 13).
 - ``broker``: an object (since schema 6), of what the brokerage reads a list of records for each kind, with the
   columns that `fairq.brokerdata.kinds` describes; and ``cycles`` and ``verdicts``, these packed in base64.
 """
@@ -78,6 +78,7 @@ class HistoryRecord:
     subject: str
     before: Any
     after: Any
+    reason: str | None = None
 
 
 @dataclass(slots=True)
@@ -102,6 +103,9 @@ _RECORDS: dict[str, type[Any]] = {
 }
 
 
+_REASONS_SINCE = 12
+"""The schema that added the reason of a change."""
+
 _NUMBERS = frozenset({"last_update", "cycle", "next_cluster", "usage_recorded_until"})
 """The members of `meta` whose strings are whole numbers."""
 
@@ -118,7 +122,7 @@ def export(state: State) -> dict[str, Any]:
         "runs": runs.load(state),
         "cycles": cycles.load_all(state),
         "history": [
-            HistoryRecord(one.time, one.user, one.command, one.subject, one.before, one.after)
+            HistoryRecord(one.time, one.user, one.command, one.subject, one.before, one.after, one.reason)
             for one in history.load(state)
         ],
         **document_shares.export(state),
@@ -153,7 +157,7 @@ _TABLES = (
     *broker_document.TABLES,
     *document_shares.TABLES, *document_launches.TABLES, *document_past.TABLES,
     "dynamic_slot", "claim", "slot", "job", "job_ad", "submitter", "run", "match", "cycle",
-    "history", "meta",
+    "history", "undo", "meta",
 )  # fmt: skip
 """What refers to a record goes before it."""
 
@@ -187,6 +191,9 @@ def _as_of_today(document: Any) -> Any:
         document = document_past.as_of_today(document)
     if isinstance(schema, int) and schema < document_launches.SCHEMA:
         document = document_launches.as_of_today(document)
+    if isinstance(schema, int) and schema < _REASONS_SINCE and isinstance(document.get("history"), list):
+        entries = [{"reason": None, **one} if isinstance(one, dict) else one for one in document["history"]]
+        document = {**document, "history": entries}
     if schema == 1:
         document = {"dynamic_slots": [], **document}
     if schema in (1, 2, 3, 4, 5):
@@ -279,9 +286,9 @@ def _store(state: State, found: dict[str, Any]) -> None:
         cycles.add(state, cycle)
     broker_document.store(state, found["broker"])
     execute(
-        "INSERT INTO history (time, user, command, subject, before, after) VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO history (time, user, command, subject, before, after, reason) VALUES (?, ?, ?, ?, ?, ?, ?)",
         (
-            (one.time, one.user, one.command, one.subject, rows.dumps(one.before), rows.dumps(one.after))
+            (one.time, one.user, one.command, one.subject, rows.dumps(one.before), rows.dumps(one.after), one.reason)
             for one in found["history"]
         ),
     )

@@ -25,25 +25,57 @@ class Entry:
     subject: str
     before: Any
     after: Any
+    reason: str | None = None
 
 
-def record(state: State, actor: Actor, changes: Iterable[Change]) -> None:
-    """Append changes made by *actor*."""
-    who = (actor.time, actor.user, actor.command)
+def record(state: State, actor: Actor, changes: Iterable[Change]) -> range:
+    """Append changes made by *actor*; return the numbers of the new entries."""
+    before = _newest(state)
+    who = (actor.time, actor.user, actor.command, actor.reason)
     state.connection.executemany(
-        "INSERT INTO history (time, user, command, subject, before, after) VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO history (time, user, command, reason, subject, before, after) VALUES (?, ?, ?, ?, ?, ?, ?)",
         ((*who, one.subject, rows.dumps(one.before), rows.dumps(one.after)) for one in changes),
     )
+    return range(before + 1, _newest(state) + 1)
 
 
-def load(state: State, limit: int | None = None, *, subject: str | None = None, user: str | None = None) -> list[Entry]:
-    """Return the last *limit* changes (None: all) of a subject and by a user if given, newest last."""
+def _newest(state: State) -> int:
+    return int(state.connection.execute("SELECT coalesce(max(id), 0) FROM history").fetchone()[0])
+
+
+def latest(state: State) -> int:
+    """Return the number of the latest change; 0 if there is none."""
+    return int(state.connection.execute("SELECT coalesce(max(id), 0) FROM history").fetchone()[0])
+
+
+def others_changed(state: State, since: int, command: str) -> bool:
+    """Tell whether another *command* has changed anything after change number *since*."""
+    query = "SELECT EXISTS (SELECT 1 FROM history WHERE id > ? AND command <> ?)"
+    return bool(state.connection.execute(query, (since, command)).fetchone()[0])
+
+
+def load(
+    state: State,
+    limit: int | None = None,
+    *,
+    subject: str | None = None,
+    user: str | None = None,
+    since: int | None = None,
+    after: int = 0,
+) -> list[Entry]:
+    """Return the last *limit* changes (None: all), newest last.
+
+    If given, only those of a *subject* (of a user also without domain and groups), by a *user*, made at *since*
+    (seconds since 1970) or later, or those *after* an entry of this number.
+    """
     found = state.connection.execute(
-        "SELECT id, time, user, command, subject, before, after FROM history "
-        "WHERE (?1 IS NULL OR subject = ?1) AND (?2 IS NULL OR user = ?2) ORDER BY id DESC LIMIT ?3",
-        (subject, user, _ALL if limit is None else min(limit, _ALL)),
+        "SELECT id, time, user, command, subject, before, after, reason FROM history "
+        "WHERE (?1 IS NULL OR subject = ?1 OR (instr(?1, '@') = 0 AND instr('.' || subject, '.' || ?1 || '@') > 0)) "
+        "AND (?2 IS NULL OR user = ?2) AND (?3 IS NULL OR time >= ?3) "
+        "AND id > ?5 ORDER BY id DESC LIMIT ?4",
+        (subject, user, since, _ALL if limit is None else min(limit, _ALL), after),
     ).fetchall()
     found.reverse()
-    values = rows.loads_all(text for row in found for text in row[5:])
+    values = rows.loads_all(text for row in found for text in row[5:7])
     pairs = zip(values[::2], values[1::2], strict=True)
-    return [Entry(*(*row[:5], *pair)) for row, pair in zip(found, pairs, strict=True)]
+    return [Entry(*(*row[:5], *pair, row[7])) for row, pair in zip(found, pairs, strict=True)]

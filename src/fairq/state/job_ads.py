@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from fairq.records import Ad
@@ -21,7 +20,7 @@ def ad_id(state: State, ad: Ad) -> int:
 def ad_ids(state: State, ads: Sequence[Ad]) -> list[int]:
     """Return the numbers of many shared ads, in their order, storing the new ones."""
     texts = [rows.dumps(ad) for ad in ads]
-    digests = {text: _digest(text) for text in dict.fromkeys(texts)}
+    digests = {text: _digest(text.encode()) for text in dict.fromkeys(texts)}
     state.connection.executemany(
         "INSERT INTO job_ad (digest, ad) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING",
         ((digest, text) for text, digest in digests.items()),
@@ -56,23 +55,30 @@ def load_all(state: State) -> dict[int, Ad]:
     return dict(zip((number for number, _ in found), rows.loads_all(text for _, text in found), strict=True))
 
 
+def attribute_names(state: State) -> list[str]:
+    """Return the names of attributes that the newest ads have, in order."""
+    return rows.attribute_names(state, "job_ad")
+
+
 def put(state: State, ads: Mapping[int, Ad]) -> None:
     """Store shared ads under the numbers they have; neither they nor the numbers may be there yet."""
     texts = ((number, rows.dumps(ad)) for number, ad in ads.items())
     state.connection.executemany(
         "INSERT INTO job_ad (id, digest, ad) VALUES (?, ?, ?)",
-        ((number, _digest(text), text) for number, text in texts),
+        ((number, _digest(text.encode()), text) for number, text in texts),
     )
 
 
 def damaged(state: State) -> list[int]:
     """Return the numbers of the shared ads that are not those of their digests."""
     found = state.connection.execute("SELECT id, digest, CAST(ad AS BLOB) FROM job_ad ORDER BY id")
-    return [number for number, digest, text in found if hashlib.sha256(text).digest() != digest]
+    return [number for number, digest, text in found if _digest(text) != digest]
 
 
-def _digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode()).digest()
+def _digest(text: bytes) -> bytes:
+    import hashlib  # loads OpenSSL, and whoever only reads ads needs no digest
+
+    return hashlib.sha256(text).digest()
 
 
 def delete_unused(state: State, ids: Iterable[int]) -> None:

@@ -61,19 +61,22 @@ def ended_before(state: State, time: int, limit: int) -> list[tuple[str, str]]:
     return found.fetchall()
 
 
-def failed_starts(state: State, slot: str, whole: str, limit: int) -> list[tuple[int, int, str]]:
-    """Return (cluster, proc, reason of the end) of the last *limit* runs on a slot that have ended, newest first.
+def failed_starts(state: State, slot: str, whole: str) -> int:
+    """Return of how many clusters jobs have not started on a slot since another job did.
 
-    With a *whole* slot of another name, also those on what else was carved out of it.
+    With a *whole* slot of another name, also on what else was carved out of it.
     """
     stem, at, machine = whole.partition("@")
-    found = state.connection.execute(
-        "SELECT cluster, proc, json_extract(ended, '$.reason') FROM launch WHERE phase = 'ended' "
-        "AND (slot = ?1 OR (?2 <> ?1 AND substr(slot, 1, length(?3)) = ?3 "
-        "AND substr(slot, -length(?4)) = ?4)) ORDER BY id DESC LIMIT ?5",
-        (slot, whole, f"{stem}_", at + machine or "_", limit),
+    there = (
+        "phase = 'ended' AND (slot = ?1 OR (?2 <> ?1 AND substr(slot, 1, length(?3)) = ?3 "
+        "AND substr(slot, -length(?4)) = ?4))"
     )
-    return found.fetchall()
+    found = state.connection.execute(
+        f"SELECT count(DISTINCT cluster) FROM launch WHERE {there} AND id > (SELECT coalesce(max(id), 0) FROM launch "
+        f"WHERE {there} AND json_extract(ended, '$.reason') <> 'start')",
+        (slot, whole, f"{stem}_", at + machine or "_"),
+    )
+    return int(found.fetchone()[0])
 
 
 def names(state: State) -> set[str]:

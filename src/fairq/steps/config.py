@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairq import committed
-from fairq.errors.base import ExpressionError, FairqError, HTCondorConfigError, SettingsFileError, SettingsGroupError
+from fairq.errors.base import (
+    ExpressionError,
+    FairqError,
+    HTCondorConfigError,
+    SettingsFileError,
+    SettingsGroupError,
+    UsageError,
+)
 from fairq.errors.shares import DiracConfigError
 from fairq.inputs import STANDARD_INPUT, read_bytes, read_once
 from fairq.settings.collect import Collection, Entry, Report, bad_value, parse_document, read_text
@@ -24,8 +31,8 @@ from fairq.settings.values import BadValueError, from_text, to_toml
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """What decides which settings' files are meant: ``--config``, the state if chosen, the environment."""
+class SettingsFiles:
+    """The files that settings come from: decided by ``--config``, the state if chosen, and the environment."""
 
     config: Path | None
     state: Path | None
@@ -42,11 +49,11 @@ class Place:
         return layers(self.config, self.state, self.environ)
 
 
-def check(place: Place, file: Path | None) -> list[FairqError]:
+def check(chosen: SettingsFiles, file: Path | None) -> list[FairqError]:
     """Return all that is wrong with the settings in force, or with *file* alone, expressions included."""
     problems: list[FairqError] = []
     if file is None:
-        settings = gather(place.layers, place.environ, problems.append)
+        settings = gather(chosen.layers, chosen.environ, problems.append)
     else:
         settings = gather([Layer("file", file, required=True)], {}, problems.append)
     _check_expressions(settings, problems.append)
@@ -54,14 +61,47 @@ def check(place: Place, file: Path | None) -> list[FairqError]:
     return problems
 
 
-def without_effect(place: Place, file: Path | None) -> list[Entry]:
+def without_effect(chosen: SettingsFiles, file: Path | None) -> list[Entry]:
     """Return what somebody set in the settings in force, or in *file* alone, that changes nothing in this version."""
-    files = place.layers if file is None else [Layer("file", file, required=True)]
-    settings = gather(files, place.environ if file is None else {}, lambda _: None)
+    files = chosen.layers if file is None else [Layer("file", file, required=True)]
+    settings = gather(files, chosen.environ if file is None else {}, lambda _: None)
     return [entry for entry in settings if entry.key.without_effect and entry.origin is not DEFAULT]
 
 
-def set_setting(place: Place, name: str, text: str, *, dry_run: bool = False) -> tuple[Path, bool]:
+def settings_with(chosen: SettingsFiles, sets: Sequence[str]) -> Settings:
+    """Return the settings in force with *sets* (``KEY=VALUE``) over them; raises what is wrong with either."""
+    collection = Collection(_raise)
+    for layer in chosen.layers:
+        collection.add_file(layer.path, layer.required)
+    collection.add_environment(chosen.environ)
+    add_sets(collection, sets)
+    collection.check_parents()
+    return settle(collection)
+
+
+def add_sets(collection: Collection, sets: Sequence[str]) -> None:
+    """Add the settings in *sets* (``KEY=VALUE``), as ``--set`` has them, to *collection*."""
+    option = "--set"
+    for text in sets:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(message=f"{option} {text!r} has no value; give KEY=VALUE")
+        key, path = resolve(name.strip(), option)
+        try:
+            read = from_text(key, value.strip())
+            if key.type == "expression" and read is not None:
+                _check(read)
+        except BadValueError:
+            raise bad_value(".".join(path), key, value, option) from None
+        document: dict[str, Any] = {}
+        table = document
+        for part in path[:-1]:
+            table = table.setdefault(part, {})
+        table[path[-1]] = to_toml(key, read)
+        collection.add_document(document, Path(option))
+
+
+def set_setting(chosen: SettingsFiles, name: str, text: str, *, dry_run: bool = False) -> tuple[Path, bool]:
     """Give the setting *name* the value that *text* says, in the file for changes; *dry_run* only tries it.
 
     Returns that file, and whether its comments and order could be kept. Raises the errors of the settings if
@@ -71,7 +111,7 @@ def set_setting(place: Place, name: str, text: str, *, dry_run: bool = False) ->
     from fairq.settings.writing import alone, replace
 
     key, path = resolve(name, "config set")
-    file = place.destination
+    file = chosen.destination
     try:
         value = from_text(key, text)
         if key.type == "expression" and value is not None:
@@ -85,7 +125,7 @@ def set_setting(place: Place, name: str, text: str, *, dry_run: bool = False) ->
             former = ""
         parse_document(former, file)
         edited, kept = set_value(former, path, to_toml(key, value))
-        _as_if(place, file, edited)
+        _as_if(chosen, file, edited)
         if not dry_run:
             replace(file, edited)
             committed.mark()
@@ -100,7 +140,7 @@ class Unset(NamedTuple):
     left: Entry | None
 
 
-def unset_setting(place: Place, name: str, *, dry_run: bool = False) -> Unset | None:
+def unset_setting(chosen: SettingsFiles, name: str, *, dry_run: bool = False) -> Unset | None:
     """Take the setting *name*, or the group ``groups.NAME``, out of the file for changes; *dry_run* only tries it.
 
     None if the file does not set it. Raises the errors of the settings, as `set_setting` does.
@@ -108,8 +148,8 @@ def unset_setting(place: Place, name: str, *, dry_run: bool = False) -> Unset | 
     from fairq.settings.edit import remove
     from fairq.settings.writing import alone, replace
 
-    path = _group(place, name) or resolve(name, "config unset")[1]
-    file = place.destination
+    path = _group(chosen, name) or resolve(name, "config unset")[1]
+    file = chosen.destination
     with nullcontext() if dry_run else alone(file):
         try:
             former = read_text(file)
@@ -118,7 +158,7 @@ def unset_setting(place: Place, name: str, *, dry_run: bool = False) -> Unset | 
         parse_document(former, file)
         if (edited := remove(former, path)) is None:
             return None
-        settings = _as_if(place, file, edited[0])
+        settings = _as_if(chosen, file, edited[0])
         if not dry_run:
             replace(file, edited[0])
             committed.mark()
@@ -127,13 +167,13 @@ def unset_setting(place: Place, name: str, *, dry_run: bool = False) -> Unset | 
     return Unset(file, edited[1], next(left, None))
 
 
-def _group(place: Place, name: str) -> tuple[str, ...] | None:
+def _group(chosen: SettingsFiles, name: str) -> tuple[str, ...] | None:
     """Return the path of the group that *name* names, None if it names none.
 
     Raises SettingsGroupError for a group with subgroups, which would lose their parent.
     """
     table, _, group = name.partition(".")
-    groups = gather(place.layers, place.environ, lambda _: None).groups if table.lower() == "groups" else {}
+    groups = gather(chosen.layers, chosen.environ, lambda _: None).groups if table.lower() == "groups" else {}
     if group.lower() not in (known.lower() for known in groups):
         return None
     below = [known for known in groups if known.lower().startswith(f"{group.lower()}.")]
@@ -161,7 +201,7 @@ class ImportedConfig:
     without_effect: Sequence[NotTaken] = ()
 
 
-def import_config(place: Place, files: Sequence[str], *, dry_run: bool = False) -> ImportedConfig:
+def import_config(chosen: SettingsFiles, files: Sequence[str], *, dry_run: bool = False) -> ImportedConfig:
     """Replace the file for changes by what the HTCondor configuration in *files* says (``-`` is stdin).
 
     A file in DIRAC's syntax, told by its content, gives the table ``shares``. If all are such files, the rest
@@ -170,10 +210,10 @@ def import_config(place: Place, files: Sequence[str], *, dry_run: bool = False) 
     Raises HTCondorConfigError or DiracConfigError if a file is no such configuration, SettingValueError for a
     value HTCondor would refuse, SettingsFileError if a file cannot be read or written; nothing is then changed.
     """
-    return import_texts(place, [(name, configuration(name)) for name in files], dry_run=dry_run)
+    return import_texts(chosen, [(name, configuration(name)) for name in files], dry_run=dry_run)
 
 
-def import_texts(place: Place, texts: Sequence[tuple[str, str]], *, dry_run: bool = False) -> ImportedConfig:
+def import_texts(chosen: SettingsFiles, texts: Sequence[tuple[str, str]], *, dry_run: bool = False) -> ImportedConfig:
     """Do the same with configuration at hand; *texts* are the names and contents of the files."""
     import tomli_w
 
@@ -182,9 +222,9 @@ def import_texts(place: Place, texts: Sequence[tuple[str, str]], *, dry_run: boo
 
     of_dirac = [(name, text) for name, text in texts if is_cfg(text)]
     of_htcondor = [pair for pair in texts if pair not in of_dirac]
-    file = place.destination
+    file = chosen.destination
     with nullcontext() if dry_run else alone(file):
-        imported = translated(of_htcondor, place.environ) if of_htcondor else Imported(_document(file))
+        imported = translated(of_htcondor, chosen.environ) if of_htcondor else Imported(_document(file))
         if of_dirac:
             _add_dirac(imported, of_dirac)
         sources = ", ".join(Path(name).name if name != "-" else "stdin" for name, _ in texts)
@@ -192,7 +232,7 @@ def import_texts(place: Place, texts: Sequence[tuple[str, str]], *, dry_run: boo
         whose = " and ".join(["HTCondor's"] * bool(of_htcondor) + ["DIRAC's"] * bool(of_dirac))
         text = f"# From {whose} configuration ({comment}) by fairq config import.\n"
         text += tomli_w.dumps(imported.document)
-        settings = _as_if(place, file, text)
+        settings = _as_if(chosen, file, text)
         former = None if dry_run else replace(file, text, keep_former=True)
         if not dry_run:
             committed.mark()
@@ -241,15 +281,15 @@ def translated(texts: Sequence[tuple[str, str]], environ: Mapping[str, str]) -> 
     return imported
 
 
-def _as_if(place: Place, file: Path, text: str) -> Settings:
+def _as_if(chosen: SettingsFiles, file: Path, text: str) -> Settings:
     """Return the settings as they would be if *text* stood in *file*; raises what would be wrong with them."""
     collection = Collection(_raise)
-    for layer in place.layers:
+    for layer in chosen.layers:
         if layer.path == file:
             collection.add_document(parse_document(text, file), file)
         else:
             collection.add_file(layer.path, layer.required)
-    collection.add_environment(place.environ)
+    collection.add_environment(chosen.environ)
     collection.check_parents()
     return settle(collection)
 
@@ -295,7 +335,7 @@ def configuration(name: str) -> str:
         problem = f"cannot be read: {getattr(error, 'strerror', None) or error}"
         raise SettingsFileError(file=file, problem=problem) from None
     if b"\0" in content:
-        raise SettingsFileError(file=name, problem="is not a text file; give HTCondor configuration")
+        raise SettingsFileError(file=name, problem="is not a text file; give a configuration file of HTCondor or DIRAC")
     return content.decode("utf-8", "replace").replace("\r\n", "\n")
 
 

@@ -18,17 +18,17 @@ from fairq.steps.cycle.document import stored_match_document
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StateFile:
     """Where the state file is, symbolic links followed, and its size in bytes; None: it does not exist."""
 
     path: Path
     size: int | None
 
 
-def locate(path: Path) -> Place:
+def locate(path: Path) -> StateFile:
     """Return where the state file is; it is not opened, so that a damaged one is found too."""
     path = resolve(path)
-    return Place(path, path.stat().st_size if exists(path) else None)
+    return StateFile(path, path.stat().st_size if exists(path) else None)
 
 
 def check_state(path: Path) -> list[str]:
@@ -78,8 +78,13 @@ def stored_cycle(path: Path, number: int | None = None) -> tuple[dict[str, Any],
 
 
 def changes(
-    path: Path, limit: int | None = None, *, subject: str | None = None, user: str | None = None
+    path: Path,
+    limit: int | None = None,
+    *,
+    subject: str | None = None,
+    user: str | None = None,
+    since: int | None = None,
 ) -> list[Entry]:
-    """Return the last *limit* changes (None: all), of a subject and by a user if given, newest last."""
+    """Return the last *limit* changes (None: all), of a subject, by a user and since a time if given, newest last."""
     with reading(path) as state:
-        return history.load(state, limit, subject=subject, user=user)
+        return history.load(state, limit, subject=subject, user=user, since=since)

@@ -63,6 +63,7 @@ SIMPLE: tuple[Simple, ...] = (
     Simple("dont_encrypt_output_files", "DontEncryptOutputFiles", "text"),
     Simple("manifest", "ManifestDesired", "boolean"),
     Simple("manifest_dir", "ManifestDir", "text"),
+    Simple("append_files", "AppendFiles", "text"),
     Simple("leave_in_queue", "LeaveJobInQueue", "expression", False),
     Simple("periodic_hold", "PeriodicHold", "expression", False),
     Simple("periodic_hold_reason", "PeriodicHoldReason", "expression"),

@@ -50,7 +50,10 @@ class External:
         When the time is over, or anything else goes wrong, its whole process group is killed.
         """
         deadline = self._deadline()
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True)
+        # os.environ as it is: fairq tells NumPy's library more than that.
+        process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True, env=os.environ
+        )
         assert process.stdout is not None
         try:
             text = _text(self._drained(process.stdout.fileno(), deadline))

@@ -35,10 +35,3 @@ def value_of(text: str) -> Any:
     escaped = _LONE_BACKSLASH.sub(r"\\\\", text)
     parse(escaped.replace(PROC_PLACEHOLDER, "0"))
     return f"/Expr({escaped})/"
-
-
-def expression_text(value: Any) -> str | None:
-    """Return the text of an expression value, None for a literal."""
-    if isinstance(value, str) and value.startswith("/Expr(") and value.endswith(")/"):
-        return value[6:-2]
-    return None

@@ -1,7 +1,8 @@
-"""What is wrong with a configured group, in words."""
+"""What is wrong with a configured group, and why a cycle passed one over, in words."""
 
 from __future__ import annotations
 
+from fairq.engine.quotas.record import GroupTurn, SkipReason
 from fairq.engine.quotas.tree import Problem, ProblemKind
 
 _PROBLEMS = {
@@ -13,7 +14,20 @@ _PROBLEMS = {
     ProblemKind.NESTED: "the flat model has only one level of groups",
 }
 
+_SKIPPED = {
+    SkipReason.NOTHING_ALLOCATED: "skipping, zero slots allocated",
+    SkipReason.QUOTA_IN_USE: "skipping, at or over quota (quota={quota:g}) (usage={used:g}) (allocation={allocated:g})",
+    SkipReason.FLAT_QUOTA_IN_USE: "skipping, at or over quota (usage={used:g})",
+    SkipReason.NO_SUBMITTERS: "skipping, no submitters (usage={used:g})",
+}
+"""In the words of the negotiator's log (GroupEntry.cpp, hgq_negotiate_with_all_groups)."""
+
 
 def problem_words(problem: Problem) -> str:
     """Return what is wrong, without the group's name."""
     return f"{_PROBLEMS[problem.kind]}{'; the group is ignored' if problem.ignored else ''}"
+
+
+def skip_words(turn: GroupTurn) -> str | None:
+    """Return why the group got no pie in a turn; None: it got one."""
+    return None if turn.skipped is None else _SKIPPED[turn.skipped].format_map(turn._asdict())

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from fairq.engine.explain.losses import LostTo
+from fairq.quantities import shown_time
 from fairq.records import Ad, JobRange, JobStatus, Run
 
 
@@ -27,7 +27,7 @@ def status_sentence(name: str, job: JobRange, ad: Ad) -> str:
 def matched_sentence(name: str, slot: str, preempted: str | None) -> str:
     """Return that the next cycle would start a job."""
     instead = "" if preempted is None else f" in place of a job of {preempted}"
-    return f"job {name} waits for nothing but the next cycle, which would give it {slot}{instead}."
+    return f"job {name} waits only for the next cycle, which would give it {slot}{instead}."
 
 
 def schedds_sentence(job: str, schedd: str, schedds: Sequence[str]) -> str:
@@ -44,8 +44,7 @@ def ended_sentence(name: str, run: Run) -> str:
 
 def removed_sentence(name: str, user: str, command: str, time: int) -> str:
     """Return who removed a job that never ran, and when."""
-    when = f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M:%S} UTC"
-    return f"job {name} is not in the queue any more: {user} removed it at {when} ({command})."
+    return f"job {name} is not in the queue any more: {user} removed it at {shown_time(time)} ({command})."
 
 
 def pair_sentence(name: str, pair: dict[str, Any]) -> str:

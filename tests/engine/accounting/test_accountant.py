@@ -1,8 +1,9 @@
 """Usage is charged and priorities follow it, as HTCondor's accountant did up to 25.9."""
 
 import pytest
+from tests import policies
 
-from fairq.engine.accounting import Accountant, AccountingPolicy, SlotUse
+from fairq.engine.accounting import Accountant, SlotUse
 from fairq.engine.accounting.accountant import SlotCharge
 from fairq.records import AccountingRecord
 
@@ -11,7 +12,7 @@ START = 1_800_000_000
 
 
 def accountant(*records: AccountingRecord, **policy: object) -> Accountant:
-    return Accountant(records, AccountingPolicy(**policy), last_update=START)
+    return Accountant(records, policies.accounting(**policy), last_update=START)
 
 
 def test_a_match_is_charged_from_its_first_second_on_and_not_before():
@@ -111,7 +112,7 @@ def test_a_match_before_the_clock_went_back_is_not_paid_twice():
 
 def test_the_first_update_of_a_fresh_state_only_starts_the_clock():
     record = AccountingRecord("ann@d", priority=20.0, resources_used=1, weighted_resources_used=1.0)
-    pool = Accountant([record], AccountingPolicy())
+    pool = Accountant([record], policies.accounting())
     pool.update(START)
     assert (record.priority, record.accumulated_usage, pool.last_update) == (20.0, 0.0, START)
     pool.update(START + DAY)
@@ -174,7 +175,7 @@ def test_slots_that_are_gone_or_free_are_released_and_matched_ones_kept():
 def test_submitters_whose_record_was_deleted_while_they_run_are_counted_again():
     charges = {1: SlotCharge("ann@d", 4.0, START - 10), 2: SlotCharge("bob@d", 2.0, START - 10)}
     bob = AccountingRecord("bob@d", resources_used=1, weighted_resources_used=2.0)
-    pool = Accountant([bob], AccountingPolicy(), START, dict(charges))
+    pool = Accountant([bob], policies.accounting(), START, dict(charges))
     assert (pool.weighted_used("ann@d"), pool.weighted_used("bob@d")) == (4.0, 2.0)
     assert pool.weighted_used("<none>") == 6.0
 
@@ -191,7 +192,7 @@ def test_fractions_of_slots_leave_nothing_behind():
 def test_reading_a_priority_stores_the_factor_so_that_later_settings_do_not_change_it():
     pool = accountant(default_prio_factor=1000.0)
     assert pool.effective_priority("ann@d") == 500.0
-    later = Accountant(pool.records.values(), AccountingPolicy(default_prio_factor=1.0), START)
+    later = Accountant(pool.records.values(), policies.accounting(default_prio_factor=1.0), START)
     assert later.effective_priority("ann@d") == 500.0
     later.forget("ann@d")
     assert later.effective_priority("ann@d") == 0.5

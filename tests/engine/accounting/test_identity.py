@@ -1,8 +1,9 @@
 """Who a job is charged to, which group that is, and with which factor a newcomer starts."""
 
 import pytest
+from tests import policies
 
-from fairq.engine.accounting.factors import AccountingPolicy, resolve_factor
+from fairq.engine.accounting.factors import resolve_factor
 from fairq.engine.accounting.identity import assigned_group, group_and_ancestors, submitter_name
 from fairq.errors.base import InvalidNameError
 
@@ -63,7 +64,7 @@ def test_use_counts_for_a_group_and_all_above_it():
     assert group_and_ancestors("a.b.c") == ("a.b.c", "a.b", "a")
 
 
-FAR = AccountingPolicy(
+FAR = policies.accounting(
     accountant_local_domain="here", group_names=("g", "g.sub"), group_prio_factors={"g": 3.0, "g.sub": 0.0}
 )
 
@@ -88,13 +89,13 @@ def test_nice_goes_before_the_groups_factor_before_the_remote_one(name, factor):
 
 
 def test_without_a_local_domain_everybody_is_local():
-    assert resolve_factor("x@far", AccountingPolicy()) == 1000.0
+    assert resolve_factor("x@far", policies.accounting()) == 1000.0
 
 
 def test_a_factor_is_never_below_one():
-    assert resolve_factor("x@here", AccountingPolicy(default_prio_factor=0.1)) == 1.0
+    assert resolve_factor("x@here", policies.accounting(default_prio_factor=0.1)) == 1.0
 
 
 def test_ungrouped_submitters_have_the_factor_set_for_none():
-    policy = AccountingPolicy(group_prio_factors={"<none>": 7.0})
+    policy = policies.accounting(group_prio_factors={"<none>": 7.0})
     assert resolve_factor("x@here", policy) == 7.0

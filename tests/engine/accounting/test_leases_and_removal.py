@@ -1,8 +1,8 @@
 """Temporary values come back by themselves, and records that no longer matter may go."""
 
 import pytest
+from tests import policies
 
-from fairq.engine.accounting.factors import AccountingPolicy
 from fairq.engine.accounting.leases import (
     Leasable,
     cancel_lease,
@@ -79,16 +79,16 @@ KEPT = [
 
 @pytest.mark.parametrize("values", KEPT, ids=lambda values: next(iter(values)))
 def test_a_record_that_still_says_something_stays(values):
-    assert removable([AccountingRecord("ann@d", **values)], AccountingPolicy()) == []
+    assert removable([AccountingRecord("ann@d", **values)], policies.accounting()) == []
 
 
 def test_a_record_that_says_no_more_than_a_newcomers_goes_by_itself():
     idle = [AccountingRecord("ann@d"), AccountingRecord("bob@d", priority_factor=1000.0)]
-    assert removable(idle, AccountingPolicy()) == ["ann@d", "bob@d"]
+    assert removable(idle, policies.accounting()) == ["ann@d", "bob@d"]
 
 
 def test_records_never_go_by_themselves_where_the_policy_keeps_them():
-    assert removable([AccountingRecord("ann@d")], AccountingPolicy(remove_idle_records=False)) == []
+    assert removable([AccountingRecord("ann@d")], policies.accounting(remove_idle_records=False)) == []
 
 
 def test_pruning_takes_the_idle_and_leaves_what_an_administrator_prepared():
@@ -102,4 +102,4 @@ def test_pruning_takes_the_idle_and_leaves_what_an_administrator_prepared():
         AccountingRecord("nothing@d"),
         AccountingRecord("<none>", is_group=True, last_usage_time=old),
     ]
-    assert idle_since(records, NOW - 50, AccountingPolicy()) == ["old@d", "nothing@d"]
+    assert idle_since(records, NOW - 50, policies.accounting()) == ["old@d", "nothing@d"]

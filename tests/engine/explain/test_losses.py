@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests import policies
 from tests.engine.negotiation.pools import NOW, claimed, jobs, policy, slots
 
 from fairq.engine.accounting.accountant import Accountant
-from fairq.engine.accounting.factors import AccountingPolicy
 from fairq.engine.classad import AdColumns
 from fairq.engine.explain.losses import LostTo
 from fairq.engine.explain.record import CycleRecorder
@@ -29,10 +29,10 @@ def lost(
     snapshot = PoolSlots([ad["Name"] for ad in pool], range(len(pool)), AdColumns(pool, now=NOW), draining)
     idle = JobRange(1, 0, count - 1, 0, "a@x", "a", 1, NOW, NOW)
     records = [AccountingRecord("a@x", ceiling=ceiling), AccountingRecord("busy@x")]
-    accountant = Accountant(records, AccountingPolicy(), last_update=NOW)
+    accountant = Accountant(records, policies.accounting(), last_update=NOW)
     recorder = CycleRecorder(snapshot, policy(**rules))
     queues = [SubmitterQueue("a@x", "", 0, [idle]), SubmitterQueue("busy@x", "", 1, ())]
-    decision = negotiate(snapshot, Jobs(queues, {0: job}), accountant, policy(**rules), NOW, watch=recorder)
+    decision = negotiate(snapshot, Jobs(queues, {0: job}), accountant, policy(**rules), NOW, observer=recorder)
     last = recorder.explained[-1]
     assert last.rejection == decision.rejections[-1]
     assert sum(last.lost.values()) == len(pool)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from tests import policies
+
 from fairq.engine.accounting.accountant import Accountant
-from fairq.engine.accounting.factors import AccountingPolicy
 from fairq.engine.classad import AdColumns, parse
 from fairq.engine.negotiation.cycle import negotiate
 from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.significant import SignificantAttributes
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
 from fairq.records import AccountingRecord, Ad, JobRange
 
@@ -30,19 +32,11 @@ SLOT: Ad = {
 }
 JOB: Ad = {"Requirements": '/Expr(TARGET.Arch == "X86_64")/', "Rank": 0.0, "RequestCpus": 1, "RequestMemory": 512}
 
-HTCONDOR: dict[str, Any] = {
-    "rules": "htcondor",
-    "pie_slices": "pool_share",
-    "last_dealing": False,
-    "preempt_only_to_share": False,
-    "preempt_prio_delta": None,
-    "match_claimed_idle": True,
-    "floor_counts_usage": False,
-    "skip_by": "autocluster",
-    "job_order": "job_id",
-    "resources_in_use": "weight",
-    "cross_slot_prios": False,
-}
+_SHOWN = (
+    *("rules", "pie_slices", "last_dealing", "preempt_only_to_share", "preempt_prio_delta", "match_claimed_idle"),
+    *("floor_counts_usage", "skip_by", "job_order", "resources_in_use", "cross_slot_prios"),
+)
+HTCONDOR: dict[str, Any] = {name: getattr(policies.negotiation("htcondor"), name) for name in _SHOWN}
 """The points of the cycle under the rules of today's negotiator, as far as these pools show them."""
 
 PRE_JOB_RANK = "10000000 * My.Rank + 1000000 * (RemoteOwner =?= undefined) - 100000 * Cpus - Memory"
@@ -66,34 +60,20 @@ def jobs(count: int, **attributes: Any) -> tuple[int, Ad]:
 def policy(**changes: Any) -> NegotiationPolicy:
     """The documented rules, changed where a test wants it; expressions may be given as text."""
     settings: dict[str, Any] = {
-        "rules": "documented",
-        "consider_preemption": True,
-        "consider_early_preemption": False,
-        "use_slot_weights": True,
         "slot_weight": "Cpus",
-        "force_slot_weight": False,
-        "ignore_user_priorities": False,
-        "ignore_job_ranks": False,
         "pre_job_rank": PRE_JOB_RANK,
         "post_job_rank": "0",
         "preemption_rank": "RemoteUserPrio",
         "preemption_requirements": "false",
-        "preempt_prio_delta": 0.0,
-        "match_claimed_idle": False,
-        "tie_break": "slot_name",
-        "floor_counts_usage": True,
-        "report_job": "job",
-        "preempt_only_to_share": True,
-        "pie_slices": "max_min",
-        "last_dealing": True,
-        "resources_in_use": "slots",
-        "cross_slot_prios": True,
+        "limits": {},
+        "shutdown_threshold": None,
+        "significant": SignificantAttributes(),
         **changes,
     }
     for name in ("slot_weight", "pre_job_rank", "post_job_rank", "preemption_rank", "preemption_requirements"):
         if isinstance(settings[name], str):
             settings[name] = parse(settings[name])
-    return NegotiationPolicy(**settings)
+    return policies.negotiation(**settings)
 
 
 def cycle(
@@ -127,7 +107,7 @@ def cycle(
         record.priority, record.priority_factor = value, 1.0
     rules = policy(**changes)
     groups = () if rules.quotas is None else tuple(group.name for group in rules.quotas.groups)
-    accounting = AccountingPolicy(priority_halflife=1e30, group_names=groups)
+    accounting = policies.accounting(priority_halflife=1e30, group_names=groups)
     accountant = Accountant(known.values(), accounting, last_update=NOW)
     snapshot = PoolSlots([ad["Name"] for ad in pool], range(len(pool)), AdColumns(pool, now=NOW), frozenset(draining))
     return negotiate(snapshot, Jobs(submitters, dict(enumerate(ads))), accountant, rules, NOW, clock=clock)

@@ -11,13 +11,14 @@ from tests.engine.negotiation.pools import claimed, cycle, jobs, matched, slots
 
 from fairq.engine.negotiation.concurrency import parse_limits
 from fairq.engine.negotiation.decision import CycleDecision
+from fairq.words.rejections import rejection_words
 
 BY_ARCH = '/Expr(TARGET.Arch == "ARM" ? "arm_license" : undefined)/'
 
 
 def refusals(decision: CycleDecision) -> list[tuple[str, str]]:
     """Who was refused and why, in the negotiator's words."""
-    return [(one.submitter, one.words) for one in decision.rejections]
+    return [(one.submitter, rejection_words(one)) for one in decision.rejections]
 
 
 class TestNames:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import pytest
+from tests import policies
 from tests.engine.negotiation import pools
 from tests.engine.negotiation.pools import claimed, cycle, jobs, slots
 
@@ -20,14 +21,6 @@ STARVATION = (
     'ifThenElse(AccountingGroup =?= "<none>", 3.4e+38, '
     "ifThenElse(GroupQuota > 0, GroupResourcesInUse / GroupQuota, 3.3e+38))"
 )
-
-HTCONDOR = {
-    "oversubscription": True,
-    "integer_limits": True,
-    "live_caps": False,
-    "regroup_keeps_quota": False,
-}
-"""The points of quotas under the rules of today's negotiator."""
 
 both_rules = pytest.mark.parametrize("rules", ["documented", "htcondor"])
 
@@ -61,15 +54,14 @@ def rules_of(
     **changes: Any,
 ) -> QuotaPolicy:
     """The rules of quotas, changed where a test wants it."""
-    points = HTCONDOR if rules == "htcondor" else {}
     settings: dict[str, Any] = {
         "sort_expression": parse(changes.pop("sort", STARVATION)),
         "demand": DemandPolicy(True, parse("Cpus"), whole=rules == "htcondor"),
         "accept_surplus": surplus is True,
-        **points,
+        "strict_priority": False,
         **changes,
     }
-    return QuotaPolicy(groups(quotas, surplus, regroup), **settings)
+    return policies.quotas(rules, groups=groups(quotas, surplus, regroup), **settings)
 
 
 def hold(

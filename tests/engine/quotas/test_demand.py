@@ -17,7 +17,7 @@ from fairq.records import JobRange
 def demand(job: dict[str, Any], count: int = 1, policy: DemandPolicy | None = None, **overlay: Any) -> float:
     """The demand of *count* idle jobs alike."""
     idle = JobRange(1, 0, count - 1, 7, "u@d", "u", 1, 0, 0, **overlay)
-    return IdleDemand(policy or DemandPolicy(True, parse("Cpus")), {7: job}).of([idle])
+    return IdleDemand(policy or DemandPolicy(True, parse("Cpus"), whole=False), {7: job}).of([idle])
 
 
 def test_a_job_weighs_the_cpus_it_requests() -> None:
@@ -34,14 +34,14 @@ def test_a_request_may_be_an_expression() -> None:
 
 def test_another_slot_weight_is_evaluated_in_what_the_job_requests() -> None:
     """A weight that counts memory counts the memory requested."""
-    policy = DemandPolicy(True, parse("Cpus + Memory / 1024.0"))
+    policy = DemandPolicy(True, parse("Cpus + Memory / 1024.0"), whole=False)
 
     assert demand({"RequestCpus": 1, "RequestMemory": 2048}, 2, policy) == 6
 
 
 def test_a_weight_of_jobs_is_evaluated_in_the_job() -> None:
     """SCHEDD_SLOT_WEIGHT."""
-    policy = DemandPolicy(True, parse("Cpus"), job_weight=parse("RequestCpus * Factor"))
+    policy = DemandPolicy(True, parse("Cpus"), whole=False, job_weight=parse("RequestCpus * Factor"))
 
     assert demand({"RequestCpus": 2, "Factor": 5}, 3, policy) == 30
 
@@ -49,7 +49,7 @@ def test_a_weight_of_jobs_is_evaluated_in_the_job() -> None:
 @pytest.mark.parametrize("weight", ["undefined", '"heavy"', "-1", "error"])
 def test_a_weight_that_is_none_counts_the_cpus(weight: str) -> None:
     """What is no number, or negative, cannot be a demand."""
-    assert demand({"RequestCpus": 3}, 2, DemandPolicy(True, parse(weight))) == 6
+    assert demand({"RequestCpus": 3}, 2, DemandPolicy(True, parse(weight), whole=False)) == 6
 
 
 @pytest.mark.parametrize(("whole", "expected"), [(False, 15.0), (True, 10.0)])
@@ -60,7 +60,7 @@ def test_today_s_schedd_cuts_every_job_to_a_whole_number(whole: bool, expected: 
 
 def test_demand_may_count_jobs() -> None:
     """NEGOTIATOR_USE_WEIGHTED_DEMAND = False."""
-    assert demand({"RequestCpus": 4}, 10, DemandPolicy(False, parse("Cpus"))) == 10
+    assert demand({"RequestCpus": 4}, 10, DemandPolicy(False, parse("Cpus"), whole=False)) == 10
 
 
 def test_what_a_range_or_a_proc_says_itself_counts() -> None:

@@ -5,6 +5,7 @@ from tests.engine.negotiation.pools import cycle, jobs, slots
 from tests.engine.quotas.groups import both_rules, hold, rules_of, used
 
 from fairq.engine.negotiation.decision import CycleDecision
+from fairq.words.groups import skip_words
 
 HALVES = {"a": 10, "b": 10}
 
@@ -54,7 +55,7 @@ def test_who_is_satisfied_in_one_round_is_not_asked_again(rules: str) -> None:
 
     later = [turn for turn in decision.groups if turn.group == "a" and turn.round > 1]
     assert later
-    assert {turn.skipped for turn in later} == {"skipping, no submitters (usage=3)"}
+    assert {skip_words(turn) for turn in later} == {"skipping, no submitters (usage=3)"}
 
 
 @both_rules
@@ -154,5 +155,5 @@ def test_groups_at_their_quota_are_passed_over_without_preemption(rules: str) ->
     policy = rules_of(HALVES, rules)
     decision = hold(policy, 20, {"a.u@d": 30, "b.u@d": 30}, {"a.old@d": 10}, consider_preemption=False)
 
-    assert decision.groups[1].skipped == "skipping, at or over quota (quota=10) (usage=10) (allocation=10)"
+    assert skip_words(decision.groups[1]) == "skipping, at or over quota (quota=10) (usage=10) (allocation=10)"
     assert used(decision) == {"<none>": 0, "a": 10, "b": 10}

@@ -139,9 +139,9 @@ def test_what_a_pilot_may_take():
 
 def test_a_generic_pilot_without_any_group_is_refused():
     generic = Credentials("hosts", frozenset({"GenericPilot"}))
-    with pytest.raises(PilotDescriptionError, match="no group is of the VO 'nobody'"):
+    with pytest.raises(PilotDescriptionError, match="no group belongs to the VO 'nobody'"):
         apply_credentials({"VirtualOrganization": "nobody"}, generic, GROUPS, DOCUMENTED)
-    with pytest.raises(PilotDescriptionError, match="no group is of the VO"):
+    with pytest.raises(PilotDescriptionError, match="no group belongs to the VO"):
         apply_credentials({}, generic, GROUPS, DIRAC)
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.settings import load
-from fairq.settings.broker_points import POINTS
 from fairq.settings.key import Key
 from fairq.settings.keys import KEYS
+from fairq.settings.rule_points.panda import POINTS
 from fairq.steps.broker.rules import preset, rules_in_force
 
 PRESETS = {name: preset(name) for name in ("documented", "panda")}

@@ -1,4 +1,4 @@
-"""All dumps of a pool at once: the script for a machine of the pool, its archive, and a pool that cannot be asked."""
+"""All dumps of a pool at once: the script for a machine of the pool, its archive, and a pool that cannot be queried."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ def test_what_a_tool_does_not_tell_is_said(run: Run, state: Path, tmp_path: Path
     """Without the accountant and the configuration the rest is imported; settings stay as they are."""
     for name in ("condor_userprio", "condor_config_val"):
         (tools / name).write_text("#!/bin/sh\necho no answer >&2\nexit 1\n")
-    assert "the accountant cannot be asked: no answer" in archive(tmp_path, tools, run).stderr
+    assert "the accountant cannot be queried: no answer" in archive(tmp_path, tools, run).stderr
 
     ended = run("--state", state, "import", tmp_path / "pool.tar.gz")
     assert ended.out == "imported 16 slots, 93 jobs, 12 clusters, 15 claims\n"
-    assert "not imported: the accountant cannot be asked: no answer" in ended.err
-    assert "not imported: the configuration cannot be asked: no answer" in ended.err
+    assert "not imported: the accountant cannot be queried: no answer" in ended.err
+    assert "not imported: the configuration cannot be queried: no answer" in ended.err
     assert "no accounting records" in ended.err
     assert run("--state", state, "config", "get", "negotiator.rules").out == "documented\n"
 
@@ -99,9 +99,9 @@ def test_nothing_is_stored_in_a_dry_run(run: Run, state: Path, tmp_path: Path, t
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["--live", "--slots", "x"], 2, "--live asks for everything"),
+        (["--live", "--slots", "x"], 2, "--live imports everything"),
         (["--pool", "x"], 2, "--pool is only for --live"),
-        (["--live", "--pool", "127.0.0.1:1"], 52, "the pool at 127.0.0.1:1 cannot be asked: "),
+        (["--live", "--pool", "127.0.0.1:1"], 52, "the pool at 127.0.0.1:1 cannot be queried: "),
     ],
 )
 def test_a_pool_that_cannot_be_asked(run: Run, state: Path, words: list[str], code: int, message: str) -> None:

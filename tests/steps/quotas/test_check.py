@@ -208,11 +208,11 @@ def test_each_line_says_what_is_odd_and_how_to_mend_it(run, state: Path, tmp_pat
     assert run("--state", state, "quotas", "check", file).out == (
         "b: it has no quota, which counts as 0; give it a quota, or remove the group\n"
         "<none>: the static quotas of physics sum to 20, the pool has 15: they are scaled down to 0.75 of their "
-        "values; lower them by 5 in all, or make them dynamic\n"
+        "values; lower them by 5 in total, or make them dynamic\n"
         "<none>: the static quotas of physics take all 15 of it: the dynamic quotas of a become 0; "
         "lower the static quotas or make them dynamic\n"
         "physics: the static quotas of physics.hep and physics.lep sum to 23, it has 20: they are scaled down to "
-        "0.8696 of their values; lower them by 3 in all, or raise quota\n"
+        "0.8696 of their values; lower them by 3 in total, or raise quota\n"
     )
 
 

@@ -11,15 +11,16 @@ from fairq.engine.shares.rules import Rules
 from fairq.settings import load
 from fairq.settings.key import DIRAC
 from fairq.settings.keys import KEYS
-from fairq.settings.share_points import CORRECTIONS_STARTED
+from fairq.settings.rule_points.dirac import CORRECTIONS_STARTED
 from fairq.steps.taskqueues.policy import POINTS, preset, read_groups, share_rules
 
+NAMES = [key.name for key in POINTS]
 KEYS_OF_POINTS = {key.name: key for key in KEYS if key.section == "shares" and key.point}
 
 
 def test_every_field_of_the_rules_is_a_rule_point_and_every_rule_point_a_field() -> None:
-    assert {field.name for field in fields(Rules)} == {"name", *POINTS}
-    assert set(KEYS_OF_POINTS) == {*POINTS, CORRECTIONS_STARTED}
+    assert {field.name for field in fields(Rules)} == {"name", *NAMES}
+    assert set(KEYS_OF_POINTS) == {*NAMES, CORRECTIONS_STARTED}
 
 
 @pytest.mark.parametrize("key", KEYS_OF_POINTS.values(), ids=lambda key: key.name)
@@ -38,7 +39,7 @@ def test_the_rules_hold_that_are_named_here_or_in_the_settings(chosen: str, tmp_
         assert share_rules(settings, other) == preset(other)
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", NAMES)
 def test_every_rule_point_can_be_switched_alone(point: str, tmp_path: Path) -> None:
     """Under the one set of rules the value of the other, given by itself, wins; nothing else changes."""
     from fairq.settings.values import to_text

@@ -15,7 +15,9 @@ from fairq.cli.tree import Branch, Entry
 _DATA = "fairq.cli.broker.data"
 
 COMMANDS: dict[str, Entry] = {
+    "import": Entry("fairq.cli.broker.bundle", "Import all kinds of data from a directory or archive."),
     "run": Entry("fairq.cli.broker.run", "Assign waiting tasks to queues."),
+    "diff": Entry("fairq.cli.broker.diff", "Show what changed between two runs, and why."),
     "why": Entry("fairq.cli.broker.why", "Explain why a task has its queues, or none."),
     "timeouts": Entry("fairq.cli.broker.timeouts", "Find jobs past their time limit; end or rebroker them."),
     "lint": Entry("fairq.cli.broker.lint", "List likely queue misconfigurations."),
@@ -23,6 +25,7 @@ COMMANDS: dict[str, Entry] = {
     "pseudoqueues": Entry("fairq.cli.broker.pseudoqueues", "Show how unified queues are split."),
     "nuclei": Entry("fairq.cli.broker.nuclei", "Show the nuclei, their queues and storage."),
     "config": Entry("fairq.cli.broker.config", "Manage PanDA's settings (gdpconfig): list, set, unset, import."),
+    "demo": Entry("fairq.cli.broker.demo", "Show a small grid on a scratch state."),
     **{name: Entry(_DATA, kind.summary) for name, kind in KINDS.items()},
 }
 """Every command in the order of the help."""
@@ -36,13 +39,15 @@ def _load(name: str) -> Any:
 
 _HELP = (
     "PanDA's brokerage: assign tasks to queues and explain why.",
-    "Import the data of the pool from JSON or CSV, one kind at a time. broker run assigns waiting tasks to queues; "
+    "broker import takes all data of the pool from a directory or archive; each kind has an import of its own, too. "
+    "broker run assigns waiting tasks to queues; "
     "broker why explains the decisions.",
     "An imported record updates the stored record with the same keys; columns that it lacks stay unchanged. With "
     "--replace, stored records that are not in the file are removed. Numbers may be texts; null and an empty cell mean "
     "the default. A list is JSON, or texts separated by commas. A time is in seconds since 1970 or ISO 8601, in UTC "
-    "unless it has a zone. Invalid records are reported by name; the others are imported: then the exit code is 80. "
-    "If no record is valid, nothing is changed.",
+    "unless it has a zone. If some records are invalid, the command reports them by name, imports the others, and "
+    "exits with 80. If no record is valid, nothing is changed. If a value had to be read as another one, the exit code "
+    "is 117; --lenient accepts such values.",
 )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from fairq.brokerdata.work import CONFIG
-from fairq.cli.broker.importing import run_import
+from fairq.cli.broker.importing import Lenient, run_import
 from fairq.cli.broker.sentences.settings import meaning_of
 from fairq.cli.command import App, SetCommand
 from fairq.cli.invocation import Invocation
@@ -15,8 +15,8 @@ from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column, Output, Table, View, emit, write_text
 
 app = App(
-    help="PanDA's own settings (gdpconfig), with PanDA's defaults.\n\nThey are stored in the state file. Some "
-    "settings take a suffix, such as NQUEUELIMITSITE_Express for the share Express.",
+    help="Manage PanDA's own settings (gdpconfig).\n\nTheir defaults are PanDA's. They are stored in the state file. "
+    "Some settings take a suffix, such as NQUEUELIMITSITE_Express for the share Express.",
     default="list",
 )
 
@@ -35,7 +35,7 @@ def list_(
     output: Output,
     settings: Annotated[list[str] | None, typer.Argument(metavar="SETTING...", help="Only these settings.")] = None,
 ) -> None:
-    """Show the settings with their values in force, set values and defaults."""
+    """Show the settings: value in use, set value and default."""
     from fairq.steps.broker.config import look
 
     columns = [
@@ -89,6 +89,7 @@ def import_(
     invocation: Invocation,
     file: Annotated[str, typer.Argument(metavar="FILE", help="JSON or CSV file, optionally gzip; - is stdin.")],
     replace: Annotated[bool, typer.Option("--replace", help="Unset settings that are not in the file.")] = False,
+    lenient: Lenient = False,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -96,9 +97,7 @@ def import_(
 
     Settings that the brokerage does not use are kept unchanged.
     """
-    from fairq.steps.broker.config import check_setting
-
-    run_import(CONFIG, invocation, file, replace=replace, now=now, dry_run=dry_run, check=check_setting)
+    run_import(CONFIG, invocation, file, replace=replace, now=now, dry_run=dry_run, lenient=lenient)
 
 
 def _said(value: object) -> str:

@@ -1,4 +1,4 @@
-"""``fairq broker KIND import|list``, for every kind of record alike."""
+"""``fairq broker KIND import|list``, the same for every kind of record."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from fairq.brokerdata.column import NESTED, WORDS, Column, Kind
-from fairq.brokerdata.places import QUEUES
-from fairq.brokerdata.work import INPUTS, TASKS
-from fairq.cli.broker.importing import run_import
+from fairq.cli.broker.importing import Lenient, run_import
 from fairq.cli.command import App
 from fairq.cli.figures import moment
 from fairq.cli.invocation import Invocation
@@ -30,10 +28,11 @@ def app_of(kind: Kind) -> App:
         invocation: Invocation,
         file: Annotated[str, typer.Argument(metavar="FILE", help="JSON or CSV file, optionally gzip; - is stdin.")],
         replace: Annotated[bool, typer.Option("--replace", help="Remove records that are not in the file.")] = False,
+        lenient: Lenient = False,
         now: Now = None,
         dry_run: DryRun = False,
     ) -> None:
-        run_import(kind, invocation, file, replace=replace, now=now, dry_run=dry_run, **_special(kind))
+        run_import(kind, invocation, file, replace=replace, now=now, dry_run=dry_run, lenient=lenient)
 
     import_.__doc__ = _import_help(kind)
     app.command("import", examples="\n".join(filter(None, [kind.example or a_file, replacing])))(import_)
@@ -43,7 +42,7 @@ def app_of(kind: Kind) -> App:
         output: Output,
         keys: Annotated[
             list[str] | None,
-            typer.Argument(metavar="FIRST...", help="Show only records with this first column."),
+            typer.Argument(metavar="FIRST...", help="Show only records with this value in the first column."),
         ] = None,
     ) -> None:
         from fairq.steps.broker.listing import look
@@ -51,31 +50,14 @@ def app_of(kind: Kind) -> App:
         records = look(invocation.state_path, kind, keys or [])
         emit(_view(kind, records), output)
 
-    list_.__doc__ = f"Show the {kind.name}.\n\nJSON, CSV, TSV and --af have every column; see import."
+    list_.__doc__ = f"Show the {kind.several}.\n\nJSON, CSV, TSV and --af have every column; see import."
     app.command("list", examples=f"fairq broker {kind.name} list --json")(list_)
     return app
 
 
-def _special(kind: Kind) -> dict[str, Any]:
-    """Return what the import of *kind* does beyond that of every kind."""
-    if kind is INPUTS:
-        from fairq.steps.broker.inputs import check_input
-
-        return {"check": check_input}
-    if kind is TASKS:
-        from fairq.steps.broker.task_import import check_task
-
-        return {"check": check_task}
-    if kind is not QUEUES:
-        return {}
-    from fairq.steps.broker.queues import check_queue, store_relations
-
-    return {"check": check_queue, "then": store_relations}
-
-
 def _view(kind: Kind, records: list[dict[str, Any]]) -> View:
     columns = [Shown(column.name, column.name, _form(column)) for column in kind.columns if column.shown]
-    empty = f"there are no {kind.name}; see fairq broker {kind.name} import --help"
+    empty = f"there are no {kind.several}; see fairq broker {kind.name} import --help"
     fields = [column.name for column in kind.columns]
     return View(tables=[Table(columns=columns, records=records, empty=empty)], fields=fields)
 
@@ -95,8 +77,8 @@ def _joined(value: Any) -> str:
 def _import_help(kind: Kind) -> str:
     """Return the help of the import: every column; what holds for all kinds stands with ``fairq broker``."""
     columns = "\b\nColumns:\n" + "\n".join(line for one in kind.columns for line in _described(one))
-    about = "From JSON (a list of objects, or an object of objects by name) or CSV (a line of headings first)."
-    return f"Import {kind.name}.\n\n{about}\n\n{columns}"
+    about = "FILE is JSON (a list of objects, or an object of objects by name) or CSV (headings in the first line)."
+    return f"Import {kind.several}.\n\n{about}\n\n{columns}"
 
 
 def _described(column: Column) -> list[str]:
@@ -110,6 +92,6 @@ def _described(column: Column) -> list[str]:
         shown = str(value).lower() if isinstance(value, bool) else str(value)
         facts.append(f"default {','.join(value) if isinstance(value, tuple) else shown}")
     if column.aliases:
-        facts.append("or " + ", ".join(column.aliases))
+        facts.append("also named " + ", ".join(column.aliases))
     text = f"{column.name}: {column.help} ({', '.join(facts)})"
     return textwrap.wrap(text, 76, initial_indent="  ", subsequent_indent="      ")

@@ -20,11 +20,11 @@ app = App()
 def filters(invocation: Invocation, output: Output) -> None:
     """List the filters and weights of the brokerage in their order.
 
-    An installed package can add filters and weights by the entry points fairq.broker.filters and
+    An installed package can add filters and weights through the entry points fairq.broker.filters and
     fairq.broker.weights. Each entry point names one object or a sequence of objects. The module
     fairq.engine.brokerage.flow.plugin describes them: a name, a stage, reasons and, optionally, a place in the order.
-    Its function per_queue makes a filter of a function (task, queue, world) that returns the values compared, or None
-    if the queue passes; per_queue_weight makes a weight.
+    Its function per_queue turns a function of task, queue and world into a filter. That function returns the values
+    compared, or None if the queue passes. per_queue_weight turns a function into a weight.
 
     JSON has activity, kind (filter or weight), place, stage, name, reasons, origin (the entry point) and meanings.
     """

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 if TYPE_CHECKING:
     from fairq.brokerdata.column import Kind
     from fairq.cli.invocation import Invocation
+
+Lenient = Annotated[bool, typer.Option("--lenient", help="Accept values that are read as something else.")]
+"""``lenient: Lenient = False``"""
 
 _TOLD = 20
 """Remarks on a file that are told without ``-v``."""
@@ -20,22 +25,31 @@ def run_import(
     replace: bool,
     now: int | None,
     dry_run: bool,
-    **special: Any,
+    lenient: bool,
 ) -> None:
-    """Import *file*, tell what came of it, and raise what was refused; *special* goes to the step."""
+    """Import *file*, tell what came of it, and raise what was refused or, unless *lenient*, read as something else."""
     from fairq.cli.output.emit import write_text
-    from fairq.steps.broker.importing import distinct, import_records, refuse
+    from fairq.steps.broker.importing import import_records, refuse, soften
 
     actor = invocation.actor(invocation.now(now))
-    done = import_records(invocation.state_path, kind, file, actor, replace=replace, dry_run=dry_run, **special)
-    told = [*done.refused[1:], *distinct(done.remarks)]
-    shown = told if invocation.verbose else told[:_TOLD]
-    for remark in shown:
-        invocation.note(remark)
-    if len(told) > len(shown):
-        invocation.note(f"... and {len(told) - len(shown)} more remarks; -v shows all")
+    done = import_records(invocation.state_path, kind, file, actor, replace=replace, dry_run=dry_run)
+    tell(invocation, done.refused[1:], done.remarks)
     if not invocation.quiet:
         would = "would be " if dry_run else ""
         removed = f", {done.removed} {would}removed" if replace else ""
         write_text(f"{kind.name}: {done.number} {would}imported, {done.added} of them new{removed}")
     refuse(kind, done, file)
+    if not lenient:
+        soften(done.softened, file, dry_run=dry_run)
+
+
+def tell(invocation: Invocation, refused: list[str], remarks: list[str]) -> None:
+    """Note what was refused and what is odd: the first remarks, or all with ``-v``."""
+    from fairq.steps.broker.reading import distinct
+
+    told = [*refused, *distinct(remarks)]
+    shown = told if invocation.verbose else told[:_TOLD]
+    for remark in shown:
+        invocation.note(remark)
+    if len(told) > len(shown):
+        invocation.note(f"... and {len(told) - len(shown)} more remarks; -v shows all")

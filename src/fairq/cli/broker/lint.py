@@ -33,12 +33,16 @@ def lint(
 ) -> None:
     """List likely queue misconfigurations and how to fix them.
 
-    It reports fairshare policies without an any:0 end, with blanks, unknown fields or types, parts that are never
-    reached, values that are not zero, priorities that hit merge jobs; contradictory limits such as a minrss
-    above maxrss or a mintime above maxtime, cores that do not fit the capability, unified queues without pseudo queues
-    or without limits, scratch below what every job needs, HS06 of 0; unknown words; flags of catchall and params
-    that are misspelt, or set by another word; software lists that are empty or hold "", architectures without arch,
-    AUTO without published software; missing storage; and software, slots and relations of queues that do not exist.
+    Fairshare policies: no any:0 at the end, blanks, unknown fields or types, parts that are never reached, values
+    other than zero, and priorities that also apply to merge jobs.
+
+    Limits: a minrss above maxrss, a mintime above maxtime, cores that do not fit the capability, unified queues without
+    pseudo queues or without limits, scratch below what every job needs, and a corepower of 0.
+
+    Words: unknown values, and flags of catchall and params that are misspelt or set by another word.
+
+    Software and storage: software lists that are empty or contain "", architectures without arch, AUTO without
+    published software, queues without storage, and software, slots and relations of queues that do not exist.
 
     Nothing is changed. The exit code is 0 if there are no findings and 1 otherwise. A record has queue, field, kind
     (a short name that never changes), value, meaning (its current effect) and cure.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fairq.cli.broker.out import Out, writer_of
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.command import App
 from fairq.cli.figures import moment
@@ -39,6 +40,7 @@ STAGE_COLUMNS = [
         fairq broker run                           # new tasks and those due for a retry, as in cron
         fairq broker run 4711 --dry-run --summary  # preview one task stage by stage
         fairq broker run --all --rules panda --json
+        fairq broker run --out actions.json        # what to do in PanDA
     """,
 )
 def run(
@@ -50,6 +52,7 @@ def run(
     every: Annotated[bool, typer.Option("--all", help="Broker all tasks, in any state.")] = False,
     rules: RulesOption = None,
     summary: Annotated[bool, typer.Option("--summary", help="Show the number of queues per stage.")] = False,
+    out: Out = None,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -59,11 +62,16 @@ def run(
     queues by weight; ties are broken by name. A task without an eligible queue becomes pending and is retried after an
     hour (analysis: 20 minutes; high priorities sooner). broker why TASK explains the decision.
 
+    --out writes a document of what has to be done in PanDA, for a script: assignments (of tasks that had no queues),
+    rebrokerages (of tasks that had some) and closures (failed and exhausted tasks), each with its call of PanDA's API.
+    docs/json.md describes it. The file is written just before the decisions are stored. If the command fails, run it
+    again: with the same data and --now, it writes the same.
+
     A record has task, status, activity, queues, weight (of the best), reason and retry_time. JSON has cycle, time,
-    rules, plugins, counts and tasks (with --summary: stages); there, a task has candidates as well: queue, weight,
-    bootstrap (no jobs of the share yet), jumbo, queued and cap (queued jobs and their limit),
-    running, maxwdir (MiB of scratch of a job), max_walltime (seconds of a job), platform, local_files and tape_files
-    (input that is there).
+    rules, plugins, counts and tasks (with --summary: stages). In JSON, a task also has candidates. Each has queue,
+    weight, bootstrap (no jobs of the share yet), jumbo, queued and cap (queued jobs and their limit), running, maxwdir
+    (MiB of scratch of a job), max_walltime (seconds of a job), platform, local_files and tape_files (input that is
+    present).
     """
     from fairq.steps.broker.rules import rules_in_force
     from fairq.steps.broker.run import run as step
@@ -80,6 +88,7 @@ def run(
         dry_run=dry_run,
         kept=invocation.settings["broker.verdicts_kept"],
         watch=lambda total: progress("Brokering", total, invocation.quiet),
+        out=writer_of(out),
     )
     emit(_summary(done, dry_run) if summary else _view(done, dry_run), output)
 
@@ -89,7 +98,7 @@ def _view(done: Run, dry_run: bool) -> View:
     columns = [
         Column("Task", "task"),
         Column("Status", "status"),
-        Column("Best queues", "queues", _few),
+        Column("Best queues", "queues", few),
         Column("Weight", "weight", lambda weight: f"{weight:.4g}", "right"),
         Column("Why", "reason"),
         Column("Next retry", "retry_time", moment),
@@ -128,6 +137,7 @@ def _headline(done: Run, dry_run: bool) -> str:
     return f"{name}: {counts}; rules {done.rules.name}"
 
 
-def _few(queues: list[str]) -> str:
+def few(queues: list[str]) -> str:
+    """Return the first of some queues, and how many more there are."""
     more = f" +{len(queues) - _SHOWN}" if len(queues) > _SHOWN else ""
     return " ".join(queues[:_SHOWN]) + more

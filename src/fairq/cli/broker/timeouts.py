@@ -1,4 +1,4 @@
-"""``fairq broker timeouts``: the jobs whose time is over."""
+"""``fairq broker timeouts``: the jobs past their time limit."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fairq.cli.broker.out import Out, writer_of
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.sentences.timeouts import WORDS
 from fairq.cli.command import App
@@ -32,30 +33,37 @@ _FIELDS = (
         fairq broker timeouts --apply                              # end the jobs, as in cron
         fairq broker timeouts --constraint 'row == "heartbeat"' --apply
         fairq broker timeouts --rules panda --json
+        fairq broker timeouts --apply --out actions.csv            # what to do in PanDA
     """,
 )
 def timeouts(
     invocation: Invocation,
     output: Output,
     apply: Annotated[bool, typer.Option("--apply", help="Close, fail or rebroker the listed jobs.")] = False,
+    out: Out = None,
     rules: RulesOption = None,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
     """Find jobs past their time limit; close them, fail them or send them back to brokerage.
 
-    Every row of PanDA's timeouts is looked at, the heartbeats of each workflow, fast rebrokerage by share and the
-    rebrokerage of users' job sets, in the order of PanDA's own cleaner: the first row that a job is too old for
-    decides. The jobs come from broker jobs, the queues from broker queues, the limits from broker config:
-    TIMEOUT_defined, TIMEOUT_holding, HEARTBEAT_TIMEOUT_*, ANALY_TIMEOUT and FAST_REBRO_THRESHOLD_*, in hours.
+    The command checks each job against the rows of PanDA's timeouts, in the order of PanDA's own cleaner. The first row
+    whose limit the job exceeds decides. The rows include the heartbeats of each workflow, fast rebrokerage by share,
+    and the rebrokerage of users' job sets. The command reads broker jobs and broker queues. The limits are settings of
+    broker config, in hours: TIMEOUT_defined, TIMEOUT_holding, HEARTBEAT_TIMEOUT_*, ANALY_TIMEOUT and
+    FAST_REBRO_THRESHOLD_*.
 
-    Without --apply nothing is changed. With it, in one transaction: a job that is killed is closed, one that fails
-    is failed, and one that is sent back is closed, and counts as closed at its queue for its task; a task that was
-    assigned is ready to be brokered again. Every change is in the history. --constraint chooses among the jobs, for
-    --apply too.
+    Without --apply, nothing is changed. With --apply, all changes are made in one transaction. The action kill closes a
+    job, fail sets it to failed, and rebroker sends it back: the job is closed, and counts as closed at its queue for
+    its task. If that task was assigned, it becomes ready for brokerage. Every change is in the history. --constraint
+    selects jobs, with --apply as well.
 
-    Jobs at a paused queue, and at one with disableReassign, are exempt from all of this; by PanDA's code only from a
-    part of it. -v and JSON list them.
+    --out writes a document of what has to be done in PanDA, for a script: rebrokerages (jobs to close, so that their
+    task makes others) and closures (jobs to kill or fail), each with its call of PanDA's API or its update of a row.
+    The file is written just before the changes are stored; with the same data and --now, it is the same again.
+
+    Jobs at a paused queue, and at a queue with disableReassign, are exempt from all timeouts; under the rules panda,
+    only from some. -v and JSON list the exempt jobs.
 
     JSON has the members time, rules, applied, jobs, exempt, rows (how many by row) and tasks (sent back). A job has
     panda_id, job_status, computing_site, gshare, prod_source_label, current_priority, jedi_task_id, prod_user_name, row
@@ -74,6 +82,7 @@ def timeouts(
         rules=rules,
         constraint=output.constraint,
         apply=applying,
+        out=writer_of(out),
     )
     for record in cleaned.exempt:
         invocation.detail(f"job {record['panda_id']} is exempt from {record['row']}: its queue is {_why(record)}")

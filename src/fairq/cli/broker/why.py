@@ -36,7 +36,7 @@ _FIELDS = ("queue", "unit", "verdict", "stage", "reason", "meaning", "temporary"
         fairq broker why 4711 --queue CERN                     # every check that this queue fails
         fairq broker why 4711 --af queue change --constraint 'reason == "lowmemory"'
         fairq broker why 4711 --last                           # the decision of the last run
-        fairq broker why 4711 --compare                        # whether the other set of rules decides otherwise
+        fairq broker why 4711 --compare                        # compare with the other set of rules
     """,
 )
 def why(
@@ -67,10 +67,12 @@ def why(
     CSV, TSV and --af have a record for each queue: queue, unit (as CRIC knows it), verdict, stage, reason (PanDA's
     tag), meaning, temporary, weight, compared, terms (factors of the weight), numbers (what these came from) and
     change. JSON has task, time, cycle, rules, activity, status, reason, stored (what the task's record says), change
-    (what would have to change where no queue was looked at), stages, reasons, candidates, changes, queues and, with
-    --queue, obstacles. With --compare the member compare has differs, differs_at (the first stage at which the two sets
-    of rules part), steps (how many queues each set refuses at each stage, and the queues left), points (the rule points
-    that alone change the decision) and queues (those that the two sets judge differently).
+    (what would have to change if no queue was checked), stages, reasons, candidates, changes, queues and, with
+    --queue, obstacles.
+
+    With --compare, the member compare has differs, differs_at (the first stage at which the two sets of rules differ),
+    steps (how many queues each set refuses at each stage, and the queues left), points (the rule points that change the
+    decision on their own) and queues (those that the two sets judge differently).
     """
     from fairq.steps.broker import why as step
     from fairq.steps.broker.compare import compared as compare_both

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairq.cli.manual.walk import Documented, global_options
-from fairq.cli.manual.words import Place, places
+from fairq.cli.manual.words import CompletedCommand, places
 
 _HEAD = """\
 # bash completion for fairq; written by python -m fairq.cli.manual, do not edit
@@ -81,7 +81,7 @@ def bash_script(commands: list[Documented]) -> str:
     return _HEAD + "".join(map(_case, places(commands, global_options()))) + _TAIL
 
 
-def _case(place: Place) -> str:
+def _case(place: CompletedCommand) -> str:
     lines = [f'        "{place.name}")']
     if place.children:
         lines.append(f'            children="{" ".join(name for name, _ in place.children)}"')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fairq.cli.manual.settings_page import shown_value
+from fairq.cli.manual.settings_page import shown_default
 from fairq.settings.key import DIRAC, HTCONDOR, PANDA, Key, Scheme
 from fairq.settings.keys import KEYS
 
@@ -40,7 +40,5 @@ def _point(key: Key, scheme: Scheme) -> Iterator[str]:
         text, source, program, function = key.difference
         yield f"- Text: {text} ({source})"
         yield f"- Program: {program} (`{function}`)"
-    documented, real = (
-        key.unset if value is None and key.unset else shown_value(value) for value in (key.default, key.real)
-    )
+    documented, real = (shown_default(key, value) for value in (key.default, key.real))
     yield f"- Value: `{documented}` with `documented`, `{real}` with `{scheme.real}`"

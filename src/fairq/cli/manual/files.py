@@ -14,8 +14,6 @@ from fairq.cli.manual.walk import walk
 from fairq.cli.manual.zsh import zsh_script
 from fairq.files import write as write_whole
 
-FOLDERS = ("man", "completions")
-
 
 def generated() -> dict[str, str]:
     """Return the text of every generated file by its path in the repository."""

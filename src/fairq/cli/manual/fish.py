@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fairq.cli.manual.walk import Documented, Parameter, global_options
-from fairq.cli.manual.words import Place, places
+from fairq.cli.manual.words import CompletedCommand, places
 
 _HEAD = r"""# fish completion for fairq; written by python -m fairq.cli.manual, do not edit
 
@@ -87,7 +87,7 @@ def fish_script(commands: list[Documented]) -> str:
     return _HEAD + "\n".join(line.replace("  ", " ") for line in lines) + "\n"
 
 
-def _valued(all_places: list[Place]) -> str:
+def _valued(all_places: list[CompletedCommand]) -> str:
     """Return the list of the options that a value follows at every place where they are."""
     valued: dict[str, bool] = {}
     for place in all_places:
@@ -101,7 +101,7 @@ def _condition(*words: str) -> str:
     return "-n " + _quoted(" ".join(words))
 
 
-def _children(place: Place) -> Iterator[str]:
+def _children(place: CompletedCommand) -> Iterator[str]:
     for name, meaning in place.children:
         yield f"complete -c fairq {_condition('__fairq_nth', '0', *place.words)} -a {name} -d {_quoted(meaning)}"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fairq.cli.app import CLOSED_PIPE
 from fairq.cli.manual.roff import bold, examples, header, italic, listed, options, page, paragraphs, section, text
 from fairq.cli.manual.walk import Documented, global_options
-from fairq.errors import base, broker, launch, pool, report, shares
+from fairq.errors import base, broker, launch, pool, report, shares, simulation
 from fairq.errors.base import FairqError
 from fairq.interrupts import INTERRUPTED
 
@@ -16,9 +16,11 @@ DESCRIPTION = (
     "HTCondor matches jobs with slots by the priorities and quotas of their submitters (fairq negotiate). The task "
     "queues of DIRAC hand jobs to pilots by the shares of groups (fairq taskqueues). The brokerage of PanDA assigns "
     "tasks to queues at many sites (fairq broker).",
-    "All data is in one state file. There is no daemon: cron runs fairq negotiate about once a minute. Each command "
-    "reads a consistent snapshot of the state and stores its changes in one transaction. If a command is killed, the "
-    "state has all of its changes or none.",
+    "All data is in one state file. There is no daemon: cron runs fairq negotiate about once a minute, or fairq run "
+    "stays in the foreground. Each command reads a consistent snapshot of the state and stores its changes in one "
+    "transaction. If a command is killed, the state has all of its changes or none.",
+    "fairq starts the matched jobs as processes of this machine if the slots have a launcher (see launch.kind in "
+    "fairq.toml(5)). Otherwise it only records the matches, and fairq finish records the ends.",
     "Data goes to stdout, all other messages to stderr. On a terminal, tables are drawn with borders. In a pipe, they "
     "are aligned plain text, complete and not wrapped.",
     "Control characters, invisible characters and characters that change the direction of writing never reach the "
@@ -27,16 +29,20 @@ DESCRIPTION = (
 )
 
 TERMS = (
-    ("pie", "The total weight of the slots that a cycle, or the turn of a group, shares out among submitters. The "
-     "weight of a slot is its number of cores unless SlotWeight says otherwise."),
+    ("pie", "The total weight of the slots that a cycle divides among the submitters. With accounting groups, each "
+     "group has a pie of its own. The weight of a slot is its number of cores unless SlotWeight says otherwise."),
     ("slice", "The part of the pie that a submitter is entitled to, also called its share. Slices are inversely "
-     "proportional to the effective priorities: half the number, twice the slice."),
-    ("spin", "One pass over all submitters, the best priority first. Each submitter may take slots up to its limit. "
-     "If a part of the pie is left and jobs still wait, the cycle divides it again in another spin."),
+     "proportional to the effective priorities: a submitter with half the priority value has twice the slice."),
+    ("spin", "One pass over all submitters, the best priority first. In its turn, a submitter may take slots up to its "
+     "limit. If a part of the pie is left and jobs still wait, the cycle divides it again in another spin."),
     ("autocluster", "Idle jobs of one submitter that are equal in every attribute that matters for matching. The "
      "cycle tests one of them against the slots; the result holds for all."),
     ("carve", "To cut a dynamic slot with the cores, memory, disk and GPUs that a job requests out of a partitionable "
      "slot. When the job ends, the dynamic slot is merged back."),
+    ("launcher", "What starts the jobs of a slot and reports their ends. The launcher local starts them as processes "
+     "of this machine; plugins can add others."),
+    ("rules", "Where the manuals of a scheme and the real program differ, the rules documented follow the manuals. The "
+     "rules htcondor, dirac and panda follow the program."),
 )  # fmt: skip
 
 OUTPUT = (
@@ -63,7 +69,8 @@ REPORTING = (
     "stdout has gone, or stdout is closed, the command prints no message and exits with 0.",
     "A command that only shows data exits with 72 if it cannot write to stdout, and with 141 if the reader has gone. "
     "A failure to write to stderr does not change the exit code.",
-    "If a command exits with any code other than 0, 73 and 80, it has changed nothing.",
+    "If a command exits with any code other than 0, 73 and 80, it has changed nothing. The exceptions are fairq run "
+    "and fairq wait: what they stored before remains.",
 )
 
 VARIABLES = (
@@ -81,13 +88,15 @@ VARIABLES = (
 
 FILES = (
     ("~/.local/state/fairq/state.db", "The default state file, an SQLite database. The first command that writes "
-     "creates it. During a write, a file with the suffix -journal is beside it; do not remove that."),
+     "creates it. During a write, a file with the suffix -journal is beside it; do not remove it."),
     ("STATE.toml", "Settings of the state file STATE, used if --state or FAIRQ_STATE names STATE."),
     ("STATE.cycle", "Lock of the negotiation cycle. It is empty; leave it there."),
     ("STATE.broker", "Lock of the brokerage run. It is empty; leave it there."),
+    ("STATE.runs", "Directories of the jobs that fairq started: their end, and the output of jobs without an output "
+     "file. launch.keep_history says how long they are kept."),
     ("STATE.schemaN", "Copy of the state file, made before a newer fairq upgraded it from schema N."),
-    (".fairq-NUMBER.draft", "Temporary directory for a file that is being written. The next command that writes there "
-     "removes those that killed commands left."),
+    (".fairq-NUMBER.draft", "Temporary directory for a file that is being written. If a command was killed, the next "
+     "command that writes to the same place removes its directory."),
     ("~/.config/fairq/fairq.toml", "Settings of the user."),
     ("/etc/xdg/fairq/fairq.toml", "Settings of the site."),
 )  # fmt: skip
@@ -96,7 +105,7 @@ EXAMPLES = (
     "fairq slots detect --add             # add this machine to the pool",
     "fairq submit job.sub                 # queue jobs, as with condor_submit",
     "fairq negotiate                      # match jobs with slots",
-    "fairq queue                          # show running and idle jobs",
+    "fairq queue                          # show the jobs",
     "fairq userprio --allusers            # show priorities and usage",
     "* * * * * fairq -q negotiate         # in a crontab",
 )
@@ -104,10 +113,10 @@ EXAMPLES = (
 
 QUANTITIES = (
     ("Time", "2026-11-20T14:00 is local time, 2026-11-20T14:00Z is UTC. 10:30 is today; yesterday, today and tomorrow "
-        "are the beginning of that day; yesterday 10:30 works, too. -1h and +30m are relative to now. A number is "
-        "seconds since 1970. --now TIME replaces the clock in every command that has it."),
-    ("Duration", "90 or 90s, 15m, 12h, 7d, 2w, or several: 1h30m. A bare number is seconds. Settings in seconds take "
-        "durations, too."),
+        "are the beginning of that day; yesterday 10:30 is possible as well. -1h and +30m are relative to now. A "
+        "number is seconds since 1970. --now TIME replaces the clock in every command that has it."),
+    ("Duration", "90 or 90s, 15m, 12h, 7d, 2w, or several: 1h30m. A bare number is seconds. Settings in seconds "
+        "take durations as well."),
     ("Size", "512M, 32GB, 1.5GiB. K, M, G and T are powers of 1024, with or without B or iB. The unit of a bare number "
         "is that of the option."),
 )  # fmt: skip
@@ -142,7 +151,7 @@ def error_classes() -> set[type[FairqError]]:
     """Return every error class."""
     return {
         one
-        for module in (base, pool, shares, broker, launch, report)
+        for module in (base, pool, shares, broker, launch, report, simulation)
         for one in vars(module).values()
         if isinstance(one, type) and issubclass(one, FairqError)
     }

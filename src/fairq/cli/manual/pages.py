@@ -23,13 +23,13 @@ def command_page(command: Documented) -> str:
         section("NAME", [text(f"fairq-{command.name} - {command.summary.rstrip('.')}")]),
         section("SYNOPSIS", _synopses(command)),
         section("DESCRIPTION", paragraphs([command.summary, *command.description])),
-        section("COMMANDS", [line for child in command.children for line in _of_child(child, command)]),
+        section("COMMANDS", _of_children(command)),
         section("ARGUMENTS", options(command.arguments)),
         section("OPTIONS", options(command.options_of(""))),
         section("OUTPUT OPTIONS", _output(command)),
         section("COMMON OPTIONS", options(command.options_of("global"))),
         section("EXIT STATUS", ["0 for success, otherwise an error code: see EXIT STATUS in", _see("fairq(1).")]),
-        section("EXAMPLES", examples([line for one in command.leaves for line in one.examples])),
+        section("EXAMPLES", examples(_distinct_examples(command))),
         section("SEE ALSO", ["\\fBfairq\\fR(1), \\fBfairq.toml\\fR(5)"]),
     )
 
@@ -44,25 +44,46 @@ def _synopses(command: Documented) -> list[str]:
     return [line for call in calls for line in (synopsis(call), ".br")][:-1]
 
 
-def _of_child(child: Documented, command: Documented) -> list[str]:
-    """A child that has commands of its own is a heading with a text above them."""
-    if not child.children:
-        return _within(child, command)
-    lines = [f".SS {text(' '.join(('fairq', *child.words)))}", *paragraphs([child.summary, *child.description])]
-    return lines + [line for leaf in child.leaves for line in _within(leaf, child)]
+def _of_children(command: Documented) -> list[str]:
+    """Return all commands within *command*; one that has commands of its own is a heading with a text above them.
+
+    What several of these take alike, as ``import`` and ``list`` of every kind of record do, is listed once.
+    """
+    lines: list[str] = []
+    listed_at: dict[tuple[str, str], Documented] = {}
+    for child in command.children:
+        if child.children:
+            lines.append(f".SS {text(' '.join(('fairq', *child.words)))}")
+            lines += paragraphs([child.summary, *child.description])
+        for leaf in child.leaves:
+            first = listed_at.setdefault((leaf.name, repr((leaf.arguments, leaf.options))), leaf)
+            lines += _within(leaf, child if child.children else command, first)
+    return lines
 
 
-def _within(child: Documented, command: Documented) -> list[str]:
+def _within(child: Documented, command: Documented, first: Documented) -> list[str]:
+    """Return a command; *first* is the one on the page that lists what it takes."""
     lines = [f".SS {text(' '.join(('fairq', *child.words)))}"]
     lines += paragraphs([child.summary, *child.description])
     if child.name == command.default:
         lines += [".PP", text("This is the default command.")]
     own = [*child.arguments, *child.options_of("")]
+    if own and first is not child:
+        return [*lines, ".PP", text(f"Arguments and options: as for {' '.join(('fairq', *first.words))}.")]
     if own:
         lines += options(own)
     if child.options_of("output"):
         lines += [".PP", text("It also takes the output options below.")]
     return lines
+
+
+def _distinct_examples(command: Documented) -> list[str]:
+    """Return the examples of a page, without those that differ from another one only in the name of the command."""
+    found: dict[str, str] = {}
+    for one in command.leaves:
+        for line in one.examples:
+            found.setdefault(line.replace(one.words[-2], "KIND") if len(one.words) > 2 else line, line)
+    return list(found.values())
 
 
 def _output(command: Documented) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairq.cli.manual.roff import bold, examples, header, listed, page, paragraphs, section, text
-from fairq.settings.key import Key
+from fairq.settings.key import Key, figure
 from fairq.settings.keys import KEYS, SECTIONS
 
 DESCRIPTION = (
@@ -16,10 +16,10 @@ DESCRIPTION = (
     "FAIRQ_CONFIG, fairq reads only that file. Environment variables override all files. fairq config show --origin "
     "shows where each value comes from; fairq config check finds errors.",
     "The manuals of a scheme and the real program differ at some points. One key per scheme decides which of the two "
-    "fairq follows: negotiator.rules is documented (HTCondor's manuals) or htcondor (today's negotiator), shares.rules "
+    "fairq follows. negotiator.rules is documented (HTCondor's manuals) or htcondor (today's negotiator). shares.rules "
     "is documented or dirac, broker.rules is documented or panda. Each point also has its own key, which overrides the "
-    "rules; its two defaults are given below. fairq config show --differences lists all points. docs/differences.md in "
-    "fairq's source describes what text and program do.",
+    "rules. The two defaults of each point are given below. fairq config show --differences lists all points. "
+    "docs/differences.md in fairq's source describes what the text says and what the program does.",
 )
 
 ABOUT = {
@@ -35,8 +35,8 @@ ABOUT = {
     "fairq.share_correctors, under the name of the corrector. fairq calls it with that name, the name of the instance, "
     "its options and the rules. It returns an object with group, notes, update and correct, as described in the "
     "module fairq.engine.shares.corrector.",
-    "shares.RunningLimit": "Most running jobs of one kind at a site.",
-    "shares.MatchingDelay": "Least time between two starts of jobs of one kind at a site.",
+    "shares.RunningLimit": "Maximum number of running jobs of one kind at a site.",
+    "shares.MatchingDelay": "Minimum time between the starts of two jobs of one kind at a site.",
     "limits": "Concurrency limits: how many jobs that name a limit may run at the same time.",
 }
 
@@ -102,9 +102,9 @@ def settings_page() -> str:
 
 def _details(key: Key) -> list[str]:
     facts = [f"Give {key.expected}{f' ({key.unit})' if key.unit and key.unit not in key.expected else ''}."]
-    facts.append(f"Default: {shown_value(key.default)}{'.' if not key.point else ' under the rules documented,'}")
+    facts.append(f"Default: {shown_default(key, key.default)}{' under the rules documented,' if key.point else '.'}")
     if key.point:
-        facts.append(f"{shown_value(key.real)} under {key.scheme.real}.")
+        facts.append(f"{shown_default(key, key.real)} under {key.scheme.real}.")
     if key.macros:
         facts.append(f"Macro: {', '.join(key.macros)}.")
     if not key.is_pattern:
@@ -114,12 +114,16 @@ def _details(key: Key) -> list[str]:
     return [key.help, " ".join(facts)]
 
 
-def shown_value(value: Any) -> str:
-    """Return a setting's value as TOML has it; None is unset."""
+def shown_default(key: Key, value: Any) -> str:
+    """Return a default of *key* as TOML has it; None is the key's own word for it, or unset."""
     if value is None:
-        return "unset"
+        return f'"{key.unset}"' if key.unset else "unset"
+    return _shown(value)
+
+
+def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (tuple, list)):
-        return "[" + ", ".join(shown_value(item) for item in value) + "]"
-    return f'"{value}"' if isinstance(value, str) else repr(value)
+        return "[" + ", ".join(map(_shown, value)) + "]"
+    return f'"{value}"' if isinstance(value, str) else figure(value)

@@ -23,6 +23,7 @@ KINDS = {
     "DUMP": "file",
     "TASK": "task",
     "KEY": "setting",
+    "SETTING": "broker-setting",
     "FILE": "file",
     "DOCUMENT": "file",
     "ADS": "file",
@@ -30,6 +31,9 @@ KINDS = {
     "DIRECTORY": "file",
 }
 """What a metavar stands for: ``file``, a KIND of ``fairq _complete``, or the words themselves behind a colon."""
+
+_EXPRESSION = ("EXPR", "ATTR")
+"""Values that begin with the name of an attribute."""
 
 AT = {
     ("slots add", "NAME"): "",
@@ -43,12 +47,16 @@ AT = {
     ("config show", "KEY"): "table",
     ("config unset", "KEY"): "table",
     ("config set", "VALUE"): "value",
+    ("submit", "EXPR"): "slot-attribute",
+    **{(command, one): "job-attribute" for command in ("queue", "hold", "release", "remove") for one in _EXPRESSION},
+    **{(command, one): "slot-attribute" for command in ("slots", "slots list") for one in _EXPRESSION},
+    **{("userprio", one): "record-attribute" for one in _EXPRESSION},
 }
 """The same for a metavar of one command only."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CompletedCommand:
     """A command by its full name (the words behind ``fairq``) and what can follow.
 
     *arguments* are the kinds of its arguments in their order; that of one which may be repeated ends in ``...``.
@@ -75,13 +83,13 @@ def _kind(command: str, parameter: Parameter) -> str:
     return AT.get((command, metavar), KINDS.get(metavar, ""))
 
 
-def places(commands: list[Documented], options: list[Parameter]) -> list[Place]:
+def places(commands: list[Documented], options: list[Parameter]) -> list[CompletedCommand]:
     """Return every place, ``fairq`` itself (which takes *options*) first."""
-    top = Place((), tuple((one.name, one.summary) for one in commands), tuple(options), ())
+    top = CompletedCommand((), tuple((one.name, one.summary) for one in commands), tuple(options), ())
     return [top, *(place for command in commands for place in _below(command))]
 
 
-def _below(command: Documented) -> Iterator[Place]:
+def _below(command: Documented) -> Iterator[CompletedCommand]:
     default = next((child for child in command.children if child.name == command.default), None)
     options = list(command.options)
     if default is not None:
@@ -95,7 +103,7 @@ def _below(command: Documented) -> Iterator[Place]:
         del arguments[-1]
     children = tuple((child.name, child.summary) for child in command.children)
     spelled = (_with_single_dash(option, command.single_dash) for option in options)
-    yield Place(command.words, children, tuple(spelled), tuple(arguments))
+    yield CompletedCommand(command.words, children, tuple(spelled), tuple(arguments))
     for child in command.children:
         yield from _below(child)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fairq.cli.manual.walk import Documented, global_options
-from fairq.cli.manual.words import Place, places
+from fairq.cli.manual.words import CompletedCommand, places
 
 _HEAD = """\
 #compdef fairq
@@ -78,7 +78,7 @@ def zsh_script(commands: list[Documented]) -> str:
     return _HEAD + "".join(map(_case, places(commands, global_options()))) + _TAIL
 
 
-def _case(place: Place) -> str:
+def _case(place: CompletedCommand) -> str:
     lines = [f"        ('{place.name}')"]
     if place.children:
         lines += _array("children", place.children)

@@ -56,14 +56,16 @@ class Encoder:
 
     def __init__(self, stream: TextIO) -> None:
         # A stream that is not UTF-8 would turn a letter into an escape that is not JSON's.
-        self._ascii = (stream.encoding or "ascii").lower().replace("-", "") != "utf8"
+        ascii_only = (stream.encoding or "ascii").lower().replace("-", "") != "utf8"
+        # One for all values: `json.dumps` makes a new one for each, which costs as much as a short record.
+        self._encode = json.JSONEncoder(ensure_ascii=ascii_only, allow_nan=False, default=_plain).encode
 
     def text(self, value: Any) -> str:
         """Return *value* as JSON on one line."""
         try:
-            text = json.dumps(value, ensure_ascii=self._ascii, allow_nan=False, default=_plain)
+            text = self._encode(value)
         except ValueError:
-            text = json.dumps(_finite(value), ensure_ascii=self._ascii, allow_nan=False, default=_plain)
+            text = self._encode(_finite(value))
         # Whatever is not printable here is part of a string: JSON's own punctuation is.
         return text if text.isprintable() else "".join(map(_json_escaped, text))
 

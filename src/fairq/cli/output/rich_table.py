@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from fairq.cli.output.plain import grid, values_of
+from fairq.cli.output.plain import grid
 from fairq.cli.output.terminal import Style
 from fairq.cli.output.text import escape, folded, width
 from fairq.cli.output.view import Column, Record, Table
@@ -63,7 +63,7 @@ def _colours(column: Column, records: Sequence[Record]) -> list[str]:
     """Return the style of each cell of *column*."""
     if column.colour is None:
         return [""] * len(records)
-    return ["" if value is None else column.colour(value) for value in values_of(column, records)]
+    return [column.colour(record) for record in records]
 
 
 def _records(console: Console, columns: list[tuple[str, list[str], bool]], count: int) -> None:

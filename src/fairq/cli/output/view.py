@@ -16,15 +16,15 @@ class Column:
 
     *attribute* is the record's attribute, looked up in any case; *heading* stands above it. *shown* turns the
     value into what people read (rounded, with a unit); machine formats always carry the value itself.
-    Numbers stand right and text left, unless *align* says otherwise. *colour* gives the colour of a value on a
-    terminal that has colours, empty for none.
+    Numbers stand right and text left, unless *align* says otherwise. *colour* gives the colour of a record's cell
+    on a terminal that has colours, empty for none.
     """
 
     heading: str
     attribute: str
     shown: Callable[[Any], str] | None = None
     align: Literal["left", "right"] | None = None
-    colour: Callable[[Any], str] | None = None
+    colour: Callable[[Record], str] | None = None
 
 
 @dataclass(slots=True)

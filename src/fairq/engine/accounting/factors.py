@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fairq.engine.accounting.identity import assigned_group, domain_of, is_group_name, is_nice
 
 MINIMUM_FACTOR = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AccountingPolicy:
     """The settings that accounting follows.
 
@@ -22,16 +22,16 @@ class AccountingPolicy:
     it was held; otherwise up to the last update at least, and first and last use are those that an update saw.
     """
 
-    priority_halflife: float = 86400.0
-    default_prio_factor: float = 1000.0
-    nice_user_prio_factor: float = 1.0e10
-    remote_prio_factor: float = 1.0e7
-    accountant_local_domain: str | None = None
-    group_names: tuple[str, ...] = ()
-    group_prio_factors: Mapping[str, float] = field(default_factory=dict)
-    remove_idle_records: bool = True
-    count_preempted: bool = False
-    exact_usage: bool = True
+    priority_halflife: float
+    default_prio_factor: float
+    nice_user_prio_factor: float
+    remote_prio_factor: float
+    accountant_local_domain: str | None
+    group_names: tuple[str, ...]
+    group_prio_factors: Mapping[str, float]
+    remove_idle_records: bool
+    count_preempted: bool
+    exact_usage: bool
 
 
 def resolve_factor(name: str, policy: AccountingPolicy) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from fairq.errors.base import InvalidNameError
+from fairq.errors.base import InvalidNameError, SubmitterName
 
 ROOT_GROUP = "<none>"
 """The accounting group of everybody who is in no configured one."""
@@ -32,18 +32,35 @@ def submitter_name(ad: Mapping[str, Any], accounting_domain: str) -> str:
     user = _text(ad, "user")
     name = _text(ad, "accountinggroup") or _text(ad, "owner") or user
     if not name:
-        raise InvalidNameError(
-            what="the owner of a job", value="", expected="add AccountingGroup, Owner or User to the ad"
-        )
+        raise InvalidNameError(SubmitterName.MISSING, value="")
     if any(character.isspace() for character in name):
-        raise InvalidNameError(what="a submitter", value=name, expected="remove the white space")
+        raise InvalidNameError(SubmitterName.WHITE_SPACE, value=name)
     if any("\ud800" <= character <= "\udfff" for character in name):
-        raise InvalidNameError(what="a submitter", value=name, expected="give it in UTF-8")
+        raise InvalidNameError(SubmitterName.NOT_UTF8, value=name)
     if _lookup(ad, "niceuser") is True and not is_nice(name):
         name = f"{NICE_PREFIX}.{name}"
     if domain_of(name):
         return name
     return f"{name.rstrip('@')}@{domain_of(user) or accounting_domain}"
+
+
+def answers_to(name: str, word: str) -> bool:
+    """Say whether *word* names submitter *name*: in full, or without its domain, or without its groups too.
+
+    So ``bob`` names ``bob@host`` and ``physics.bob@host``; letter case counts.
+    """
+    if name == word:
+        return True
+    local, at, _ = name.rpartition("@")
+    return bool(at and word) and "@" not in word and (local == word or local.endswith(f".{word}"))
+
+
+def group_meant(submitter: str, owner: str) -> str | None:
+    """Return the group that jobs of *owner* ask for as *submitter*, empty for none; None if nobody can tell."""
+    local = submitter.rpartition("@")[0]
+    if local == owner:
+        return ""
+    return local.removesuffix(f".{owner}") if local.endswith(f".{owner}") else None
 
 
 def is_nice(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -91,11 +92,18 @@ def lost_rows(of: Diagnosis) -> list[Document]:
     return [{"test": str(test), "slots": count} for test, count in of.lost.items() if count]
 
 
+class Since(StrEnum):
+    """Since when somebody has suitable slots."""
+
+    BEFORE = "before this cycle"
+    NOW = "this cycle"
+
+
 def user_rows(of: Diagnosis) -> list[Document]:
     """Who has the suitable slots, since before the cycle or by it, with their effective priorities."""
     accountant = of.outcome.given.accountant
 
-    def rows(users: Counter[str], since: str) -> list[Document]:
+    def rows(users: Counter[str], since: Since) -> list[Document]:
         return [
             {
                 "user": name,
@@ -106,7 +114,7 @@ def user_rows(of: Diagnosis) -> list[Document]:
             for name, count in users.most_common()
         ]
 
-    return rows(of.used_by, "before this cycle") + rows(of.taken_by, "this cycle")
+    return rows(of.used_by, Since.BEFORE) + rows(of.taken_by, Since.NOW)
 
 
 def submitter_row(outcome: Outcome, name: str, schedd: str) -> Document:

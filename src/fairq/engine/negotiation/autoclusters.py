@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from fairq.engine.classad import (
     EVERY_ATTRIBUTE,
@@ -23,6 +24,13 @@ _COLUMNS = frozenset({"clusterid", "procid", "jobstatus", "jobprio", "qdate", "e
 
 _EPHEMERAL_PREFIXES = ("submitter", "submittor")
 """Attributes that the negotiator itself puts into a job during the cycle; they tell no jobs apart."""
+
+
+class _Names(NamedTuple):
+    """Names of attributes, lower case: all of them, and in order."""
+
+    all: frozenset[str]
+    ordered: tuple[str, ...]
 
 
 class Autoclusters:
@@ -53,8 +61,9 @@ class Autoclusters:
         self._significant = _without_ephemeral(_ALWAYS | apart)
         self._reads_more = not self._read <= self._significant
         self._numbers: dict[tuple[tuple[str, str], ...], int] = {}
-        self._shared: dict[int, tuple[Ad, frozenset[str]]] = {}
+        self._shared: dict[int, tuple[Ad, _Names]] = {}
         self._plain: dict[int, int] = {}
+        self._closures: dict[tuple[object, ...], _Names] = {}
         self._reads: dict[str, frozenset[str]] = {}
 
     def alike_in(self, attributes: Collection[str]) -> Callable[[int], object]:
@@ -71,7 +80,8 @@ class Autoclusters:
 
     def split(self, jobs: JobRange) -> Iterator[tuple[int, int, int]]:
         """Yield the autoclusters of a range as (number, first proc, last proc); mostly it is just one."""
-        shared, names = self._names(jobs.ad_id)
+        shared, known = self._names(jobs.ad_id)
+        names = known.all
         own = {name.lower(): value for name, value in (jobs.own or {}).items()}
         template = {name.lower() for name in jobs.template or ()}
         everything = EVERY_ATTRIBUTE in names
@@ -81,42 +91,51 @@ class Autoclusters:
             return
         number = self._plain.get(jobs.ad_id)
         if number is None:
-            number = self._plain[jobs.ad_id] = self._number(shared)
+            number = self._plain[jobs.ad_id] = self._number(shared, known)
         yield number, jobs.first_proc, jobs.last_proc
 
     def _split_apart(self, jobs: JobRange, shared: Ad, by_proc: bool) -> Iterator[tuple[int, int, int]]:
         if not by_proc:
             first = _lower(jobs.overrides_for(jobs.first_proc)) | {"procid": jobs.first_proc}
-            number = self._number(first | _lower(jobs.attributes()), shared)
-            yield number, jobs.first_proc, jobs.last_proc
+            ad = {**shared, **first, **_lower(jobs.attributes())}
+            yield self._number(ad, self._closure(ad)), jobs.first_proc, jobs.last_proc
             return
         for proc in range(jobs.first_proc, jobs.last_proc + 1):
-            columns = {**_lower(jobs.attributes()), "procid": proc}
-            yield self._number(_lower(jobs.overrides_for(proc)) | columns, shared), proc, proc
+            ad = {**shared, **_lower(jobs.overrides_for(proc)), **_lower(jobs.attributes()), "procid": proc}
+            yield self._number(ad, self._closure(ad)), proc, proc
 
-    def _names(self, ad_id: int) -> tuple[Ad, frozenset[str]]:
+    def _names(self, ad_id: int) -> tuple[Ad, _Names]:
         known = self._shared.get(ad_id)
         if known is None:
             shared = _lower(self._ads[ad_id])
             known = self._shared[ad_id] = (shared, self._closure(shared))
         return known
 
-    def _number(self, ad: Ad, shared: Ad | None = None) -> int:
-        if shared is not None:
-            ad = {**shared, **ad}
-        names = self._closure(ad)
-        signature = tuple(sorted((name, repr(ad[name])) for name in names if name in ad))
+    def _number(self, ad: Ad, names: _Names) -> int:
+        signature = tuple([(name, repr(ad[name])) for name in names.ordered if name in ad])
         number = self._numbers.get(signature)
         if number is None:
             number = self._numbers[signature] = len(self.kinds)
-            wanted = names | self._closure(ad, self._read) if self._reads_more else names
+            wanted = names.all | self._names_from(self._read, ad) if self._reads_more else names.all
             everything = EVERY_ATTRIBUTE in wanted
             self.kinds.append({name: value for name, value in ad.items() if everything or name in wanted})
         return number
 
-    def _closure(self, ad: Ad, start: frozenset[str] | None = None) -> frozenset[str]:
-        """All names that matter for this job, through the expressions of the job itself."""
-        names = set(self._significant if start is None else start)
+    def _closure(self, ad: Ad) -> _Names:
+        """All names that matter for this job; they follow from its expressions, and many jobs have the same."""
+        key = tuple([item for item in ad.items() if type(item[1]) is str and item[1].startswith("/Expr(")])
+        known = self._closures.get(key)
+        if known is not None:
+            return known
+        names = self._names_from(self._significant, ad)
+        found = _Names(names, tuple(sorted(names)))
+        if EVERY_ATTRIBUTE not in names:  # else they are also all that this one ad has
+            self._closures[key] = found
+        return found
+
+    def _names_from(self, start: frozenset[str], ad: Ad) -> frozenset[str]:
+        """The names *start* and all that are read for them, through the expressions of the job itself."""
+        names = set(start)
         todo = list(names)
         while todo:
             value = ad.get(todo.pop())

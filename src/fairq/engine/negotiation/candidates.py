@@ -32,7 +32,7 @@ from fairq.engine.negotiation.preemption import (
     PreemptionPolicy,
     PreemptState,
 )
-from fairq.engine.negotiation.pslot_preemption import PslotPreemption, Standing
+from fairq.engine.negotiation.pslot_preemption import PslotPreemption, SlotsForJob
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.std_sort import std_sorted
 
@@ -133,9 +133,9 @@ class Candidates:
             if partitions is None
             else PartitionedLists(partitions, policy, self.preemption.any_held, tie_order, cost)
         )
-        self._room: PslotPreemption | None = None
+        self._pslot_preemption: PslotPreemption | None = None
         if partitions is not None and policy.allow_pslot_preemption and pool.carved and self.preemption.any_held:
-            self._room = PslotPreemption(partitions, pool.carved)
+            self._pslot_preemption = PslotPreemption(partitions, pool.carved)
         self._divided = np.empty(0, np.intp) if partitions is None else partitions.rows
         slots = pool.ads
         ranks = [] if static is not None else [policy.pre_job_rank, policy.post_job_rank]
@@ -197,7 +197,9 @@ class Candidates:
                 listed, refused = self._listed(buckets, allowed, limits)
                 return self._partitioned.by_policy(context, ranked.ordering, listed, limits, refused)
             whole = BucketedMatchList(buckets, ranked.place, self._free, allowed, limits)
-            find_room = None if self._room is None or only_free else self._finder(context, self._room)
+            find_room = (
+                None if self._pslot_preemption is None or only_free else self._finder(context, self._pslot_preemption)
+            )
             return self._partitioned.carved(context, ranked.ordering, whole, limits, find_room)
         if self._static is not None or (ranked.ordering.ties and self._policy.tie_break == "std_sort"):
             return self._sorted_list(ranked, buckets, allowed, limits)
@@ -208,14 +210,14 @@ class Candidates:
 
         def find(offers: Offers, permits: Callable[[float, PreemptState], bool]) -> tuple[int, PreemptState] | None:
             slots, job = self._pool.ads, context.ad()
-            standing = Standing(
+            slots_for_job = SlotsForJob(
                 evaluate_in_columns("Rank", slots, job).as_rank(0.0),
                 evaluate_in_columns("CurrentRank", slots, job).as_rank(0.0),
                 self.preemption.preemptable(context) & ~self.preemption.own(context.submitter),
                 self.preemption.ranks(context),
                 self._free.mask() & self._holders.held,
             )
-            return room.find(offers, standing, permits)
+            return room.find(offers, slots_for_job, permits)
 
         return find
 
@@ -293,26 +295,24 @@ class Candidates:
         sorts = self._policy.tie_break == "std_sort"
         positions = std_sorted(dense) if sorts else np.argsort(dense, kind="stable").tolist()
         best_first = (int(entries[position]) for position in positions)
-        least = min((bucket.cost for bucket in buckets), default=0.0)
-        return SortedList(best_first, ranked.ordering.state, self._cost, least, limits, refused)
+        kinds = ((bucket.state, bucket.cost) for bucket in buckets)
+        return SortedList(best_first, ranked.ordering.state, self._cost, kinds, limits, refused)
 
     def _listed(
         self, buckets: list[SlotBucket], allowed: NDArray[np.bool_], limits: Limits
     ) -> tuple[NDArray[np.int32], bool]:
         """The slots that get onto a list, in the order of the search, and whether the limits keep any off it."""
         free = self._free.mask()
-        listed, refused = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
+        # Marked, and not put together and sorted: that would cost more than all the rest.
+        listed, kept_off = np.zeros(len(free), np.bool_), np.zeros(len(free), np.bool_)
         for bucket in buckets:
-            slots = bucket.order[free[bucket.order]]
-            if bucket.state != NONE:
-                slots = slots[allowed[slots]]
-            if limits.permit_on_list(bucket.cost, bucket.state):
-                listed.append(slots)
-            else:
-                refused.append(slots)
-        entries, kept_off = np.concatenate(listed), np.concatenate(refused)
+            slots = bucket.order if bucket.state == NONE else bucket.order[allowed[bucket.order]]
+            (listed if limits.permit_on_list(bucket.cost, bucket.state) else kept_off)[slots] = True
+        listed &= free
+        kept_off &= free
+        entries = np.flatnonzero(listed).astype(np.int32)
         if self._static is None:
-            return np.sort(entries), bool(len(kept_off))
+            return entries, bool(kept_off.any())
         place = self._static.place
         entries = entries[np.argsort(place[entries])]
         # The search ends with the slot that takes the weight on the list beyond the limit.

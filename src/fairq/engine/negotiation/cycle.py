@@ -59,12 +59,12 @@ def negotiate(
     policy: NegotiationPolicy,
     now: int,
     round_robin_times: Mapping[str, int] | None = None,
-    watch: RejectionObserver | None = None,
+    observer: RejectionObserver | None = None,
     clock: Clock | None = None,
 ) -> CycleDecision:
     """Hold one negotiation cycle at *now* (seconds since 1970).
 
-    *round_robin_times* are those that the decision of the last cycle has (`CycleDecision`). *watch* is told of
+    *round_robin_times* are those that the decision of the last cycle has (`CycleDecision`). *observer* is told of
     every rejection as it happens. *clock* is what the policy's time budgets are measured by; without one there
     are none.
 
@@ -72,7 +72,7 @@ def negotiate(
     made; everything else that was decided is in the result.
     """
     bring_up_to_date(pool, accountant, policy, now)
-    return NegotiationCycle(pool, jobs, accountant, policy, now, round_robin_times or {}, watch, clock).run()
+    return NegotiationCycle(pool, jobs, accountant, policy, now, round_robin_times or {}, observer, clock).run()
 
 
 def bring_up_to_date(pool: PoolSlots, accountant: Accountant, policy: NegotiationPolicy, now: int) -> None:

@@ -99,13 +99,6 @@ class Rejection:
     quota_group: str | None = None
     limits: tuple[str, ...] = ()
 
-    @property
-    def words(self) -> str:
-        """The reason as the negotiator tells it, with the names of the concurrency limits."""
-        if self.reason is RejectReason.CONCURRENCY_LIMIT and self.limits:
-            return f"concurrency limit {', '.join(self.limits)} reached"
-        return self.reason.value
-
 
 @dataclass(frozen=True, slots=True)
 class LimitFigures:

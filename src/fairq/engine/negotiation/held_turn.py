@@ -155,23 +155,25 @@ class HeldTurn:
         submitter.decision.matched += 1
         submitter.decision.matched_weight += cost
         cluster, proc = found.job
+        preempted = None if state == NONE else ledger.running[from_whom]
+        # By place: by name, a match takes three times as long to note.
         ledger.decision.matches.append(
             Match(
-                submitter=submitter.name,
-                schedd=submitter.schedd,
-                cluster=cluster,
-                proc=proc,
-                request=found.request,
-                slot=slot,
-                cost=cost,
-                machine_rank=machine_rank,
-                group=self._group,
-                reason=_REASONS[state],
-                preempted=None if state == NONE else ledger.running[from_whom],
-                carving=carving,
-                key=key,
-                concurrency_limits=found.concurrency_limits,
-                autoregroup=self._regrouped,
+                submitter.name,
+                submitter.schedd,
+                cluster,
+                proc,
+                found.request,
+                slot,
+                cost,
+                machine_rank,
+                self._group,
+                _REASONS[state],
+                preempted,
+                carving,
+                key,
+                found.concurrency_limits,
+                self._regrouped,
             )
         )
 

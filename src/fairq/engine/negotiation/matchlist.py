@@ -9,8 +9,8 @@ that prefers a job may be taken once even where the limit is used up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
 
@@ -26,6 +26,7 @@ class FreeSlots:
 
     def __init__(self, candidates: NDArray[np.bool_]) -> None:
         self._taken = bytearray(np.logical_not(candidates).tobytes())
+        self._view = np.frombuffer(self._taken, dtype=np.uint8)
         self.left = int(np.count_nonzero(candidates))
 
     def take(self, slot: int) -> None:
@@ -39,7 +40,7 @@ class FreeSlots:
 
     def mask(self) -> NDArray[np.bool_]:
         """Which slots are still candidates, one truth value per slot of the pool."""
-        free: NDArray[np.bool_] = np.frombuffer(self._taken, dtype=np.uint8) == 0
+        free: NDArray[np.bool_] = self._view == 0
         return free
 
     def next_free(self, order: NDArray[np.int32], start: int) -> int:
@@ -52,7 +53,7 @@ class FreeSlots:
                 return start
             start += 1
         chunk = 256
-        view = np.frombuffer(taken, dtype=np.uint8)
+        view = self._view
         while start < size:
             free = np.flatnonzero(view[order[start : start + chunk]] == 0)
             if len(free):
@@ -63,7 +64,7 @@ class FreeSlots:
 
     def next_allowed(self, order: NDArray[np.int32], start: int, allowed: NDArray[np.bool_]) -> int:
         """The same among the *allowed* slots alone (a truth value per slot of the pool)."""
-        view = np.frombuffer(self._taken, dtype=np.uint8)
+        view = self._view
         size, chunk = len(order), 64
         while start < size:
             part = order[start : start + chunk]
@@ -116,10 +117,11 @@ class MatchList(Protocol):
 
 @dataclass(slots=True)
 class _Walk:
-    """How far a list has come in a bucket."""
+    """How far a list has come in a bucket; *permitted*: the limits let its slots onto the list."""
 
     bucket: SlotBucket
     at: int
+    permitted: bool
 
 
 class BucketedMatchList:
@@ -136,7 +138,6 @@ class BucketedMatchList:
 
     __slots__ = (
         "_allowed",
-        "_built",
         "_free",
         "_limits",
         "_listed",
@@ -155,12 +156,13 @@ class BucketedMatchList:
         allowed: NDArray[np.bool_],
         limits: Limits,
     ) -> None:
-        self._open = [_Walk(bucket, bucket.start(free)) for bucket in buckets]
+        self._open = [
+            _Walk(bucket, bucket.start(free), limits.permit_on_list(bucket.cost, bucket.state)) for bucket in buckets
+        ]
         self._place = place
         self._free = free
         self._allowed = allowed
         self._limits = limits
-        self._built = replace(limits)
         self._new = True
         self._listed: SlotBucket | None = None
         self.refused_by_limit = self.refused_free = False
@@ -171,8 +173,9 @@ class BucketedMatchList:
             best = self._best()
             if best is None:
                 return None
-            bucket, slot = best
-            if bucket is not self._listed and self._lists(bucket):
+            walk, slot = best
+            bucket = walk.bucket
+            if bucket is not self._listed and self._lists(walk):
                 self._listed = bucket
             if bucket is self._listed and (self._new or self._limits.permit_popped(bucket.cost, bucket.state)):
                 self._new = False
@@ -180,13 +183,13 @@ class BucketedMatchList:
             self._listed = None
             self.refused_by_limit = True
             self.refused_free |= bucket.state == NONE
-            self._open = [walk for walk in self._open if walk.bucket is not bucket]
+            self._open = [other for other in self._open if other is not walk]
         return None
 
-    def _lists(self, bucket: SlotBucket) -> bool:
+    def _lists(self, walk: _Walk) -> bool:
         """Whether the bucket's slots are on the list, as the limits stood when it was built."""
-        free_first = self.refused_free and self._limits.free_first and bucket.state == PRIO
-        return not free_first and self._built.permit_on_list(bucket.cost, bucket.state)
+        free_first = self.refused_free and self._limits.free_first and walk.bucket.state == PRIO
+        return not free_first and walk.permitted
 
     def pass_over(self, slot: int) -> None:
         """Leave out a slot that was popped and not taken."""
@@ -196,13 +199,13 @@ class BucketedMatchList:
 
     def next(self) -> tuple[int, PreemptState] | None:
         """The best candidate that is still on the list, whatever the limits say by now; it stays there."""
-        self._open = [walk for walk in self._open if self._built.permit_on_list(walk.bucket.cost, walk.bucket.state)]
+        self._open = [walk for walk in self._open if walk.permitted]
         best = self._best()
-        return None if best is None else (best[1], best[0].state)
+        return None if best is None else (best[1], best[0].bucket.state)
 
-    def _best(self) -> tuple[SlotBucket, int] | None:
+    def _best(self) -> tuple[_Walk, int] | None:
         """The best first free slot of all open buckets, with its bucket; buckets that are used up are closed."""
-        best: tuple[SlotBucket, int] | None = None
+        best: tuple[_Walk, int] | None = None
         used_up = False
         for walk in self._open:
             bucket = walk.bucket
@@ -212,7 +215,7 @@ class BucketedMatchList:
                 continue
             slot = int(bucket.order[at])
             if best is None or self._place[slot] < self._place[best[1]]:
-                best = bucket, slot
+                best = walk, slot
         if used_up:
             self._open = [walk for walk in self._open if walk.at < len(walk.bucket.order)]
         return best
@@ -231,26 +234,26 @@ class SortedList:
         slots: the candidates that the limits let onto the list, best first.
         state: the preempt state of every slot of the pool.
         cost: the weight of every slot.
-        least: the smallest weight of any slot on the list.
+        kinds: preempt state and weight of the slots on the list, each pair once.
         limits: the limits, followed as they are used up.
         refused_by_limit: whether the limits have kept some slot off the list.
     """
 
-    __slots__ = ("_cost", "_least", "_limits", "_new", "_slots", "_state", "refused_by_limit")
+    __slots__ = ("_cost", "_kinds", "_limits", "_new", "_slots", "_state", "refused_by_limit")
 
     def __init__(
         self,
         slots: Iterator[int],
         state: NDArray[np.int8],
         cost: Sequence[float],
-        least: float,
+        kinds: Iterable[tuple[PreemptState, float]],
         limits: Limits,
         refused_by_limit: bool,
     ) -> None:
         self._slots = slots
         self._state = state
         self._cost = cost
-        self._least = least
+        self._kinds = set(kinds)
         self._limits = limits
         self._new = True
         self.refused_by_limit = refused_by_limit
@@ -263,13 +266,18 @@ class SortedList:
     def pop(self) -> tuple[int, PreemptState] | None:
         """Take the best candidate that the limits permit."""
         for slot in self._slots:
-            cost, state = self._cost[slot], PREEMPT_STATES[self._state[slot]]
-            if self._new or self._limits.permit_popped(cost, state):
+            kind = PREEMPT_STATES[self._state[slot]], self._cost[slot]
+            if kind not in self._kinds:
+                continue
+            if self._new or self._limits.permit_popped(kind[1], kind[0]):
                 self._new = False
-                return slot, state
+                return slot, kind[0]
             self.refused_by_limit = True
-            if cost <= self._least:
+            # All slots of this kind are refused, whatever is matched meanwhile; without another kind nothing is left.
+            self._kinds.discard(kind)
+            if not self._kinds:
                 self._slots = iter(())
+                break
         return None
 
     def pass_over(self, slot: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from fairq.engine.classad import Expression
@@ -19,10 +19,10 @@ ResourcesInUse = Literal["slots", "weight"]
 PieSlices = Literal["max_min", "pool_share"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NegotiationPolicy:
     """One cycle's rules; each field is the HTCondor macro of its name, or a point where the manuals and
-    today's negotiator differ.
+    today's negotiator differ. The settings have the defaults, and the values of a point under both sets of rules.
 
     Args:
         rules: the set of rules in force, ``documented`` or ``htcondor``; named in every result.
@@ -102,39 +102,39 @@ class NegotiationPolicy:
     tie_break: TieBreak
     floor_counts_usage: bool
     report_job: ReportJob
-    quotas: QuotaPolicy | None = None
-    jobs_per_turn: int | None = None
-    partitionable_slots: PartitionableSlots = "carve"
-    depth_first: bool = False
-    limits: Mapping[str, float] = field(default_factory=dict)
-    slot_constraint: Expression | None = None
-    count_slots_outside: bool = True
-    submitter_constraint: Expression | None = None
-    job_constraint: Expression | None = None
-    shutdown_threshold: Expression | None = None
-    discount_suspended: bool = False
-    budgets: TimeBudgets | None = None
-    skip_by: SkipBy = "cluster"
-    job_order: JobOrder = "submission_time"
-    request_counts: bool = True
-    significant: SignificantAttributes = field(default_factory=SignificantAttributes)
-    global_job_prios: int | None = None
-    ads_per_job_priority: bool = False
-    requirements_stable: bool = True
-    preemption_rank_stable: bool = True
-    matchlist_caching: bool = True
-    match_working_cm_slots: bool = False
-    cross_slot_prios: bool = False
-    allow_pslot_preemption: bool = False
-    preempt_only_to_share: bool = False
-    limit_reasons_add_up: bool = False
-    limits_of_slots_stay: bool = False
-    pool_size: Expression | None = None
+    quotas: QuotaPolicy | None
+    jobs_per_turn: int | None
+    partitionable_slots: PartitionableSlots
+    depth_first: bool
+    limits: Mapping[str, float]
+    slot_constraint: Expression | None
+    count_slots_outside: bool
+    submitter_constraint: Expression | None
+    job_constraint: Expression | None
+    shutdown_threshold: Expression | None
+    discount_suspended: bool
+    budgets: TimeBudgets | None
+    skip_by: SkipBy
+    job_order: JobOrder
+    request_counts: bool
+    significant: SignificantAttributes
+    global_job_prios: int | None
+    ads_per_job_priority: bool
+    requirements_stable: bool
+    preemption_rank_stable: bool
+    matchlist_caching: bool
+    match_working_cm_slots: bool
+    cross_slot_prios: bool
+    allow_pslot_preemption: bool
+    preempt_only_to_share: bool
+    limit_reasons_add_up: bool
+    limits_of_slots_stay: bool
+    pool_size: Expression | None
     known_groups: frozenset[str] | None = None
-    static_ranks: bool = False
-    resources_in_use: ResourcesInUse = "weight"
-    pie_slices: PieSlices = "pool_share"
-    last_dealing: bool = False
+    static_ranks: bool
+    resources_in_use: ResourcesInUse
+    pie_slices: PieSlices
+    last_dealing: bool
 
     @property
     def expressions_on_jobs(self) -> list[Expression]:

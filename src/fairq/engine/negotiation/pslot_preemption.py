@@ -18,8 +18,8 @@ from fairq.engine.negotiation.preemption import PRIO, RANK, PreemptState
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How every slot of the pool stands to who asks.
+class SlotsForJob:
+    """What preempting every slot of the pool would mean to the job that asks.
 
     Args:
         rank: how the machine ranks the job.
@@ -56,19 +56,19 @@ class PslotPreemption:
                     self._taken[names.index(name.lower()), number] = amount
 
     def find(
-        self, offers: Offers, standing: Standing, permits: Callable[[float, PreemptState], bool]
+        self, offers: Offers, slots: SlotsForJob, permits: Callable[[float, PreemptState], bool]
     ) -> tuple[int, PreemptState] | None:
         """Propose a match that preempts; return the partitionable slot and the preempt state, None if none will do."""
         rows, partitions = self._rows, self._partitions
-        rank, current = standing.rank[rows], standing.current_rank[rows]
+        rank, current = slots.rank[rows], slots.current_rank[rows]
         better = rank > current
-        goes = standing.free[rows] & (better | ((rank == current) & standing.may_go[rows]))
+        goes = slots.free[rows] & (better | ((rank == current) & slots.may_go[rows]))
         most = partitions.left.copy()
         np.add.at(most.T, self._part[goes], self._taken[:, goes].T)
         wanted = offers.amounts
         for part in np.flatnonzero(((wanted <= most) & (wanted >= 0)).all(axis=0)).tolist():
             mine = np.flatnonzero(goes & (self._part == part))
-            order = np.lexsort([rows[mine], -standing.preemption_rank[rows[mine]], current[mine]])
+            order = np.lexsort([rows[mine], -slots.preemption_rank[rows[mine]], current[mine]])
             left = partitions.left[:, part].copy()
             for count, child in enumerate(mine[order].tolist(), 1):
                 left += self._taken[:, child]

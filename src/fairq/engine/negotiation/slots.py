@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,10 +158,16 @@ def _not_to_be_matched(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[n
 
 def tie_order(names: Sequence[str], policy: NegotiationPolicy) -> NDArray[np.int64]:
     """Each slot's place among slots that rank equally: by name, numbers in it as numbers, or as listed."""
+    return _places_by_name(tuple(names)) if policy.tie_break == "slot_name" else np.arange(len(names))
+
+
+@lru_cache(maxsize=1)
+def _places_by_name(names: tuple[str, ...]) -> NDArray[np.int64]:
+    """The same for the cycles of one pool in a row, as in a simulation: the names are sorted once."""
     size = len(names)
     places = np.arange(size)
-    if policy.tie_break == "slot_name":
-        places[sorted(range(size), key=lambda row: _natural(names[row]))] = np.arange(size)
+    places[sorted(range(size), key=lambda row: _natural(names[row]))] = np.arange(size)
+    places.flags.writeable = False
     return places
 
 

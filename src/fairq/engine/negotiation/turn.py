@@ -140,20 +140,20 @@ class Turn:
                 continue
             if request.autocluster in stopped:
                 continue
-            reason, end = yield from self._offer(request)
-            if end is not None:
-                return end
-            if reason is None:
+            outcome = yield from self._offer(request)
+            if isinstance(outcome, TurnEnd):
+                return outcome
+            if outcome is None:
                 continue
-            yield Refused(self.offered, reason, request.autocluster, self._used_up)
+            yield Refused(self.offered, outcome, request.autocluster, self._used_up)
             if skips == "autocluster":
                 rejected.add(request.key)
-            elif skips == "cluster" and self._is_failure(reason):
+            elif skips == "cluster" and self._is_failure(outcome):
                 rejected.add(request.key)
                 failed.add(request.autocluster)
             elif skips == "cluster":
                 stopped.add(request.autocluster)
-            reasons.add(reason)
+            reasons.add(outcome)
             busy = busy or self._candidates.suits_any(self._context_of(request.autocluster))
             if self._limited and self._stop_when_limited:
                 return TurnEnd(False, StopReason.LIMIT)
@@ -187,8 +187,8 @@ class Turn:
             return TurnEnd(False, StopReason.CEILING)
         return None
 
-    def _offer(self, request: JobRequest) -> Generator[TurnStep, None, tuple[RejectReason | None, TurnEnd | None]]:
-        """Match the request's jobs one after the other: why the last one failed, or how the turn ended."""
+    def _offer(self, request: JobRequest) -> Generator[TurnStep, None, RejectReason | TurnEnd | None]:
+        """Match the request's jobs one after the other; return why the last one failed, or how the turn ended."""
         limits = self._limits
         self.offered = first = request.first_job()
         self._used_up = ()
@@ -196,7 +196,7 @@ class Turn:
         while request.count:
             end = self._full()
             if end is not None:
-                return None, end
+                return end
             if not self._policy.request_counts:
                 self.offered = first = request.first_job()
             only_rank = limits.used >= limits.limit
@@ -204,16 +204,16 @@ class Turn:
                 self._used_up = self._name_limits([name])
                 # The count of the search before stands (docs/htcondor.md 3.10).
                 self._limited |= self._list is not None and self._list.refused_by_limit
-                return RejectReason.CONCURRENCY_LIMIT, None
+                return RejectReason.CONCURRENCY_LIMIT
             if self._only_free and not self._candidates.any_left:
-                return RejectReason.NO_MATCH, None
+                return RejectReason.NO_MATCH
             self._told_limits.clear()
             matches = self._match_list(request.autocluster, only_rank, job_limits)
             found = matches.pop()
             if found is None:
                 self._limited |= matches.refused_by_limit
                 self._limited_free |= matches.refused_free
-                return self._why(only_rank, matches), None
+                return self._why(only_rank, matches)
             slot, state = found
             text = None
             if job_limits is not None:
@@ -226,7 +226,7 @@ class Turn:
             if self._only_free:
                 self._seen = self._candidates.version
                 yield None
-        return None, None
+        return None
 
     def _match_list(self, autocluster: int, only_rank: bool, job_limits: JobLimits | None) -> MatchList:
         """The list in use if it is for such a request, else a new one (there is only one list)."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.quotas.order import percent_of_quota_used, strict_place
 from fairq.engine.quotas.policy import GroupQuota
-from fairq.engine.quotas.record import GroupTurn
+from fairq.engine.quotas.record import GroupTurn, SkipReason
 from fairq.engine.quotas.rounds import GroupPie, GroupUse, PassedOver, PoolTerms
 from fairq.engine.quotas.tree import Problem, ProblemKind, QuotaGroup, Tree, build_tree
 
@@ -97,10 +97,10 @@ class FlatTurns:
     def _turn(self, group: QuotaGroup) -> Iterator[GroupPie | PassedOver]:
         key = percent_of_quota_used(group.usage, group.quota)
         if group.usage >= group.quota and not self._terms.consider_preemption:
-            self._note(group, key, skipped=f"skipping, at or over quota (usage={group.usage:g})")
+            self._note(group, key, skipped=SkipReason.FLAT_QUOTA_IN_USE)
             yield PassedOver(group, group)
         elif not self._use.has_submitters(group):
-            self._note(group, key, skipped=f"skipping, no submitters (usage={group.usage:g})")
+            self._note(group, key, skipped=SkipReason.NO_SUBMITTERS)
         else:
             self._note(group, key, limit=group.quota, stopped_by=group.name)
             yield GroupPie(group, group.quota, True, group)
@@ -111,7 +111,7 @@ class FlatTurns:
         key: float,
         limit: float | None = None,
         stopped_by: str | None = None,
-        skipped: str | None = None,
+        skipped: SkipReason | None = None,
     ) -> None:
         self.keys[group.name] = key
         self.turns.append(

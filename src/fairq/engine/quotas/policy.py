@@ -37,18 +37,18 @@ class DemandPolicy:
 
     Args:
         weighted: in weights; otherwise in jobs (`NEGOTIATOR_USE_WEIGHTED_DEMAND`, `SCHEDD_USE_SLOT_WEIGHT`).
-        job_weight: the weight of an idle job, evaluated in its ad (`SCHEDD_SLOT_WEIGHT`); None: *slot_weight*.
         slot_weight: the weight of a slot, evaluated in a slot that has just what the job requests.
         whole: cut each idle job's weight to a whole number.
+        job_weight: the weight of an idle job, evaluated in its ad (`SCHEDD_SLOT_WEIGHT`); None: *slot_weight*.
     """
 
     weighted: bool
     slot_weight: Expression
+    whole: bool
     job_weight: Expression | None = None
-    whole: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QuotaPolicy:
     """The rules of quotas in one cycle; fields are HTCondor macros, or points where the manuals and today's
     negotiator differ.
@@ -75,13 +75,13 @@ class QuotaPolicy:
     groups: Sequence[GroupQuota]
     sort_expression: Expression
     demand: DemandPolicy
-    model: QuotaModel = "hierarchical"
-    oversubscription: bool = False
-    accept_surplus: bool = False
-    max_rounds: int = 3
-    round_robin_rate: float = 1e100
-    strict: bool = True
-    integer_limits: bool = False
-    live_caps: bool = True
-    regroup_keeps_quota: bool = True
-    strict_priority: bool = False
+    model: QuotaModel
+    oversubscription: bool
+    accept_surplus: bool
+    max_rounds: int
+    round_robin_rate: float
+    strict: bool
+    integer_limits: bool
+    live_caps: bool
+    regroup_keeps_quota: bool
+    strict_priority: bool

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import NamedTuple
 
 from fairq.engine.quotas.tree import QuotaGroup
+
+
+class SkipReason(StrEnum):
+    """Why a group is passed over in a round; `fairq.words.groups` has the negotiator's words."""
+
+    NOTHING_ALLOCATED = "nothing allocated"
+    QUOTA_IN_USE = "quota in use"
+    FLAT_QUOTA_IN_USE = "flat quota in use"
+    NO_SUBMITTERS = "no submitters"
 
 
 class GroupTurn(NamedTuple):
@@ -13,7 +23,7 @@ class GroupTurn(NamedTuple):
 
     *used* is what the group had in use when the round began, *limit* how far it might go, None if that was
     no number; *handed_out* is the limit as its pie got it, *stopped_by* the group whose quota it came from.
-    *skipped* says, in the negotiator's words, why there was no pie.
+    *skipped* says why there was no pie.
     """
 
     round: int
@@ -26,7 +36,7 @@ class GroupTurn(NamedTuple):
     limit: float | None = None
     handed_out: float | None = None
     stopped_by: str | None = None
-    skipped: str | None = None
+    skipped: SkipReason | None = None
 
 
 @dataclass(frozen=True, slots=True)

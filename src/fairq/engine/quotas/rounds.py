@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from fairq.engine.classad import EvaluationBudget
 from fairq.engine.quotas.enforcement import enforce_caps
 from fairq.engine.quotas.fairshare import share_fairly
 from fairq.engine.quotas.order import negotiation_order, sort_keys
 from fairq.engine.quotas.policy import QuotaPolicy
-from fairq.engine.quotas.record import GroupTurn
+from fairq.engine.quotas.record import GroupTurn, SkipReason
 from fairq.engine.quotas.remainders import deal_remainders
 from fairq.engine.quotas.tree import QuotaGroup, Tree
 
@@ -159,10 +159,10 @@ class AllocationRounds:
                 break
 
     def _turn(self, group: QuotaGroup, step: int, reach: float, largest: float) -> Iterator[GroupPie | PassedOver]:
-        skipped, used_up = self._why_not(group)
+        skipped = self._why_not(group)
         if skipped is not None:
             self._note(group, step, skipped=skipped)
-            if used_up:
+            if skipped is not SkipReason.NO_SUBMITTERS:
                 yield PassedOver(group, group.limiting_group())
             return
         limit, limiting_group = self._limit(group, reach, largest)
@@ -177,16 +177,13 @@ class AllocationRounds:
         )
         yield GroupPie(group, handed_out, charged, limiting_group, again=self.rounds > 1)
 
-    def _why_not(self, group: QuotaGroup) -> tuple[str | None, bool]:
-        """Why a group is passed over, in the negotiator's words, and whether that is since its quota is used up."""
+    def _why_not(self, group: QuotaGroup) -> SkipReason | None:
+        """Why a group is passed over; None: it is not."""
         if group.allocated <= 0:
-            return "skipping, zero slots allocated", True
+            return SkipReason.NOTHING_ALLOCATED
         if group.usage >= group.allocated and not self._terms.consider_preemption:
-            figures = f"(quota={group.quota:g}) (usage={group.usage:g}) (allocation={group.allocated:g})"
-            return f"skipping, at or over quota {figures}", True
-        if not self._use.has_submitters(group):
-            return f"skipping, no submitters (usage={group.usage:g})", False
-        return None, False
+            return SkipReason.QUOTA_IN_USE
+        return None if self._use.has_submitters(group) else SkipReason.NO_SUBMITTERS
 
     def _limit(self, group: QuotaGroup, reach: float, largest: float) -> tuple[float, QuotaGroup]:
         """How far a group may go, its present use counted, and the group whose quota it is."""
@@ -220,7 +217,7 @@ class AllocationRounds:
             return round(limit, _DECIMALS)
         return NOTHING if math.isnan(limit) else float(int(limit))
 
-    def _note(self, group: QuotaGroup, step: int, **what: float | str | None) -> None:
+    def _note(self, group: QuotaGroup, step: int, **what: Any) -> None:
         self.turns.append(
             GroupTurn(
                 self.rounds,
@@ -230,6 +227,6 @@ class AllocationRounds:
                 group.allocated,
                 group.usage,
                 self.keys[group.name],
-                **what,  # type: ignore[arg-type]
+                **what,
             )
         )

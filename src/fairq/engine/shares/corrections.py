@@ -12,7 +12,7 @@ from fairq.engine.shares.history_corrector import HistoryCorrector
 from fairq.engine.shares.notes import Note, NoteKind, note
 from fairq.engine.shares.options import names
 from fairq.engine.shares.rules import Rules
-from fairq.errors.shares import DiracStopsError, ShareCorrectionError
+from fairq.errors.shares import DiracFailure, DiracStopsError, ShareCorrectionError, ShareSetting
 
 TO_START = "ShareCorrectorsToStart"
 
@@ -63,9 +63,10 @@ class Corrections:
         for name, one in self.instances():
             if one.group and one.group not in groups:
                 raise ShareCorrectionError(
+                    ShareSetting.UNKNOWN_GROUP,
                     where=name.partition("/")[0],
-                    reason=f"Group = {one.group} is not a configured group",
-                    cure=f"known are: {', '.join(sorted(groups)) or 'none'}",
+                    group=one.group,
+                    known=", ".join(sorted(groups)) or "none",
                 )
 
     def update(self, block: Mapping[str, Any], reports: Reports, now: float = 0.0) -> None:
@@ -81,9 +82,7 @@ class Corrections:
         for name in stopped:
             del self._started[name]
         if stopped and not self._rules.checked_settings:
-            raise DiracStopsError(
-                reason=f"the corrector {stopped[0]} was removed from {TO_START} while it ran", cure="restart"
-            )
+            raise DiracStopsError(DiracFailure.CORRECTOR_REMOVED, corrector=stopped[0])
         for name in wanted:
             if name not in self._started:
                 self._start(name, block)
@@ -96,7 +95,7 @@ class Corrections:
         if make is None:
             known = ", ".join(self._makers)
             if self._rules.checked_settings:
-                raise ShareCorrectionError(where=name, reason=f"{TO_START} names {name}", cure=f"known are: {known}")
+                raise ShareCorrectionError(ShareSetting.UNKNOWN_CORRECTOR, where=name, known=known)
             self._notes.append(note(NoteKind.UNKNOWN_CORRECTOR, name, known=known))
             if isinstance(options, Mapping):
                 # DIRAC counts it as started, so that taking it out fails as with any other.
@@ -118,11 +117,11 @@ class Corrections:
             started[one.group] = one
 
     def _repeated(self, where: str, group: str) -> None:
-        of = group or "all groups"
         if self._rules.checked_settings:
-            reason = f"another instance is for {of} already"
-            raise ShareCorrectionError(where=where, reason=reason, cure="remove one of them")
-        self._notes.append(note(NoteKind.REPEATED_INSTANCE, where, group=of))
+            twice = ShareSetting.GROUP_TWICE if group else ShareSetting.GROUPS_TWICE
+            raise ShareCorrectionError(twice, where=where, group=group)
+        kind = NoteKind.REPEATED_INSTANCE if group else NoteKind.REPEATED_GLOBAL_INSTANCE
+        self._notes.append(note(kind, where, group=group))
 
     def correct(self, expected: Mapping[str, float], group: str = "") -> Corrected:
         """Return the shares after all correctors: of groups, or of the users of *group*."""

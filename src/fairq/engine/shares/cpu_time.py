@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from fairq.engine.shares.rules import Rules
-from fairq.errors.shares import DiracStopsError
+from fairq.errors.shares import DiracFailure, DiracStopsError
 
 SEGMENTS = (
     360, 1800, 3600, 21600, 43200, 86400, 172800, 259200, 345600, 518400, 691200, 864000, 1080000,
@@ -23,7 +23,7 @@ def read_segments(text: str | None, rules: Rules) -> tuple[int, ...]:
     Raises DiracStopsError, under DIRAC's rules alone, for a list without items: no job can be inserted.
     """
     if text is not None and not text.replace(",", "").strip() and not rules.checked_settings:
-        raise DiracStopsError(reason="the list of CPU time intervals is empty", cure="leave them out")
+        raise DiracStopsError(DiracFailure.NO_INTERVALS)
     try:
         segments = tuple(int(item) for item in (text or "").split(",") if item.strip())
     except ValueError:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from fairq.engine.shares.options import is_yes
 from fairq.engine.shares.rules import Rules
-from fairq.errors.shares import ShareCorrectionError
+from fairq.errors.shares import ShareCorrectionError, ShareSetting
 
 BURST = "Burst"
 
@@ -58,9 +58,7 @@ def read_delays(job_scheduling: Mapping[str, Any], site: str, rules: Rules) -> d
             if not (seconds >= 0 and burst >= 1):
                 if rules.checked_settings:
                     raise ShareCorrectionError(
-                        where=f"MatchingDelay/{site}",
-                        reason=f"{attribute}/{value} = {text!r} is not a delay",
-                        cure="give seconds of 0 or more, and a Burst of 1 or more",
+                        ShareSetting.DELAY, where=f"MatchingDelay/{site}", attribute=attribute, value=value, text=text
                     )
                 return {}
             found[attribute, value] = Delay(seconds, burst)

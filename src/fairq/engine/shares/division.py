@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.errors.shares import DiracStopsError
+from fairq.errors.shares import DiracFailure, DiracStopsError
 
 FLOOR = 0.001
 """The least priority a queue gets, and what a background queue gets."""
@@ -65,9 +65,7 @@ def divide(
     totals = _sums(pool, np.where(background, 0.0, weights), len(shares))
     weightless = ~background & (totals[pool] == 0)
     if strict and weightless.any():
-        raise DiracStopsError(
-            reason="the priorities of all jobs of a pool of task queues add up to 0", cure="give one of them a priority"
-        )
+        raise DiracStopsError(DiracFailure.NO_PRIORITY)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         own = (shares / totals)[pool] * weights
     if weightless.any():

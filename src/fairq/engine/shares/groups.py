@@ -9,7 +9,7 @@ from typing import Any
 from fairq.engine.shares.model import DEFAULT_SHARE, OwnerGroup
 from fairq.engine.shares.options import is_yes, names
 from fairq.engine.shares.rules import Rules
-from fairq.errors.shares import ShareCorrectionError
+from fairq.errors.shares import ShareCorrectionError, ShareSetting
 
 JOB_SHARING = "JobSharing"
 SCHEMA_JOB_SHARING = "JOB_SHARING"
@@ -50,9 +50,5 @@ def _job_share(name: str, options: Mapping[str, Any], rules: Rules) -> float:
     except ValueError:
         share = math.nan
     if not (math.isfinite(share) and share >= 0):
-        raise ShareCorrectionError(
-            where=f"group {name}",
-            reason=f"JobShare = {text!r} is not a number of 0 or more",
-            cure="give it a weight such as 1000",
-        )
+        raise ShareCorrectionError(ShareSetting.SHARE, where=f"group {name}", text=text)
     return share

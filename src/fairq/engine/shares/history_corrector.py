@@ -21,7 +21,7 @@ from fairq.engine.shares.corrector import (
 from fairq.engine.shares.history_settings import Slice, read_history_settings
 from fairq.engine.shares.notes import Note, NoteKind, note
 from fairq.engine.shares.rules import Rules
-from fairq.errors.shares import DiracStopsError
+from fairq.errors.shares import DiracFailure, DiracStopsError
 
 
 class HistoryCorrector:
@@ -41,7 +41,8 @@ class HistoryCorrector:
         user_dns: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         """Read the settings; *user_dns* are the users' distinguished names, for DIRAC's rules inside a group."""
-        self.settings = read_history_settings(f"{corrector} {instance}", options, rules)
+        self._where = f"{corrector} {instance}"
+        self.settings = read_history_settings(self._where, options, rules)
         self.history: dict[str, Mapping[str, float]] = {}
         self._corrector, self._instance = corrector, instance
         self._rules = rules
@@ -72,13 +73,13 @@ class HistoryCorrector:
             if data:
                 self.history[one.name] = self._by_entity(data)
                 continue
-            told = "failed" if data is None else "is empty"
-            where = f"{self._corrector} {self._instance}"
             if self._rules.failed_report == "instance":
                 self.history = {}
-                self._failures.append(note(NoteKind.INSTANCE_WITHOUT_REPORT, where, slice=one.name, what=told))
+                kind = NoteKind.INSTANCE_REPORT_FAILED if data is None else NoteKind.INSTANCE_REPORT_EMPTY
+                self._failures.append(note(kind, self._where, slice=one.name))
                 return
-            self._failures.append(note(NoteKind.SLICE_WITHOUT_REPORT, where, slice=one.name, what=told))
+            kind = NoteKind.SLICE_REPORT_FAILED if data is None else NoteKind.SLICE_REPORT_EMPTY
+            self._failures.append(note(kind, self._where, slice=one.name))
 
     def _by_entity(self, data: Mapping[str, float]) -> Mapping[str, float]:
         if not self.settings.group or self._rules.in_group_key == "name":
@@ -94,7 +95,7 @@ class HistoryCorrector:
         for share in expected.values():
             total += share
         if expected and not self._usable(total):
-            self._stop("the shares add up to 0", "give one of them a share")
+            self._stop(DiracFailure.NO_SHARES)
             return Correction(expected)
         if not self.history:
             return Correction(expected)
@@ -107,7 +108,7 @@ class HistoryCorrector:
             return Correction(expected)
         maximum = self.settings.maximum
         if maximum == 0:
-            self._stop("MaxGlobalCorrection is 0", "set it to 1 or more")
+            self._stop(DiracFailure.NO_GLOBAL_BOUND)
             return Correction(expected)
         entities = {}
         for entity, share in expected.items():
@@ -142,10 +143,10 @@ class HistoryCorrector:
         if in_use == 0:
             return SliceCorrection(one.name, one.span, 0.0, one.maximum, use, None, None, None, None, 0.0)
         if one.maximum == 0:
-            self._stop(f"MaxCorrection of slice {one.name} is 0", "set it to 1 or more")
+            self._stop(DiracFailure.NO_BOUND, slice=one.name)
         part = None if use is None else use / in_use
         if part == 0:
-            self._stop(f"slice {one.name} reports a use of 0", "leave unused entries out of the report")
+            self._stop(DiracFailure.NO_USE, slice=one.name)
             part = None
         if part is None:
             term = one.maximum * weight if self._rules.absent_weighted else one.maximum
@@ -175,9 +176,9 @@ class HistoryCorrector:
     def _usable(self, amount: float) -> bool:
         return (amount > 0 and math.isfinite(amount)) if self._rules.zero_use == "absent" else amount != 0
 
-    def _stop(self, reason: str, cure: str) -> None:
+    def _stop(self, failure: DiracFailure, **facts: str) -> None:
         if self._rules.zero_use == "error":
-            raise DiracStopsError(reason=f"share corrections, {self._corrector} {self._instance}: {reason}", cure=cure)
+            raise DiracStopsError(failure, where=self._where, **facts)
 
 
 def _clamp(value: float, maximum: float) -> tuple[float, Bound | None]:

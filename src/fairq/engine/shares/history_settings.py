@@ -9,7 +9,7 @@ from typing import Any
 from fairq.engine.shares.notes import Note, NoteKind, note
 from fairq.engine.shares.options import number
 from fairq.engine.shares.rules import Rules
-from fairq.errors.shares import DiracStopsError, ShareCorrectionError
+from fairq.errors.shares import DiracFailure, DiracStopsError, ShareCorrectionError, ShareSetting
 
 BOUND = "MaxGlobalCorrection"
 SCHEMA_BOUND = "MaxGlobalCorrectionFactor"
@@ -87,9 +87,7 @@ def _bound(where: str, options: Mapping[str, Any], rules: Rules, notes: list[Not
             )
             given.remove(SCHEMA_BOUND)
     elif len(given) > 1:
-        raise ShareCorrectionError(
-            where=where, reason=f"{BOUND} and {SCHEMA_BOUND} are two names of one bound", cure="keep one of them"
-        )
+        raise ShareCorrectionError(ShareSetting.BOUND_TWICE, where=where, first=BOUND, second=SCHEMA_BOUND)
     if not given:
         return DEFAULT_BOUND, None
     return _maximum(where, options, given[0], DEFAULT_BOUND, rules, notes), given[0]
@@ -105,31 +103,21 @@ def _unread(where: str, options: Mapping[str, Any], known: frozenset[str]) -> li
 
 def _slice(name: str, where: str, options: Mapping[str, Any], rules: Rules, notes: list[Note]) -> Slice:
     if rules.checked_settings and "TimeSpan" not in options:
-        raise ShareCorrectionError(
-            where=where,
-            reason="it has no TimeSpan",
-            cure="set it in seconds, such as TimeSpan = 604800",
-        )
+        raise ShareCorrectionError(ShareSetting.NO_TIME_SPAN, where=where)
     notes += _unread(where, options, OF_SLICE)
     span = number(options, "TimeSpan", DEFAULT_SPAN, rules, where, notes.append)
     weight = number(options, "Weight", DEFAULT_WEIGHT, rules, where, notes.append)
-    for option, value, fits, cure in (
-        ("TimeSpan", span, span > 0, "it must be positive"),
-        ("Weight", weight, weight >= 0, "it must be 0 or more"),
-    ):
-        if rules.checked_settings and not fits:
-            raise ShareCorrectionError(where=where, reason=f"{option} is {value:g}", cure=cure)
+    if rules.checked_settings and not span > 0:
+        raise ShareCorrectionError(ShareSetting.TIME_SPAN, where=where, value=span)
+    if rules.checked_settings and not weight >= 0:
+        raise ShareCorrectionError(ShareSetting.WEIGHT, where=where, value=weight)
     return Slice(name, span, weight, _maximum(where, options, "MaxCorrection", DEFAULT_MAXIMUM, rules, notes))
 
 
 def _maximum(where: str, options: Mapping[str, Any], name: str, default: int, rules: Rules, notes: list[Note]) -> float:
     value = number(options, name, default, rules, where, notes.append)
     if rules.checked_settings and value < 1:
-        raise ShareCorrectionError(
-            where=where,
-            reason=f"{name} is {value:g}",
-            cure="a bound is 1 or more: corrections stay between 1/bound and bound",
-        )
+        raise ShareCorrectionError(ShareSetting.BOUND_BELOW_ONE, where=where, option=name, value=value)
     return value
 
 
@@ -142,12 +130,8 @@ def _weighted(where: str, slices: list[Slice], rules: Rules, notes: list[Note]) 
         total += one.weight
     if total == 0:
         if rules.checked_settings:
-            raise ShareCorrectionError(
-                where=where, reason="the weights of all slices are 0", cure="give at least one slice a Weight above 0"
-            )
-        raise DiracStopsError(
-            reason=f"share corrections, {where}: the weights of the slices add up to 0", cure="change a Weight"
-        )
+            raise ShareCorrectionError(ShareSetting.NO_WEIGHT, where=where)
+        raise DiracStopsError(DiracFailure.NO_WEIGHT, where=where)
     if len(slices) > 1 and total not in (1, 100):
         notes.append(note(NoteKind.SCALED_WEIGHTS, where, total=total))
     return tuple(Slice(one.name, one.span, one.weight / total, one.maximum) for one in slices)

@@ -8,7 +8,7 @@ from typing import Any
 from fairq.engine.shares.cpu_time import SEGMENTS, bucket
 from fairq.engine.shares.model import Requirements
 from fairq.engine.shares.rules import Rules
-from fairq.errors.shares import JobRequirementError
+from fairq.errors.shares import JobRequirement, JobRequirementError
 
 
 def requirements(
@@ -39,9 +39,7 @@ def requirements(
             return ()
         kept = tuple(sorted({value.strip() for value in listed} - {""}))
         if not kept and rules.blank_lists == "error":
-            raise JobRequirementError(
-                what=what, value=listed, problem="blank; DIRAC refuses such a job", cure=f"leave {what} out"
-            )
+            raise JobRequirementError(JobRequirement.BLANK, what=what, value=listed)
         return kept
 
     return Requirements(
@@ -73,20 +71,16 @@ def whole_number(what: str, given: Any, default: int) -> int:
     except (TypeError, ValueError, OverflowError):
         number = -1
     if number < 0:
-        raise JobRequirementError(
-            what=what, value=given, problem="not a whole number of 0 or more", cure="give one, or leave it out"
-        )
+        raise JobRequirementError(JobRequirement.NOT_WHOLE, what=what, value=given)
     return number
 
 
 def _check_ram(min_ram: int, max_ram: int) -> None:
     for what, value in (("MinRAM", min_ram), ("MaxRAM", max_ram)):
         if value < 0:
-            raise JobRequirementError(what=what, value=value, problem="negative", cure="give MB, or 0 for none")
+            raise JobRequirementError(JobRequirement.NEGATIVE_RAM, what=what, value=value)
     if min_ram > max_ram > 0:
-        raise JobRequirementError(
-            what="MinRAM", value=min_ram, problem=f"more than its MaxRAM {max_ram}", cure="swap MinRAM and MaxRAM"
-        )
+        raise JobRequirementError(JobRequirement.RAM_ABOVE_MAXIMUM, what="MinRAM", value=min_ram, maximum=max_ram)
 
 
 def derived_tags(min_processors: int = 1, max_processors: int | None = 1, whole_node: bool = False) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from fairq.engine.shares.identity import derived_tags, requirements, whole_numbe
 from fairq.engine.shares.model import Requirements
 from fairq.engine.shares.rules import Rules
 from fairq.engine.shares.user_priority import in_sum, inserted_priority, read_priority
-from fairq.errors.shares import JobRequirementError
+from fairq.errors.shares import JobRequirement, JobRequirementError
 
 _LISTS = {
     "sites": ("sites", "site"),
@@ -145,9 +145,7 @@ def _list(job: Mapping[str, Any], name: str) -> list[str]:
     elif isinstance(given, int | float) and not isinstance(given, bool):
         items = [str(given)]
     else:
-        raise JobRequirementError(
-            what=_LABELS[name], value=given, problem="not a list of names", cure='write it as "A, B" or { "A", "B" }'
-        )
+        raise JobRequirementError(JobRequirement.NOT_NAMES, what=_LABELS[name], value=given)
     if name in _ANYWHERE and any(item.strip().lower() == "any" for item in items):
         return []
     return items

@@ -9,7 +9,7 @@ from typing import Any
 from fairq.engine.shares.notes import Note, NoteKind, note
 from fairq.engine.shares.options import is_yes
 from fairq.engine.shares.rules import Rules
-from fairq.errors.shares import ShareCorrectionError
+from fairq.errors.shares import ShareCorrectionError, ShareSetting
 
 CES = "CEs"
 
@@ -86,8 +86,7 @@ def _reached(
             limits[attribute] = {value: int(str(limit)) for value, limit in plain.items()}
         except ValueError:
             if rules.checked_settings:
-                reason = f"the limit of {attribute} is not an integer"
-                raise ShareCorrectionError(where=where, reason=reason, cure="give a number of jobs") from None
+                raise ShareCorrectionError(ShareSetting.LIMIT, where=where, attribute=attribute) from None
             return SiteLimits({}, (note(NoteKind.LIMIT_NOT_AN_INTEGER, where, name=attribute),))
     negative: dict[str, list[str]] = {}
     notes = []

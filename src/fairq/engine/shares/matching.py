@@ -23,7 +23,7 @@ from fairq.engine.shares.conditions import (
 from fairq.engine.shares.model import OwnerGroup, Requirements
 from fairq.engine.shares.negative import Negative, excluded
 from fairq.engine.shares.rules import Rules
-from fairq.errors.shares import PilotDescriptionError
+from fairq.errors.shares import PilotDescription, PilotDescriptionError
 
 LIMITS = "limits"
 """The key of a refusal by the limits of the site."""
@@ -67,9 +67,7 @@ class Matcher:
         sharing = {name for name in named if name in groups and groups[name].job_sharing}
 
         if rules.owner_bypasses_requirements and len(owners) > 1 and not sharing.issuperset(named):
-            raise PilotDescriptionError(
-                what="Owner", reason="DIRAC cannot hold several owners against groups", cure="name one owner"
-            )
+            raise PilotDescriptionError(PilotDescription.SEVERAL_OWNERS, what="Owner")
 
         def of(allowed: Sequence[str]) -> Condition:
             among = frozenset(allowed)
@@ -129,19 +127,21 @@ def _resources(conditions: Mapping[str, Any]) -> list[Condition]:
 
 def _check_types(conditions: Mapping[str, Any], rules: Rules) -> None:
     if "CPUTime" not in conditions:
-        raise PilotDescriptionError(what="CPUTime", reason="it is missing", cure="give its remaining HS06 seconds")
+        raise PilotDescriptionError(PilotDescription.NO_CPU_TIME, what="CPUTime")
     texts = ["Owner", "OwnerGroup", *(f"{prefix}{key}" for prefix in ("", "Banned", "Required") for key in SETS)]
-    for key, fits, cure in (
-        ("CPUTime", _is_whole if rules.whole_numbers else _is_number, "give whole HS06 seconds"),
-        ("MaxRAM", _is_whole if rules.whole_numbers else _is_number, "give whole MB"),
-        *((text, _is_text, "give a name or a list of names") for text in texts),
+    is_amount = _is_whole if rules.whole_numbers else _is_number
+    for key, fits, unfit in (
+        ("CPUTime", is_amount, PilotDescription.CPU_TIME),
+        ("MaxRAM", is_amount, PilotDescription.RAM),
+        *((text, _is_text, PilotDescription.NAMES) for text in texts),
     ):
         given = conditions.get(key, [])
         if key in conditions and key in SINGLE and not values(given):
-            raise PilotDescriptionError(what=key, reason="the list is empty", cure=f"leave it out, or {cure}")
+            empty = PilotDescription.EMPTY_CPU_TIME if key == "CPUTime" else PilotDescription.EMPTY_NAMES
+            raise PilotDescriptionError(empty, what=key)
         for value in given if isinstance(given, list | tuple | set | frozenset) else [given]:
             if not fits(value):
-                raise PilotDescriptionError(what=key, reason=f"it is {value!r}", cure=cure)
+                raise PilotDescriptionError(unfit, what=key, value=value)
 
 
 def _is_number(value: object) -> bool:
@@ -165,10 +165,7 @@ def _tags(conditions: Mapping[str, Any]) -> list[Condition]:
         found.append(tags(offered))
     if required and not is_any(required):
         if not set(required) <= set(offered):
-            raise PilotDescriptionError(
-                what="RequiredTag",
-                reason=f"{', '.join(sorted(set(required) - set(offered)))} is required, but not offered in Tag",
-                cure="offer every tag that is required",
-            )
+            missing = ", ".join(sorted(set(required) - set(offered)))
+            raise PilotDescriptionError(PilotDescription.TAGS_NOT_OFFERED, what="RequiredTag", tags=missing)
         found.append(required_tags(required))
     return found

@@ -8,7 +8,7 @@ from typing import Any
 from fairq.engine.shares.conditions import SETS, SINGLE, values
 from fairq.engine.shares.model import Requirements
 from fairq.engine.shares.rules import Rules
-from fairq.errors.shares import DiracStopsError
+from fairq.errors.shares import DiracFailure, DiracStopsError
 
 Negative = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 """Field: values that must not all hit. Of several (one per site) all must exclude a queue."""
@@ -31,10 +31,8 @@ def _excluded_by(negative: Mapping[str, Any], rules: Rules) -> Callable[[Require
     dirac = rules.negative_values == "single"
     unknown = [field for field in negative if field not in SETS and field not in SINGLE]
     if dirac and len(unknown) == len(negative):
-        raise DiracStopsError(
-            reason=f"a limit on {', '.join(unknown) or 'nothing'} cannot be applied, since task queues do not have it",
-            cure=f"limit one of {', '.join((*SETS, *SINGLE))}",
-        )
+        failure = DiracFailure.UNKNOWN_LIMIT if unknown else DiracFailure.LIMIT_ON_NOTHING
+        raise DiracStopsError(failure, fields=", ".join(unknown), known=", ".join((*SETS, *SINGLE)))
     if unknown and not dirac:
         return lambda queue: False
     tests = [_hits(field, given, dirac) for field, given in negative.items() if field not in unknown]
@@ -47,7 +45,7 @@ def _hits(field: str, given: Any, dirac: bool) -> Callable[[Requirements], bool]
         return lambda queue: not hit.isdisjoint(listed(queue))
     read = SINGLE[field]
     if dirac and not isinstance(given, str | list | tuple):
-        raise DiracStopsError(reason=f"the limit on {field} is not a list: {given!r}", cure=f"write [{given!r}]")
+        raise DiracStopsError(DiracFailure.LIMIT_NO_LIST, field=field, given=given)
     # DIRAC walks through a text letter by letter, too.
     single = list(given) if dirac and isinstance(given, str) else values(given)
     if dirac and len(set(single)) > 1:

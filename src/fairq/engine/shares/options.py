@@ -8,7 +8,7 @@ from typing import Any
 
 from fairq.engine.shares.notes import Note, NoteKind, note
 from fairq.engine.shares.rules import Rules
-from fairq.errors.shares import ShareCorrectionError
+from fairq.errors.shares import ShareCorrectionError, ShareSetting
 
 
 def names(value: Any) -> tuple[str, ...]:
@@ -54,7 +54,5 @@ def number(
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ShareCorrectionError(
-            where=where, reason=f"{name} = {text!r} is not a number", cure=f"the default is {default}"
-        )
+        raise ShareCorrectionError(ShareSetting.NUMBER, where=where, name=name, text=text, default=default)
     return value

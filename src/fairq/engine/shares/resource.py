@@ -8,7 +8,7 @@ from typing import Any
 from fairq.engine.shares.groups import has_job_sharing
 from fairq.engine.shares.model import Credentials, OwnerGroup
 from fairq.engine.shares.rules import Rules
-from fairq.errors.shares import PilotDescriptionError
+from fairq.errors.shares import PilotDescription, PilotDescriptionError
 
 GENERIC_PILOT = "GenericPilot"
 TAKEN_OVER = ("Owner", "OwnerGroup", "CPUTime", "GridCE", "Site", "Platform", "JobType", "MaxRAM", "JobID")
@@ -63,9 +63,7 @@ def _processor_tags(given: Any, rules: Rules) -> list[str]:
     except (TypeError, ValueError):
         if not rules.checked_settings:
             return []
-        raise PilotDescriptionError(
-            what="NumberOfProcessors", reason=f"{given!r} is not a number", cure="give a whole number"
-        ) from None
+        raise PilotDescriptionError(PilotDescription.PROCESSORS, what="NumberOfProcessors", value=given) from None
     numbered = range(1, count + 1) if count <= MOST_PROCESSORS else ()
     return [f"{number}Processors" for number in numbered] + ["MultiProcessor"] * (count > 1)
 
@@ -89,11 +87,7 @@ def apply_credentials(
             vo = narrowed.get("VirtualOrganization", "") if of_hosts else own.vo
             of_vo = [name for name, group in groups.items() if group.vo == vo]
             if not of_vo or not (vo or rules.checked_settings):
-                raise PilotDescriptionError(
-                    what="VirtualOrganization",
-                    reason=f"no group is of the VO {vo!r}",
-                    cure="give groups their VO, or name the groups whose jobs the pilot takes",
-                )
+                raise PilotDescriptionError(PilotDescription.NO_GROUP_OF_VO, what="VirtualOrganization", vo=vo)
             narrowed["OwnerGroup"] = of_vo
         return narrowed
     narrowed["OwnerGroup"] = credentials.group
@@ -111,7 +105,7 @@ def apply_site(conditions: Mapping[str, Any], usable_sites: Sequence[str] | None
     Raises PilotDescriptionError if no site is named.
     """
     if "Site" not in conditions:
-        raise PilotDescriptionError(what="Site", reason="it is missing", cure="name the site that the pilot runs at")
+        raise PilotDescriptionError(PilotDescription.NO_SITE, what="Site")
     narrowed = dict(conditions)
     if usable_sites is not None and conditions["Site"] not in usable_sites:
         narrowed["JobType"] = TEST

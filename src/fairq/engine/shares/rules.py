@@ -1,6 +1,6 @@
 """What DIRAC's scheme computes where the priority schema and DIRAC differ.
 
-The two sets of values, and what text and program say of each point, stand once, in `fairq.settings.share_points`;
+The two sets of values, and what text and program say of each point, stand once, in `fairq.settings.rule_points.dirac`;
 `fairq.steps.taskqueues.policy` makes `Rules` from them. docs/dirac.md describes the rules.
 """
 
@@ -14,38 +14,10 @@ Selection = Literal["dirac", "proportional", "strict"]
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules in force; every field but *name* is the setting ``shares.FIELD``.
+    """The rules of one run: a field is the setting ``shares.FIELD``.
 
-    Attributes:
-        name: "documented" or "dirac"; every result names it.
-        consolidation: how the priorities of a queue's jobs become its weight.
-        user_priority_weight: a job weighs its UserPriority, or what DIRAC maps it to.
-        users_counted: a group's share is divided among the users with waiting jobs, or among all owners of rows,
-            those of emptied queues included.
-        site_families: queues that differ only in sites, banned sites and RAM get the sum of their priorities.
-        families_as_listed: values listed in another order make another family.
-        decimals: how many decimals of a priority are kept; None: all.
-        user_all_bug: a user named "all" with several queues keeps the group's others from a full pass.
-        both_sharing_names: the property JOB_SHARING counts as well as JobSharing.
-        blank_lists: a list of blank values is no requirement, or an error.
-        both_bound_names: MaxGlobalCorrectionFactor counts as well as MaxGlobalCorrection.
-        whole_numbers: shares and the correctors' numbers are integers; any other text is the default.
-        checked_settings: bounds below 1, weights that are all zero, slices without a TimeSpan and a bound given
-            under both of its names are refused; otherwise DIRAC's defaults stand in.
-        absent_weighted: without use in a slice, its maximum is weighted; otherwise the whole maximum is added.
-        zero_use: an explicit use of 0 counts as absent, or is an error.
-        failed_report: a missing report leaves out its slice, or the whole instance.
-        weight_of_skipped: the weight of a slice without use goes to the other slices, or is lost.
-        in_group_key: reports inside a group name users by name, or by distinguished name.
-        in_group_statuses: running jobs alone are use inside a group, or jobs in any status.
-        selection: how a queue and a job are drawn, see `choice`.
-        candidates: how many of the drawn queues are tried; None: all.
-        job_pool: the job is one of so many oldest ones of the drawn priority.
-        owner_bypasses_requirements: a pilot that names an owner and several groups gets queues of all of those
-            groups but the last, whatever they require.
-        private_pilots: a pilot that is not generic runs jobs of its own user, or of anyone in its group.
-        negative_values: a limit on several owners, groups or CPU times excludes each of them, or none.
-        ce_limits: a running limit of a CE counts the jobs of that CE, or of its whole site.
+    The settings' table of rule points holds what each field decides, what the schema and the program say about it, and
+    its value under both sets of rules (docs/dirac.md). ``name`` is ``documented`` or ``dirac``; every result names it.
     """
 
     name: Literal["documented", "dirac"]

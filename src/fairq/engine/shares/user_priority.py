@@ -6,7 +6,7 @@ import struct
 from typing import Any
 
 from fairq.engine.shares.rules import Rules
-from fairq.errors.shares import JobRequirementError
+from fairq.errors.shares import JobRequirement, JobRequirementError
 
 BACKGROUND = 1e-5
 FIRST = 1e6
@@ -29,9 +29,7 @@ def read_priority(given: Any, default: float, rules: Rules) -> float:
         number = float(given)
         whole = int(number)
     except (TypeError, ValueError, OverflowError):
-        raise JobRequirementError(
-            what="UserPriority", value=given, problem="not a number", cure="give a number above 0"
-        ) from None
+        raise JobRequirementError(JobRequirement.PRIORITY_NO_NUMBER, what="UserPriority", value=given) from None
     return whole if rules.user_priority_weight == "mapped" or whole == number else number
 
 
@@ -41,18 +39,14 @@ def inserted_priority(user_priority: float, rules: Rules) -> float:
     Raises JobRequirementError, under DIRAC's rules alone, if it is negative: its table has no room for the sign.
     """
     if user_priority < 0 and rules.user_priority_weight == "mapped":
-        raise JobRequirementError(
-            what="UserPriority", value=user_priority, problem="negative; DIRAC refuses such a job", cure="give it 0"
-        )
+        raise JobRequirementError(JobRequirement.PRIORITY_NEGATIVE, what="UserPriority", value=user_priority)
     return user_priority
 
 
 def check_submitted(given: Any, rules: Rules) -> None:
     """Raise JobRequirementError for a UserPriority that a new job cannot have: as given it must be above 0."""
     if rules.user_priority_weight == "as_given" and read_priority(given, 1, rules) <= 0:
-        raise JobRequirementError(
-            what="UserPriority", value=given, problem="not above 0", cure="give a number above 0, such as 0.01"
-        )
+        raise JobRequirementError(JobRequirement.PRIORITY_NOT_POSITIVE, what="UserPriority", value=given)
 
 
 def real_priority(user_priority: float, rules: Rules) -> float:

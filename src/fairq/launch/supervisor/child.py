@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fcntl
 import json
@@ -11,7 +10,10 @@ import resource
 import signal
 from typing import Any, NoReturn
 
-from fairq.launch.supervisor import cgroup
+from fairq.launch.supervisor import cgroup, record
+
+IGNORED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGPIPE", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGXFSZ", "SIGUSR1", "SIGUSR2")
+"""The signals that a supervisor ignores, and a job must not."""
 
 _OUT_OF_MEMORY_SCORE = "500"
 """Under pressure the kernel ends jobs before supervisors and other people's programs."""
@@ -39,6 +41,12 @@ def become_job(spec: dict[str, Any], group: str | None, report: int) -> NoReturn
             step = "cgroup"
             cgroup.enter(group)
         os.umask(spec["umask"])
+        step = "scratch"
+        os.mkdir(f"{spec['run_directory']}/{record.SCRATCH}", 0o700)  # noqa: PTH102
+        step = "log"
+        if spec["log"]:
+            # Before anything runs: a job without its log would be lost to whoever waits for it there.
+            os.close(_opened(spec["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND))
         step = "directory"
         os.chdir(spec["directory"])
         step = "input"
@@ -88,10 +96,9 @@ def _become(number: int, descriptor: int) -> None:
 
 
 def _default_signals() -> None:
-    for number in signal.valid_signals():
-        if number not in (signal.SIGKILL, signal.SIGSTOP):
-            with contextlib.suppress(OSError, ValueError):
-                signal.signal(number, signal.SIG_DFL)
+    # What has a handler is reset by exec; what is ignored stays so.
+    for name in IGNORED:
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 

@@ -21,8 +21,13 @@ _AT_ONCE = 65536
 
 def main() -> None:
     """Serve until stdin is closed and every run has begun."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     _warm_up()
+    # Whoever started this may have ignored some, as nohup does; supervisors ignore their own.
+    for number in signal.valid_signals():
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     gc.disable()
     gc.freeze()
     waiting = b""

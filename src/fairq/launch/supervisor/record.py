@@ -4,20 +4,27 @@
 - ``begun``: made by whoever first may begin the run, and by nobody after: a run begins at most once.
 - ``job``: the job's first process.
 - ``order``: why the run is to end, in one word.
+- ``scratch``: a directory of the job's own, removed at the end.
 - ``end``: the facts of the end, with a checksum. Its space is reserved before the job starts: a full disk loses none.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import json
 import os
+import stat
 import time
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 VERSION = 1
+AT_ONCE = "fast"
+SCRATCH = "scratch"
+"""The directory of a run that is the job's alone, and is removed when it ends."""
 RESERVED = 4096
 _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -71,11 +78,14 @@ def read(directory: int, name: str) -> Any:
 
 
 def write_order(directory: int, word: str) -> None:
-    """Order the run to end; the first order counts. Raises OSError."""
+    """Order the run to end; the first order counts, but for one to end at once. Raises OSError."""
     draft = f".order-{os.getpid()}"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _FLAGS, 0o600, dir_fd=directory)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         json.dump({"order": word}, file)
+    if word == AT_ONCE:
+        os.rename(draft, "order", src_dir_fd=directory, dst_dir_fd=directory)
+        return
     try:
         os.link(draft, "order", src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
     except FileExistsError:
@@ -165,3 +175,32 @@ def _write_end(directory: int, reserved: int | None, text: bytes) -> None:
 
 def _checksum(facts: dict[str, Any]) -> int:
     return zlib.crc32(json.dumps(facts, sort_keys=True).encode())
+
+
+def remove_tree(path: str) -> None:
+    """Remove a directory with all that is in it, as far as that can be; links are not followed."""
+    try:
+        for _, names, _, here in os.fwalk(path, topdown=True):
+            for name in names:
+                _open_up(name, here)
+        for _, names, files, here in os.fwalk(path, topdown=False):
+            for name in files:
+                _remove(os.unlink, name, here)
+            for name in names:
+                _remove(os.rmdir, name, here)
+                _remove(os.unlink, name, here)  # a link to a directory
+        os.rmdir(path)  # noqa: PTH106 - a supervisor imports no pathlib
+    except OSError:
+        pass
+
+
+def _open_up(name: str, here: int) -> None:
+    """Let a directory be emptied that the job may have closed to itself."""
+    with contextlib.suppress(OSError):
+        if stat.S_ISDIR(os.stat(name, dir_fd=here, follow_symlinks=False).st_mode):
+            os.chmod(name, 0o700, dir_fd=here)
+
+
+def _remove(how: Callable[..., None], name: str, here: int) -> None:
+    with contextlib.suppress(OSError):
+        how(name, dir_fd=here)

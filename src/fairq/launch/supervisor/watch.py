@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from fairq.launch import processes
 from fairq.launch.supervisor import cgroup, record
-from fairq.launch.supervisor.child import become_job
+from fairq.launch.supervisor.child import IGNORED, become_job
 
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 _NAME = 15  # PR_SET_NAME
@@ -22,7 +22,6 @@ _LOOK = 1.0
 """Seconds between two looks at a job's memory and kept output."""
 _CLOSE_LOOK = 0.2
 _HEARD = (signal.SIGCHLD, signal.SIGTERM)
-_DEAF = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGPIPE", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGXFSZ", "SIGUSR1", "SIGUSR2")
 
 
 def supervise(spec: dict[str, Any], report: int) -> NoReturn:
@@ -82,6 +81,7 @@ class Supervisor:
         if failure is None:
             self._watch()
         self._end_tree()
+        record.remove_tree(f"{self.path}/{record.SCRATCH}")
         for path in self._kept():
             _trim(path, self.spec["keep_output"])
         ended = time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -103,9 +103,12 @@ class Supervisor:
     def _start_job(self) -> list[Any] | None:
         """Fork the job; return (step, errno, text) if its program could not be executed."""
         hear, say = os.pipe()
-        self.job = os.fork()
+        self.job = -1 if self.group is None else cgroup.fork(self.group)
+        is_inside = self.job >= 0
+        if not is_inside:
+            self.job = os.fork()
         if self.job == 0:
-            become_job(self.spec, self.group, say)
+            become_job(self.spec, None if is_inside else self.group, say)
         os.close(say)
         record.note_job(self.directory, {"pid": self.job, "start": processes.start_of(self.job)})
         text = b""
@@ -157,8 +160,11 @@ class Supervisor:
     def _obey(self) -> None:
         """End the job as ordered; without an order, somebody ended the supervisor politely."""
         found = record.read(self.directory, "order")
+        word = found["order"] if found else "terminated"
         if self.kill_at is None:
-            self._stop(found["order"] if found else "terminated")
+            self._stop(word)
+        if word == record.AT_ONCE:
+            self.kill_at = time.clock_gettime(time.CLOCK_BOOTTIME)
 
     def _stop(self, reason: str) -> None:
         self.reason = reason
@@ -248,7 +254,7 @@ def _become_supervisor(run: str) -> None:
     os.close(null)
     # Heard by sigtimedwait only, so that none is missed.
     signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
-    for name in _DEAF:
+    for name in IGNORED:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     for one in (signal.SIGTERM, signal.SIGCHLD):
         signal.signal(one, signal.SIG_DFL)

@@ -102,7 +102,7 @@ class _Parser:
 
     def _begin(self, where: str) -> None:
         if not self._pending:
-            raise DiracConfigError(where=where, problem="this { has no section's name before it")
+            raise DiracConfigError(where=where, problem="there is no section name before this {")
         inner = self._open[-1].sections.setdefault(self._pending, Section(self._pending_where))
         self._open.append(inner)
         self._pending = ""
@@ -117,7 +117,7 @@ class _Parser:
         """Store an option in the innermost section; return what stands behind it on the line."""
         name, operator, value = option.groups()
         if not name.strip():
-            raise DiracConfigError(where=where, problem="no option's name stands before the =")
+            raise DiracConfigError(where=where, problem="there is no option name before the =")
         value, rest = _value(value)
         options = self._open[-1].options
         former = options.get(name)

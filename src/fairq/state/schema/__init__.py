@@ -16,7 +16,8 @@ from fairq.state.schema import (
     m0009_slot_columns,
     m0010_guards,
     m0011_launch,
-    m0012_ended_jobs,
+    m0012_undo,
+    m0013_ended_jobs,
     m0013_usage,
 )
 
@@ -40,7 +41,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("0009_slot_columns", m0009_slot_columns.STATEMENTS),
     Migration("0010_guards", m0010_guards.STATEMENTS),
     Migration("0011_launch", m0011_launch.STATEMENTS),
-    Migration("0012_ended_jobs", m0012_ended_jobs.STATEMENTS),
-    Migration("0013_usage", m0013_usage.STATEMENTS),
+    Migration("0012_undo", m0012_undo.STATEMENTS),
+    Migration("0013_past", m0013_ended_jobs.STATEMENTS + m0013_usage.STATEMENTS),
 )
 """In order: the schema after the first n of them has the number n. Never edit one that was released."""

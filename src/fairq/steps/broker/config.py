@@ -16,7 +16,7 @@ from fairq.errors.broker import BrokerSettingValueError, UnknownBrokerSettingErr
 from fairq.records import Actor, Change
 from fairq.state import broker_data, history
 from fairq.state.connection import State, reading, writing
-from fairq.steps.broker.importing import Checked, check_record
+from fairq.steps.broker.reading import Checked, Remark, check_record
 
 Value = float | bool | str
 
@@ -44,12 +44,17 @@ def look(path: Path, names: Sequence[str]) -> list[dict[str, Any]]:
     return [_shown(name, stored) for name in found]
 
 
+def setting_names() -> list[str]:
+    """Return the names of all settings with their component, then without."""
+    return [*KEYS, *(name.partition(".")[2] for name in KEYS)]
+
+
 def put(path: Path, name: str, text: str, actor: Actor, *, dry_run: bool = False) -> tuple[str, Value]:
     """Set a setting and return its full name and value; raises UnknownBrokerSettingError, BrokerSettingValueError."""
     name = _known(name)
     ending = _ending(name)
     if ending:
-        raise UnknownBrokerSettingError(name=name, hint=f"it goes on with {ending}")
+        raise UnknownBrokerSettingError(name=name, hint=f"append {ending}")
     value = _read(text.strip())
     if not _is_fit(value):
         raise BrokerSettingValueError(name=name, value=text, expected=_EXPECTED, default=_default(name))
@@ -74,9 +79,9 @@ def check_setting(kind: Kind, record: dict[str, Any]) -> Checked:
     component, key, value = row
     name = f"{component}.{key}"
     if key_of(name) is None:
-        return row, given, [*remarks, "is a setting that the brokerage does not read"]
+        return row, given, [*remarks, Remark("is a setting that the brokerage does not read")]
     if _ending(name):
-        remarks = [*remarks, f"is read only with what it goes on with: {_ending(name)}"]
+        remarks = [*remarks, Remark(f"is read only with what it goes on with: {_ending(name)}")]
     if not _is_fit(_read(value)):
         raise UnfitError(f"{name} must be {_EXPECTED}, not {value!r}")
     return row, given, remarks

@@ -7,7 +7,8 @@ from typing import Any
 from fairq.brokerdata.column import Column, Kind
 from fairq.brokerdata.values import UnfitError, value_of
 from fairq.brokerdata.work import INPUTS
-from fairq.steps.broker.importing import Checked, check_record
+from fairq.dumps.published.form import Entries
+from fairq.steps.broker.reading import Checked, check_record
 
 _FILE = (
     Column("lfn", "text", "the file's name", key=True),
@@ -17,6 +18,25 @@ _FILE = (
     Column("endEvent", "integer", "last event to be read"),
 )
 _AT = INPUTS.positions["files"]
+_FILE_NAMES = frozenset(column.name.lower() for column in _FILE)
+
+
+def join_files(entries: Entries) -> Entries:
+    """Yield inputs with their files: rows of one file each, as a query gives them, are put together by dataset."""
+    datasets: dict[tuple[Any, Any], tuple[str, dict[str, Any]]] = {}
+    others = []
+    for where, entry in entries:
+        names = {name.lower(): name for name in entry} if isinstance(entry, dict) else {}
+        if "lfn" not in names:
+            others.append((where, entry))
+            continue
+        file = {name: entry.get(names.get(name.lower(), "")) for name in (column.name for column in _FILE)}
+        rest = {name: value for name, value in entry.items() if name.lower() not in _FILE_NAMES}
+        keys = [next((rest[name] for name in rest if INPUTS.spellings.get(name.lower()) is key), None)
+                for key in INPUTS.keys]  # fmt: skip
+        datasets.setdefault((keys[0], keys[1]), (where, {**rest, "files": []}))[1]["files"].append(file)
+    yield from others
+    yield from datasets.values()
 
 
 def check_input(kind: Kind, record: dict[str, Any]) -> Checked:

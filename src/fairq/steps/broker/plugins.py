@@ -109,7 +109,9 @@ def _once(found: Iterable[Filter | Weight]) -> None:
     for one in found:
         for activity in one.activities:
             if (one.name, activity) in seen:
-                raise BrokerPluginError(name=one.name, value=type(one).__name__, reason="another one has the same name")
+                raise BrokerPluginError(
+                    name=one.name, value=type(one).__name__, reason="another plugin has the same name"
+                )
             seen.add((one.name, activity))
 
 

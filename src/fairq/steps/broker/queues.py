@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from fairq.brokerdata.column import Kind
+from fairq.brokerdata.column import Column, Kind
 from fairq.brokerdata.places import QUEUES, RELATIONS
 from fairq.brokerdata.values import UnfitError, shown, value_of
 from fairq.dumps.table import NAME
@@ -13,14 +13,17 @@ from fairq.engine.brokerage.pool.cric import Complaint, read_queue
 from fairq.engine.brokerage.storage.cric import relations_of
 from fairq.state import broker_data
 from fairq.state.connection import State
-from fairq.steps.broker.importing import Checked, Found, check_record
+from fairq.steps.broker.reading import Checked, Found, Remark, check_record
 
 _CRIC = "cric"
 _NAMES = ("nickname", "panda_queue", "panda_resource", "name", NAME)
 """Where the name of a queue may stand, the first that is there counts."""
 
-_NOT_CRICS = frozenset({"name", "site", _CRIC})
-"""Columns that CRIC has under other names, or not at all."""
+_OTHER_NAMES = frozenset({"transferring_limit"})
+"""Names of the page for fields of CRIC."""
+
+_DATA = "data"
+"""The column of PanDA's tables that has the object as JSON (SCHEDCONFIG_JSON, SW_TAGS)."""
 
 
 def check_queue(kind: Kind, record: dict[str, Any]) -> Checked:
@@ -32,10 +35,14 @@ def check_queue(kind: Kind, record: dict[str, Any]) -> Checked:
     """
     if any(name.lower() == _CRIC for name in record):
         return check_record(kind, record)
+    record = whole(record)
     fields = {key.lower(): value for key, value in record.items() if key != NAME}
+    for other in _OTHER_NAMES & fields.keys():
+        fields.setdefault(QUEUES.spellings[other].name, fields[other])
     if all(value is None or isinstance(value, str) for value in fields.values()):
         fields = dict(_of_texts(fields))
-    name = next((record[key] for key in _NAMES if record.get(key) not in (None, "")), None)
+    names = {**fields, NAME: record.get(NAME)}
+    name = next((names[key] for key in _NAMES if names.get(key) not in (None, "")), None)
     if not isinstance(name, str):
         raise UnfitError("name must be given" if name is None else f"name must be text, not {shown(name)}")
     queue, complaints = read_queue(name.strip(), fields, site=_text(fields.get("site")))
@@ -47,6 +54,26 @@ def check_queue(kind: Kind, record: dict[str, Any]) -> Checked:
         except UnfitError as error:
             raise UnfitError(f"{column.name} {error}") from None
     return tuple(row), frozenset(kind.positions), [_remark(one) for one in complaints]
+
+
+def check_software(kind: Kind, record: dict[str, Any]) -> Checked:
+    """Return the software of a queue as a row, as `check_record` does; raises UnfitError."""
+    return check_record(kind, whole(record))
+
+
+def whole(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the object that a row of PanDA's SCHEDCONFIG_JSON or SW_TAGS holds; any other record as it is.
+
+    Raises UnfitError for a row that holds no object.
+    """
+    lower = {name.lower(): value for name, value in record.items()}
+    if "panda_queue" not in lower or lower.get(_DATA) is None:
+        return record
+    try:
+        found = value_of(Column(_DATA, "object", ""), lower[_DATA])
+    except UnfitError as error:
+        raise UnfitError(f"{_DATA} {error}") from None
+    return {"panda_queue": lower["panda_queue"], **found}
 
 
 def store_relations(state: State, found: Found) -> None:
@@ -79,12 +106,12 @@ def _of_texts(fields: dict[str, Any]) -> Iterable[tuple[str, Any]]:
             yield name, value
 
 
-def _remark(complaint: Complaint) -> str:
+def _remark(complaint: Complaint) -> Remark:
     field, value, taken = complaint
     if value == taken:
-        return f"{field} is {shown(value)}, which PanDA does not know"
+        return Remark(f"{field} is {shown(value)}, which PanDA does not know")
     absent = taken is None or taken in ("", (), {})
-    return f"{field} is {shown(value)}; read as {'not set' if absent else shown(taken)}"
+    return Remark(f"{field} is {shown(value)}; read as {'not set' if absent else shown(taken)}", value is not None)
 
 
 def _text(value: object) -> str:

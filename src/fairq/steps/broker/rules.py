@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.settings.broker_points import POINTS
+from fairq.settings.key import PANDA
+from fairq.settings.rule_points.panda import POINTS
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -21,10 +22,6 @@ def rules_in_force(settings: Settings, chosen: str | None = None) -> Rules:
 
     A single point that the settings name themselves wins.
     """
-    in_force = settings["broker.rules"]
-    own = {
-        key.name: settings[key.full_name]
-        for key in POINTS
-        if str(settings.origin(key.full_name)) != f"rules {in_force}"
-    }
-    return preset(chosen or in_force, **own)
+    if chosen is not None:
+        settings = settings.under(chosen, scheme=PANDA)
+    return preset(settings[PANDA.rules], **{key.name: settings[key.full_name] for key in POINTS})

@@ -26,6 +26,7 @@ from fairq.state import broker_cycles, broker_data, history
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
 from fairq.state.connection import State, reading, writing
 from fairq.state.cycle_lock import BROKERAGE, cycle_lock
+from fairq.steps.broker.actions import Former, actions_of_run
 from fairq.steps.broker.flows import Flow, flows
 from fairq.steps.broker.plugins import load_plugins
 from fairq.steps.broker.tasks import Brokered, load_brokered
@@ -139,12 +140,14 @@ def run(
     dry_run: bool = False,
     kept: int = 10,
     watch: Watch = _unwatched,
+    out: Callable[[dict[str, Any]], None] | None = None,
 ) -> Run:
     """Broker tasks at the actor's time: those with these *numbers*, or *every* one, or those whose turn it is.
 
     It is the turn of tasks that are ready or waiting, and of pending ones whose time to be tried again has come.
     Everything is stored in one transaction, or nothing with *dry_run*. The verdicts of the last *kept* runs are kept,
-    and of older ones the last on each task. *watch* shows the progress.
+    and of older ones the last on each task. *watch* shows the progress. *out* gets what has to be done in PanDA (see
+    `fairq.steps.broker.actions`) before anything is stored: what it was not given is not stored either.
 
     Raises:
         CycleUnderWayError: another run works on this state.
@@ -155,13 +158,23 @@ def run(
     by_activity = flows(plugins)
     if dry_run:
         with reading(path) as state:
-            return _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch)[0]
+            done, _ = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch)
+            if out is not None:
+                out(actions_of_run(done, _former(state), applied=False))
+            return done
     with cycle_lock(path, BROKERAGE), writing(path) as state:
         done, columns = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch)
+        if out is not None:
+            out(actions_of_run(done, _former(state), applied=True))
         if done.decided and columns is not None:
             _store(state, done, columns, by_activity, actor)
             broker_cycles.prune(state, done.number - kept + 1)
         return done
+
+
+def _former(state: State) -> Former:
+    rows = broker_data.load(state, TASKS, ["jediTaskID", "status", "assigned"])
+    return {task: (status, queues) for task, status, queues in rows}
 
 
 def due(state: State, now: float, numbers: Sequence[int], every: bool) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from fairq.engine.brokerage.timeouts.table import ORDER
 from fairq.records import Actor, Change
 from fairq.state import broker_data, history
 from fairq.state.connection import State, reading, writing
+from fairq.steps.broker.actions import actions_of_timeouts
 from fairq.steps.broker.config import load_config
 from fairq.steps.broker.jobs import load_job_queues, load_jobs
 from fairq.steps.broker.rules import rules_in_force
@@ -71,11 +72,13 @@ def clean(
     rules: str | None = None,
     constraint: str | None = None,
     apply: bool = False,
+    out: Callable[[Record], None] | None = None,
 ) -> Cleaned:
     """Find the jobs whose time is over at the actor's time; with *apply*, do what the table says.
 
     All of it is one transaction, with an entry in the history for each job. *constraint*: only the jobs whose record
     satisfies it. A task whose jobs are closed becomes ready to be brokered again, and the jobs count as closed there.
+    *out* gets what has to be done in PanDA (see `fairq.steps.broker.actions`) before anything is stored.
 
     Raises ExpressionError.
     """
@@ -88,10 +91,13 @@ def clean(
             records = _matching(records, constraint)
         found = [(one, record) for one, record in records if not one.exempt]
         tasks = _tasks_to_broker(state, [one for one, _ in found])
+        exempt = [record for one, record in records if one.exempt]
+        cleaned = Cleaned(actor.time, in_force.name, apply, [record for _, record in found], exempt, tasks)
+        if out is not None:
+            out(actions_of_timeouts(cleaned))
         if apply and found:
             _apply(state, [one for one, _ in found], tasks, actor)
-    exempt = [record for one, record in records if one.exempt]
-    return Cleaned(actor.time, in_force.name, apply, [record for _, record in found], exempt, tasks)
+    return cleaned
 
 
 def _open(path: Path, read_only: bool) -> AbstractContextManager[State]:

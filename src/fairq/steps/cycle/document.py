@@ -6,13 +6,17 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from fairq.ad_table import AdTable
 from fairq.engine.accounting.leases import ExpiredLease
 from fairq.engine.classad.budget import Overrun
 from fairq.engine.explain.record import ExplainedRejection
 from fairq.engine.negotiation.decision import CycleDecision, Match, Rejection
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.records import Ad, Claim, MatchRecord
+from fairq.engine.quotas.record import GroupTurn
+from fairq.records import Claim, MatchRecord
 from fairq.steps.pool.dynamic_slots import CarvedSlot
+from fairq.words.groups import skip_words
+from fairq.words.rejections import rejection_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +47,14 @@ class Cycle:
     notes: Sequence[str] = ()
 
 
-def shared_slots(cycle: Cycle, ads: Sequence[Ad]) -> list[str]:
+def shared_slots(cycle: Cycle, ads: AdTable) -> list[str]:
     """Return what to say of matches that get a partitionable slot as a whole, as today's negotiator makes them."""
+    if cycle.policy.partitionable_slots != "whole":
+        return []
+    partitionable = _partitionable(ads)
     matches = (match for match in cycle.decision.matches if match.key not in cycle.carved)
-    found = list(dict.fromkeys(match.slot for match in matches if _is_partitionable(ads[match.slot])))
-    if cycle.policy.partitionable_slots != "whole" or not found:
+    found = list(dict.fromkeys(match.slot for match in matches if match.slot in partitionable))
+    if not found:
         return []
     first = cycle.slot_names[found[0]]
     if len(found) == 1:
@@ -56,8 +63,12 @@ def shared_slots(cycle: Cycle, ads: Sequence[Ad]) -> list[str]:
     return [f"{first} and {more} more are partitionable: the schedds of the matches may start several jobs on each"]
 
 
-def _is_partitionable(ad: Ad) -> bool:
-    return any(name.lower() == "partitionableslot" and value is True for name, value in ad.items())
+def _partitionable(ads: AdTable) -> set[int]:
+    """The rows of the partitionable slots, read by column: a dict of every matched slot costs as much as its match."""
+    spellings = [name for name in ads.names() if name.lower() == "partitionableslot"]
+    if not spellings:
+        return set()
+    return {row for row, value in zip(ads.order(), ads.values(spellings, None), strict=True) if value is True}
 
 
 def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
@@ -73,13 +84,18 @@ def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
         "spins": decision.spins,
         "submitters": [asdict(of) for of in decision.submitters],
         "rounds": decision.rounds,
-        "groups": [turn._asdict() for turn in decision.groups],
+        "groups": [turn_document(turn) for turn in decision.groups],
         "quotas": [asdict(of) for of in decision.quotas],
         "time_budgets_used_up": list(decision.time_budgets_used_up),
         "limits": [asdict(of) for of in decision.limits],
         "overruns": [overrun_document(of) for of in decision.overruns],
         "rejections": [_rejection(of) for of in decision.rejections],
     }
+
+
+def turn_document(turn: GroupTurn) -> dict[str, Any]:
+    """One group's turn in a round of allocation."""
+    return {**turn._asdict(), "skipped": skip_words(turn)}
 
 
 def explanation_document(explained: Iterable[ExplainedRejection]) -> list[dict[str, Any]]:
@@ -91,7 +107,7 @@ def _rejection(of: Rejection) -> dict[str, Any]:
     return {
         "job": _job(*of.request),
         "submitter": of.submitter,
-        "reason": of.words,
+        "reason": rejection_words(of),
         "group": of.group,
         "quota_group": of.quota_group,
     }

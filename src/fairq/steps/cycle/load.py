@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from fairq.ad_table import AdTable
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.leases import ExpiredLease, expire_leases
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.carving import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
-from fairq.records import Ad, Claim, JobRange
+from fairq.records import Claim, JobRange
 from fairq.state import claims, dynamic_slots, job_ads, jobs, meta, slots
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import load_accountant, settings_of_pool
 from fairq.steps.evaluation.budget import evaluation_budget
-from fairq.steps.pool.claimed_ads import with_claim
+from fairq.steps.pool.claimed_ads import with_claim, with_claims
 from fairq.steps.pool.dynamic_slots import carved_rows, lay_out
 from fairq.steps.pool.imported_parts import imported_parts
 
@@ -63,7 +64,7 @@ class LoadedPool:
 
     slots: PoolSlots
     ids: list[int]
-    ads: Sequence[Ad]
+    ads: AdTable
     jobs: Jobs
     claims: dict[int, Claim]
     accountant: Accountant
@@ -77,8 +78,9 @@ def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
     dynamic = dynamic_slots.load_all(state)
     families = {number for one in dynamic for number in (one.slot_id, one.parent_id)}
     # A claim of somebody else's job is in the slot's ad already.
-    own = {number for number, claim in held.items() if claim.cluster is not None}
-    stored = slots.load_table(state, own | families)
+    own = {number: claim for number, claim in held.items() if claim.cluster is not None}
+    alone = {number for number, claim in own.items() if claim.advertised is not None} | families
+    stored = slots.load_table(state, alone)
     keys, apart = stored.ids, stored.apart
     if dynamic:
         lay_out(keys, apart, dynamic)
@@ -86,7 +88,11 @@ def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
         claim = held.get(keys[row])
         if claim is not None:
             apart[row] = with_claim(ad, claim, now)
-    stored.ads.put(list(apart), list(apart.values()))
+    ads = stored.ads
+    if own:
+        in_columns = ((row, own[number]) for row, number in enumerate(keys) if number in own and number not in alone)
+        ads = with_claims(ads, dict(in_columns), now)
+    ads.put(list(apart), list(apart.values()))
     draining = frozenset(row for row, drained in enumerate(stored.draining) if drained)
     accountant = load_accountant(state, accounting_policy(settings_of_pool(settings, state)), held.values())
     expired = expire_leases(accountant.records.values(), now)
@@ -94,10 +100,10 @@ def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
         accountant.recount()
     carved, parts = carved_rows(dynamic, keys), {}
     if settings["negotiator.allow_pslot_preemption"]:
-        parts = imported_parts(stored.names, stored.ads, carved)
-    columns = AdColumns(stored.ads, now, evaluation_budget(settings))
+        parts = imported_parts(stored.names, ads, carved)
+    columns = AdColumns(ads, now, evaluation_budget(settings))
     pool = PoolSlots(stored.names, keys, columns, draining, {**carved, **parts})
-    return LoadedPool(pool, keys, stored.ads, _load_jobs(state, held.values()), held, accountant, expired, parts)
+    return LoadedPool(pool, keys, ads, _load_jobs(state, held.values()), held, accountant, expired, parts)
 
 
 def _load_jobs(state: State, held: Iterable[Claim]) -> Jobs:

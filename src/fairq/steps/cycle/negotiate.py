@@ -15,6 +15,7 @@ from fairq.records import Actor
 from fairq.state import cycles, meta
 from fairq.state.connection import State, reading, writing
 from fairq.state.cycle_lock import cycle_lock
+from fairq.state.rows import without_collection
 from fairq.steps.cycle.document import Cycle, decision_document, explanation_document, shared_slots
 from fairq.steps.cycle.load import LoadedPool, load_pool, load_round_robin_times, with_known_groups
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
@@ -22,13 +23,13 @@ from fairq.steps.cycle.sampling import CYCLE_SECONDS
 from fairq.steps.cycle.store import store_cycle
 from fairq.steps.jobs.ended import forget_old
 from fairq.steps.launch.clock import Clock
-from fairq.steps.launch.intent import Matched, intend
 from fairq.steps.launch.launchers import is_launching
 from fairq.steps.pool.assumptions import missing_accounting
 from fairq.steps.pool.dynamic_slots import carved_slots
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
+    from fairq.steps.launch.intent import Matched
 
 
 def negotiate(
@@ -51,7 +52,7 @@ def negotiate(
     """
     policy = negotiation_policy(settings)
     if dry_run:
-        with reading(path) as state:
+        with without_collection(), reading(path) as state:
             policy = with_known_groups(policy, state, settings)
             doing("loading the pool")
             pool = load_pool(state, settings, actor.time)
@@ -76,7 +77,7 @@ def hold_cycle(
     """
     policy = negotiation_policy(settings)
     clock, begin = Clock.at(actor.time), time.monotonic()
-    with writing(path) as state:
+    with without_collection(), writing(path) as state:
         if first is not None:
             first(state)
         doing("loading the pool")
@@ -88,6 +89,8 @@ def hold_cycle(
         doing(f"storing {len(cycle.decision.matches)} matches")
         store_cycle(state, cycle, pool, known, actor)
         if cycle.decision.matches and is_launching(state, settings):
+            from fairq.steps.launch.intent import intend
+
             intend(state, settings, _matched(cycle, pool), clock)
         forget_old(state, settings, actor.time)
         cycles.forget_decisions(state, keep=settings["negotiator.decisions_kept"])
@@ -96,6 +99,8 @@ def hold_cycle(
 
 
 def _matched(cycle: Cycle, pool: LoadedPool) -> Iterator[Matched]:
+    from fairq.steps.launch.intent import Matched
+
     for match in cycle.decision.matches:
         victims = (cycle.victims[row] for row in match.victims if row in cycle.victims)
         yield Matched(

@@ -6,16 +6,20 @@ import re
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from fairq.engine.classad import Expression
+from fairq.engine.classad import Expression, parse
 from fairq.engine.negotiation.budgets import TimeBudgets
 from fairq.engine.negotiation.policy import NegotiationPolicy, TieBreak
 from fairq.engine.negotiation.requests import SkipBy
 from fairq.engine.negotiation.significant import SignificantAttributes
-from fairq.settings.rule_points import NEGOTIATOR_POINTS, SCHEDD_POINTS
+from fairq.settings.rule_points.htcondor import NEGOTIATOR_POINTS, SCHEDD_POINTS
 from fairq.steps.cycle.quota_policy import parsed, parsed_if_set, quota_policy
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
+
+
+_NO_PREFERENCE = parse("0")
+"""The rank of every slot, where the setting is unset."""
 
 
 def negotiation_policy(settings: Settings) -> NegotiationPolicy:
@@ -28,6 +32,9 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
     def expression(key: str) -> Expression:
         return parsed(settings, f"negotiator.{key}")
 
+    def rank(key: str) -> Expression:
+        return parsed_if_set(settings, f"negotiator.{key}") or _NO_PREFERENCE
+
     return NegotiationPolicy(
         rules=settings["negotiator.rules"],
         consider_preemption=settings["negotiator.negotiator_consider_preemption"],
@@ -38,9 +45,9 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
         ignore_user_priorities=settings["negotiator.negotiator_ignore_user_priorities"],
         ignore_job_ranks=settings["negotiator.negotiator_ignore_job_ranks"],
         static_ranks=settings["negotiator.negotiator_ignore_job_ranks"] and settings["negotiator.static_ranks"],
-        pre_job_rank=expression("negotiator_pre_job_rank"),
-        post_job_rank=expression("negotiator_post_job_rank"),
-        preemption_rank=expression("preemption_rank"),
+        pre_job_rank=rank("negotiator_pre_job_rank"),
+        post_job_rank=rank("negotiator_post_job_rank"),
+        preemption_rank=rank("preemption_rank"),
         preemption_requirements=parsed_if_set(settings, "negotiator.preemption_requirements"),
         tie_break=_tie_break(settings),
         quotas=quota_policy(settings),

@@ -104,12 +104,23 @@ def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> Non
             if not former.charged:
                 fresh.append(replace(former, charged=True))
             continue
-        claim = Claim(key, charge.submitter, charge.start_time, charge.slot_weight, matched=match is not None)
-        if match is not None:
-            claim.schedd, claim.cluster, claim.proc = match.schedd, match.cluster, match.proc
-            claim.current_rank, claim.start_time = match.machine_rank, now
-            claim.concurrency_limits = match.concurrency_limits
-            claim.negotiating_group, claim.autoregroup = match.group, match.autoregroup
+        if match is None:
+            fresh.append(Claim(key, charge.submitter, charge.start_time, charge.slot_weight))
+            continue
+        claim = Claim(
+            key,
+            charge.submitter,
+            now,
+            charge.slot_weight,
+            match.schedd,
+            match.cluster,
+            match.proc,
+            match.machine_rank,
+            match.concurrency_limits,
+            match.group,
+            match.autoregroup,
+        )
+        claim.matched = True
         fresh.append(claim)
     claims.store(state, fresh)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fairq.errors.base import InvalidNumberError
 from fairq.errors.pool import JobStateError, NoMatchingJobError
 from fairq.records import Actor, Change, JobRange, JobStatus
-from fairq.state import claims, history, jobs
+from fairq.state import claims, history, jobs, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.job_ranges import Procs
 from fairq.state.location import exists
@@ -22,6 +22,7 @@ from fairq.steps.jobs.selection import Selection, Target, find, matcher
 from fairq.steps.launch import events
 from fairq.steps.launch.launchers import is_launching
 from fairq.steps.launch.order import order_ends
+from fairq.steps.undo.jobs import kept_jobs
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -74,7 +75,7 @@ class JobEditor:
             jobs.remove_many(state, map(procs, rest))
 
         after = {"JobStatus": int(JobStatus.REMOVED), **_because("Remove", reason)}
-        return self._change(selection, None, change, lambda _: after)
+        return self._change(selection, None, change, lambda _: after, "remove")
 
     def hold(self, selection: Selection, reason: str | None = None) -> Changed:
         """Hold idle and running jobs; running ones end, and their slots become free."""
@@ -87,7 +88,7 @@ class JobEditor:
             self._tell(state, rest, events.HELD, {"reason": said, "code": BY_USER, "subcode": 0})
 
         after = {"JobStatus": int(JobStatus.HELD), "HoldReason": said}
-        return self._change(selection, (JobStatus.IDLE, JobStatus.RUNNING), change, lambda _: after)
+        return self._change(selection, (JobStatus.IDLE, JobStatus.RUNNING), change, lambda _: after, "hold")
 
     def release(self, selection: Selection, reason: str | None = None) -> Changed:
         """Let held jobs wait for a slot again."""
@@ -97,7 +98,7 @@ class JobEditor:
             self._tell(state, found, events.RELEASED, {"reason": reason or f"released by {self._actor.user}"})
 
         after = {"JobStatus": int(JobStatus.IDLE), **_because("Release", reason)}
-        return self._change(selection, (JobStatus.HELD,), change, lambda _: after)
+        return self._change(selection, (JobStatus.HELD,), change, lambda _: after, "release")
 
     def prioritise(self, selection: Selection, value: int, *, relative: bool = False) -> Changed:
         """Set the priority of jobs to *value*, or raise it by *value*."""
@@ -114,7 +115,7 @@ class JobEditor:
                 jobs.change_many(state, map(procs, group), priority=priority)
 
         statuses = (JobStatus.IDLE, JobStatus.RUNNING, JobStatus.HELD)
-        return self._change(selection, statuses, change, lambda job: {"JobPrio": new(job)})
+        return self._change(selection, statuses, change, lambda job: {"JobPrio": new(job)}, "prio")
 
     def _change(
         self,
@@ -122,13 +123,18 @@ class JobEditor:
         statuses: Sequence[JobStatus] | None,
         change: Callable[[State, Sequence[JobRange]], None],
         after: Callable[[JobRange], dict[str, Any]],
+        kind: str,
     ) -> Changed:
         with self._open() as state:
             changed = choose(state, selection, statuses)
             changes = list(_changes(changed.jobs, after))
             if not self._dry_run:
+                former = kept_jobs(state, changed.jobs)
                 change(state, changed.jobs)
-                history.record(state, self._actor, changes)
+                entries = history.record(state, self._actor, changes)
+                if self._ordered:
+                    kind, former = "none", {"reason": "it ended processes of running jobs"}
+                undo.record(state, self._actor, entries, kind, former, self._settings["pool.undo_kept"])
         if not self._dry_run:
             changed.ending = self._settle()
         return changed

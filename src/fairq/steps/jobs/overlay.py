@@ -1,12 +1,13 @@
-"""What a job's ad says beyond what was submitted: where it runs, and why it is held."""
+"""What a job's ad says beyond what was submitted: where it runs, why it is held, how it ended."""
 
 from __future__ import annotations
 
 from functools import cached_property
 
 from fairq.records import Ad, Claim, JobRange, JobStatus, LaunchPhase
-from fairq.state import claims, launches, slots
+from fairq.state import claims, jobs, launches, slots
 from fairq.state.connection import State
+from fairq.steps.launch.outcome import at_exit
 
 RUNNING_ATTRIBUTES = ("RemoteHost", "JobStartDate", "JobCurrentStartDate")
 """What differs between running jobs that are alike otherwise."""
@@ -24,6 +25,8 @@ class Overlay:
         if job.status == JobStatus.HELD:
             said = {"HoldReason": job.reason, "HoldReasonCode": job.hold_code, "HoldReasonSubCode": job.hold_subcode}
             return {name: value for name, value in said.items() if value is not None}
+        if job.status == JobStatus.COMPLETED:
+            return {"CompletionDate": job.status_date, **self._exits.get((job.schedd, job.cluster, proc), {})}
         if job.status != JobStatus.RUNNING:
             return {}
         claim = self._claims.get((job.schedd, job.cluster, proc))
@@ -38,8 +41,8 @@ class Overlay:
         return claim is not None and claim.matched and (job.schedd, job.cluster, proc) not in self._started
 
     def load(self) -> None:
-        """Read the claims now, so that the state can be closed."""
-        _ = self._claims, self._slot_names, self._started
+        """Read what `of` needs now, so that the state can be closed."""
+        _ = self._claims, self._slot_names, self._started, self._exits
 
     @cached_property
     def _claims(self) -> dict[tuple[str, int, int], Claim]:
@@ -49,6 +52,13 @@ class Overlay:
     @cached_property
     def _started(self) -> set[tuple[str, int, int]]:
         return {launch.key for launch in launches.live(self._state) if launch.phase is LaunchPhase.STARTED}
+
+    @cached_property
+    def _exits(self) -> dict[tuple[str, int, int], Ad]:
+        """How the completed jobs ended that stay in the queue."""
+        clusters = {job.cluster for job in jobs.select(self._state, statuses=[JobStatus.COMPLETED])}
+        last = (launch for cluster in clusters for launch in launches.last_of_cluster(self._state, cluster).values())
+        return {launch.key: at_exit(launch.ended) for launch in last if launch.ended}
 
     @cached_property
     def _slot_names(self) -> dict[int, str]:

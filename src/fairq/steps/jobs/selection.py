@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from fairq.engine.accounting.identity import answers_to, domain_of
+from fairq.errors.people import AmbiguousNameError
 from fairq.errors.pool import InvalidJobIdError, NoMatchingJobError, UnknownJobError
 from fairq.records import JobRange
 from fairq.state import jobs
@@ -95,11 +97,21 @@ def find(
     seen = _Seen()
     for target in targets:
         found = jobs_of(state, target)
-        if not found and missing_is_error and selection.targets:
-            raise _missing(target)
+        if missing_is_error and selection.targets:
+            if not found:
+                raise _missing(target)
+            _check_one_person(target, found)
         if test is not None:
             found = [part for job in found for part in test.parts(job)]
         yield target, seen.fresh(found)
+
+
+def _check_one_person(target: Target, found: Iterable[JobRange]) -> None:
+    """Raise AmbiguousNameError if the owner that *target* names is somebody in one domain and in another."""
+    if target.owner is not None and "@" not in target.owner:
+        people = {job.submitter for job in found}
+        if len({domain_of(name) for name in people}) > 1:
+            raise AmbiguousNameError(name=target.owner, found=", ".join(sorted(people)))
 
 
 def _missing(target: Target) -> UnknownJobError | NoMatchingJobError:
@@ -123,7 +135,11 @@ def _of_all_schedds(state: State, target: Target) -> list[JobRange]:
     if target.owner is not None:
         if "@" in target.owner:
             return jobs.select(state, submitter=target.owner)
-        return jobs.select(state, owner=target.owner)
+        word = target.owner
+        names = {name for name, owner in jobs.owners(state) if owner == word or answers_to(name, word)}
+        found = [job for name in sorted(names) for job in jobs.select(state, submitter=name)]
+        found = [job for job in found if job.owner == word or answers_to(job.submitter, word)]
+        return sorted(found, key=lambda job: (job.cluster, job.schedd, job.first_proc))
     if target.cluster is None:
         return jobs.select(state)
     if target.is_one_job:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairq.engine.accounting.identity import submitter_name
 from fairq.records import Actor, Ad, Change, JobRange
-from fairq.state import history, jobs, meta
+from fairq.state import history, jobs, meta, undo
 from fairq.state.connection import State, reading, writing
+from fairq.steps.jobs.groups import unknown_group
 from fairq.steps.launch import events
 from fairq.steps.launch.launchers import is_launching
 from fairq.submitfile import Context, Description, External, JobGroup, Program, Submission, submission
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
+
+_CURE = "remove these jobs and submit them again, or configure the group"
 
 _TOLD = "told_no_launcher"
 """Where the state notes that a submitter was told that nothing starts jobs."""
@@ -28,13 +31,15 @@ __all__ = ["Context", "Description", "External", "Program", "Submitted", "submit
 class Submitted:
     """What was queued: the jobs of *cluster*, and the warnings about their description.
 
-    *is_first_without_launcher* says that nothing starts them, and that nobody was told so before.
+    *is_first_without_launcher* says that nothing starts them, and that nobody was told so before; *problems* are what
+    will hold them when they start.
     """
 
     cluster: int
     submission: Submission
     ranges: list[JobRange]
     is_first_without_launcher: bool = False
+    problems: Sequence[str] = ()
 
     def ads(self) -> Iterator[Ad]:
         """Yield the whole ad of every job."""
@@ -68,6 +73,7 @@ def submit(
         expected = int(meta.get(state, "next_cluster", "1") or 1)
     made = submission(source, expected, context)
     _check_user_priorities(made, settings)
+    made.warnings += _unknown_groups(made, settings)
     if dry_run:
         return Submitted(expected, made, _ranges(made, expected, domain, context.owner, actor, lambda _: 0))
     with writing(path) as state:
@@ -76,14 +82,15 @@ def submit(
             made = submission(source, cluster, context)
         ranges = _ranges(made, cluster, domain, context.owner, actor, _ad_numbers(state))
         jobs.add(state, ranges)
-        history.record(state, actor, [_change(cluster, made, ranges)])
+        entries = history.record(state, actor, [_change(cluster, made, ranges)])
+        undo.record(state, actor, entries, "submit", {"cluster": cluster}, settings["pool.undo_kept"])
         is_launched = is_launching(state, settings)
         events.record(state, ranges, events.SUBMITTED, {"host": host}, actor.time, always=is_launched)
         is_first = not is_launched and meta.get(state, _TOLD) is None
         if is_first:
             meta.set(state, _TOLD, "1")
-    events.flush(path)
-    return Submitted(cluster, made, ranges, is_first)
+    problems = events.flush(path)
+    return Submitted(cluster, made, ranges, is_first, problems if is_launched else ())
 
 
 def _check_user_priorities(made: Submission, settings: Settings) -> None:
@@ -97,6 +104,14 @@ def _check_user_priorities(made: Submission, settings: Settings) -> None:
         rules = share_rules(settings)
         for value in given:
             check_submitted(plain_value(value), rules)
+
+
+def _unknown_groups(made: Submission, settings: Settings) -> list[str]:
+    """Return a warning for every accounting group that jobs ask for and that is not configured."""
+    ads = [ad for group in made.groups for ad in (group.shared, group.own) if ad]
+    asked = {value for value in (ad.get("AcctGroup") for ad in ads) if isinstance(value, str)}
+    warnings = (unknown_group(name, settings) for name in sorted(asked))
+    return [f"{warning}; {_CURE}" for warning in warnings if warning is not None]
 
 
 def _ad_numbers(state: State) -> Callable[[Ad], int]:

@@ -71,6 +71,14 @@ class Queue:
             name = job_name(job.cluster, job.first_proc, job.last_proc)
             yield {**ad, **self._shown(job, ad, job.first_proc), "Jobs": name}
 
+    def waiting(self) -> Iterator[tuple[JobRange, Ad]]:
+        """Yield the ranges of idle jobs, each with its ad as `rows` has it."""
+        for job in self.ranges:
+            if job.status == JobStatus.IDLE:
+                ad = self._ad(job, job.first_proc)
+                name = job_name(job.cluster, job.first_proc, job.last_proc)
+                yield job, {**ad, **self._shown(job, ad, job.first_proc), "Jobs": name}
+
     def _alike(self) -> Iterator[JobRange]:
         for job in self.ranges:
             if job.status != JobStatus.RUNNING:
@@ -139,7 +147,7 @@ def look(path: Path, selection: Selection, now: int, statuses: Collection[int] |
         ]
         found.sort(key=lambda job: (job.schedd, job.cluster, job.first_proc))
         overlay = Overlay(state)
-        if any(job.status == JobStatus.RUNNING for job in found):
+        if any(job.status in (JobStatus.RUNNING, JobStatus.COMPLETED) for job in found):
             overlay.load()
         notes = [] if test is None else test.unknown.notes("job")
         return Queue(found, jobs.ads(state, (job.ad_id for job in found)), overlay, now, notes)

@@ -64,6 +64,7 @@ def assignment(
         output=output,
         error=error,
         append=_appended(str(appended), str(raw(ad, "Iwd") or "/")) if appended else (),
+        log=str(raw(ad, "UserLog") or "") or None,
         cpus=cpus,
         memory=_memory(ad, slot, settings, now),
         execute_seconds=_positive(number(ad, "AllowedExecuteDuration", now, slot)),
@@ -91,7 +92,7 @@ def _environment(launch: Launch, ad: Ad, slot: Mapping[str, Any], cpus: int) -> 
     me = pwd.getpwuid(os.getuid()) if _has_account() else None
     home, user, shell = (me.pw_dir, me.pw_name, me.pw_shell) if me else ("/", str(os.getuid()), "/bin/sh")
     base = {
-        "PATH": _PATH, "HOME": home, "USER": user, "LOGNAME": user, "SHELL": shell or "/bin/sh", "TMPDIR": "/tmp",
+        "PATH": _PATH, "HOME": home, "USER": user, "LOGNAME": user, "SHELL": shell or "/bin/sh",
         **dict.fromkeys(_THREADS, str(cpus)),
     }  # fmt: skip
     new, old = raw(ad, "Environment"), raw(ad, "Env")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairq.launch.interface import Condition, Look, Started
+from fairq.launch.interface import AT_ONCE, Condition, Look, Started
 from fairq.records import Actor, Ad, Change, Claim, JobRange, JobStatus, Launch, LaunchPhase
 from fairq.state import claims, history, jobs, launches, slots
 from fairq.state.connection import State, reading, writing
@@ -17,14 +17,14 @@ from fairq.steps.jobs.ended import record_ended
 from fairq.steps.launch import events
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.launchers import Launchers
-from fairq.steps.launch.outcome import Outcome, outcome
-from fairq.steps.launch.values import number
+from fairq.steps.launch.outcome import Outcome, exit_ad, outcome
+from fairq.steps.launch.values import is_true, number
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
 
 _FAILURES = 3
-"""So many different jobs in a row that did not start on a slot drain it."""
+"""Jobs of so many clusters in a row that did not start on a slot drain it; those of one cluster may share a fault."""
 
 _DYNAMIC = re.compile(r"(.+)_\d+(@.*)?")
 
@@ -62,7 +62,8 @@ def stop(live: Iterable[Launch], launchers: Launchers) -> None:
     by_launcher: dict[str, dict[str, str]] = {}
     for launch in live:
         if launch.ordered is not None:
-            by_launcher.setdefault(launch.launcher, {})[launch.name] = str(launch.ordered.get("how", "stop"))
+            word = AT_ONCE if launch.ordered.get("fast") else str(launch.ordered.get("how", "stop"))
+            by_launcher.setdefault(launch.launcher, {})[launch.name] = word
     for name, runs in by_launcher.items():
         launchers[name].stop(runs)
 
@@ -250,7 +251,8 @@ class _Collection:
             happened = [(events.EVICTED, {**body, "reason": what.reason, "requeued": what.how == "requeued"})]
         for number_, of in happened:
             events.record(state, [job], number_, of, end, always=True)
-        if what.status in (JobStatus.COMPLETED, JobStatus.REMOVED):
+        stays = what.status is JobStatus.COMPLETED and self._stays(launch, ad, former)
+        if what.status in (JobStatus.COMPLETED, JobStatus.REMOVED) and not stays:
             one = replace(job, first_proc=launch.proc, last_proc=launch.proc)
             record_ended(state, [one], what.status, end, what.reason)
             jobs.remove_many(state, procs)
@@ -259,15 +261,20 @@ class _Collection:
         before = {"JobStatus": int(JobStatus.RUNNING), "RemoteHost": launch.slot}
         self._changes.append(Change(f"job {launch.job}", before, after))
 
+    def _stays(self, launch: Launch, ad: Ad, former: Sequence[Launch]) -> bool:
+        """Tell whether a completed job stays in the queue; the turns that follow ask again."""
+        seen = {**exit_ad(ad, launch.ended or {}, former), "JobStatus": int(JobStatus.COMPLETED)}
+        return is_true(seen, "LeaveJobInQueue", self._clock.now)
+
     def _drain_if_broken(self, slot: str) -> None:
         found = _DYNAMIC.fullmatch(slot)
         whole = f"{found[1]}{found[2] or ''}" if found and not slots.load(self._state, slot) else slot
-        last = launches.failed_starts(self._state, slot, whole, _FAILURES)
-        failed = {(cluster, proc) for cluster, proc, reason in last if reason == "start"}
-        if len(failed) < _FAILURES or not any(not one.draining for one in slots.load(self._state, whole)):
+        if launches.failed_starts(self._state, slot, whole) < _FAILURES:
+            return
+        if all(one.draining for one in slots.load(self._state, whole)):
             return
         slots.set_draining(self._state, [whole], True)
-        reason = f"{_FAILURES} different jobs did not start on it"
+        reason = f"jobs of {_FAILURES} clusters in a row did not start on it"
         self._changes.append(Change(f"slot {whole}", {"Draining": False}, {"Draining": True, "Reason": reason}))
         self._result.notes.append(
             f"slot {whole} is being drained: {reason}; mend it, then run 'fairq slots drain {whole} --cancel'"

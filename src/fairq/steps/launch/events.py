@@ -5,12 +5,12 @@ The layout is that of HTCondor's user log (its manual, "Job Event Log Codes").
 
 from __future__ import annotations
 
-import fcntl
+import errno
 import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,12 @@ from fairq.records import PROC_PLACEHOLDER, Ad, JobEvent, JobRange
 from fairq.state import job_events, jobs
 from fairq.state.connection import State, reading, writing
 from fairq.steps.launch.values import raw
+from fairq.waiting import Patience, take
 
 SUBMITTED, EXECUTING, EVICTED, TERMINATED, ABORTED, HELD, RELEASED = 0, 1, 4, 5, 9, 12, 13
+
+_PATIENCE = 1.0
+"""Seconds that a log may be locked by another process, perhaps the user's: a turn must not wait for him."""
 
 _END = b"...\n"
 _TAIL = 65536
@@ -91,8 +95,12 @@ def _by_log(events: Iterable[JobEvent]) -> dict[str, list[tuple[JobEvent, bytes]
 def _locked(log: str) -> Iterator[int]:
     descriptor = os.open(log, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
     try:
-        with suppress(OSError):  # there are no locks on some file systems
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        try:
+            is_mine = take(descriptor, Patience(_PATIENCE, Path(log)))
+        except OSError:
+            is_mine = True  # there are no locks on some file systems
+        if not is_mine:
+            raise OSError(errno.EAGAIN, "another process has it locked")
         yield descriptor
     finally:
         os.close(descriptor)

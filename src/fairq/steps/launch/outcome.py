@@ -28,9 +28,11 @@ EXECUTE_DURATION = 47
 LOST = 26
 """HTCondor's hold codes (condor_holdcodes.h); a job that is lost too often is held by the pool's policy."""
 
-_STEPS = {"directory": NO_DIRECTORY, "input": NO_INPUT, "output": NO_OUTPUT, "error": NO_OUTPUT}
+_STEPS = {"directory": NO_DIRECTORY, "input": NO_INPUT, "output": NO_OUTPUT, "error": NO_OUTPUT, "log": NO_LOG}
 _WHAT = {
     "directory": "its working directory {Iwd} cannot be entered",
+    "log": "its event log {UserLog} cannot be written",
+    "scratch": "its scratch directory cannot be made",
     "input": "its input {In} cannot be opened",
     "output": "its output {Out} cannot be opened",
     "error": "its error file {Err} cannot be opened",
@@ -72,7 +74,7 @@ def _cut_short(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings
     ended = facts["reason"]
     if ended == "start":
         what = _WHAT.get(facts["step"], f"it cannot be started ({facts['step']})")
-        told = what.format(**{name: raw(ad, name) for name in ("Iwd", "In", "Out", "Err", "Cmd")})
+        told = what.format(**{name: raw(ad, name) for name in ("Iwd", "In", "Out", "Err", "Cmd", "UserLog")})
         reason = f"{told}: {facts['detail']}"
         return Outcome(JobStatus.HELD, "held", reason, _STEPS.get(facts["step"], NOT_STARTED), facts["errno"])
     if ended == "memory":
@@ -103,9 +105,14 @@ def exit_ad(ad: Ad, facts: dict[str, Any], former: Sequence[Launch]) -> Ad:
     gone = {"exitcode", "exitsignal", "exitbysignal", "numjobcompletions", "numjobstarts", "jobstatus"}
     seen = {name: value for name, value in ad.items() if name.lower() not in gone}
     seen |= {"JobStatus": 2, "NumJobCompletions": completions, "NumJobStarts": 1 + len(former)}
-    if facts["signal"] is not None:
-        return {**seen, "ExitBySignal": True, "ExitSignal": facts["signal"], "JobCoreDumped": facts["core"]}
-    return {**seen, "ExitBySignal": False, "ExitCode": facts["exit_code"]}
+    return {**seen, **at_exit(facts)}
+
+
+def at_exit(facts: dict[str, Any]) -> Ad:
+    """Return the attributes that tell of an exit."""
+    if facts.get("signal") is not None:
+        return {"ExitBySignal": True, "ExitSignal": facts["signal"], "JobCoreDumped": facts.get("core", False)}
+    return {"ExitBySignal": False, "ExitCode": facts.get("exit_code")}
 
 
 def _at_exit(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], now: int) -> Outcome:

@@ -11,6 +11,7 @@ from fairq.errors.pool import UnknownJobError
 from fairq.records import JobEvent
 from fairq.state import job_events, jobs, launches
 from fairq.state.connection import reading
+from fairq.steps.launch.launchers import runs_directory
 
 
 def output_of(path: Path, cluster: int, proc: int, *, error: bool = False) -> Path:
@@ -25,10 +26,13 @@ def output_of(path: Path, cluster: int, proc: int, *, error: bool = False) -> Pa
         if not found and not jobs.select(state, cluster=cluster, proc=proc):
             raise UnknownJobError(job=f"{cluster}.{proc}")
     begun = [one for one in found if one.pid is not None or one.ended]
-    name = None if not begun else begun[-1].error if error else begun[-1].output
-    if name is None:
+    last = begun[-1] if begun else None
+    name = None if last is None else last.error if error else last.output
+    if last is None or name is None:
         raise NoRunError(job=f"{cluster}.{proc}")
-    return Path(name)
+    kept = f"{last.name}/{'err' if error else 'out'}"
+    # The run's own directory moves with the state.
+    return runs_directory(path) / kept if name.endswith(f".runs/{kept}") else Path(name)
 
 
 def open_output(place: Path, job: str, what: str) -> int:

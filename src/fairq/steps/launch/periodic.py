@@ -1,4 +1,4 @@
-"""periodic_hold, periodic_release and periodic_remove, evaluated once in each turn.
+"""periodic_hold, periodic_release, periodic_remove and leave_in_queue, evaluated once in each turn.
 
 Source: the manual of condor_submit; the order of ``UserPolicy::AnalyzePolicy``.
 """
@@ -17,14 +17,15 @@ from fairq.steps.jobs.end import end_runs
 from fairq.steps.jobs.ended import record_ended
 from fairq.steps.launch import events
 from fairq.steps.launch.order import order_ends
-from fairq.steps.launch.outcome import BY_POLICY, BY_USER
+from fairq.steps.launch.outcome import BY_POLICY, BY_USER, at_exit
 from fairq.steps.launch.values import computed, is_true, number
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
 
 _HOLD, _RELEASE, _REMOVE = "PeriodicHold", "PeriodicRelease", "PeriodicRemove"
-POLICIES = (_HOLD, _RELEASE, _REMOVE)
+_LEAVE = "LeaveJobInQueue"
+POLICIES = (_HOLD, _RELEASE, _REMOVE, _LEAVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,8 @@ def _due(state: State, now: int) -> Iterator[Due]:
     found = jobs.with_policies(state, POLICIES)
     shared = jobs.ads(state, {job.ad_id for job in found})
     for whole in found:
-        # Jobs that run differ from each other: by their start, and by how often they ran.
-        apart = whole.status == JobStatus.RUNNING or whole.template is not None
+        # Jobs that run or ran differ from each other: by their start, their end, and by how often they ran.
+        apart = whole.status in (JobStatus.RUNNING, JobStatus.COMPLETED) or whole.template is not None
         for job in _procs(whole) if apart else [whole]:
             ad = job.ad_of(shared[job.ad_id], job.first_proc)
             due = _of_job(job, {**ad, **_further(state, job)}, now)
@@ -80,6 +81,8 @@ def _further(state: State, job: JobRange) -> Ad:
         more["NumJobStarts"] = len(runs)
         more["NumJobCompletions"] = sum((run.ended or {}).get("reason") == "exit" for run in ended)
         more["NumHolds"] = sum(_was_held(run) for run in ended)
+        if job.status == JobStatus.COMPLETED and ended:
+            more |= {**at_exit(ended[-1].ended or {}), "CompletionDate": job.status_date}
     if job.status == JobStatus.RUNNING:
         for claim in claims.of_procs(state, [(job.schedd, job.cluster, job.first_proc, job.first_proc)]):
             more |= {"JobCurrentStartDate": claim.start_time, "JobStartDate": claim.start_time}
@@ -91,7 +94,9 @@ def _was_held(run: Launch) -> bool:
 
 
 def _of_job(job: JobRange, ad: Ad, now: int) -> Due | None:
-    if job.status != JobStatus.HELD and is_true(ad, _HOLD, now):
+    if job.status == JobStatus.COMPLETED and not is_true(ad, _LEAVE, now):
+        return Due(job, _LEAVE, "leave_in_queue is false")
+    if job.status not in (JobStatus.HELD, JobStatus.COMPLETED) and is_true(ad, _HOLD, now):
         reason = computed(ad, "PeriodicHoldReason", now) or "periodic_hold is true"
         return Due(job, _HOLD, str(reason), int(number(ad, "PeriodicHoldSubCode", now) or 0))
     # A hold by the user himself is his to release.
@@ -123,6 +128,9 @@ def _apply(state: State, settings: Settings, actor: Actor, due: Due) -> None:
         after = {"JobStatus": int(JobStatus.IDLE), "ReleaseReason": due.reason}
         events.record(state, [due.job], events.RELEASED, {"reason": due.reason}, now, always=True)
         jobs.set_status(state, procs, JobStatus.IDLE, now)
+    elif due.policy == _LEAVE:
+        after = {"JobStatus": int(JobStatus.COMPLETED), "LeaveJobInQueue": False}
+        jobs.remove_many(state, procs)
     else:
         after = {"JobStatus": int(JobStatus.REMOVED), "RemoveReason": due.reason}
         events.record(state, [due.job], events.ABORTED, {"reason": due.reason}, now, always=True)

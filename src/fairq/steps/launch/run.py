@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairq.errors.base import CycleUnderWayError
+from fairq.errors.base import CycleUnderWayError, StateFullError, StateLockedError
 from fairq.launch.waiting import stamp, wait
 from fairq.records import Actor
-from fairq.state import jobs, launches
-from fairq.state.connection import reading, writing
+from fairq.state import history, jobs, launches
+from fairq.state.connection import kept_open, reading, writing
 from fairq.state.location import resolve
 from fairq.steps.launch import events
 from fairq.steps.launch.collect import collect
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 _SOON = 0.3
 """Seconds for which it is not recorded that a run has begun: the turn after a short one records it."""
+
+_OBSTRUCTED = 5.0
+"""Seconds until the next turn after one that could not store anything, as on a full disk."""
 
 _NOT_BEGUN = 1.0
 """Seconds until a run is looked at again of which nobody knows whether it has begun."""
@@ -50,44 +54,81 @@ def run(
     """Hold a turn now, whenever the state has changed or a run has ended, and *every* so many seconds.
 
     *report* hears of every turn. With *until_idle* the end is when nothing runs and nothing more could be started.
+    What others change during a turn, which may have looked before, leads to another one at once.
     """
     place = resolve(path)
-    with opened(path, settings) as launchers:
+    with kept_open(), opened(path, settings) as launchers:
+        view = _View.of(path, 0, "")
         while True:
-            former = stamp(place)
+            former, who = stamp(place), actor()
             try:
-                held = turn(path, settings, actor(), launchers=launchers, record=False)
+                held = turn(path, settings, who, launchers=launchers, record=False)
             except CycleUnderWayError:
                 wait(place, former, (), _NOT_BEGUN)
                 continue
+            except (StateFullError, StateLockedError) as error:
+                report(Turn(notes=[f"{error} (the next turn follows in {_OBSTRUCTED:g} seconds)"]), view.standing)
+                time.sleep(_OBSTRUCTED)
+                continue
             after = stamp(place)
-            standing, watched, unknown = _standing(path)
-            report(held, standing)
-            if until_idle and not standing.running:
-                return standing
-            watched |= {(one.pid, one.pid_start) for one in held.started if one.pid and one.pid_start}
+            view = _View.of(path, view.latest, who.command)
+            report(held, view.standing)
+            if view.others_changed:
+                continue
+            if until_idle and not view.standing.running:
+                return view.standing
+            watched = view.watched | {(one.pid, one.pid_start) for one in held.started if one.pid and one.pid_start}
             if held.started and not wait(place, after, watched, _SOON):
                 # No turn follows at once, which would record what has begun.
                 collect(path, settings, launchers, actor())
                 events.flush(path)
                 after = stamp(place)
-                standing, watched, unknown = _standing(path)
-            if not held.started or not unknown:
-                wait(place, after, watched, min(every, _NOT_BEGUN) if unknown else every)
+                view = _View.of(path, view.latest, who.command)
+                if view.others_changed:
+                    continue
+                watched = view.watched
+            if not held.started or not view.unknown:
+                wait(place, after, watched, min(every, _NOT_BEGUN) if view.unknown else every)
 
 
-def _standing(path: Path) -> tuple[Standing, set[tuple[int, int]], bool]:
-    with reading(path) as state:
-        live = launches.live(state)
-        counts = jobs.counts_by_submitter(state)
-    idle, _, held = (sum(column) for column in zip((0, 0, 0), *counts.values(), strict=True))
-    watched = {(one.pid, one.pid_start) for one in live if one.pid is not None and one.pid_start is not None}
-    return Standing(idle, held, len(live)), watched, any(one.pid is None for one in live)
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What the state says between two turns.
+
+    Args:
+        standing: how many jobs wait, are held and run.
+        watched: the processes of the runs, each with its start.
+        unknown: whether there is a run of which nobody knows whether it has begun.
+        latest: the number of the latest change in the history.
+        others_changed: whether another command has changed anything since the view before.
+    """
+
+    standing: Standing
+    watched: set[tuple[int, int]]
+    unknown: bool
+    latest: int
+    others_changed: bool
+
+    @classmethod
+    def of(cls, path: Path, since: int, command: str) -> _View:
+        """Read it; *since* is the latest change of the view before, *command* this command."""
+        with reading(path) as state:
+            live = launches.live(state)
+            counts = jobs.counts_by_submitter(state)
+            latest, others_changed = history.latest(state), history.others_changed(state, since, command)
+        idle, _, held = (sum(column) for column in zip((0, 0, 0), *counts.values(), strict=True))
+        return cls(
+            standing=Standing(idle, held, len(live)),
+            watched={(one.pid, one.pid_start) for one in live if one.pid is not None and one.pid_start is not None},
+            unknown=any(one.pid is None for one in live),
+            latest=latest,
+            others_changed=others_changed,
+        )
 
 
 def standing_of(path: Path) -> Standing:
     """Return how the pool stands now."""
-    return _standing(path)[0]
+    return _View.of(path, 0, "").standing
 
 
 def stop_all(path: Path, settings: Settings, actor: Actor) -> None:

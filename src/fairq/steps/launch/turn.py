@@ -1,4 +1,7 @@
-"""A whole turn: collect what ended, match, start; or a part of it."""
+"""A whole turn: collect what ended, match, start; or a part of it.
+
+What only a pool with a launcher needs is imported where it is used: a cycle of any other pool starts sooner.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +13,17 @@ from typing import TYPE_CHECKING
 
 from fairq.records import Actor, Launch
 from fairq.state import launches
-from fairq.state.connection import State, reading
+from fairq.state.connection import State, kept_open, reading
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle
 from fairq.steps.cycle.negotiate import hold_cycle
 from fairq.steps.launch import events
-from fairq.steps.launch.collect import Collecting, collect
 from fairq.steps.launch.launchers import Launchers, is_launching, opened
-from fairq.steps.launch.outcome import Outcome
-from fairq.steps.launch.periodic import apply_periodic, store_periodic
-from fairq.steps.launch.prune import prune
-from fairq.steps.launch.start import start
 from fairq.steps.launch.unknown import end_unknown
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
+    from fairq.steps.launch.outcome import Outcome
 
 _PATIENCE = 2.0
 """Seconds that a turn waits for jobs that were preempted to make room; whoever is to start there starts later."""
@@ -63,7 +62,7 @@ def turn(
         CycleUnderWayError: another cycle works on this state.
         UnknownLauncherError: the settings, or a slot, name a launcher that there is not.
     """
-    with opened(path, settings) as own, cycle_lock(path):
+    with kept_open(), opened(path, settings) as own, cycle_lock(path):
         result = _decided(path, settings, actor, launchers or own, match, explain, doing)
         if result.launching:
             used = launchers or own
@@ -92,6 +91,9 @@ def _decided(
         if match:
             result.cycle = hold_cycle(path, settings, actor, explain=explain, doing=doing)
         return result
+    from fairq.steps.launch.collect import Collecting
+    from fairq.steps.launch.periodic import apply_periodic, store_periodic
+
     if not match:
         _collect(result, path, settings, launchers, actor)
         apply_periodic(path, settings, actor)
@@ -114,6 +116,9 @@ def _launch(
     result: Turn, path: Path, settings: Settings, launchers: Launchers, actor: Actor, launch: bool, record: bool
 ) -> None:
     """Make room, start, and write what is to be written."""
+    from fairq.steps.launch.prune import prune
+    from fairq.steps.launch.start import start
+
     if result.cycle is not None or launch:
         _make_room(result, path, settings, launchers, actor)
     if launch:
@@ -125,6 +130,8 @@ def _launch(
 
 
 def _collect(result: Turn, path: Path, settings: Settings, launchers: Launchers, actor: Actor) -> None:
+    from fairq.steps.launch.collect import collect
+
     found = collect(path, settings, launchers, actor)
     result.ended += found.ended
     result.notes += found.notes

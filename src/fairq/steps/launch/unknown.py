@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairq.launch.interface import Condition
 from fairq.state import launches
 from fairq.state.connection import reading
 from fairq.steps.launch.launchers import Launchers
@@ -41,6 +40,8 @@ def end_unknown(path: Path, settings: Settings, launchers: Launchers) -> list[st
 
 def _unknown(path: Path, settings: Settings, launchers: Launchers) -> list[str]:
     """Have the runs ended that the state does not know; return those that are still there."""
+    from fairq.launch.interface import Condition
+
     running = []
     for name in launchers.in_use(settings["launch.kind"]):
         launcher = launchers[name]

@@ -107,7 +107,7 @@ def _verdict(state: State, job: Job) -> Verdict:
     cluster, proc = job
     name = f"{cluster}.{proc}"
     queued = jobs.select(state, cluster=cluster, proc=proc)
-    if queued:
+    if queued and queued[0].status != JobStatus.COMPLETED:
         if queued[0].status == JobStatus.HELD:
             return Verdict(name, "held", reason=queued[0].reason)
         return Verdict(name, "pending")

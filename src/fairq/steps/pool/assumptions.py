@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairq.dumps.accounting import AccountingDump
-from fairq.dumps.slots import SlotDump
 from fairq.settings.key import DOCUMENTED
 from fairq.state import cycles, meta, submitters
 from fairq.state.connection import State
 from fairq.versions import Version, newest, words
 
 if TYPE_CHECKING:
+    from fairq.dumps.accounting import AccountingDump
+    from fairq.dumps.slots import SlotDump
     from fairq.settings import Settings
 
 _WITHOUT_ACCOUNTING = "without_accounting"

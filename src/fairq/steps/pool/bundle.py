@@ -16,7 +16,7 @@ from fairq.steps.pool.import_ import Dumps, Imported, import_dumps
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
-    from fairq.steps.config import ImportedConfig, Place
+    from fairq.steps.config import ImportedConfig, SettingsFiles
 
 SCRIPT = "fairq-dump.sh"
 
@@ -64,7 +64,7 @@ def read_archive(name: str) -> Bundle:
     try:
         members = _members(name)
     except (tarfile.TarError, OSError, EOFError) as failure:
-        raise UnreadableDumpError(source=name, reason=f"it is damaged ({failure})", cure="write it anew") from None
+        raise UnreadableDumpError(source=name, reason=f"it is damaged ({failure})", cure="write it again") from None
     bundle = Bundle()
     for kind in ("slots", "jobs", "accounting"):
         content = members.get(kind)
@@ -73,7 +73,7 @@ def read_archive(name: str) -> Bundle:
         else:
             setattr(bundle, kind, Held(f"{name}: {kind}", content))
     if len(bundle.missing) == 3:
-        raise UnreadableDumpError(source=name, reason="it holds no dump", cure=f"write it with {SCRIPT}")
+        raise UnreadableDumpError(source=name, reason="it contains no dump", cure=f"write it with {SCRIPT}")
     if "configuration" in members:
         bundle.configuration = (f"{Path(name).name}:pool.conf", members["configuration"].decode("utf-8", "replace"))
     else:
@@ -115,7 +115,7 @@ class TakenOver:
 
 
 def import_bundle(
-    place: Place,
+    chosen: SettingsFiles,
     path: Path,
     bundle: Bundle,
     settings: Settings,
@@ -134,10 +134,10 @@ def import_bundle(
     from fairq.steps.config import import_texts
 
     texts = [] if bundle.configuration is None else [bundle.configuration]
-    config = import_texts(place, texts, dry_run=True) if texts else None
+    config = import_texts(chosen, texts, dry_run=True) if texts else None
     dumps = Dumps(bundle.slots, bundle.jobs, bundle.accounting)
     used = settings if config is None else config.settings
     imported = import_dumps(path, dumps, used, actor, host=host, dry_run=dry_run, advance=advance)
     if texts and not dry_run:
-        config = import_texts(place, texts)
+        config = import_texts(chosen, texts)
     return TakenOver(config, imported)

@@ -2,7 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from itertools import compress
+from typing import Any
+
+from fairq.ad_table import AdTable, Part
 from fairq.records import Ad, Claim
+
+_Told = Callable[[Claim, int], Any]
+
+_ALWAYS: Mapping[str, _Told] = {
+    "State": lambda claim, now: "Claimed",
+    "Activity": lambda claim, now: "Busy",
+    "RemoteUser": lambda claim, now: claim.submitter,
+    "RemoteOwner": lambda claim, now: claim.submitter,
+    "AccountingGroup": lambda claim, now: claim.submitter,
+    "JobId": lambda claim, now: f"{claim.cluster}.{claim.proc}",
+    "CurrentRank": lambda claim, now: claim.current_rank,
+    "JobStart": lambda claim, now: claim.start_time,
+    "TotalJobRunTime": lambda claim, now: max(0, now - claim.start_time),
+    "EnteredCurrentState": lambda claim, now: claim.start_time,
+    "EnteredCurrentActivity": lambda claim, now: claim.start_time,
+}
+_IF_KNOWN: Mapping[str, _Told] = {
+    "ConcurrencyLimits": lambda claim, now: claim.concurrency_limits,
+    "RemoteNegotiatingGroup": lambda claim, now: claim.negotiating_group,
+    "RemoteAutoregroup": lambda claim, now: claim.autoregroup,
+}
+"""What a slot's ad tells of its claim at a time: always, or unless it is None."""
 
 
 def with_claim(ad: Ad, claim: Claim, now: int) -> Ad:
@@ -14,29 +41,45 @@ def with_claim(ad: Ad, claim: Claim, now: int) -> Ad:
     """
     if claim.cluster is None:
         return ad
-    job = f"{claim.cluster}.{claim.proc}"
-    over: Ad = {
-        "State": "Claimed",
-        "Activity": "Busy",
-        "RemoteUser": claim.submitter,
-        "RemoteOwner": claim.submitter,
-        "AccountingGroup": claim.submitter,
-        "JobId": job,
-        "CurrentRank": claim.current_rank,
-        "JobStart": claim.start_time,
-        "TotalJobRunTime": max(0, now - claim.start_time),
-        "EnteredCurrentState": claim.start_time,
-        "EnteredCurrentActivity": claim.start_time,
-    }
-    optional = {
-        "ConcurrencyLimits": claim.concurrency_limits,
-        "RemoteNegotiatingGroup": claim.negotiating_group,
-        "RemoteAutoregroup": claim.autoregroup,
-    }
-    over |= {name: value for name, value in optional.items() if value is not None}
+    over: Ad = {name: of(claim, now) for name, of in _ALWAYS.items()}
+    over |= {name: value for name, of in _IF_KNOWN.items() if (value := of(claim, now)) is not None}
     over |= claim.advertised or {}
     names = {name.lower() for name in over}
     return {name: value for name, value in ad.items() if name.lower() not in names} | over
+
+
+def with_claims(ads: AdTable, claims: Mapping[int, Claim], now: int) -> AdTable:
+    """Return *ads* with *claims*, by row, laid over them as `with_claim` does, column by column.
+
+    All claims are of jobs of fairq's queue, and have nothing *advertised*.
+    """
+    result = AdTable()
+    optional = tuple(_IF_KNOWN.values())
+    for part in ads.parts:
+        groups: dict[tuple[bool, ...] | None, list[int]] = {}
+        for place, row in enumerate(part.rows):
+            claim = claims.get(row)
+            known = None if claim is None else tuple([of(claim, now) is not None for of in optional])
+            groups.setdefault(known, []).append(place)
+        for known, places in groups.items():
+            told = () if known is None else (*_ALWAYS, *compress(_IF_KNOWN, known))
+            rows = part.rows if len(places) == len(part.rows) else [part.rows[place] for place in places]
+            laid = [claims[row] for row in rows] if told else []
+            over = [tuple([_OF[name](claim, now) for claim in laid]) for name in told]
+            lower = {name.lower() for name in told}
+            left = [at for at, name in enumerate(part.names) if name.lower() not in lower]
+            names = (*(part.names[at] for at in left), *told)
+            result.put_columns(names, rows, [*(_of_places(part, at, places) for at in left), *over])
+    return result
+
+
+_OF = {**_ALWAYS, **_IF_KNOWN}
+
+
+def _of_places(part: Part, at: int, places: Sequence[int]) -> tuple[Any, ...]:
+    """One column of a part at these of its places."""
+    column = part.columns[at]
+    return column if len(places) == len(column) else tuple([column[place] for place in places])
 
 
 _TOLD = {

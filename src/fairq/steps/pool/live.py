@@ -50,7 +50,7 @@ def ask_pool(pool: str | None) -> Bundle:
         raise UnreachablePoolError(
             pool=where, reason=_words(failure), cure="name the host of the collector with --pool, perhaps with its port"
         ) from None
-    raise UnreachablePoolError(pool=where, reason="its negotiator holds one cycle after the other", cure="try again")
+    raise UnreachablePoolError(pool=where, reason="its negotiator runs one cycle after the other", cure="try again")
 
 
 class _Asked:
@@ -89,7 +89,7 @@ class _Asked:
         try:
             return ask()
         except (self._library.HTCondorException, RuntimeError, ValueError, OSError, KeyError) as failure:
-            self._missing.append(f"{what} cannot be asked: {_words(failure)}")
+            self._missing.append(f"{what} cannot be queried: {_words(failure)}")
             return None
 
     def _accounting(self, negotiator: Any) -> tuple[list[Any] | None, int | None]:

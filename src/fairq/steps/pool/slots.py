@@ -1,10 +1,11 @@
-"""The machines of the pool: add, remove and drain slots, and look at them."""
+"""The machines of the pool: add and remove slots, and look at them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from fairq.dumps.slots import read_slots
 from fairq.dumps.source import opened
 from fairq.errors.pool import DuplicateSlotError, SlotInUseError, UnknownSlotError
 from fairq.records import Actor, Ad, Change, Claim, JobStatus, SlotRecord
-from fairq.state import claims, dynamic_slots, history, jobs, slot_columns, slots
+from fairq.state import claims, dynamic_slots, history, jobs, slot_columns, slots, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
 from fairq.steps.jobs.end import end_runs
@@ -44,7 +45,7 @@ def with_launcher(ads: Sequence[Ad], launcher: str) -> list[Ad]:
 
 def add(path: Path, new: Sequence[SlotRecord], actor: Actor, *, dry_run: bool = False) -> None:
     """Append slots to the pool; raises DuplicateSlotError if one is there already."""
-    with _open(path, dry_run) as state:
+    with opened_for(path, dry_run) as state:
         twice = [name for name, count in Counter((slot.name, slot.address) for slot in new).items() if count > 1]
         if twice:
             raise DuplicateSlotError(name=twice[0][0], problem="is given twice; remove one")
@@ -56,7 +57,8 @@ def add(path: Path, new: Sequence[SlotRecord], actor: Actor, *, dry_run: bool = 
             slots.add(state, new)
             if len(new) >= slot_columns.WORTHWHILE:
                 slot_columns.keep(state)
-            history.record(state, actor, [Change(f"slot {slot.name}", None, _size(slot)) for slot in new])
+            entries = history.record(state, actor, [Change(f"slot {slot.name}", None, _size(slot)) for slot in new])
+            undo.record(state, actor, entries, "slots add", {"names": [slot.name for slot in new]}, None)
 
 
 def remove(
@@ -74,9 +76,9 @@ def remove(
 
     Raises UnknownSlotError, SlotInUseError.
     """
-    with _open(path, dry_run or not exists(path)) as state:
-        found = [slot for name in dict.fromkeys(names) for slot in _named(state, name)]
-        found = _with_carved(state, found)
+    with opened_for(path, dry_run or not exists(path)) as state:
+        found = [slot for name in dict.fromkeys(names) for slot in named(state, name)]
+        found = with_carved(state, found)
         held = {claim.slot_id: claim for claim in claims.load_all(state)}
         ended = [held[slot.id] for slot in found if slot.id in held]
         if ended and not force:
@@ -87,26 +89,11 @@ def remove(
             procs = [(run.schedd, run.cluster, run.proc, run.proc) for run in runs]
             jobs.set_status(state, procs, JobStatus.IDLE, actor.time)
             slots.remove(state, [slot.id for slot in found])
-            history.record(state, actor, [Change(f"slot {slot.name}", _size(slot), None) for slot in found])
+            entries = history.record(state, actor, [Change(f"slot {slot.name}", _size(slot), None) for slot in found])
+            carved = {one.slot_id for one in dynamic_slots.load_all(state)}
+            former = [asdict(slot) for slot in found if slot.id not in carved]
+            undo.record(state, actor, entries, "slots remove", {"slots": former}, settings["pool.undo_kept"])
     return [slot.name for slot in found]
-
-
-def drain(path: Path, names: Sequence[str], draining: bool, actor: Actor, *, dry_run: bool = False) -> list[str]:
-    """Begin or end the draining of slots: while it lasts they get no new job. Return those that changed.
-
-    Raises UnknownSlotError.
-    """
-    with _open(path, dry_run or not exists(path)) as state:
-        found = [slot for name in dict.fromkeys(names) for slot in _named(state, name)]
-        changed = [slot.name for slot in found if slot.draining is not draining]
-        if not dry_run:
-            slots.set_draining(state, changed, draining)
-            history.record(
-                state,
-                actor,
-                [Change(f"slot {name}", {"Draining": not draining}, {"Draining": draining}) for name in changed],
-            )
-    return changed
 
 
 def look(path: Path, names: Sequence[str], now: int) -> list[Ad]:
@@ -115,7 +102,7 @@ def look(path: Path, names: Sequence[str], now: int) -> list[Ad]:
     Raises UnknownSlotError.
     """
     with reading(path) as state:
-        chosen = {slot.id for name in dict.fromkeys(names) for slot in _named(state, name)}
+        chosen = {slot.id for name in dict.fromkeys(names) for slot in named(state, name)}
         held = {claim.slot_id: claim for claim in claims.load_all(state)}
         every = load_slots(state)
     return [standing(slot, held.get(slot.id), now) for slot in every if not names or slot.id in chosen]
@@ -152,11 +139,13 @@ def _size(slot: SlotRecord) -> Ad:
     return {name: slot.ad[name] for name in ("Cpus", "Memory", "Disk", "GPUs") if name in slot.ad}
 
 
-def _open(path: Path, read_only: bool) -> AbstractContextManager[State]:
+def opened_for(path: Path, read_only: bool) -> AbstractContextManager[State]:
+    """Open the state at *path*, for reading or for a change."""
     return reading(path) if read_only else writing(path)
 
 
-def _named(state: State, name: str) -> list[SlotRecord]:
+def named(state: State, name: str) -> list[SlotRecord]:
+    """Return the slots of this *name*, or those of the machine of this name; raises UnknownSlotError."""
     found = slots.load(state, name)
     if found:
         return found
@@ -169,7 +158,7 @@ def _named(state: State, name: str) -> list[SlotRecord]:
     raise UnknownSlotError(name=name, hint=hint)
 
 
-def _with_carved(state: State, found: list[SlotRecord]) -> list[SlotRecord]:
+def with_carved(state: State, found: list[SlotRecord]) -> list[SlotRecord]:
     """Add the dynamic slots of those that are partitionable."""
     carved = set(dynamic_slots.children(state, [slot.id for slot in found])) - {slot.id for slot in found}
     return found + [slot for slot in slots.load_all(state) if slot.id in carved] if carved else found

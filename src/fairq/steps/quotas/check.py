@@ -17,7 +17,7 @@ from fairq.steps.quotas.users import user_oddities, users_in
 
 if TYPE_CHECKING:
     from fairq.settings.htcondor.reader import NotTaken
-    from fairq.steps.config import Place
+    from fairq.steps.config import SettingsFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Checked:
     groups: int
 
 
-def check_quotas(path: Path, place: Place, file: str | None, now: int) -> Checked:
+def check_quotas(path: Path, chosen: SettingsFiles, file: str | None, now: int) -> Checked:
     """Check the groups of the settings in force, or of the configuration in *file*, against the pool at *path*.
 
     Sums are compared with the pool if it has slots, users are looked for if it has any. Raises the errors of
@@ -37,9 +37,9 @@ def check_quotas(path: Path, place: Place, file: str | None, now: int) -> Checke
     """
     errors: list[FairqError] = []
     if file is None:
-        source = Source(gather(place.layers, place.environ, errors.append))
+        source = Source(gather(chosen.layers, chosen.environ, errors.append))
     else:
-        source = read_source(file, place.environ, errors.append)
+        source = read_source(file, chosen.environ, errors.append)
     settings = source.settings
     with reading(path) as state:
         total = None

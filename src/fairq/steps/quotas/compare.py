@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.quotas.record import GroupFigures
 from fairq.records import Ad
 from fairq.state.connection import reading
+from fairq.steps.cycle.load import LoadedPool, load_pool
 from fairq.steps.quotas.forecast import Forecaster
 
 if TYPE_CHECKING:
@@ -34,19 +35,27 @@ class Comparison:
     overruns: Sequence[dict[str, Any]] = ()
 
 
-def compare(path: Path, settings: Settings, other: Settings, now: int, size: float | None = None) -> Comparison:
+def compare(
+    path: Path,
+    settings: Settings,
+    other: Settings,
+    now: int,
+    size: float | None = None,
+    altered: Callable[[LoadedPool], LoadedPool] = lambda pool: pool,
+) -> Comparison:
     """Compare the groups of *settings* on the pool as it stands with those of *other* on a pool of *size*.
 
-    *size* is in slot weight; without it the pool is the same. Both sides are what a next cycle would begin
-    with: demand is that of the jobs in the queue, allocations are those of a first round.
+    *size* is in slot weight; without it the pool is the same, or what *altered* makes of it. Both sides are what a next
+    cycle would begin with: demand is that of the jobs in the queue, allocations are those of a first round.
 
     Raises SettingValueError for an expression that is none.
     """
     with reading(path) as state:
         forecaster = Forecaster(state, settings, now)
-        then = forecaster.groups(other, size)
+        later = Forecaster(state, other, now, altered(load_pool(state, other, now)))
+        then = later.groups(other, size)
         today = forecaster.groups(settings)
-        size_then = forecaster.size(other) if size is None else size
+        size_then = later.size(other) if size is None else size
         size_now = forecaster.size(settings)
     records: dict[str, Ad] = {}
     for suffix, figures in (("then", then), ("now", today)):
@@ -54,7 +63,7 @@ def compare(path: Path, settings: Settings, other: Settings, now: int, size: flo
             record = records.setdefault(of.group.lower(), {"group": of.group})
             record.update({f"{name}_{suffix}": value for name, value in _members(of).items()})
     groups = sorted(records.values(), key=_tree_order)
-    return Comparison(groups, size_now, size_then, forecaster.overruns)
+    return Comparison(groups, size_now, size_then, (*forecaster.overruns, *later.overruns))
 
 
 def _members(of: GroupFigures) -> Ad:

@@ -158,9 +158,9 @@ def _above(
         problem += f": they are scaled down to {available / static:.4g} of their values"
     excess = _number(static - available)
     if group.is_root:
-        return Oddity(group.name, "above the pool", problem, f"lower them by {excess} in all, or make them dynamic")
+        return Oddity(group.name, "above the pool", problem, f"lower them by {excess} in total, or make them dynamic")
     own = configured.word_of(group.name, "quota" if group.static else "quota_dynamic")
-    return Oddity(group.name, "children above parent", problem, f"lower them by {excess} in all, or raise {own}")
+    return Oddity(group.name, "children above parent", problem, f"lower them by {excess} in total, or raise {own}")
 
 
 def _double_counting(configured: Configured) -> Iterator[Oddity]:
@@ -202,7 +202,7 @@ def _eaten(configured: Configured) -> Iterator[Oddity]:
             continue
         problem = f"its quota of {_number(quota)} counts as {int(quota)}"
         if quota < 1:
-            problem += ", so it never gets a slot by it"
+            problem += ", so the group never gets a slot for it"
         own = configured.word_of(group.name, "quota" if group.static else "quota_dynamic")
         cure = f"set {own} so that it makes a whole number"
         yield Oddity(group.name, "cut", problem, f"{cure}, or integer_group_limits = false" if integer_limits else cure)

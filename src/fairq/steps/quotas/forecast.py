@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 class Forecaster:
     """The pool of *state* as it stands at *now* (seconds since 1970), loaded once for several questions."""
 
-    def __init__(self, state: State, settings: Settings, now: int) -> None:
+    def __init__(self, state: State, settings: Settings, now: int, pool: LoadedPool | None = None) -> None:
+        """Load the pool, unless *pool* is it already, perhaps with something changed."""
         self._now = now
-        self._pool: LoadedPool = load_pool(state, settings, now)
+        self._pool: LoadedPool = load_pool(state, settings, now) if pool is None else pool
         self._times: Mapping[str, int] = load_round_robin_times(state)
 
     @property

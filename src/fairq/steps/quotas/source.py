@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fairq.errors.base import FairqError
 from fairq.settings.collect import Collection, Report, parse_document
 from fairq.settings.model import settle
-from fairq.steps.config import configuration, translated
+from fairq.steps.config import add_sets, configuration, translated
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -30,12 +30,15 @@ class Source(NamedTuple):
     is_htcondor: bool = False
 
 
-def read_settings(name: str, environ: Mapping[str, str]) -> Settings:
-    """Return the settings of the configuration in the file *name*; raises the first thing that is wrong."""
-    return read_source(name, environ, _raise).settings
+def read_settings(name: str, environ: Mapping[str, str], sets: Sequence[str] = ()) -> Settings:
+    """Return the settings of the configuration in the file *name*, with *sets* (``KEY=VALUE``) over them.
+
+    Raises the first thing that is wrong.
+    """
+    return read_source(name, environ, _raise, sets).settings
 
 
-def read_source(name: str, environ: Mapping[str, str], report: Report) -> Source:
+def read_source(name: str, environ: Mapping[str, str], report: Report, sets: Sequence[str] = ()) -> Source:
     """Read the file *name* (``-``: stdin), which is TOML if it has a table, else HTCondor's configuration.
 
     What is wrong with single settings goes to *report*; if that returns, reading goes on without them. Raises
@@ -47,8 +50,10 @@ def read_source(name: str, environ: Mapping[str, str], report: Report) -> Source
     if not (file.suffix == ".toml" or _TABLE.search(text)):
         imported = translated([(name, text)], environ)
         collection.add_document(imported.document, file)
+        add_sets(collection, sets)
         return Source(settle(collection), imported.not_taken, is_htcondor=True)
     collection.add_document(parse_document(text, file), file)
+    add_sets(collection, sets)
     collection.check_parents()
     return Source(settle(collection))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Set
 from typing import NamedTuple
 
-from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, group_and_ancestors, is_nice
+from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, group_and_ancestors, group_meant, is_nice
 from fairq.state import jobs, submitters
 from fairq.state.connection import State
 from fairq.steps.quotas.configured import Oddity
@@ -53,7 +53,7 @@ def _named_like_users(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
             problem = f"it has the name of user {user}, whose jobs are in it only if they set accounting_group"
             yield Oddity(name, "named like a user", problem, "rename the group")
     for submitter, owner in sorted(users.owners):
-        meant = _group_meant(submitter, owner)
+        meant = group_meant(submitter, owner)
         if meant is None or "." not in owner:
             continue
         assigned = assigned_group(submitter, names)
@@ -67,7 +67,7 @@ def _unknown(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
     """Groups that jobs ask for and that are not configured."""
     told: set[str] = set()
     for submitter, owner in sorted(users.owners):
-        meant = _group_meant(submitter, owner)
+        meant = group_meant(submitter, owner)
         if not meant or is_nice(meant) or meant.lower() in told:
             continue
         assigned = assigned_group(submitter, names)
@@ -76,11 +76,3 @@ def _unknown(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
             problem = f"jobs of {submitter} ask for it, but it is not configured: they are charged to {assigned}"
             cure = "configure the group, or correct accounting_group in the jobs"
             yield Oddity(meant, "unknown group", problem, cure)
-
-
-def _group_meant(submitter: str, owner: str) -> str | None:
-    """Return the group that jobs of *owner* ask for as *submitter*, empty for none; None if nobody can tell."""
-    local = submitter.rpartition("@")[0]
-    if local == owner:
-        return ""
-    return local.removesuffix(f".{owner}") if local.endswith(f".{owner}") else None

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fairq.dumps.source import opened
-from fairq.dumps.task_queues import DumpedQueue, TaskQueueDump, read_task_queues
+from fairq.dumps.task_queue_files import read_dump
+from fairq.dumps.task_queues import DumpedQueue, TaskQueueDump
 from fairq.engine.shares.check import all_alike, check
 from fairq.engine.shares.corrector import UsageRequest
 from fairq.engine.shares.model import TaskQueue
@@ -49,8 +49,7 @@ def check_dump(name: str, settings: Settings, now: int, *, rules: str) -> CheckR
         TaskQueueDumpError, UnreadableDumpError, InvalidDumpError: the dump cannot be used.
         ShareCorrectionError, ShareCorrectorError, DiracStopsError: see `start_corrections`.
     """
-    with opened(name) as source:
-        dump = read_task_queues(source)
+    dump = read_dump(name)
     policy_rules = share_rules(settings, rules)
     queues = [task_queue(queue, policy_rules) for queue in dump.queues]
     groups = read_groups(settings, dump.groups or {}, policy_rules)

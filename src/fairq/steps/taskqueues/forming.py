@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fairq.engine.shares.forming import FormedQueue as EngineQueue
-from fairq.engine.shares.forming import QueueFormer
+from fairq.engine.shares.forming import FormedQueue, QueueFormer
 from fairq.engine.shares.job_needs import JobNeeds, read_needs
 from fairq.engine.shares.model import Requirements, TaskQueue
 from fairq.errors.shares import JobRequirementError
@@ -48,10 +47,10 @@ class Member:
 
 
 @dataclass(slots=True)
-class FormedQueue:
+class QueueWithJobs:
     """A task queue with its jobs, oldest first, and what the state has stored of it."""
 
-    formed: EngineQueue
+    formed: FormedQueue
     members: list[Member]
     stored: QueueNumber | None = None
 
@@ -75,7 +74,7 @@ class FormedQueue:
 class FormedQueues:
     """All queues in order of number, and the jobs that are in none, each with the reason."""
 
-    queues: list[FormedQueue]
+    queues: list[QueueWithJobs]
     left_out: list[tuple[JobRange, str]]
     next_number: int
     gone: list[int]
@@ -140,7 +139,7 @@ def form_queues(state: State, policy: SharePolicy) -> FormedQueues:
             members[queue.number].append(Member(part, needs.user_priority, own))
             first += taken
     formed = [
-        FormedQueue(queue, members[queue.number], stored.pop((queue.requirements, queue.part), None))
+        QueueWithJobs(queue, members[queue.number], stored.pop((queue.requirements, queue.part), None))
         for queue in sorted(former.queues, key=lambda queue: queue.number)
     ]
     return FormedQueues(formed, left_out, former.next_number, [one.number for one in stored.values()])

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairq.dumps.source import opened
-from fairq.dumps.task_queues import DumpedQueue, TaskQueueDump, read_task_queues
+from fairq.dumps.task_queue_files import read_dump
+from fairq.dumps.task_queues import DumpedQueue, TaskQueueDump
 from fairq.engine.accounting.identity import submitter_name
 from fairq.records import Actor, Ad, Change, JobRange, JobStatus, QueueNumber, ShareGroup, UsageReport
 from fairq.state import history, jobs, runs, share_groups, task_queues
@@ -54,8 +54,7 @@ def import_task_queues(
         InvalidNameError: a name cannot be that of a submitter.
         ShareCorrectionError: a group's share cannot be meant.
     """
-    with opened(name) as source:
-        dump = read_task_queues(source)
+    dump = read_dump(name)
     read_groups(settings, dump.groups or {}, share_rules(settings))
     domain = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"] or host
     with reading(path) if dry_run else writing(path) as state:

@@ -26,7 +26,7 @@ from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import settle
-from fairq.steps.taskqueues.forming import FormedQueue, full_ad, remember
+from fairq.steps.taskqueues.forming import QueueWithJobs, full_ad, remember
 from fairq.steps.taskqueues.pilots import Pilot, SiteLoad, limited_values, load_site, matcher_of
 from fairq.steps.taskqueues.world import ShareWorld, check_group, load_world
 
@@ -148,7 +148,7 @@ class _Handing:
         self._offered = [queues[place] for place in places if self._left(queues[place])]
         self._weights = np.array([self._priorities[queue.number] for queue in self._offered], float)
 
-    def _left(self, queue: FormedQueue) -> bool:
+    def _left(self, queue: QueueWithJobs) -> bool:
         roster = self._rosters.get(queue.number)
         return roster is None or bool(roster.waiting)
 
@@ -173,7 +173,7 @@ class _Handing:
             self._offer()
         return handed
 
-    def _handed(self, queue: FormedQueue, job: JobRange, user_priority: float, chance: float | None) -> HandedOut:
+    def _handed(self, queue: QueueWithJobs, job: JobRange, user_priority: float, chance: float | None) -> HandedOut:
         ad = full_ad(self._state, job)
         if self._load.is_limited:
             values = limited_values(ad, job.owner, self._pilot.site)
@@ -196,7 +196,7 @@ class _Handing:
 class _Roster:
     """The waiting jobs of one queue, one by one, numbered from the oldest."""
 
-    def __init__(self, queue: FormedQueue) -> None:
+    def __init__(self, queue: QueueWithJobs) -> None:
         self._jobs: list[JobRange] = []
         self._priorities: list[float] = []
         for member in queue.members:

@@ -181,7 +181,9 @@ def _credentials(pilot: Pilot, policy: SharePolicy) -> Credentials | None:
     if pilot.proxy is None:
         return None if pilot.vo is None else GENERIC
     if pilot.vo is not None:
-        raise PilotDescriptionError(what="proxy", reason="only a generic pilot works for a VO", cure="give one of both")
+        raise PilotDescriptionError(
+            what="proxy", reason="only a generic pilot works for a VO", cure="give only one of the two"
+        )
     user, _, group = pilot.proxy.partition("@")
     if not user or not group:
         raise PilotDescriptionError(what="proxy", reason=f"it is {pilot.proxy!r}", cure="write USER@GROUP")

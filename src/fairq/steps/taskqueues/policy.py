@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fairq.engine.shares.cpu_time import read_segments
@@ -12,15 +12,16 @@ from fairq.engine.shares.job_needs import JobDefaults
 from fairq.engine.shares.model import OwnerGroup
 from fairq.engine.shares.options import names
 from fairq.engine.shares.rules import Rules
-from fairq.settings.keys import SINGLE
+from fairq.settings.key import DIRAC
+from fairq.settings.rule_points.dirac import CORRECTIONS_STARTED, SHARE_POINTS
 from fairq.state import share_groups
 from fairq.state.connection import State
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
 
-POINTS = tuple(field.name for field in fields(Rules) if field.name != "name")
-"""The rule points that the engine knows: settings of the same name."""
+POINTS = tuple(key for key in SHARE_POINTS if key.name != CORRECTIONS_STARTED)
+"""The rule points that are fields of the engine's rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +84,9 @@ def share_policy(settings: Settings, state: State, rules_name: str | None = None
 
 def share_rules(settings: Settings, name: str | None = None) -> Rules:
     """Return the rules that *settings* choose, or those called *name*; points that somebody set count either way."""
-    chosen = settings["shares.rules"]
-    given = {
-        point: settings[f"shares.{point}"]
-        for point in POINTS
-        if settings.origin(f"shares.{point}").words != f"rules {chosen}"
-    }
-    return preset(name or chosen, **given)
+    if name is not None:
+        settings = settings.under(name, scheme=DIRAC)
+    return preset(settings[DIRAC.rules], **{key.name: settings[key.full_name] for key in POINTS})
 
 
 def preset(name: str, **points: Any) -> Rules:
@@ -97,8 +94,7 @@ def preset(name: str, **points: Any) -> Rules:
 
     Single *points* may be set otherwise.
     """
-    table = {point: SINGLE[f"shares.{point}"].default_under(name) for point in POINTS}
-    return Rules(**{"name": name, **table, **points})
+    return Rules(**{"name": name, **{key.name: key.default_under(name) for key in POINTS}, **points})
 
 
 def _whole_if_it_is(number: float) -> float:

@@ -13,7 +13,7 @@ from fairq.records import Ad
 from fairq.state.connection import reading, writing
 from fairq.state.location import exists
 from fairq.state.rows import without_collection
-from fairq.steps.taskqueues.forming import FormedQueue, members_of, remember
+from fairq.steps.taskqueues.forming import QueueWithJobs, members_of, remember
 from fairq.steps.taskqueues.world import ShareWorld, check_group, load_world
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def recalculate_shares(
         )
 
 
-def _queue_ad(queue: FormedQueue, priority: float) -> Ad:
+def _queue_ad(queue: QueueWithJobs, priority: float) -> Ad:
     stored = queue.stored
     return {
         "task_queue": queue.number,

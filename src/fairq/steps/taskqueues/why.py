@@ -19,7 +19,7 @@ from fairq.records import JobRange, JobStatus
 from fairq.state import claims, jobs
 from fairq.state.connection import State, reading
 from fairq.steps.jobs.overlay import Overlay
-from fairq.steps.taskqueues.forming import FormedQueue
+from fairq.steps.taskqueues.forming import QueueWithJobs
 from fairq.steps.taskqueues.match import MOST_CHANCES
 from fairq.steps.taskqueues.pilots import Pilot, SiteLoad, load_site, matcher_of
 from fairq.steps.taskqueues.world import ShareWorld, check_group, load_world
@@ -117,18 +117,18 @@ def why_not(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[in
     )
 
 
-def _queue_of_number(world: ShareWorld, number: int) -> FormedQueue:
+def _queue_of_number(world: ShareWorld, number: int) -> QueueWithJobs:
     for queue in world.formed.queues:
         if queue.number == number:
             return queue
     raise UnknownTaskQueueError(number=number)
 
 
-def _queue_of_job(world: ShareWorld, cluster: int, proc: int) -> FormedQueue | None:
+def _queue_of_job(world: ShareWorld, cluster: int, proc: int) -> QueueWithJobs | None:
     return next((queue for queue in world.formed.queues for one in queue.members if _has(one.job, cluster, proc)), None)
 
 
-def _ahead(queue: FormedQueue, cluster: int, proc: int) -> int:
+def _ahead(queue: QueueWithJobs, cluster: int, proc: int) -> int:
     """Return how many older jobs of *queue* have the UserPriority of the job."""
     own = next(one for one in queue.members if _has(one.job, cluster, proc))
     older = 0

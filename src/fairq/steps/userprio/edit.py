@@ -1,13 +1,13 @@
-"""The edits of ``userprio``: one change of the accounting records, kept with what stood there before."""
+"""The edits of ``userprio``: changes of the accounting records, kept with what stood there before."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fairq.engine.accounting.factors import MINIMUM_FACTOR, AccountingPolicy, resolve_factor
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, is_group_name
@@ -16,6 +16,7 @@ from fairq.engine.accounting.leases import (
     cancel_lease,
     expire_leases,
     grant_lease,
+    lease_of,
     set_for_good,
 )
 from fairq.engine.accounting.removal import idle_since
@@ -23,13 +24,14 @@ from fairq.errors.base import InvalidNameError, InvalidNumberError
 from fairq.errors.pool import SubmitterInUseError, UnknownSubmitterError
 from fairq.quantities import shown_duration, shown_time
 from fairq.records import AccountingRecord, Actor, Ad, Change
-from fairq.state import claims, history, meta, submitters
+from fairq.state import claims, history, meta, submitters, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
 from fairq.state.usage import Booking
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import LAST_UPDATE, RECORDED_UNTIL, last_update, load_accountant
 from fairq.steps.userprio.ads import accounting_ad
+from fairq.steps.userprio.names import full_name, like, people
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -41,16 +43,29 @@ Bound = Literal["factor", "floor", "ceiling"]
 
 @dataclass(slots=True)
 class Edited:
-    """What an edit did: a sentence for people, and each record's attributes before and after."""
+    """What edits did: sentences for people, and each record's attributes before and after.
+
+    *notes* tell what else came of them. *strangers* are those nobody has seen before, who now have a record, each with
+    the known name that may have been meant.
+    """
 
     message: str
     changes: list[Change] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    strangers: dict[str, str | None] = field(default_factory=dict)
+
+    def add(self, other: Edited) -> None:
+        """Take in what another edit of the same call did."""
+        self.message = f"{self.message}\n{other.message}" if self.message else other.message
+        self.changes += other.changes
+        self.notes += other.notes
+        self.strangers |= other.strangers
 
 
 class Editor:
-    """The accounting records of one state, open for one edit by *actor*.
+    """The accounting records of one state, open for the edits of *actor*.
 
-    With *dry_run* everything is decided and checked, and nothing is stored.
+    With *dry_run* everything is decided and checked, and nothing is stored. Names may lack their domain and groups.
     """
 
     def __init__(self, path: Path, settings: Settings, actor: Actor, *, dry_run: bool = False) -> None:
@@ -60,8 +75,28 @@ class Editor:
         self._accounts_first: bool = settings["accounting.edits_at_their_time"]
         self._actor = actor
         self._dry_run = dry_run
+        self._open_state: State | None = None
+        self._kept: float = settings["pool.undo_kept"]
+        self._former: dict[str, Any] = {}
+        self._entries: list[int] = []
+        self._pending: dict[str, AccountingRecord | None] = {}
         self._was, self._gone = ("would be", "would be deleted") if dry_run else ("was", "deleted")
+        self._ended = "would end" if dry_run else "ends"
         self._set, self._cancelled = ("Would set", "Would cancel") if dry_run else ("Set", "Cancelled")
+
+    @contextmanager
+    def together(self, *, create: bool = True) -> Iterator[None]:
+        """Make all edits of the body one change: all are stored, or none if one of them raises.
+
+        Without *create* a state file that does not exist is not made.
+        """
+        with self._open(create=create) as state:
+            self._open_state = state
+            try:
+                yield
+                self._keep(state)
+            finally:
+                self._open_state = None
 
     def set_priority(self, name: str, value: float) -> Edited:
         """Set the real priority; below 0.5 it counts as 0.5."""
@@ -70,7 +105,8 @@ class Editor:
         def change(record: AccountingRecord) -> None:
             record.priority = value
 
-        return self._change(name, change, f"The priority of {name} {self._was} set to {value:f}", account=True)
+        message = f"The priority of {_NAME} {self._was} set to {value:f}"
+        return self._change(name, change, message, account=True)
 
     def set_bound(self, name: str, bound: Bound, value: float, seconds: int | None = None) -> Edited:
         """Set the priority factor, the floor or the ceiling, for good or for *seconds* (a lease).
@@ -84,7 +120,7 @@ class Editor:
 
         def change(record: AccountingRecord) -> None:
             if what is Leasable.FACTOR and record.priority_factor is None:
-                record.priority_factor = resolve_factor(name, self._policy)
+                record.priority_factor = resolve_factor(record.name, self._policy)
             if seconds is None:
                 set_for_good(record, what, value)
             else:
@@ -92,9 +128,9 @@ class Editor:
 
         shown = f"{value:f}" if what is Leasable.FACTOR else f"{value:.0f}"
         if seconds is None:
-            return self._change(name, change, f"The {what.value} of {name} {self._was} set to {shown}")
+            return self._change(name, change, f"The {what.value} of {_NAME} {self._was} set to {shown}", plain=what)
         kind = _LEASE_NAME[what]
-        message = f"{self._set} {kind} lease on {name} to {shown} for {shown_duration(seconds)}"
+        message = f"{self._set} {kind} lease on {_NAME} to {shown} for {shown_duration(seconds)}"
         return self._change(name, change, message)
 
     def cancel(self, name: str, bound: Bound) -> Edited:
@@ -104,7 +140,7 @@ class Editor:
         def change(record: AccountingRecord) -> None:
             cancel_lease(record, what)
 
-        return self._change(name, change, f"{self._cancelled} {_LEASE_NAME[what]} lease for {name}", create=False)
+        return self._change(name, change, f"{self._cancelled} {_LEASE_NAME[what]} lease for {_NAME}", create=False)
 
     def set_usage(self, name: str, seconds: float) -> Edited:
         """Set the accumulated weighted usage, in weighted seconds; the unweighted one stays."""
@@ -113,7 +149,7 @@ class Editor:
         def change(record: AccountingRecord) -> None:
             record.weighted_accumulated_usage = seconds
 
-        message = f"The Accumulated Usage of {name} {self._was} set to {seconds:f}"
+        message = f"The Accumulated Usage of {_NAME} {self._was} set to {seconds:f}"
         return self._change(name, change, message, account=True)
 
     def set_begin(self, name: str, time: int) -> Edited:
@@ -122,7 +158,7 @@ class Editor:
         def change(record: AccountingRecord) -> None:
             record.begin_usage_time = time
 
-        return self._change(name, change, f"The Begin Usage Time of {name} {self._was} set to {shown_time(time)}")
+        return self._change(name, change, f"The Begin Usage Time of {_NAME} {self._was} set to {shown_time(time)}")
 
     def set_last(self, name: str, time: int) -> Edited:
         """Set the time of the last use (seconds since 1970)."""
@@ -130,11 +166,11 @@ class Editor:
         def change(record: AccountingRecord) -> None:
             record.last_usage_time = time
 
-        return self._change(name, change, f"The Last Usage Time of {name} {self._was} set to {shown_time(time)}")
+        return self._change(name, change, f"The Last Usage Time of {_NAME} {self._was} set to {shown_time(time)}")
 
     def reset_usage(self, name: str) -> Edited:
         """Forget the accumulated usage; it counts from now on. Priority, last use and slots in use stay."""
-        message = f"The accumulated usage of {name} {self._was} reset"
+        message = f"The accumulated usage of {_NAME} {self._was} reset"
         return self._change(name, self._reset, message, create=False, account=True)
 
     def reset_all(self) -> Edited:
@@ -142,7 +178,8 @@ class Editor:
         with self._open() as state:
             changes = []
             self._account(state)
-            records = submitters.load_all(state)
+            records = self._load_all(state)
+            self._remember(state, [record.name for record in records])
             for record in records:
                 before = self._ad(record)
                 self._reset(record)
@@ -156,22 +193,25 @@ class Editor:
         Raises SubmitterInUseError while jobs hold slots on its account, unless *force*.
         """
         with self._open() as state:
+            name = self._full_name(state, name)
             record = self._existing(state, name)
             held = sum(self._is_charged(claim.submitter, name) for claim in claims.load_all(state))
             if held and not force:
                 raise SubmitterInUseError(name=name, slots=held)
             changes = [Change(name, self._ad(record), None)]
+            self._remember(state, [name])
             self._remove(state, [name], changes)
         return Edited(f"The accountant record named {name} {self._was} deleted", changes)
 
     def prune(self, seconds: int) -> Edited:
         """Delete the records of submitters that used nothing for *seconds* and hold nothing."""
         with self._open() as state:
-            records = {record.name: record for record in submitters.load_all(state)}
+            records = {record.name: record for record in self._load_all(state)}
             holding = {claim.submitter for claim in claims.load_all(state)}
             idle = idle_since(records.values(), self._actor.time - seconds, self._policy)
             names = [name for name in idle if name not in holding]
             changes = [Change(name, self._ad(records[name]), None) for name in names]
+            self._remember(state, names)
             self._remove(state, names, changes)
         count = f"{len(names)} accountant record{'' if len(names) == 1 else 's'}"
         days, rest = divmod(seconds, 86400)
@@ -186,23 +226,48 @@ class Editor:
         *,
         create: bool = True,
         account: bool = False,
+        plain: Leasable | None = None,
     ) -> Edited:
+        """Change the record of *name*; a *plain* edit sets a value for good, and ends its lease."""
         self._check_name(name)
         with self._open(create=create) as state:
             if account:
                 self._account(state)
-            found = submitters.load(state, name)
+            name = self._full_name(state, name)
+            found = self._load(state, name)
             if found is None and not create:
                 raise self._unknown(state, name)
+            edited = Edited(message.replace(_NAME, name))
             if found is None:
                 self._check_new_name(name)
+                known = people(state)
+                if not is_group_name(name) and name not in known:
+                    edited.strangers[name] = like(name, known)
+            self._remember(state, [name])
             record = found or AccountingRecord(name, is_group=is_group_name(name))
             before = self._ad(record)
             expire_leases([record], self._actor.time)
+            lease = None if plain is None else lease_of(record, plain)
+            if plain is not None and lease is not None:
+                until = shown_time(lease.expiration)
+                kind = _LEASE_NAME[plain]
+                edited.notes.append(f"this {self._ended} the {kind} lease of {name}, which ran until {until}")
             change(record)
             difference = _difference(name, before if found else None, self._ad(record))
             self._store(state, [record], [difference])
-        return Edited(message, [difference])
+        edited.changes.append(difference)
+        return edited
+
+    def _full_name(self, state: State, name: str) -> str:
+        groups = {group.lower() for group in (ROOT_GROUP, *self._policy.group_names)}
+        return name if name.lower() in groups or self._load(state, name) else full_name(state, name)
+
+    def _load(self, state: State, name: str) -> AccountingRecord | None:
+        return self._pending[name] if name in self._pending else submitters.load(state, name)
+
+    def _load_all(self, state: State) -> list[AccountingRecord]:
+        stored = {record.name: record for record in submitters.load_all(state)}
+        return [record for record in (stored | self._pending).values() if record is not None]
 
     def _account(self, state: State) -> None:
         """Charge everybody up to the time of the edit, so that what it sets counts from then on."""
@@ -216,20 +281,51 @@ class Editor:
 
     def _open(self, *, create: bool = False) -> AbstractContextManager[State]:
         """Open the state; what only makes sense for known records does not create the file."""
+        if self._open_state is not None:
+            return nullcontext(self._open_state)
         if self._dry_run or not (create or exists(self._path)):
             return reading(self._path)
         return writing(self._path)
 
     def _store(self, state: State, records: list[AccountingRecord], changes: list[Change]) -> None:
-        if not self._dry_run:
+        if self._dry_run:
+            self._pending |= {record.name: record for record in records}
+        else:
             submitters.store(state, records, (), Booking("edit", self._actor.time, self._actor.user))
-            history.record(state, self._actor, changes)
+            self._record(state, changes)
 
     def _remove(self, state: State, names: list[str], changes: list[Change]) -> None:
-        if not self._dry_run:
+        if self._dry_run:
+            self._pending |= dict.fromkeys(names)
+        else:
             for name in names:
                 submitters.delete(state, name, Booking("delete", self._actor.time, self._actor.user))
-            history.record(state, self._actor, changes)
+            self._record(state, changes)
+
+    def _remember(self, state: State, names: Iterable[str]) -> None:
+        """Note what the records of *names* are before they are changed, if they are not noted yet."""
+        if not self._dry_run:
+            for name in names:
+                if name not in self._former:
+                    found = submitters.load(state, name)
+                    self._former[name] = None if found is None else asdict(found)
+
+    def _record(self, state: State, changes: list[Change]) -> None:
+        self._entries += history.record(state, self._actor, changes)
+        if self._open_state is None:
+            self._keep(state)
+
+    def _keep(self, state: State) -> None:
+        """Keep what it takes to undo the edits."""
+        if self._entries:
+            entries = range(self._entries[0], self._entries[-1] + 1)
+            latter = {name: submitters.load(state, name) for name in self._former}
+            data = {
+                "updated": last_update(state),
+                "before": self._former,
+                "after": {name: None if one is None else asdict(one) for name, one in latter.items()},
+            }
+            undo.record(state, self._actor, entries, "userprio", data, self._kept)
 
     def _reset(self, record: AccountingRecord) -> None:
         record.accumulated_usage = record.weighted_accumulated_usage = 0.0
@@ -244,16 +340,14 @@ class Editor:
         )
 
     def _existing(self, state: State, name: str) -> AccountingRecord:
-        record = submitters.load(state, name)
+        record = self._load(state, name)
         if record is None:
             raise self._unknown(state, name)
         return record
 
     def _unknown(self, state: State, name: str) -> UnknownSubmitterError:
-        from difflib import get_close_matches
-
-        close = get_close_matches(name, [record.name for record in submitters.load_all(state)], 1)
-        hint = f"did you mean {close[0]!r}?" if close else "'fairq userprio --allusers' lists all there are"
+        close = like(name, {record.name for record in submitters.load_all(state)})
+        hint = f"did you mean {close!r}?" if close else "'fairq userprio --allusers' lists all there are"
         return UnknownSubmitterError(name=name, state=self._path, hint=hint)
 
     @staticmethod
@@ -270,6 +364,9 @@ class Editor:
                 expected = f"the group is called {groups[name.lower()]!r}"
             raise InvalidNameError(what="the submitter", value=name, expected=expected)
 
+
+_NAME = "\0"
+"""Stands for the submitter's full name in a message."""
 
 _LEAST = {Leasable.FACTOR: MINIMUM_FACTOR, Leasable.FLOOR: 0.0, Leasable.CEILING: -1.0}
 _LEASE_NAME = {Leasable.FACTOR: "priority-factor", Leasable.FLOOR: "floor", Leasable.CEILING: "ceiling"}

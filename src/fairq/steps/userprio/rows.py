@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairq.engine.accounting.identity import ROOT_GROUP
+from fairq.engine.accounting.identity import ROOT_GROUP, answers_to
 from fairq.errors.base import UsageError
 
 COLUMNS = (
@@ -60,7 +60,8 @@ class ViewOptions:
 class Row:
     """One accounting ad as a line of the table; None where the ad does not say.
 
-    *tells_use*: whether *in_use* is printed; it counts in the sum in any case.
+    *tells_use*: whether *in_use* is printed; it counts in the sum in any case. *share* (0 to 1) and *limit*
+    (slot weight) are those of the last cycle, 0 of a submitter that asked for nothing.
     """
 
     index: int
@@ -76,6 +77,8 @@ class Row:
     last: int | None
     ceiling: float | None
     floor: float | None
+    share: float | None
+    limit: float | None
     requested: float | None = None
     effective_quota: float | None = None
     config_quota: float | None = None
@@ -120,7 +123,8 @@ def row_of(index: int, ad: Mapping[str, Any]) -> Row:
     row = Row(
         index, ad["Name"], get("IsAccountingGroup", False), get("AccountingGroup", ROOT_GROUP),
         _as_sent(ad["Priority"]), get("PriorityFactor"), in_use, tells_use, usage,
-        get("BeginUsageTime"), get("LastUsageTime") or None, get("Ceiling"), get("Floor"),
+        get("BeginUsageTime"), get("LastUsageTime") or None, get("Ceiling"), get("Floor"), get("SubmitterShare"),
+        get("SubmitterLimit"),
     )  # fmt: skip
     if row.is_group:
         row.requested = get("Requested")
@@ -289,12 +293,10 @@ def _shown(rows: list[Row], hierarchical: bool, hide_groups: bool, groups_only: 
 def named(names: Sequence[str]) -> Callable[[str], bool]:
     """Return the test whether a record's name is one of *names*.
 
-    A name with ``@`` (or ``<none>``) has to be equal, in letter case too; one without has to be all that
-    stands before the ``@``, or the name of a group.
+    A name with ``@`` (or ``<none>``) has to be equal, in letter case too; one without is the name of a group, or that
+    of a user, whatever the group and the domain.
     """
     for name in names:
         if not name[:1].isalpha() and name != ROOT_GROUP:
             raise UsageError(message=f"not an option and not a name: {name!r}; see fairq userprio --help")
-    exact = {name for name in names if "@" in name or name == ROOT_GROUP}
-    short = {name for name in names if name not in exact}
-    return lambda name: name in exact or name.rpartition("@")[0] in short or name in short
+    return lambda name: any(answers_to(name, word) for word in names)

@@ -13,6 +13,7 @@ from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import pool_version
 from fairq.steps.quotas.figures import last_figures
 from fairq.steps.userprio.ads import accounting_ads, as_logged, quota_attributes, rolled_up, with_configured_factors
+from fairq.steps.userprio.names import full_name
 from fairq.steps.userprio.reported import last_reported
 
 if TYPE_CHECKING:
@@ -65,8 +66,12 @@ def accounting_report(path: Path, settings: Settings, *, everybody: bool = False
 
 
 def resources_of(path: Path, name: str) -> list[Ad]:
-    """Return the slots that submitter *name* is charged for: their names and the times of the matches."""
+    """Return the slots that submitter *name* is charged for: their names and the times of the matches.
+
+    Raises AmbiguousNameError for a name without a domain that fits several submitters.
+    """
     with reading(path) as state:
+        name = full_name(state, name)
         held = [claim for claim in claims.load_all(state) if claim.submitter == name]
         names = dict(zip(slots.load_ids(state), slots.load_names(state), strict=True)) if held else {}
     return [

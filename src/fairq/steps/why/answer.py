@@ -7,21 +7,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairq.engine.accounting.identity import answers_to
 from fairq.engine.explain import report
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.explain.pair import explain_pair
 from fairq.engine.explain.pieces import rows_called
 from fairq.engine.explain.search import Search
 from fairq.engine.negotiation.expression_cache import RequestContext
+from fairq.engine.simulation.queues import JobKey
 from fairq.errors.pool import AmbiguousSlotError, NothingToExplainError, UnknownJobError, UnknownSlotError
 from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import history, job_ads, runs
 from fairq.state.connection import State, reading
-from fairq.steps.cycle.document import overrun_document
+from fairq.steps.cycle.document import overrun_document, turn_document
 from fairq.steps.cycle.load import load_pool, load_round_robin_times, with_known_groups
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
+from fairq.steps.jobs.groups import unknown_group
 from fairq.steps.jobs.overlay import Overlay
 from fairq.steps.jobs.selection import Target, jobs_of, parse_targets
+from fairq.steps.simulate.forecast import Forecaster
 from fairq.steps.why.compare import compared
 from fairq.steps.why.world import ImaginedPool
 from fairq.words import idle_job
@@ -40,6 +44,19 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 Document = dict[str, Any]
+
+_NEVER = frozenset(
+    {
+        Reason.EMPTY_POOL,
+        Reason.JOB_REQUIREMENTS,
+        Reason.SLOT_REQUIREMENTS,
+        Reason.SUBMITTER_CONSTRAINT,
+        Reason.JOB_CONSTRAINT,
+        Reason.SLOT_CONSTRAINT,
+        Reason.DRAINING,
+    }
+)
+"""Reasons that waiting does not mend."""
 
 MOST_CYCLES, FEWEST_CYCLES = 200, 3
 WORK = 200_000
@@ -115,11 +132,7 @@ class _Study:
     def submitter(self, subject: str) -> Document:
         """Explain what a submitter, or all of an owner's, is entitled to and why it gets no more."""
         _, outcome = self._outcome()
-        entries = [
-            of
-            for of in outcome.decision.submitters
-            if subject == of.submitter or ("@" not in subject and _owner(of.submitter) == subject)
-        ]
+        entries = [of for of in outcome.decision.submitters if answers_to(of.submitter, subject)]
         if not entries:
             raise NothingToExplainError(name=subject)
         rows = [report.submitter_row(outcome, of.submitter, of.schedd) for of in entries]
@@ -146,7 +159,7 @@ class _Study:
         chain = report.group_rows(outcome, name)
         if not chain:
             raise NothingToExplainError(name=name)
-        turns = [turn._asdict() for turn in outcome.decision.groups if turn.group == name]
+        turns = [turn_document(turn) for turn in outcome.decision.groups if turn.group == name]
         members = [
             report.submitter_row(outcome, of.submitter, of.schedd)
             for of in outcome.decision.submitters
@@ -224,10 +237,25 @@ class _Study:
             "submitter_state": report.submitter_row(outcome, job.submitter, job.schedd),
             "groups": report.group_rows(outcome, diagnosis.submitter.group),
             "queue": report.place_in_queue(diagnosis),
+            "start": self._start(diagnosis, job),
             "rejected": None if rejection is None else str(rejection.reason),
             "overruns": _overruns(outcome, diagnosis.context),
             "skipped_for": skipped_for(diagnosis),
+            "unknown_group": self._unknown_group(job),
         }
+
+    def _unknown_group(self, job: JobRange) -> str | None:
+        """Say that the group that *job* asks for is not configured, if that is so."""
+        asked = {**job_ads.ads(self._state, [job.ad_id])[job.ad_id], **(job.own or {})}.get("AcctGroup")
+        return unknown_group(asked, self._settings) if isinstance(asked, str) else None
+
+    def _start(self, of: Diagnosis, job: JobRange) -> Document | None:
+        """When the job would start; None if nothing that ends would let it run."""
+        if of.reason in _NEVER:
+            return None
+        key = JobKey(job.schedd, job.cluster, job.first_proc)
+        forecast = Forecaster(self._state, self._settings, self._now).forecast([key])
+        return forecast.document(forecast.starts[key])
 
     def _pair(self, job: JobRange, slot: str) -> Document:
         world, outcome = self._outcome()
@@ -304,7 +332,3 @@ def skipped_for(of: Diagnosis) -> str | None:
 
 def _gone(after: Any) -> bool:
     return isinstance(after, dict) and after.get("JobStatus") == JobStatus.REMOVED
-
-
-def _owner(submitter: str) -> str:
-    return submitter.rpartition("@")[0].rpartition(".")[2]

@@ -8,7 +8,7 @@ from tests.broker_rules import DOCUMENTED, PANDA
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Task
 from fairq.engine.brokerage.software.architecture import read_architecture
-from fairq.engine.brokerage.software.judging import AUTO_RELEASES, Reading, judge
+from fairq.engine.brokerage.software.judging import AUTO_RELEASES, SoftwareRules, judge
 from fairq.engine.brokerage.software.needs import production_needs
 
 AGLT2 = {
@@ -42,7 +42,7 @@ def accepts(entry: dict[str, object], architecture: str, rules: Rules = DOCUMENT
     asked = read_architecture(architecture, infer_cpu=rules.infer_cpu)
     needs = production_needs(Task(**{"trans_home": "Athena-21.0.38", **task}), asked, without_release=False)
     assert needs is not None
-    return judge(needs, AUTO_RELEASES, entry, how=Reading.of(rules)).verdict == "accepted"
+    return judge(needs, AUTO_RELEASES, entry, how=SoftwareRules.of(rules)).verdict == "accepted"
 
 
 def without(entry: dict[str, object], kind: str) -> dict[str, object]:
@@ -115,4 +115,4 @@ def test_nothing_published_is_refused_to_tasks_with_hardware() -> None:
     asked = read_architecture("#x86_64", infer_cpu=False)
     needs = production_needs(Task(trans_home="Athena-21.0.38"), asked, without_release=False)
     assert needs is not None
-    assert judge(needs, ("ANY",), None, how=Reading.of(DOCUMENTED)).verdict == "refused"
+    assert judge(needs, ("ANY",), None, how=SoftwareRules.of(DOCUMENTED)).verdict == "refused"

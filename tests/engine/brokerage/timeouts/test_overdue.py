@@ -8,7 +8,7 @@ import pytest
 from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.cleaner import decided, job, row_of
 
-from fairq.engine.brokerage.timeouts.job import STATES
+from fairq.engine.brokerage.timeouts.job import ACTIVE, ENDED, IN_DEFINED_TABLE
 from fairq.engine.brokerage.timeouts.table import ORDER, TABLE
 from fairq.steps.broker.rules import preset
 
@@ -105,7 +105,7 @@ def test_nothing_happens_to(sentence):
 
 
 @pytest.mark.parametrize("queue", ["PAUSED", "STAY"])
-@pytest.mark.parametrize("state", sorted(STATES))
+@pytest.mark.parametrize("state", sorted(IN_DEFINED_TABLE | ACTIVE | ENDED))
 def test_the_page_disables_every_rule_at_a_paused_queue_and_with_disable_reassign(state, queue):
     for label in ("managed", "user"):
         found = decided(job(state, queue=queue, label=label, priority=900, age=1000, task=1, job_set=1))

@@ -39,7 +39,7 @@ WORDS: dict[str, Words] = {
     ),
     "empty part": _words("an empty part accepts everybody, and no later part counts", "remove the comma"),
     "blank in a field": _words(f"{{field!r}} is not a field because of its blank: {_NO_CONDITION}", "write {meant}"),
-    "blank in a zero": _words("{field!r} is not 0 because of its blank: it accepts", "write {meant}"),
+    "blank in a zero": _words("{field!r} is not 0 because of its blank: it accepts every such task", "write {meant}"),
     "blank in a word": _words("the blank is read as part of the word", "write {meant}"),
     "unknown field": _words(
         f"{{field!r}} is not a field: {_NO_CONDITION}",
@@ -80,7 +80,7 @@ WORDS: dict[str, Words] = {
         "PanDA's code fails on this queue and splits none that follow; fairq reads it as no limit", "set {absent}"
     ),
     "empty pseudo queues": _words(
-        "in each pseudo queue the least memory exceeds the most: none takes a job",
+        "in each pseudo queue the minimum memory exceeds the maximum: none accepts a job",
         "raise maxrss (of the whole slot) or corecount",
     ),
     "no cores": _words("it counts as one core: multi-core jobs never match", "set the number of cores of its slots"),
@@ -117,7 +117,7 @@ WORDS: dict[str, Words] = {
     ),
     "unknown flag": _words("nothing reads {name}", "write {meant}"),
     "flag behind a blank": _words("{name} is not read because of the blank before it", "remove the blank"),
-    "flag set by prefix": _words("it sets {name}, with which it begins", "write {name}, or another word"),
+    "flag set by prefix": _words("it sets {name}, because it begins with that name", "write {name}, or another word"),
     "flag set to no": _words("{name} is set whatever follows it", "remove {item}"),
     "flag without number": _words(
         "{name} is ignored: {value!r} is not a whole number", "write a number, for example {name}=1000"

@@ -36,7 +36,7 @@ def _share_class(letter: str) -> Words:
     )
 
 
-_OVERLOADED = "at most {OVERLOAD_MIN_QUEUE} jobs wait, or {ratio} for each running one (now {nQueue} and {nRunning})"
+_OVERLOADED = "at most {OVERLOAD_MIN_QUEUE} jobs wait, or {ratio} per running job (now {nQueue} and {nRunning})"
 _NO_POWER = "corepower of the queue and cpuEfficiency of the task are not 0"
 _QUOTA = "{owner} frees disk space or gets a larger quota"
 
@@ -62,7 +62,7 @@ WORDS: dict[str, Words] = {
     "excluded": _words("the user excludes the queue", "excludedSite does not name it"),
     "notincluded": _words("the user names other queues", "includedSite names it"),
     "cloudmismatch": _words("the task goes to another cloud", "the task's cloud is {cloud} (it is {task_cloud})"),
-    "hospital": _words("another queue is left that is not a hospital"),
+    "hospital": _words("the queue is a hospital queue, and another queue is left"),
     # the state of the queue
     "status": _words("the queue's status does not allow the task", "the queue goes online (status is {status})"),
     "opportunistic": _words(
@@ -144,8 +144,8 @@ WORDS: dict[str, Words] = {
         "ioIntensity is at most {max_io_intensity} (it is {ioIntensity})",
     ),
     "cpucore": _words(
-        "single-core jobs do not fit multi-core slots, and the other way round",
-        "the queue has {wants} core slots (corecount is {corecount}), or coreCount of the task is another (it is "
+        "single-core jobs do not fit multi-core slots, nor multi-core jobs single-core slots",
+        "the queue has {wants} core slots (corecount is {corecount}), or coreCount of the task differs (it is "
         "{coreCount})",
     ),
     "max_cpucore": _words(
@@ -165,7 +165,8 @@ WORDS: dict[str, Words] = {
         "jobs need more memory than the slot has", "a job needs at most {maxrss} MiB (it needs {memory_need_mb})"
     ),
     "highmemory": _words(
-        "jobs need less memory than the slot is for", "a job needs at least {minrss} MiB (it needs {memory_need_mb})"
+        "jobs need less memory than the queue's minimum",
+        "a job needs at least {minrss} MiB (it needs {memory_need_mb})",
     ),
     "remoteio": _words(
         "the task reads its input only directly from nearby storage, which the queue does not allow",
@@ -182,12 +183,12 @@ WORDS: dict[str, Words] = {
         "the queue has storage for output",
     ),
     "shortwalltime": _words(
-        "jobs need more time than the queue gives",
+        "jobs need more time than the queue allows",
         "maxtime is at least {seconds_needed} s (it is {maxtime}), or jobs are shorter",
         _NO_POWER,
     ),
     "longwalltime": _words(
-        "jobs need less time than the queue is for",
+        "jobs are shorter than the queue's minimum",
         "mintime is at most {seconds_needed} s (it is {mintime}), or jobs are longer",
         "mintime is 0 (it is {mintime}), or the duration of jobs is known",
     ),
@@ -257,9 +258,9 @@ WORDS: dict[str, Words] = {
         "it weighs more than one of the ten best (it weighs {weight})",
     ),
     "others_bootstrap": _words("ten others are tried out first"),
-    "overloaded": _words("far more jobs wait for each running one than elsewhere", _OVERLOADED),
+    "overloaded": _words("far more jobs wait per running job than at other queues", _OVERLOADED),
     "overloaded_vp": _words(
-        "far more jobs wait for each running one than elsewhere, and input is placed virtually", _OVERLOADED
+        "far more jobs wait per running job than at other queues, and input is placed virtually", _OVERLOADED
     ),
     "badsite": _words(
         "at the moment too many jobs of the user wait there, or too many of the task failed",

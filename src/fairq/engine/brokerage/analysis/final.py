@@ -20,7 +20,7 @@ _ANALYSIS = frozenset({ANALYSIS})
 
 
 class Problems(PlainFilter):
-    """Queues with a temporary problem go last of all; by PanDA's code the one that the task is given stays."""
+    """Refuse queues with a temporary problem last; under the rules panda, the queue given by the task stays."""
 
     name = "problems"
     stage = FINAL_STAGE
@@ -60,10 +60,10 @@ def _given(request: BrokerageRequest) -> Booleans:
 
 
 class TenBest(PlainFilter):
-    """The ten best are taken: by weight, equals by name.
+    """Take the ten best queues by weight; ties by name.
 
-    By PanDA's code those that the task uses already go first, and distributed input may be read at any number of queues
-    in the first pass.
+    Under the rules panda, queues that the task already uses come first, and distributed input allows any number of
+    queues in the first pass.
     """
 
     name = "analysis ten best"
@@ -73,12 +73,12 @@ class TenBest(PlainFilter):
     reasons = (Reason("low_weight"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Cut off; by PanDA's code not where input is distributed."""
+        """Apply; under the rules panda, not to distributed input."""
         unlimited = request.rules.distributed_unlimited and request.local
         return not (unlimited and sources_of(request).distributed)
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
-        """Refuse all but the ten best; by PanDA's code never the queue that the task is given."""
+        """Refuse all but the ten best; under the rules panda, never the queue that the task is given."""
         if len(rows) <= MOST_CANDIDATES:
             return None
         refused = np.zeros(len(rows), dtype=np.bool_)
@@ -92,7 +92,7 @@ class TenBest(PlainFilter):
 
 
 def ranking(request: BrokerageRequest, rows: Rows) -> Rows:
-    """Return positions in *rows* in the order in which they are taken."""
+    """Return the order of *rows*, as positions."""
     used = request.world.used_queues.get(request.task.task_id, frozenset())
     if not request.rules.used_queues_first:
         used = frozenset()
@@ -110,7 +110,7 @@ class LeastWeight(LeastWeightCheck):
 
 
 class LocalDataOnly(PlainFilter):
-    """Queues that take local input only and miss some."""
+    """Queues that accept only local input and lack some of it."""
 
     name = "local data only"
     stage = FINAL_STAGE

@@ -85,7 +85,7 @@ WEIGHTS: tuple[Weight, ...] = (Balance(), Classes(), Data())
 
 FIRST_PASS = "LOOP with data locality"
 SECOND_PASS = "LOOP without data locality"
-"""Lines of the stage table that say which pass begins."""
+"""Lines of the stage table that mark the beginning of a pass."""
 
 
 def analysis_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weight] = WEIGHTS) -> Plan:
@@ -94,9 +94,9 @@ def analysis_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weight]
 
 
 def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules) -> Outcome:
-    """Return where jobs of *task* for *chunk* may go, and why not to the other queues.
+    """Return the queues for the jobs of *task* and *chunk*, and why the other queues are refused.
 
-    What is said of a queue is what the last pass found. Datasets without files are no input.
+    The reason of a queue is that of the last pass. Datasets without files are ignored.
     """
     request = BrokerageRequest(task, _with_files(chunk), columns, rules, ANALYSIS, local=True)
     select(request)

@@ -15,14 +15,14 @@ from fairq.engine.brokerage.storage.endpoints import USER, units_reading
 
 
 class LocalData(NamedTuple):
-    """The input of a chunk and what the queues hold of it; arrays are of rows.
+    """The input of a chunk, and the part of it at each queue; arrays have one value per row.
 
     Args:
         size: bytes of all input.
         disk_size: bytes on the disks of a queue.
-        disk_files, tape_files: files on its disks, and on its tapes, that jobs there will use: where no input is moved,
-            only of datasets that the queue has as far as they are anywhere.
-        whole: every dataset is there as far as it is anywhere.
+        disk_files, tape_files: files on its disks, and on its tapes, that jobs there will use. If no input is moved,
+            only datasets of which the queue has all existing files count.
+        whole: the queue has all existing files of every dataset.
     """
 
     size: float
@@ -34,10 +34,9 @@ class LocalData(NamedTuple):
 
 @once_per_pass
 def local_data(request: BrokerageRequest) -> LocalData:
-    """Return what the queues hold, found once.
+    """Return the input at the queues; it is computed once per pass.
 
-    Of other datasets than the master an incomplete replica is no help. Virtually placed files count as on disk where
-    they can be used.
+    Incomplete replicas count for the master dataset only. Virtually placed files count as on disk if they can be used.
     """
     columns, chunk, storages = request.columns, request.chunk, request.world.storages
     readers, count = units_reading(columns, USER), len(columns.unit_names)

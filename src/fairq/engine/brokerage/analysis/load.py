@@ -17,7 +17,7 @@ _ANALYSIS = frozenset({ANALYSIS})
 
 
 class TypeCap(PlainFilter):
-    """PanDA's code looks at the cap by resource type here, says so, and refuses nobody."""
+    """PanDA's code checks the cap by resource type here, shows it in the stage table, and refuses no queue."""
 
     name = "analysis cap_rt"
     stage = "cap with gshare+resource_type check"
@@ -25,7 +25,7 @@ class TypeCap(PlainFilter):
     reasons = ()
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Keep the line in the stage table where the rules are those of the code."""
+        """Apply under the rules panda, for the line in the stage table."""
         return request.preassigned != "single" and not request.rules.analysis_queue_ratio
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
@@ -34,9 +34,9 @@ class TypeCap(PlainFilter):
 
 
 class Overload(PlainFilter):
-    """Queues with many more jobs waiting for each running one than there are over all queues of the share.
+    """Queues with far more waiting jobs per running job than all queues of the share together.
 
-    By the page only VP queues; the others are judged by their own numbers (see `problems`).
+    Under the rules documented, this applies to VP queues only; for the others see `problems`.
     """
 
     name = "overload"
@@ -52,7 +52,7 @@ class Overload(PlainFilter):
         return not request.chunk.is_merging
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
-        """Refuse overloaded queues; if no other is left, those with real input are taken back."""
+        """Refuse overloaded queues; if no other is left, keep those with real input."""
         least, ratio = self._limits(request)
         waiting, run = queued(request), running(request)
         over = ((waiting > least) & ((run == 0) | (waiting > run * ratio)))[rows]

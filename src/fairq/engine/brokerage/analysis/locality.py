@@ -19,19 +19,19 @@ from fairq.engine.brokerage.storage.availability import VP_SUFFIX, ReplicaState,
 from fairq.engine.brokerage.storage.endpoints import USER, endpoints_of, units_reading
 
 TAPE_WEIGHT = 0.001
-"""Weight of a dataset that a queue has but not on disk."""
+"""Weight of a dataset that a queue has, but not on disk."""
 
 _ANALYSIS = frozenset({ANALYSIS})
 
 
 class Locality(NamedTuple):
-    """What queues have of the input; arrays are of rows.
+    """The part of the input at each queue; arrays have one value per row.
 
     Args:
         chosen: queues that have it nearby.
         weight: the sum over datasets of 1 on disk, 0.001 otherwise, 0 without.
         real: queues with a replica that is not virtual.
-        union: no queue has every dataset; those that have one are taken.
+        union: no queue has every dataset; queues with any dataset are chosen.
     """
 
     chosen: Booleans
@@ -41,7 +41,7 @@ class Locality(NamedTuple):
 
 
 class _Lists(NamedTuple):
-    """Units that have one dataset anywhere, on disk, and not virtually only."""
+    """The units that have one dataset at all, on disk, and not only virtually."""
 
     any: set[int]
     disk: set[int]
@@ -60,7 +60,7 @@ def _avoids_vp(request: BrokerageRequest) -> bool:
 
 @once_per_pass
 def locality(request: BrokerageRequest) -> Locality:
-    """Return which queues have the input nearby, found once."""
+    """Return which queues have the input nearby; it is computed once per pass."""
     columns, chosen = request.columns, select(request)
     lists = [_lists(request, dataset) for dataset in request.chunk.datasets]
     everywhere, on_disk = _common(each.any for each in lists), _common(each.disk for each in lists)
@@ -122,7 +122,7 @@ def virtual_rows(columns: Columns) -> Booleans:
 
 
 class DataNearby(PlainFilter):
-    """In the first pass, queues that do not have the input."""
+    """In the first pass, refuse queues that do not have the input."""
 
     name = "data"
     stage = "input data check"
@@ -130,7 +130,7 @@ class DataNearby(PlainFilter):
     reasons = (Reason("no_data"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look in the pass that wants input nearby, unless the task needs none nearby."""
+        """Apply in the first pass, unless the task needs no input nearby."""
         return request.local and bool(request.chunk.datasets) and not needs_no_locality(request)
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
@@ -143,7 +143,7 @@ class DataNearby(PlainFilter):
 
 
 class AvoidVp(PlainFilter):
-    """Queues with virtually placed input, where that does not do."""
+    """Refuse queues with virtually placed input if the task cannot use it."""
 
     name = "virtual placement"
     stage = "avoid VP queue check"
@@ -151,7 +151,7 @@ class AvoidVp(PlainFilter):
     reasons = (Reason("avoid_vp"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look where the task says so; by PanDA's code also where input would be moved to them."""
+        """Apply if the task says so; under the rules panda, also if input would be moved to these queues."""
         if not request.rules.vp_restricted:
             return request.task.has_rule("AV")
         if request.chunk.is_merging or _avoids_vp(request) or not request.local:

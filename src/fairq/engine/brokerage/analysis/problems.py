@@ -1,6 +1,6 @@
-"""Queues with a temporary problem: they still count in the weights of others and are left out at the end.
+"""Temporary problems: these queues still count in the weights of others and are refused at the end.
 
-Reference panda 5.4; the page's filters for temporary issues.
+Source: docs/panda.md, Analysis; the page's filters for temporary issues.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from fairq.engine.brokerage.pool.columns import Booleans
 
 LEAST_RUNNING = 20
 QUEUED_FACTOR = 2
-"""By the page a queue is too long with more than twice as many jobs queued as run, or as 20 if fewer run."""
+"""Under the rules documented, queued jobs allowed per running job, and the running jobs that count at least."""
 
 STALLED, USER, FAILURES, LONG = "stalled", "user", "failures", "long"
-"""Problems: nothing runs though much waits; the user's own jobs; the task's failed jobs; too many jobs."""
+"""Problems: no running but many waiting jobs; the user's own jobs; the task's failed jobs; too many jobs."""
 
 
 @once_per_task
@@ -52,7 +52,7 @@ def mark_problems(request: BrokerageRequest, rows: Rows) -> None:
     crowded = long & numbers.known
     failed, closed, finished = failures_of(request)
     bad, tolerated = failed + closed, np.maximum(2 * finished, config.amount("anal_jobbroker.MIN_BAD_JOBS_TO_SKIP_PQ"))
-    # By the page bad jobs must be fewer, at every queue; the code asks at crowded ones whether they are more.
+    # Documented: bad jobs must be fewer, at every queue; panda: at crowded queues, they must not be more.
     failing = bad >= tolerated if request.rules.failures_everywhere else crowded & (bad > tolerated)
     found = {USER: crowded & (numbers.queued > numbers.limit), FAILURES: failing & (bad > 0)}
     if request.rules.analysis_queue_ratio:
@@ -62,7 +62,7 @@ def mark_problems(request: BrokerageRequest, rows: Rows) -> None:
 
 
 class UserProblem(PlainFilter):
-    """If every queue with the input has a temporary problem, by PanDA's code tasks that may leave it try the others."""
+    """Under the rules panda, tasks may leave their input if every queue with it has a temporary problem."""
 
     name = "user problem"
     stage = "temp user problem check"

@@ -1,4 +1,4 @@
-"""Filters of analysis by a queue's state, share, disk traffic, cores, GPUs, jobs closed, pilots.
+"""Filters of analysis by a queue's state, share, disk traffic, cores, GPUs, closed jobs and pilots.
 
 Source: docs/panda.md, Analysis.
 """
@@ -19,12 +19,12 @@ from fairq.engine.brokerage.pool.queue_kinds import has_flag
 from fairq.engine.brokerage.pool.supply import pilot_counts
 from fairq.engine.brokerage.pool.world import Failures
 from fairq.engine.brokerage.software.architecture import read_architecture
-from fairq.engine.brokerage.software.judging import ALL, Needs, Reading, judge
+from fairq.engine.brokerage.software.judging import ALL, Needs, SoftwareRules, judge
 
 _ANALYSIS = frozenset({ANALYSIS})
 
 CLOSED_TO_BROKERS = frozenset({"brokeroff", "test"})
-"""States of queues that only tasks which name queues go to."""
+"""States of queues that accept only tasks which name queues."""
 
 HPO = "HO"
 """The two-letter rule of hyper parameter optimisation, which brings its own architecture."""
@@ -33,7 +33,7 @@ HPO = "HO"
 class Status(PlainFilter):
     """The queue must be online unless the task is pre-assigned to it.
 
-    By PanDA's code it must not be offline, and be open to the brokerage unless the task names queues.
+    Under the rules panda, it must not be offline; brokeroff and test are accepted only if the task names queues.
     """
 
     name = "analysis status"
@@ -68,12 +68,12 @@ class ZeroShare(ZeroShareCheck):
     activities = _ANALYSIS
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Apply under PanDA's rules; exempt a single given queue."""
+        """Apply under the rules panda; exempt a single given queue."""
         return request.rules.analysis_zero_share and request.preassigned != "single"
 
 
 class DiskIO(DiskIOCheck):
-    """A queue with too much disk traffic takes no tasks that make much themselves."""
+    """A queue with too much disk traffic accepts no tasks with much disk traffic."""
 
     name = "analysis diskIO"
     activities = _ANALYSIS
@@ -96,7 +96,7 @@ class Cores(CoresCheck):
 
 
 class GpuArchitecture(PlainFilter):
-    """Queues flagged ``gpu`` want a platform, and publish their software (obsolete by the page)."""
+    """Queues with the flag ``gpu`` require a platform and published software (obsolete by PanDA's page)."""
 
     name = "gpu"
     stage = "architecture check"
@@ -104,7 +104,7 @@ class GpuArchitecture(PlainFilter):
     reasons = (Reason("gpu_architecture"),)
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
-        """Refuse flagged queues that do not publish software, and all of them to tasks without a platform."""
+        """Refuse queues with the flag that publish no software, and for tasks without a platform all of them."""
         columns = request.columns
         flagged = has_flag(columns, "gpu")
         if not flagged.any() or request.task.has_rule(HPO):
@@ -117,7 +117,7 @@ class GpuArchitecture(PlainFilter):
 
         def is_silent(name: str, releases: tuple[str, ...]) -> bool:
             entry, gpus = world.software.get(name), world.gpus.get(name, ())
-            how = Reading.of(request.rules)
+            how = SoftwareRules.of(request.rules)
             judged = judge(needs, releases, entry, gpus, world.software.get(ALL), how=how)
             return judged.verdict != "accepted"
 
@@ -133,7 +133,7 @@ class GpuArchitecture(PlainFilter):
 
 
 class Closed(PlainFilter):
-    """Queues where jobs of the task were closed lately (today's code)."""
+    """Queues where jobs of the task were closed recently (under the rules panda)."""
 
     name = "closed"
     stage = "too many closed check"

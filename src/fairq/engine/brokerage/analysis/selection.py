@@ -1,4 +1,4 @@
-"""Which queues an analysis task begins with: all for analysis, or those that the user names.
+"""The first candidates of an analysis task: all queues for analysis, or those that the user names.
 
 Source: docs/panda.md, Analysis.
 """
@@ -20,10 +20,10 @@ from fairq.engine.brokerage.pool.queue_kinds import listed, runs
 from fairq.engine.brokerage.storage.endpoints import USER, units_reading
 
 LIMITED_SITES = "LS"
-"""The two-letter rule without which the user's ``includedSite`` and ``excludedSite`` are not looked at."""
+"""The two-letter rule without which the user's ``includedSite`` and ``excludedSite`` are ignored."""
 
 AUTO = "AUTO"
-"""In the list of included queues: all others, if none of the list is left."""
+"""In the list of included queues: all other queues, if none of the list is left."""
 
 HOSPITAL = "_HOSPITAL"
 
@@ -31,13 +31,13 @@ _ANALYSIS = frozenset({ANALYSIS})
 
 
 class Selection(NamedTuple):
-    """What the task says of queues.
+    """The queues that the task names.
 
     Args:
-        candidates: rows to begin with; *units* says it of units.
+        candidates: the first candidates, as rows; *units*: the same, as units.
         given: the queues that its ``site`` names; empty if it names none.
         included, excluded: patterns of names; None includes all.
-        opens: by PanDA's code, a list of included queues opens those that are not brokered to otherwise.
+        opens: under the rules panda, a list of included queues also allows queues that are closed to the brokerage.
     """
 
     candidates: Booleans
@@ -49,7 +49,7 @@ class Selection(NamedTuple):
 
 
 def select(request: BrokerageRequest) -> Selection:
-    """Return what the task says of queues, found once; note in the request whether some are pre-assigned."""
+    """Return the queues that the task names, computed once; store in the request whether some are pre-assigned."""
     found = _select(request)
     if found.given:
         request.preassigned = "single" if len(found.given) == 1 else "list"
@@ -109,7 +109,7 @@ def rows_called(columns: Columns, names: tuple[str, ...]) -> Booleans:
 
 
 class AnalysisQueues(PlainFilter):
-    """Queues that analysis does not run at are no candidates."""
+    """Only queues for analysis are candidates."""
 
     name = "analysis type"
     stage = CANDIDATES_STAGE
@@ -126,7 +126,7 @@ class AnalysisQueues(PlainFilter):
 
 
 class Included(PlainFilter):
-    """Queues that the user excludes or does not include, and those of another cloud."""
+    """Refuse queues that the user excludes or does not include, and queues of another cloud."""
 
     name = "included"
     stage = "include/exclude check"
@@ -138,7 +138,7 @@ class Included(PlainFilter):
     )
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
-        """Compare names and clouds; AUTO in the list keeps the others for the case that none of the list is left."""
+        """Compare names and clouds; AUTO in the list keeps the others if none of the list is left."""
         columns, task, chosen = request.columns, request.task, select(request)
         names = columns.unit_names
         codes = np.zeros(len(names), dtype=np.uint8)
@@ -169,8 +169,10 @@ class Included(PlainFilter):
 
 
 class Preassigned(PlainFilter):
-    """A task that is given queues goes nowhere else; by PanDA's code it fails if its only one is out and others are
-    not."""
+    """A task goes only to its given queues.
+
+    Under the rules panda, it fails if its single given queue is refused and others are not.
+    """
 
     name = "preassigned"
     stage = "preassign check"
@@ -194,7 +196,7 @@ class Preassigned(PlainFilter):
 
 
 class Hospital(PlainFilter):
-    """Hospital queues are taken only where nothing else is left, by PanDA's code."""
+    """Under the rules panda, hospital queues are used only if no other queue is left."""
 
     name = "hospital"
     stage = "hospital check"
@@ -202,7 +204,7 @@ class Hospital(PlainFilter):
     reasons = (Reason("hospital"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look under PanDA's rules."""
+        """Look under the rules panda."""
         return request.rules.hospital_last
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:

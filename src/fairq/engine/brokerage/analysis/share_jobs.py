@@ -26,7 +26,9 @@ def queued(request: BrokerageRequest) -> Floats:
 
 
 def start_rate(request: BrokerageRequest) -> Floats:
-    """Return the jobs of the share that start in an hour (trr): the queue's rate by the share's part of what runs."""
+    """Return the jobs of the share that start per hour (trr).
+
+    This is the queue's rate times the share's part of the running jobs."""
     columns, share = request.columns, request.task.gshare
 
     def make() -> Floats:
@@ -39,9 +41,10 @@ def start_rate(request: BrokerageRequest) -> Floats:
 
 
 def counted_running(request: BrokerageRequest) -> Floats:
-    """Return the jobs that count as running (nRun): by the page the largest number (see `largest_running`).
+    """Return the jobs that count as running (nRun).
 
-    By PanDA's code real ones, few workers for none, ``numSlots``, and starting jobs beside them where that is 0.
+    Under the rules documented, this is the largest number (see `largest_running`). Under the rules panda, it is the
+    running jobs, a few workers if there are none, and ``numSlots``, or the starting jobs if that is 0.
     """
     columns, task = request.columns, request.task
 

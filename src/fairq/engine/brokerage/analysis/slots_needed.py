@@ -27,7 +27,7 @@ _ANALYSIS = frozenset({ANALYSIS})
 
 
 class Memory(MemoryCheck):
-    """A job's memory must lie between the least and the most of the queue's slots; limits themselves pass."""
+    """The memory of a job must be between the minimum and the maximum of the queue's slots, both included."""
 
     name = "analysis memory"
     activities = _ANALYSIS
@@ -46,9 +46,10 @@ class ScratchDisk(ScratchCheck):
 
 
 class Walltime(PlainFilter):
-    """A job's time must lie between the least and the most of the queue; limits themselves pass.
+    """The wall time of a job must be between mintime and maxtime of the queue, both included.
 
-    A walltime that the task states counts as it is; one in HS06, and by PanDA's code every one, as work.
+    A walltime that the task states in seconds counts as it is. One in HS06, and under the rules panda every one, counts
+    as work.
     """
 
     name = "analysis walltime"
@@ -90,7 +91,7 @@ class Walltime(PlainFilter):
 
 
 def _stated_seconds(request: BrokerageRequest) -> float | None:
-    """Return the walltime that the task states, if it counts as it is."""
+    """Return the walltime in seconds that the task states, if it counts as it is."""
     task = request.task
     counts = request.rules.stated_walltime and not is_hs06(task.cpu_time_unit)
     return task.walltime or None if counts else None
@@ -112,7 +113,7 @@ def _within(request: BrokerageRequest, limit: str) -> Floats:
 
 
 class MinimumWalltime(PlainFilter):
-    """Queues must offer a day to scouts and to jobs whose time is not known."""
+    """Queues must offer a day to scouts and to jobs of unknown duration."""
 
     name = "analysis minimum walltime"
     stage = "minimum walltime capacity check"
@@ -123,7 +124,7 @@ class MinimumWalltime(PlainFilter):
     )
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look, under PanDA's rules, at scouts unless one queue is given, and at tasks that state no time."""
+        """Under the rules panda, apply to scouts unless one queue is given, and to tasks that state no time."""
         scout = request.chunk.is_scout and request.preassigned != "single"
         return request.rules.analysis_minimum_walltime and (scout or is_time_unknown(request.task))
 
@@ -143,7 +144,7 @@ class MinimumWalltime(PlainFilter):
         return result
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
-        """Return what fits into the limit and what a day is."""
+        """Return the work that fits into the limit, and that of a day."""
         queue, day = request.columns.queues[row], float(self._day(request)[row])
         if request.rules.plain_minimum_walltime:
             return {"maxtime": queue.maxtime, "seconds_needed": DAY}

@@ -1,4 +1,4 @@
-"""Where the input of an analysis task is, as far as the task as a whole is concerned.
+"""The replicas of the input of an analysis task as a whole.
 
 Source: docs/panda.md, Production filters and Analysis.
 """
@@ -23,12 +23,12 @@ CONTAINER = "/"
 
 
 class Sources(NamedTuple):
-    """What is known of the input's replicas.
+    """The replicas of the input.
 
     Args:
         available: of each dataset, by name.
-        distributed: names of datasets whose files lie at many places by intention.
-        remote: all of them can be read over WAN from somewhere, those that are distributed apart.
+        distributed: names of datasets whose files are spread over many sites on purpose.
+        remote: all datasets, except distributed ones, can be read over WAN.
     """
 
     available: dict[str, Availability]
@@ -38,7 +38,7 @@ class Sources(NamedTuple):
 
 @once_per_task
 def sources_of(request: BrokerageRequest) -> Sources:
-    """Return what is known of the input's replicas, found once."""
+    """Return the replicas of the input; they are computed once per task."""
     available = {dataset.name: dataset_availability(request, dataset) for dataset in request.chunk.datasets}
     distributed = frozenset(each.name for each in request.chunk.datasets if _is_distributed(request, each))
     remote = all(
@@ -62,9 +62,9 @@ def _is_distributed(request: BrokerageRequest, dataset: Dataset) -> bool:
 
 
 def incomplete_input(request: BrokerageRequest) -> Details | None:
-    """Return the dataset that no endpoint which can be read has completely enough; None: there is no such.
+    """Return the dataset that no readable endpoint has completely enough; None if there is none.
 
-    By the page that is no matter; tasks may allow it by rule *AI*.
+    Under the rules documented, this is not checked; tasks may allow it by rule *AI*.
     """
     if request.task.has_rule("AI") or not request.rules.incomplete_input:
         return None
@@ -77,7 +77,7 @@ def incomplete_input(request: BrokerageRequest) -> Details | None:
 
 
 def needs_no_locality(request: BrokerageRequest) -> bool:
-    """Return whether the page suppresses the check of locality: for a high priority, and for little I/O."""
+    """Return whether the rules suppress the locality check: for a high priority, and for little I/O."""
     cutoff = request.config.number("anal_jobbroker.IO_INTENSITY_CUTOFF_USER")
     intensity = request.task.io_intensity
     little = cutoff is not None and intensity is not None and intensity <= cutoff
@@ -85,7 +85,10 @@ def needs_no_locality(request: BrokerageRequest) -> bool:
 
 
 def ignores_locality(request: BrokerageRequest) -> bool:
-    """Return whether, by PanDA's code, the task may leave its input: high priority, little I/O, failing for long."""
+    """Return whether, under the rules panda, the task may leave its input.
+
+    That is for a high priority, little I/O, or a task that has failed for long.
+    """
     task, config, now = request.task, request.config, request.world.now
     if task.task_priority >= HIGH_PRIORITY:
         return True

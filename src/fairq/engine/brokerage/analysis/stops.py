@@ -1,4 +1,4 @@
-"""What stops an analysis task before any queue is looked at: caps, classes, quotas, input (docs/panda.md, Analysis)."""
+"""Checks of an analysis task before those of queues: caps, classes, quotas, input (docs/panda.md, Analysis)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.pool.world import UserTotals
 
 QUEUED_FACTOR = 2
-"""Queued jobs or cores that there may be for each one that may run."""
+"""Queued jobs or cores allowed for each one that may run."""
 
 USER_SHARE = "User Analysis"
 TOP_SHARE = "L1 User Analysis"
@@ -38,7 +38,7 @@ STOPS = (
 
 
 class Stop(NamedTuple):
-    """Why a task goes no further, what becomes of it, and the numbers compared."""
+    """The reason that stops a task, its next status, and the numbers compared."""
 
     tag: str
     status: Status
@@ -46,7 +46,7 @@ class Stop(NamedTuple):
 
 
 def stop_of(request: BrokerageRequest) -> Stop | None:
-    """Return what stops the task; None: nothing does. The first in the order of `STOPS` is it."""
+    """Return the first of `STOPS` that stops the task; None if none does."""
     return _over_cap(request) or _over_share(request) or _over_quota(request) or _without_input(request)
 
 

@@ -23,7 +23,7 @@ SPACE, BLACKLIST, QUOTA = 1, 2, 3
 
 
 class Storage(PlainFilter):
-    """There must be space for output, and for input where it must be moved; the endpoints must work."""
+    """There must be space for output, and for input that must be moved; the endpoints must be in service."""
 
     name = "analysis storage"
     stage = "storage space check"
@@ -69,7 +69,7 @@ class Storage(PlainFilter):
         return 0, {}
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
-        """Return the endpoint, with space and limit in GB where that is it."""
+        """Return the endpoint, and space and limit in GB if space is the reason."""
         return self._problem(request, int(request.columns.unit_of[row]), bool(_with_data(request)[row]))[1]
 
 

@@ -1,4 +1,4 @@
-"""How many jobs a user may have waiting at a queue (docs/panda.md, Analysis)."""
+"""The number of waiting jobs that a user may have at a queue (docs/panda.md, Analysis)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class UserQueues(NamedTuple):
     """A user's jobs at each row.
 
     Args:
-        known: there are numbers of the user.
+        known: numbers of the user were imported.
         queued, running: the user's jobs.
         limit: those that may be queued.
     """
@@ -37,7 +37,7 @@ class UserQueues(NamedTuple):
 
 
 class _Table(NamedTuple):
-    """The tables of a share: by unit the rows there and all running jobs (NaN: not told), by user what they have."""
+    """The tables of a share: by unit, its rows and all running jobs (NaN: unknown); by user, their jobs."""
 
     rows: Floats
     running: Floats

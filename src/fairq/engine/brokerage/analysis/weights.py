@@ -23,7 +23,7 @@ CLASSED_SHARES = frozenset({"User Analysis", "Express Analysis"})
 
 HIGH, MIDDLE, LOW = 1, 0, -1
 REST = 0.001
-"""What a class of queues gets that a task of that class is not meant for."""
+"""Jobs for a class of queues to which the division gives none."""
 
 SMALLEST = 2**-20
 DISK_GIB = 10
@@ -31,13 +31,13 @@ DISK_GIB = 10
 
 
 class Balance(PlainWeight):
-    """Running against queued jobs of the share (the page)."""
+    """The ratio of running to queued jobs of the share (rules documented)."""
 
     name = "analysis jobs"
     activities = _ANALYSIS
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Count under the page's rules."""
+        """Count under the rules documented."""
         return request.rules.analysis_weight == "ratio"
 
     def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
@@ -53,16 +53,13 @@ class Balance(PlainWeight):
 
 
 class Classes(PlainWeight):
-    """The jobs of the task, divided among classes of queues and then by the room that the user has left at each.
-
-    This is what today's code does.
-    """
+    """The jobs of the task, divided among classes of queues, then by the user's room at each (rules panda)."""
 
     name = "analysis classes"
     activities = _ANALYSIS
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Count under the code's rules."""
+        """Count under the rules panda."""
         return request.rules.analysis_weight == "classes"
 
     def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
@@ -98,7 +95,7 @@ class Classes(PlainWeight):
 
 
 class _Room(NamedTuple):
-    """Room of the user in all and by class of queues, and the queues of each class."""
+    """Room of the user in total and by class of queues, and the queues of each class."""
 
     total: float
     of_class: dict[int, float]
@@ -106,7 +103,7 @@ class _Room(NamedTuple):
 
 
 def queue_classes(request: BrokerageRequest) -> Floats:
-    """Return the class of each row; unknown is in the middle."""
+    """Return the class of each row; an unknown class counts as the middle one."""
     known = request.world.site_classes
     return request.columns.unit_numbers_of("class", lambda unit: known.get(unit.name) or MIDDLE)
 
@@ -166,13 +163,13 @@ def _part(remaining: Floats, jobs: float, room: float, queues: int, merging: boo
 
 
 class Data(PlainWeight):
-    """Input that is there: in the first pass the datasets that a queue has, otherwise GiB on its disks (the code)."""
+    """Input at the queue: datasets in the first pass, otherwise GiB on its disks (rules panda)."""
 
     name = "analysis data"
     activities = _ANALYSIS
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Count where there is input, under the code's rules."""
+        """Count where there is input, under the rules panda."""
         return bool(request.chunk.datasets) and request.rules.analysis_weight == "classes"
 
     def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:

@@ -21,8 +21,9 @@ def dataset_availability(request: BrokerageRequest, dataset: Dataset) -> Availab
 def is_readable_from_afar(request: BrokerageRequest, dataset: Dataset, available: Availability) -> bool:
     """Return whether input of *dataset* can be moved to where it is not.
 
-    By PanDA's code some replica that is complete enough (*available*) must be readable over WAN. By the page only
-    storage that is out of service keeps it from being moved: some replica with files must be readable, if any has.
+    Under the rules panda, some replica that is complete enough (*available*) must be readable over WAN. Under the rules
+    documented, only storage that is out of service keeps it from being moved: some replica with files must be readable,
+    if any has.
     """
     if request.rules.incomplete_input:
         return available.remote_source

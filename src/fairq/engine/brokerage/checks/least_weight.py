@@ -9,8 +9,11 @@ from fairq.engine.brokerage.pool.columns import Booleans
 
 
 def least_weight(request: BrokerageRequest) -> float:
-    """Return the weight that candidates need: by PanDA's code ``MIN_WEIGHT`` of the label and share, else of the label;
-    by the page none."""
+    """Return the minimum weight of candidates.
+
+    Under the rules panda, it is ``MIN_WEIGHT`` of the label and share, otherwise of the label. Under the rules
+    documented, there is none.
+    """
     task = request.task
     if not request.rules.minimum_weight:
         return 0.0

@@ -16,7 +16,7 @@ from fairq.engine.brokerage.software.judging import (
     ANY_RELEASES,
     Judgement,
     Needs,
-    Reading,
+    SoftwareRules,
     judge,
     lacks_hardware,
 )
@@ -96,7 +96,7 @@ class ProductionSoftware(SoftwareCheck):
     activities = frozenset({PRODUCTION})
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Apply to every task; by PanDA's code only to those that name a release."""
+        """Apply to every task; under the rules panda only to those that name a release."""
         return request.task.trans_home is not None or request.rules.software_without_release
 
     def needs(self, request: BrokerageRequest, asked: Architecture) -> Sequence[Needs]:
@@ -117,7 +117,7 @@ class AnalysisSoftware(SoftwareCheck):
     activities = frozenset({ANALYSIS})
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Exempt a single given queue under PanDA's rules."""
+        """Exempt a single given queue under the rules panda."""
         return not request.is_spared_alone
 
     def needs(self, request: BrokerageRequest, asked: Architecture) -> Sequence[Needs]:
@@ -137,7 +137,7 @@ def _lacked_at_any(request: BrokerageRequest, unit: int, asked: Architecture) ->
     if (asked.cpus is None and asked.gpu is None) or not entry.get("architectures"):
         return None
     needs = Needs(cpus=asked.cpus, gpu=asked.gpu)
-    return lacks_hardware(needs, entry, world.gpus.get(name, ()), Reading.of(request.rules))
+    return lacks_hardware(needs, entry, world.gpus.get(name, ()), SoftwareRules.of(request.rules))
 
 
 def _judgement(request: BrokerageRequest, unit: int, needs: Sequence[Needs]) -> Judgement:
@@ -150,7 +150,7 @@ def _judgement(request: BrokerageRequest, unit: int, needs: Sequence[Needs]) -> 
             world.software.get(name),
             world.gpus.get(name, ()),
             world.software.get(ALL),
-            how=Reading.of(request.rules),
+            how=SoftwareRules.of(request.rules),
         )
         if judgement.verdict != "unjudged":
             break

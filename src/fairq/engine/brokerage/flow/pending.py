@@ -11,9 +11,9 @@ MINUTE = 60.0
 
 
 def retry_after(task: Task, activity: Activity, rules: Rules) -> float:
-    """Return the seconds until the next try: 60 minutes; 20 minutes for analysis by the page.
+    """Return the seconds until the next try: 60 minutes; 20 minutes for analysis under the rules documented.
 
-    By PanDA's code it is 30 minutes from priority 900 and 10 from 950, if that is sooner.
+    Under the rules panda, it is 30 minutes from priority 900 and 10 from 950, if that is sooner.
     """
     minutes = 20 if activity == ANALYSIS and rules.retry_by_activity else 60
     if not rules.retry_by_priority:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import cached_property, wraps
 from typing import Any, Literal, TypeVar, cast
 
@@ -18,6 +18,9 @@ from fairq.engine.brokerage.pool.world import World
 
 Preassigned = Literal["single", "list"]
 T = TypeVar("T")
+
+Answers = dict[Callable[["BrokerageRequest"], Any], Any]
+"""What functions of a request answered, by the function."""
 
 
 def once_per_task(compute: Callable[[BrokerageRequest], T]) -> Callable[[BrokerageRequest], T]:
@@ -40,7 +43,7 @@ def once_per_pass(compute: Callable[[BrokerageRequest], T]) -> Callable[[Brokera
     return answer
 
 
-def _kept(answers: dict[Hashable, Any], compute: Callable[[BrokerageRequest], T], request: BrokerageRequest) -> T:
+def _kept(answers: Answers, compute: Callable[[BrokerageRequest], T], request: BrokerageRequest) -> T:
     try:
         return cast(T, answers[compute])
     except KeyError:
@@ -107,8 +110,8 @@ class BrokerageRequest:
         self.weighing: Weighing | None = None
         self.given: NDArray[np.bool_] | None = None
         self.is_fatal = False
-        self.of_task: dict[Hashable, Any] = {}
-        self.of_pass: dict[Hashable, Any] = {}
+        self.of_task: Answers = {}
+        self.of_pass: Answers = {}
 
     def second_pass(self) -> BrokerageRequest:
         """Return the request for the pass without data locality; what holds for the task is not computed again."""
@@ -148,7 +151,10 @@ class BrokerageRequest:
 
     @cached_property
     def is_express(self) -> bool:
-        """Whether jobs go by the express links: processing type *urgent* or priority 1000, by PanDA's code above it."""
+        """Whether jobs go by the express links.
+
+        Processing type *urgent* or priority 1000, under the rules panda above it.
+        """
         task = self.task
         high = task.current_priority >= 1000 if self.rules.express_from_1000 else task.current_priority > 1000
         return task.processing_type == "urgent" or high

@@ -44,8 +44,8 @@ def production_scratch(task: Task, atom: Atom, how: ScratchRules) -> Scratch:
 def analysis_scratch(task: Task, chunk: Chunk, atom: Atom, how: ScratchRules) -> Scratch:
     """Return the scratch of an analysis job; a merge holds its input twice.
 
-    By PanDA's code, with rule *NG* (GiB of a job) the whole of it must fit, copied, or its output if input is read
-    directly.
+    Under the rules panda, with rule *NG* (GiB of a job) the whole of it must fit, copied, or its output if input is
+    read directly.
     """
     if chunk.is_merging:
         twice = how.mib(2 * atom.input_bytes)

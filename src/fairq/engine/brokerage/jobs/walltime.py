@@ -102,9 +102,9 @@ def is_time_unknown(task: Task) -> bool:
 
 
 def minimum_work(cores: Numbers) -> Numbers:
-    """Return the work that by PanDA's code must fit into a queue's time for scouts, merges and jobs of unknown time.
+    """Return the work that must fit into a queue's time for scouts, merges and jobs of unknown duration (rules panda).
 
-    That is a day at 10 HS06 for each core, whatever the task counts in.
+    That is a day at 10 HS06 for each core, whatever the unit of the task is.
     """
     return DAY * HS06_OF_CORE * np.maximum(1.0, cores)
 

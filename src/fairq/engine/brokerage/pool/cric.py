@@ -37,14 +37,14 @@ class Complaint(NamedTuple):
     taken: object
 
 
-class Reading(NamedTuple):
+class ReadQueue(NamedTuple):
     """A queue and what was found wrong with its fields."""
 
     queue: Queue
     complaints: tuple[Complaint, ...]
 
 
-def read_queue(name: str, fields: Mapping[str, Any], *, role: str = "", site: str = "") -> Reading:
+def read_queue(name: str, fields: Mapping[str, Any], *, role: str = "", site: str = "") -> ReadQueue:
     """Return the queue *name* that CRIC describes by *fields*.
 
     Args:
@@ -94,7 +94,7 @@ def read_queue(name: str, fields: Mapping[str, Any], *, role: str = "", site: st
         catchall=catchall,
         params=params,
     )
-    return Reading(queue, tuple(reader.complaints))
+    return ReadQueue(queue, tuple(reader.complaints))
 
 
 def _default_scratch(maxinputsize: object) -> float:

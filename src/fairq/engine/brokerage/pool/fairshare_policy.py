@@ -117,7 +117,7 @@ def read_policy(text: str | None) -> tuple[SubPolicy, ...]:
 def deciding_part(policy: str | None, request: PolicyRequest, how: PolicyReading) -> SubPolicy | None:
     """Return the part of *policy* that decides for *request*: the first that applies; None if none does.
 
-    By PanDA's code test jobs are always accepted. Raises re.error for a pattern that is no regular expression.
+    Under the rules panda, test jobs are always accepted. Raises re.error for a pattern that is no regular expression.
     """
     if how.tests_have_shares and request.process_group == TEST:
         return None

@@ -14,17 +14,17 @@ from fairq.engine.brokerage.software.judging import AUTO_RELEASES, level_factor
 
 
 class PreferredLevel(PlainWeight):
-    """Queues count more by how much of them has the CPU level that the task prefers."""
+    """Queues get more weight, the more of their machines have the CPU level that the task prefers."""
 
     name = "cpu level"
     activities = frozenset({PRODUCTION})
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Count for tasks that prefer one."""
+        """Apply to tasks that prefer a CPU level."""
         return request.task.trans_home is not None and architecture_of(request).preferred_level is not None
 
     def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
-        """Return 1 and the part of the queue."""
+        """Return 1 plus the fraction of the queue with that level."""
         levels, preferred = request.world.cpu_levels, architecture_of(request).preferred_level
         published = request.world.software
 

@@ -52,7 +52,7 @@ class Locked(FinalFilter):
     reasons = (Reason("lock"),)
 
     def refused(self, request: BrokerageRequest) -> Booleans | None:
-        """Refuse the locked ones, by PanDA's code; a unified name locks all its pseudo queues."""
+        """Refuse the locked ones, under the rules panda; a unified name locks all its pseudo queues."""
         locked = request.world.locked
         if not locked or not request.rules.locks:
             return None
@@ -60,7 +60,7 @@ class Locked(FinalFilter):
 
 
 class LocalDataOnly(FinalFilter):
-    """Queues that take local input only and miss some."""
+    """Queues that accept only local input and lack some of it."""
 
     name = "non_local"
     reasons = (Reason("non_local"),)
@@ -76,17 +76,17 @@ class LocalDataOnly(FinalFilter):
 
 
 class QueuedCap(FinalFilter):
-    """More jobs of the share wait already than twice those running.
+    """Queues where more than twice as many jobs of the share wait as run.
 
-    By PanDA's code a number of jobs is never too many, express tasks are spared, and unified queues are capped by
-    resource type.
+    Under the rules panda, up to a configured number of jobs may always wait. Express tasks are exempt, and unified
+    queues have caps by resource type.
     """
 
     name = "cap"
     reasons = (Reason("cap"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Exempt express tasks under PanDA's rules."""
+        """Exempt express tasks under the rules panda."""
         return request.rules.queue_caps == "running" or not request.is_express
 
     def refused(self, request: BrokerageRequest) -> Booleans | None:
@@ -109,7 +109,7 @@ class QueuedCap(FinalFilter):
 
 
 class SlowNetwork(FinalFilter):
-    """Express tasks need a good link to the nucleus."""
+    """Express tasks need a fast link to the nucleus."""
 
     name = "network weight"
     reasons = (Reason("lowNetworkWeight"),)
@@ -133,13 +133,13 @@ def _threshold(request: BrokerageRequest) -> float:
 
 
 class TypeCap(FinalFilter):
-    """Too many jobs of the share and the task's resource types wait already."""
+    """Queues where too many jobs of the share and of the task's resource types wait."""
 
     name = "cap_rt"
     reasons = (Reason("cap_rt"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Exempt express tasks, and by the page all tasks."""
+        """Exempt express tasks, and under the rules documented all tasks."""
         return request.rules.type_cap and not request.is_express
 
     def refused(self, request: BrokerageRequest) -> Booleans | None:
@@ -159,9 +159,9 @@ class TypeCap(FinalFilter):
 
 
 def bootstrapped(request: BrokerageRequest) -> Booleans:
-    """Return for every row whether, by PanDA's code, it is to be tried out: nothing of the share runs or waits there.
+    """Return for every row whether it is to be tried out under the rules panda: no job of the share runs or waits.
 
-    That is for low priorities; not for merges, express tasks and jumbo jobs.
+    This is only for low priorities, and not for merges, express tasks and jumbo jobs.
     """
     most = request.config.amount("jobbroker.MAX_PRIO_TO_BOOTSTRAP")
     low = request.task.current_priority <= most and request.rules.bootstrap
@@ -184,7 +184,7 @@ class LeastWeight(LeastWeightCheck):
 
 
 class OneAtNucleus(PlainFilter):
-    """By PanDA's code a task with a negative ``t1Weight`` goes to the one queue where most is running."""
+    """Under the rules panda, a task with a negative ``t1Weight`` goes to the queue with the most running jobs."""
 
     name = "t1_weight"
     stage = FINAL_STAGE
@@ -193,11 +193,11 @@ class OneAtNucleus(PlainFilter):
     reasons = (Reason("t1_weight"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Apply, under PanDA's rules, to tasks with a negative weight that do not merge."""
+        """Apply, under the rules panda, to tasks with a negative weight that do not merge."""
         return request.rules.one_queue_at_nucleus and goes_to_one_queue(request)
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
-        """Refuse all but the one with most running jobs of all shares, the first by name of equals."""
+        """Refuse all but the queue with the most running jobs of all shares; ties by name."""
         counted = ~bootstrapped(request)[rows]
         if request.task.has_rule("NJ"):
             counted &= ~takes_jumbo_jobs(request.columns)[rows]
@@ -213,7 +213,7 @@ class OneAtNucleus(PlainFilter):
 
 
 class TenBest(PlainFilter):
-    """The ten best are taken: queues to be tried out first, then by weight, equals by name."""
+    """Take the ten best queues: first queues to be tried out, then by weight; ties by name."""
 
     name = "ten best"
     stage = FINAL_STAGE
@@ -242,7 +242,7 @@ class TenBest(PlainFilter):
 
 
 def ranking(request: BrokerageRequest, rows: Rows) -> Rows:
-    """Return positions in *rows* as they are taken: those to be tried out, then by weight, equals by name."""
+    """Return the order of *rows*, as positions: those to be tried out, then by weight; ties by name."""
     tried = bootstrapped(request)[rows]
     weight = np.where(tried, np.inf, weighing_of(request).weight[rows])
     # Rows are in order of name already.

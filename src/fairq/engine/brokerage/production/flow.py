@@ -107,7 +107,7 @@ def production_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weigh
 
 
 def broker_production(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules) -> Outcome:
-    """Return where jobs of *task* for *chunk* may go, and why not to the other queues."""
+    """Return the queues for the jobs of *task* and *chunk*, and why the other queues are refused."""
     request = BrokerageRequest(task, chunk, columns, rules, PRODUCTION)
     assign_given_queues(request)
     pipeline = FilterPipeline(request, plan)
@@ -135,7 +135,7 @@ def _candidates(request: BrokerageRequest, rows: Rows) -> list[Candidate]:
     events, found = atom_of(request).events, []
     for row in rows[ranking(request, rows)].tolist():
         queue = columns.queues[row]
-        # By PanDA's code unified queues are capped by resource type, and express tasks not at all.
+        # Under the rules panda, unified queues are capped by resource type, and express tasks not at all.
         by_kind, files = rules.type_cap and queue.capability == "ucore", file_counts(request, row)
         uncapped = request.is_express and rules.queue_caps == "limit"
         found.append(

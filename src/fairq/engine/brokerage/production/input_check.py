@@ -12,8 +12,7 @@ from fairq.engine.brokerage.storage.availability import Availability
 
 
 class Sources(NamedTuple):
-    """Where the input comes from: whether all of it can be read over WAN somewhere, and the endpoints that have all of
-    it (None: there is no input that must be complete)."""
+    """Whether all input can be read over WAN, and the endpoints that have all of it (None: none need be complete)."""
 
     remote: bool = True
     complete_at: frozenset[str] | None = None
@@ -34,7 +33,7 @@ def sources_of(request: BrokerageRequest) -> Sources:
 def stop_for_input(request: BrokerageRequest) -> tuple[str, Details] | None:
     """Return why the task must wait for its input, with the numbers, or None.
 
-    Tasks whose input is staged in advance need not wait. By the page no task waits.
+    Tasks whose input is staged in advance need not wait. Under the rules documented, no task waits.
     """
     if not request.rules.incomplete_input or request.task.has_rule("IS"):
         return None

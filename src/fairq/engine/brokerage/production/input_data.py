@@ -15,13 +15,13 @@ from fairq.engine.brokerage.storage.endpoints import endpoints_of, units_reading
 
 
 class InputData(NamedTuple):
-    """The input of a chunk and what the queues hold of it; a file name counts once. Arrays are of rows.
+    """The input of a chunk, and the part of it at each queue. A file name counts once; arrays have one value per row.
 
     Args:
         size: bytes of all input.
         files: number of files.
-        disk_size, disk_files: what lies on the disks that a queue reads.
-        all_size, all_files: the same with its tapes.
+        disk_size, disk_files: bytes and files on the disks that a queue reads.
+        all_size, all_files: the same, tapes included.
     """
 
     size: float
@@ -43,7 +43,7 @@ class InputData(NamedTuple):
 
     @property
     def is_local(self) -> np.ndarray:
-        """Whether a queue has all input on disk, or there is none to have."""
+        """Whether a queue has all input on disk, or the chunk has no input."""
         return self.disk_size >= self.size
 
 
@@ -54,7 +54,7 @@ def is_io_intensive(request: BrokerageRequest) -> bool:
 
 @once_per_task
 def input_data(request: BrokerageRequest) -> InputData:
-    """Return the input of the request's chunk at each queue, found once."""
+    """Return the input of the request's chunk at each queue; it is computed once per task."""
     columns, chunk = request.columns, request.chunk
     on_disk: dict[int, list[frozenset[str]]] = {}
     anywhere: dict[int, list[frozenset[str]]] = {}
@@ -77,7 +77,7 @@ def input_data(request: BrokerageRequest) -> InputData:
 
 
 def _must_be_whole(request: BrokerageRequest, dataset: Dataset) -> bool:
-    # By PanDA's code, of secondary datasets, and where much is read, incomplete replicas are no help.
+    # Under the rules panda, of secondary datasets, and where much is read, incomplete replicas are no help.
     if request.rules.partial_input:
         return False
     if dataset is not request.chunk.datasets[0]:
@@ -86,14 +86,16 @@ def _must_be_whole(request: BrokerageRequest, dataset: Dataset) -> bool:
 
 
 class FileCounts(NamedTuple):
-    """Files of a chunk's datasets at one queue: on its disks, and on its tapes and not on disk unless that is all."""
+    """Numbers of files at one queue: on its disks, and on its tapes.
+
+    Files on disk do not count as on tape, unless a tape has the whole dataset."""
 
     disk: int
     tape: int
 
 
 def file_counts(request: BrokerageRequest, row: int) -> FileCounts:
-    """Return how many files a job at the queue finds there (PanDA SiteCandidate).
+    """Return the numbers of files at the queue that its jobs can use (PanDA SiteCandidate).
 
     A name that is in two datasets is two files here.
     """

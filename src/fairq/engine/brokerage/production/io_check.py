@@ -1,4 +1,4 @@
-"""Tasks that read much go to where their input is (docs/panda.md, Production filters)."""
+"""The filter for tasks with much I/O: they go to their input (docs/panda.md, Production filters)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from fairq.engine.brokerage.production.input_data import input_data, is_io_inten
 
 
 class InputNearby(PlainFilter):
-    """Not too much of the input of a task with much I/O may be missing.
+    """For a task with much I/O, a queue may not lack too much of the input.
 
-    By PanDA's code tape is second choice, and if nobody has enough the test is off.
+    Under the rules panda, queues with input on tape come second, and if no queue has enough input, all pass.
     """
 
     name = "io"
@@ -27,7 +27,7 @@ class InputNearby(PlainFilter):
     )
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look at tasks with input and much I/O; merges, event service and a single given queue are left alone."""
+        """Apply to tasks with input and much I/O; exempt merges, event service and a single given queue."""
         return (
             not request.is_spared_alone
             and is_io_intensive(request)
@@ -37,7 +37,7 @@ class InputNearby(PlainFilter):
         )
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
-        """Refuse queues that miss too much."""
+        """Refuse queues that lack too much input."""
         data, rules = input_data(request), request.rules
         refused = _is_too_much(request, (data.size - data.all_size) / MIB, data.files - data.all_files)[rows]
         if refused.all() and rules.io_check_lapses:

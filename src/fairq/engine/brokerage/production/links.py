@@ -1,4 +1,4 @@
-"""Filters by where output goes: the link to the nucleus, and the nucleus itself (docs/panda.md, Production filters)."""
+"""Filters by the link to the nucleus and by the nucleus itself (docs/panda.md, Production filters)."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ def queued_key(request: BrokerageRequest) -> str:
 
 
 def stop_for_nucleus(request: BrokerageRequest) -> tuple[str, Details] | None:
-    """Return why a task cannot go anywhere: its nucleus is not known (PanDA AtlasProdJobBroker); None if it can."""
+    """Return a reason if the task's nucleus is unknown, so that no queue is possible; otherwise None."""
     name = request.task.nucleus
     return ("unknown_nucleus", {"nucleus": name}) if name and not nucleus_of(request).members.any() else None
 
 
 def goes_to_one_queue(request: BrokerageRequest) -> bool:
-    """Return whether a negative ``t1Weight`` keeps the task's jobs, merges left out, at one queue near the nucleus."""
+    """Return whether a negative ``t1Weight`` keeps the task's jobs, except merges, at one queue near the nucleus."""
     return (request.task.rule("TW") or 0) < 0 and not request.chunk.is_merging
 
 
 class Link(PlainFilter):
-    """The link from the queue's storage to the nucleus must be open, and not too much may be queued on it.
+    """The link from the queue's storage to the nucleus must be open, without too many queued files.
 
-    The four tests go one after the other; a queue whose output is at the nucleus at once, or that has no output
-    storage, is not tested, unless by the page too much is queued for the nucleus as a whole.
+    There are four tests, in this order. A queue whose output is already at the nucleus, or that has no output storage,
+    is exempt. Under the rules documented, the cap on all files queued for the nucleus applies to it as well.
     """
 
     name = "link"
@@ -108,7 +108,7 @@ def _at_most(request: BrokerageRequest, cap: float) -> Details:
 
 
 class Transferring(PlainFilter):
-    """A queue may not have too many jobs whose output is still on its way; PanDA's code tests satellites alone."""
+    """A queue may not have too many transferring jobs; under the rules panda, only satellites are tested."""
 
     name = "transferring"
     stage = "transferring check"
@@ -116,7 +116,7 @@ class Transferring(PlainFilter):
     reasons = (Reason("transferring", permanent=False),)
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
-        """Refuse queues with more than the limit, and more than twice what runs."""
+        """Refuse queues with more transferring jobs than the limit and than twice their running jobs."""
         columns, place, rules = request.columns, nucleus_of(request), request.rules
 
         def make() -> Codes:
@@ -169,7 +169,7 @@ class T1Weight(PlainFilter):
 
 
 class FullChain(PlainFilter):
-    """Queues of a bare nucleus are for full chains, and full chains for them."""
+    """Queues of a bare nucleus accept only full chains, and full chains go only there."""
 
     name = "full_chain"
     stage = "full chain check"

@@ -1,4 +1,4 @@
-"""The queues to begin with: all, or those that the task or its merge chunk is given.
+"""The first candidates: all queues, or those to which the task or its merge chunk is pre-assigned.
 
 Source: docs/panda.md, Production filters.
 """
@@ -18,16 +18,15 @@ from fairq.engine.brokerage.pool.queue_kinds import runs, runs_all_of
 from fairq.engine.brokerage.storage.endpoints import endpoints_of, units_reading
 
 MERGE_SKIPPED = 24 * 3600.0
-"""A merge is free of the queues that it was given once they have been skipped for so many seconds."""
+"""Seconds for which the given queues of a merge must have been skipped before the merge may go elsewhere."""
 
 MERGE_AGE = 24 * 3600.0
 MERGE_FAILING = 6 * 3600.0
-"""By PanDA's code it is free when its input has not changed for so many seconds and the task has been failing for so
-many."""
+"""Under the rules panda: seconds since the last change of its input, and seconds of failure of the task."""
 
 
 def assign_given_queues(request: BrokerageRequest) -> None:
-    """Find out whether the task or the merge chunk is given queues, and note their rows in the request."""
+    """Store in the request the rows to which the task or its merge chunk is pre-assigned, if any."""
     given: set[int] | None = None
     task, chunk, columns = request.task, request.chunk, request.columns
     included = included_sites(task) if request.rules.included_sites_always else None
@@ -87,7 +86,7 @@ def _sharing_output(request: BrokerageRequest, name: str) -> set[int]:
 
 
 class GivenQueues(PlainFilter):
-    """Queues that the task was not given are none of its candidates."""
+    """A pre-assigned task goes only to its given queues."""
 
     name = "given"
     stage = CANDIDATES_STAGE
@@ -109,7 +108,7 @@ class GivenQueues(PlainFilter):
 
 
 class ProductionQueues(PlainFilter):
-    """Queues that production does not run at, and by the page those for tests, are no candidates unless given."""
+    """Production queues are candidates; under the rules documented, queues for tests only if they are given."""
 
     name = "type"
     stage = CANDIDATES_STAGE

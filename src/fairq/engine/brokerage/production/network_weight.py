@@ -1,4 +1,4 @@
-"""How well a satellite reaches the nucleus that output is gathered at (docs/panda.md, Network weight)."""
+"""The weight of the link between a satellite and the nucleus of the output (docs/panda.md, Network weight)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ NUCLEUS_WEIGHT = 2.5
 
 MAX_CLOSENESS = 11.0
 BLOCKED = -1
-"""The closeness of a link that must not be used; 0 is best, 11 is worst."""
+"""The closeness of a blocked link; otherwise 0 is best, 11 is worst."""
 
 UNKNOWN_CLOSENESS = MAX_CLOSENESS * 0.7
-"""What a link of unknown closeness counts as."""
+"""Closeness of a link if it is unknown."""
 
 STEPS = ((200.0, 2.0), (100.0, 1.9), (75.0, 1.8), (50.0, 1.6), (20.0, 1.5), (10.0, 1.3), (2.0, 1.2), (1.0, 1.1))
-"""Throughputs in MB/s and the weight of what is above each of them; all else weighs 1."""
+"""Throughputs in MB/s, each with the weight above it; below all of them the weight is 1."""
 
 CLOSENESS_KEY = "AGIS_closeness"
 QUEUED_KEY = "Production Output_queued"
@@ -28,12 +28,12 @@ THROUGHPUT_KEYS = ("dashb_mbps_1h", "dashb_mbps_1d", "dashb_mbps_1w")
 
 @dataclass(frozen=True, slots=True)
 class NetworkWeight:
-    """The weight of one satellite and what it was made of.
+    """The weight of one satellite, and its terms.
 
     Args:
         weight: the weight itself; *queued_weight* and *throughput_weight* are its parts.
         queued: files queued on the link.
-        mbps: the throughput that counted in MB/s; None: none is known, and closeness counts.
+        mbps: the throughput used, in MB/s; None: no throughput is known, and closeness is used.
         closeness: 0 best to 11 worst.
     """
 
@@ -56,12 +56,11 @@ def closeness_weight(closeness: float) -> float:
 
 
 def known_throughput(fresh_to_old: Iterable[float | None], choice: Literal["freshest", "unbroken"]) -> float | None:
-    """Return the throughput that counts of those of the last hour, day and week, None if none is known.
+    """Return the throughput to use, of the last hour, day or week; None if none is known.
 
     Args:
-        fresh_to_old: MB/s, None is not known.
-        choice: ``freshest``: the first that is known; ``unbroken``: from the week on towards the hour, the last one
-            before the first that is not known (what PanDA's code comes to).
+        fresh_to_old: MB/s, None is not known. choice: ``freshest``: the most recent known value; ``unbroken``: reading
+        from the week to the hour, the last value before the first unknown one (the effect of PanDA's code).
     """
     values = list(fresh_to_old)
     if choice == "freshest":
@@ -86,10 +85,10 @@ def network_weight(
     """Return the weight of a satellite by the *metrics* of its link to the nucleus.
 
     Args:
-        metrics: numbers by PanDA's names; what is missing is not known.
+        metrics: numbers by PanDA's names; a missing one is unknown.
         is_nucleus: the satellite is the nucleus.
-        queued_cap: ``NQUEUED_SAT_CAP``: files queued at which the queued part comes down to 1.
-        queue_importance: ``NW_QUEUE_IMPORTANCE``: part of the weight that is by queued files.
+        queued_cap: ``NQUEUED_SAT_CAP``: number of queued files at which the queued part falls to 1.
+        queue_importance: ``NW_QUEUE_IMPORTANCE``: part of the weight that depends on queued files.
         choice: see `known_throughput`.
         queued_key: the metric of queued files, that of express transfers for an express task.
     """

@@ -1,4 +1,4 @@
-"""The nucleus that a task's output is gathered at, as each queue stands to it (docs/panda.md, Queues)."""
+"""The nucleus that receives a task's output, and its relation to each queue (docs/panda.md, Queues)."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from fairq.engine.brokerage.pool.world import World
 from fairq.engine.brokerage.storage.endpoints import Endpoints, endpoints_of
 
 METRICS_VALID = 3600.0
-"""Seconds after which a link metric is not looked at any more."""
+"""Seconds after which a link metric is ignored."""
 
 ROLE, SATELLITE = "nucleus", "satellite"
 
 
 class Nucleus(NamedTuple):
-    """One nucleus as the queues see it; arrays are of rows.
+    """One nucleus and its relation to the queues; arrays have one value per row.
 
     Args:
         name: its site.
         members: queues of the nucleus.
-        sharing: online queues whose default output lies on storage that the nucleus reads, and at which all runs that
-            runs at its first queue.
-        at_nucleus: queues whose satellite is the nucleus itself: their output is there at once.
+        sharing: online queues whose default output storage the nucleus can read, and that accept all the work that its
+            first queue accepts.
+        at_nucleus: queues whose satellite is the nucleus itself: their output needs no transfer.
         output: the default output endpoint of its first queue; None if it has none.
         bare: ``only`` or ``allow`` for a bare nucleus, by what its first queue says.
         metrics: by satellite the fresh metrics of its link to the nucleus.
@@ -54,7 +54,7 @@ class Nucleus(NamedTuple):
 
 
 def nucleus(columns: Columns, name: str | None, *, every: bool) -> Nucleus:
-    """Return the nucleus called *name*; one that no queue belongs to has no storage and nobody near.
+    """Return the nucleus called *name*; a nucleus without queues has no storage and no queues near it.
 
     *every*: rule ``every_queue``, production runs at queues of every kind.
     """
@@ -67,13 +67,13 @@ def nucleus_of(request: BrokerageRequest) -> Nucleus:
 
 
 class Satellites(NamedTuple):
-    """The sites of the queues' default output endpoints, and which of them is each row's; empty is none."""
+    """The sites of the default output endpoints, and the number of the site of each row; an empty name is none."""
 
     sites: tuple[str, ...]
     of_rows: NDArray[np.intp]
 
     def spread(self, of_sites: Sequence[float]) -> Floats:
-        """Return a number of each site for each row."""
+        """Return a number that is given by site as one value per row."""
         return np.array(of_sites, dtype=np.float64)[self.of_rows]
 
     def are(self, name: str) -> Booleans:
@@ -110,7 +110,7 @@ def link_numbers(columns: Columns, place: Nucleus, key: str) -> Floats:
 
 
 def down_nuclei(columns: Columns, *, every: bool) -> frozenset[str]:
-    """Return the nuclei whose default output endpoint cannot be written to from afar (*every*: see `nucleus`)."""
+    """Return the nuclei whose default output endpoint other sites cannot write to (*every*: see `nucleus`)."""
 
     def make() -> frozenset[str]:
         names = {queue.site for queue in columns.queues if queue.role == ROLE}

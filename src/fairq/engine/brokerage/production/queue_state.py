@@ -1,4 +1,4 @@
-"""Filters by the state that a queue is in: status, pledge, activity and pilots (docs/panda.md, Production filters)."""
+"""Filters by the state of a queue: status, pledge, activity and pilots (docs/panda.md, Production filters)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fairq.engine.brokerage.pool.supply import pilot_counts, slots_asked
 from fairq.engine.brokerage.production.nucleus import nucleus_of
 
 INACTIVE_AFTER = 2 * 3600.0
-"""Seconds without a job starting after which a queue with jobs to start counts as inactive."""
+"""Seconds without a job start after which a queue with waiting jobs counts as inactive."""
 
 _PRODUCTION = frozenset({PRODUCTION})
 
 
 def is_inactive(columns: Columns) -> Booleans:
-    """Return for each row whether no job started there for 2 hours; where that is not known it is not inactive."""
+    """Return for each row whether no job has started there for 2 hours; if unknown, the row is not inactive."""
 
     def inactive(name: str) -> bool:
         pilots = columns.world.pilots.get(name)
@@ -33,7 +33,7 @@ def is_inactive(columns: Columns) -> Booleans:
 
 
 class Status(PlainFilter):
-    """Queues must be online unless they are given; PanDA's code takes those on standby as well."""
+    """Queues must be online unless they are given; under the rules panda, standby is accepted as well."""
 
     name = "status"
     stage = "status check"
@@ -58,7 +58,7 @@ class Status(PlainFilter):
 
 
 class Urgent(PlainFilter):
-    """Urgent jobs go to the nucleus only, if there is one; by PanDA's code they avoid opportunistic queues."""
+    """Urgent jobs go to the nucleus only, if there is one; under the rules panda they avoid opportunistic queues."""
 
     name = "opportunistic"
     stage = "opportunistic check"
@@ -84,7 +84,7 @@ class Urgent(PlainFilter):
         )
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
-        """Return the priority and where the queue stands."""
+        """Return the priority and the site of the queue."""
         task, queue = request.task, request.columns.queues[row]
         told: Details = {"currentPriority": task.current_priority, "scout": request.chunk.is_scout}
         if reason.tag == "opportunistic":
@@ -93,7 +93,7 @@ class Urgent(PlainFilter):
 
 
 class Inactive(PlainFilter):
-    """Urgent jobs and merges avoid queues where nothing has started for 2 hours although there were jobs to start."""
+    """Urgent jobs and merges avoid queues where no job has started for 2 hours although jobs wait."""
 
     name = "inactive"
     stage = "slowness/inactive check"
@@ -129,7 +129,7 @@ class Inactive(PlainFilter):
 
 
 class Pledge(PlainFilter):
-    """While work is short only pledged cores are used."""
+    """During a shortage of work, only pledged cores are used."""
 
     name = "pledge"
     stage = "pledge check"
@@ -180,11 +180,11 @@ class NoPilot(PlainFilter):
     reasons = (Reason("nopilot", permanent=False),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Exempt given queues under PanDA's rules."""
+        """Exempt given queues under the rules panda."""
         return not request.is_spared
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
-        """Refuse queues without pilots; PanDA's code spares tests, jumbo jobs, and where slots are kept filled."""
+        """Refuse queues without pilots; the rules panda exempt tests, jumbo jobs and queues with numSlots."""
         task, columns = request.task, request.columns
         if request.rules.pilots_always:
             return columns.refusals("no pilots", lambda: pilot_counts(columns) == 0, rows)

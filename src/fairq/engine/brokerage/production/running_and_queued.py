@@ -1,4 +1,4 @@
-"""Numbers of jobs that weights and caps go by (docs/panda.md, Production weight)."""
+"""Numbers of jobs for weights and caps (docs/panda.md, Production weight)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairq.engine.brokerage.pool.world import Counts
 from fairq.engine.brokerage.production.input_data import input_data
 
 RUNNING_FACTOR = 2
-"""Queued jobs that a queue may have for each one running."""
+"""Queued jobs that a queue may have per running job."""
 
 
 class TypeNumbers(NamedTuple):
@@ -28,9 +28,9 @@ class TypeNumbers(NamedTuple):
 def running(request: BrokerageRequest) -> Floats:
     """Return the jobs that count as running at each row (nRun), of the task's share.
 
-    By the page the largest counts of running jobs and what may stand for them (see `largest_running`). By PanDA's code,
-    where hardly any run, batch workers stand in for them on queues that pull jobs; ``numSlots`` counts as running, and
-    where it is 0, starting jobs do. Both hold for low priorities only.
+    Under the rules documented, this is the largest of the running jobs and their substitutes (see `largest_running`).
+    Under the rules panda, if few jobs run at a queue that pulls jobs, batch workers count instead. For low priorities
+    only, ``numSlots`` counts as running, or the starting jobs if it is 0.
     """
     task, columns = request.task, request.columns
     if request.rules.running_jobs == "largest":
@@ -98,7 +98,7 @@ def _unit_table(request: BrokerageRequest, own: Mapping[str, frozenset[str]]) ->
 def queued(request: BrokerageRequest) -> Floats:
     """Return the jobs queued at each row (nQ): activated, starting, and assigned where input must be moved.
 
-    By the page defined jobs are queued as well.
+    Under the rules documented, defined jobs are queued as well.
     """
     columns, share = request.columns, request.task.gshare or ""
     waiting = columns.job_counts(share, "activated") + columns.job_counts(share, "starting")
@@ -108,7 +108,10 @@ def queued(request: BrokerageRequest) -> Floats:
 
 
 def least_cap(request: BrokerageRequest) -> float:
-    """Return the queued jobs that any queue may have: none by the page, else ``NQUEUELIMITSITE`` of the share."""
+    """Return the queued jobs that any queue may have.
+
+    None under the rules documented, else ``NQUEUELIMITSITE`` of the share.
+    """
     if request.rules.queue_caps == "running":
         return 0.0
     return request.config.amount("jobbroker.NQUEUELIMITSITE", request.task.gshare)
@@ -125,7 +128,7 @@ def type_cap(request: BrokerageRequest) -> Floats:
 
 
 def is_idle(request: BrokerageRequest) -> Booleans:
-    """Return for each row whether nothing of the share runs or waits there."""
+    """Return for each row whether no job of the share runs or waits there."""
     columns, share = request.columns, request.task.gshare or ""
     key = ("waiting", share)
     states = ("activated", "assigned", "starting", "defined")

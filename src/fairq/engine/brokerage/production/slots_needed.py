@@ -35,13 +35,13 @@ class Cores(CoresCheck):
         return task.merge_core_count if merges else task.core_count
 
     def mode(self, request: BrokerageRequest) -> CoreMode:
-        """Return which slots suit: of several cores where any would do and it is urgent."""
+        """Return which slots are suitable: for urgent tasks that accept any number of cores, multi-core slots only."""
         mode = super().mode(request)
         return "multi" if mode == "any" and request.is_high_priority else mode
 
 
 class Memory(MemoryCheck):
-    """A job's memory must lie between the least and the most of the queue's slots; limits themselves pass."""
+    """The memory of a job must be between the minimum and the maximum of the queue's slots, both included."""
 
     name = "memory"
     activities = _PRODUCTION
@@ -60,7 +60,7 @@ class ScratchDisk(ScratchCheck):
 
 
 class Connectivity(PlainFilter):
-    """Worker nodes must reach what the task needs of the network."""
+    """Worker nodes must have the network access that the task needs."""
 
     name = "network"
     stage = "network check"

@@ -20,7 +20,7 @@ STORAGE_TYPE = "DATADISK"
 
 
 class StorageCheck(PlainFilter):
-    """Storage must have space for output, and work for what must be read, written and moved."""
+    """Storage must have space for output, and its endpoints must allow the reads, writes and transfers of the task."""
 
     name = "storage"
     stage = "Storage check"
@@ -35,7 +35,7 @@ class StorageCheck(PlainFilter):
     )
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
-        """Refuse for the first reason that holds; for queues of the nucleus input need not be moved."""
+        """Refuse for the first reason that applies; input need not be moved for queues of the nucleus."""
         columns, place, sources = request.columns, nucleus_of(request), sources_of(request)
         least = _least_space(request)
         codes: Codes = columns.kept(

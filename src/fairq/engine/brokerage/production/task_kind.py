@@ -1,4 +1,4 @@
-"""Filters by what kind of task it is: its share, jumbo jobs, event service, disk traffic.
+"""Filters by the kind of task: its share, jumbo jobs, event service, disk traffic.
 
 Source: docs/panda.md, Production filters.
 """
@@ -25,7 +25,7 @@ class ZeroShare(ZeroShareCheck):
     activities = _PRODUCTION
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Leave PanDA's shares for tests alone, except for a given queue and a label that is not production."""
+        """Exempt PanDA's shares for tests, except at a given queue with a label that is not production."""
         if not request.rules.tests_have_shares:
             return True
         if request.preassigned == "single" and request.task.label != "managed":
@@ -42,7 +42,7 @@ class Jumbo(PlainFilter):
     reasons = (Reason("jumbo"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look at tasks without jumbo jobs; leave a single given queue alone."""
+        """Apply to tasks without jumbo jobs; exempt a single given queue."""
         return not request.is_spared_alone and not request.task.has_rule("NJ")
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
@@ -52,7 +52,7 @@ class Jumbo(PlainFilter):
 
 
 class JumboEvents(PlainFilter):
-    """Queues for jumbo jobs may want a number of events to be ready."""
+    """Queues for jumbo jobs may require a number of ready events."""
 
     name = "jumbo events"
     stage = "jumbo events check"
@@ -60,7 +60,7 @@ class JumboEvents(PlainFilter):
     reasons = (Reason("fewevents"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Look at tasks with jumbo jobs whose events are known; leave a single given queue alone."""
+        """Apply to tasks with jumbo jobs whose events are known; exempt a single given queue."""
         known = request.chunk.ready_events is not None
         return not request.is_spared_alone and request.task.has_rule("NJ") and known
 
@@ -78,14 +78,14 @@ class JumboEvents(PlainFilter):
 
 
 class DiskIO(DiskIOCheck):
-    """A queue with too much disk traffic takes no tasks that make much themselves."""
+    """A queue with too much disk traffic accepts no tasks with much disk traffic."""
 
     name = "diskIO"
     activities = _PRODUCTION
     reasons = (Reason("diskIO", permanent=False),)
 
     def own_traffic(self, request: BrokerageRequest) -> Floats:
-        """Return the traffic per core; PanDA's code rounds it down."""
+        """Return the task's disk traffic per core; under the rules panda, it is rounded down."""
         own = super().own_traffic(request)
         if request.asks_for_cores and request.rules.disk_io_per_core == "rounded_down":
             cores = request.columns.unit_numbers_of("unit cores", lambda unit: unit.corecount)
@@ -101,7 +101,7 @@ class MaxIoIntensity(MaxIoIntensityCheck):
 
 
 class EventService(PlainFilter):
-    """Queues say by ``jobseed`` whether they take event service, everything else, or both."""
+    """The ``jobseed`` of a queue says whether it accepts event service, other tasks, or both."""
 
     name = "event service"
     stage = "EventService check"
@@ -114,7 +114,7 @@ class EventService(PlainFilter):
     )
 
     def applies(self, request: BrokerageRequest) -> bool:
-        """Leave a single given queue alone under PanDA's rules."""
+        """Exempt a single given queue under the rules panda."""
         return not request.is_spared_alone
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:

@@ -1,4 +1,4 @@
-"""The filter by time (docs/panda.md, Estimates)."""
+"""The filter by wall time (docs/panda.md, Estimates)."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ DEFAULT_ATTEMPTS = 3
 
 
 class Work(NamedTuple):
-    """Work of a task's jobs in the units of `job_work`; None is not known.
+    """Work of a task's jobs in the units of `job_work`; None is unknown.
 
-    *least* and *most* are those of dynamic numbers of events; None where there are none.
+    *least* and *most* are the limits with a dynamic number of events, otherwise None.
     """
 
     job: float | None
@@ -41,10 +41,9 @@ class Work(NamedTuple):
 
 
 class Walltime(PlainFilter):
-    """A job must end within the time of the queue, and be long enough for one that wants long jobs.
+    """A job must end within the maxtime of the queue, and last at least its mintime.
 
-    Times are compared as the work that fits into them. Where a job's time is not known, and for scouts and merges, the
-    queue must offer a day.
+    Times are compared as work. If the time of a job is unknown, and for scouts and merges, the queue must offer a day.
     """
 
     name = "walltime"
@@ -104,9 +103,9 @@ class Walltime(PlainFilter):
 
 
 def needs_a_day(request: BrokerageRequest) -> bool:
-    """Return whether queues must offer a day: to scouts and merges, and by PanDA's code to unknown times.
+    """Return whether queues must offer a day: to scouts and merges, and under the rules panda to unknown times.
 
-    That code lets scouts alone that are given one queue.
+    Scouts that are given one queue are exempt under the rules panda.
     """
     return (
         (request.chunk.is_scout and not request.is_spared_alone)
@@ -133,7 +132,7 @@ def work_of(request: BrokerageRequest) -> Work:
 
 
 def longest_run(chunk: Chunk) -> int:
-    """Return the most events that follow one another in the master files; those of files without ranges add up."""
+    """Return the largest number of consecutive events in the master files; files without ranges are added up."""
     most = run = 0
     expected: int | None = None
     for file in chunk.datasets[0].files if chunk.datasets else ():

@@ -21,7 +21,7 @@ from fairq.engine.brokerage.production.running_and_queued import by_type, runnin
 _PRODUCTION = frozenset({PRODUCTION})
 
 SMOOTHING = 10
-"""Added to the queued jobs, so that nothing is divided by 0 and short queues weigh alike."""
+"""Added to the queued jobs: it avoids a division by 0, and short queues get similar weights."""
 
 INTENSIVE = 500
 """I/O intensity in kB/s above which queues of the nucleus count four times, unless the task says how often."""
@@ -31,13 +31,13 @@ URGENT_NEAR_WEIGHT = 100
 
 
 class Jobs(PlainWeight):
-    """Running against queued jobs of the share; assigned jobs count where input must be moved."""
+    """The ratio of running to queued jobs of the share; assigned jobs count if input must be moved."""
 
     name = "jobs"
     activities = _PRODUCTION
 
     def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
-        """Return (running + 1) / (queued + 10), divided by how many more are assigned than activated."""
+        """Return (running + 1) / (queued + 10), divided by manyAssigned (1 to 2)."""
         columns, share = request.columns, request.task.gshare or ""
         running_jobs = running(request)[rows]
         activated = columns.job_counts(share, "activated")[rows]
@@ -84,7 +84,7 @@ def many_assigned(request: BrokerageRequest) -> Floats:
 
 
 class Data(PlainWeight):
-    """Input that is there already: all of it doubles the weight, missing files lower it."""
+    """Input that is present: all of it doubles the weight, missing files lower it."""
 
     name = "data"
     activities = _PRODUCTION
@@ -94,7 +94,7 @@ class Data(PlainWeight):
         return request.chunk.total_size > 0
 
     def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
-        """Return the factor; 1 for queues that would need files moved but take none, which are refused later."""
+        """Return the factor; it is 1 for queues that lack local input, which are refused later."""
         data = input_data(request)
         total, missing = data.size, data.missing_files[rows]
         result: Floats = (total + data.disk_size[rows]) / total / (missing / 100 + 1)
@@ -109,7 +109,7 @@ class Data(PlainWeight):
 
 
 def lacks_local_data(request: BrokerageRequest) -> Booleans:
-    """Return for each row whether it takes local input only and does not have all of it."""
+    """Return for each row whether it accepts only local input and lacks some of it."""
     columns, data = request.columns, input_data(request)
     picky = has_flag(columns, "use_only_local_data")
     if data.size <= 0 or not request.rules.local_data_only or not picky.any():
@@ -119,7 +119,7 @@ def lacks_local_data(request: BrokerageRequest) -> Booleans:
 
 
 class Near(PlainWeight):
-    """Queues of the nucleus, and those that share its storage, may count more."""
+    """A factor for queues of the nucleus and for queues that share its storage."""
 
     name = "nucleus"
     activities = _PRODUCTION
@@ -138,9 +138,9 @@ class Near(PlainWeight):
 
 
 def near_weight(request: BrokerageRequest) -> float:
-    """Return how often queues near the nucleus count: rule *TW*, else once.
+    """Return the factor for queues near the nucleus: rule *TW*, otherwise 1.
 
-    By PanDA's code it is 4 times for much I/O, and 100 times for urgent tasks.
+    Under the rules panda, it is 4 times for much I/O, and 100 times for urgent tasks.
     """
     task = request.task
     weight = float(task.rule("TW") or 0)
@@ -154,7 +154,7 @@ def near_weight(request: BrokerageRequest) -> float:
 
 
 class NetworkNumbers(NamedTuple):
-    """The network weight of each row and what it was made of; NaN throughput is not known."""
+    """The network weight of each row and its terms; a throughput of NaN is unknown."""
 
     weight: Floats
     queued_weight: Floats
@@ -203,7 +203,7 @@ def network_numbers(request: BrokerageRequest) -> NetworkNumbers:
 
 
 class Network(PlainWeight):
-    """How well the queue's storage reaches the nucleus."""
+    """The network weight of the link from the queue's storage to the nucleus."""
 
     name = "network"
     activities = _PRODUCTION
@@ -213,7 +213,7 @@ class Network(PlainWeight):
         return bool(request.task.nucleus) and network_is_active(request)
 
     def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
-        """Return the network weight; a link that is overfull counts as nothing, not as less."""
+        """Return the network weight; a negative weight counts as 0."""
         return np.maximum(network_numbers(request).weight[rows], 0.0)
 
     def details(self, request: BrokerageRequest, row: int) -> Details:

@@ -1,1 +1,1 @@
-"""Software and hardware: what a task asks for, and what a queue publishes."""
+"""Software and hardware that tasks need and queues publish."""

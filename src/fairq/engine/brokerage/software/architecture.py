@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Any
 
 ANYTHING = "*"
-"""A part of a specification that is left open."""
+"""A part of a specification that accepts any value."""
 
 _GPU_KEYS = {
     "cuda": "version",
@@ -32,7 +32,7 @@ _GPU_PART = re.compile(r"(\w+)(>=|<=|!=|==|>|<|=)(.*)")
 
 @dataclass(frozen=True, slots=True)
 class CpuSpec:
-    """One alternative of a CPU; ``*`` is left open, None is missing where it must not be."""
+    """One alternative of a CPU; ``*`` accepts any value, None is a missing value that is required."""
 
     arch: str | None
     vendor: str = ANYTHING
@@ -49,8 +49,8 @@ class GpuSpec:
     """A GPU.
 
     Args:
-        vendor: a pattern; ``*`` is left open.
-        model: a pattern; ``*`` is left open. *model_excluded*: GPUs that match it are those not wanted.
+        vendor: a pattern; ``*`` accepts any value.
+        model: a pattern; ``*`` accepts any value. *model_excluded*: GPUs that match it are excluded.
         others: ``vram`` (MiB), ``version`` (of CUDA) and ``driver_version`` as operator and number,
             ``microarchitecture`` as one name or several.
     """
@@ -69,14 +69,14 @@ class GpuSpec:
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """What a task's ``architecture`` says; None is not asked for.
+    """The requirements in a task's ``architecture``; None is no requirement.
 
     Args:
         sw_platform: such as ``x86_64-el9-gcc13-opt``; may be a regular expression, may be empty.
         base_platform: the platform that it needs to run in, in a container.
         cpus: alternatives, of which one must fit.
         gpu: the GPU.
-        preferred_level: the CPU level that it had better run on, such as ``x86_64-v3``.
+        preferred_level: the preferred CPU level, such as ``x86_64-v3``.
     """
 
     sw_platform: str | None = None
@@ -86,7 +86,7 @@ class Architecture:
     preferred_level: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form in which PanDA keeps it: what is left open is left out."""
+        """Return the JSON form in which PanDA stores it; open values are left out."""
         parts: dict[str, Any] = {"sw_platform": self.sw_platform, "base_platform": self.base_platform}
         parts["cpu_specs"] = [given for given in (_given(spec.as_dict()) for spec in self.cpus or ()) if given]
         parts["gpu_spec"] = _given(self.gpu.as_dict()) if self.gpu else None
@@ -99,12 +99,12 @@ def _given(parts: Mapping[str, Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=4096)
 def read_architecture(text: str | None, *, infer_cpu: bool = True) -> Architecture:
-    """Return what *text* asks for.
+    """Return the requirements in *text*.
 
     Args:
-        text: the string or JSON form; None asks for nothing.
-        infer_cpu: without any ``#``, take the CPU from the first part of the platform's name, as PanDA's code does
-           . The JSON form is never added to.
+        text: the string or JSON form; None requires nothing.
+        infer_cpu: without any ``#``, take the CPU from the first part of the platform's name, as PanDA's code does.
+            Nothing is added to the JSON form.
     """
     if text is None:
         return Architecture()

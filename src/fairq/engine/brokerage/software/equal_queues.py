@@ -1,4 +1,4 @@
-"""Queues that publish the same software, so that each kind of them is judged once."""
+"""Groups of queues that publish the same software: each group is checked once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairq.engine.brokerage.pool.columns import Columns
 
 
 def by_software(columns: Columns, code: Callable[[int], int]) -> NDArray[np.uint8]:
-    """Return *code* of each row's unit, asked once for all units of equal releases, software and GPUs."""
+    """Return *code* of each row's unit, called once for all units with equal releases, software and GPUs."""
     first, kind_of = columns.kept("software kinds", lambda: _kinds(columns))
     return np.array([code(unit) for unit in first], dtype=np.uint8)[kind_of][columns.unit_of]
 

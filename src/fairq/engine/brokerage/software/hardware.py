@@ -1,10 +1,10 @@
-"""Whether a queue's hardware is what a task asks for.
+"""The check of a queue's hardware.
 
 Source: docs/panda.md, Software; PanDA JsonSoftwareCheck.
 
 
-A queue publishes lists of CPU and GPU attributes. ``any`` in a list accepts everything, ``excl`` accepts only tasks
-that ask for something in the list.
+A queue publishes lists of CPU and GPU attributes. ``any`` in a list accepts every task, ``excl`` accepts only tasks
+that request something in the list.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Gpus = Sequence[Mapping[str, Any]]
 
 
 class Lack(StrEnum):
-    """What a queue lacks of the software and hardware that a task needs."""
+    """Software or hardware that a task needs and a queue lacks."""
 
     CPU_IS_EXCLUSIVE = "cpu_is_exclusive"
     GPU_IS_EXCLUSIVE = "gpu_is_exclusive"
@@ -55,7 +55,7 @@ _VERSIONS = {
     "version": ("framework_version", Lack.GPU_VERSION),
     "driver_version": ("driver_version", Lack.GPU_DRIVER_VERSION),
 }
-"""What a task asks for that all GPUs of a queue must meet, what worker nodes call it, and what is lacking otherwise."""
+"""Requirements that all GPUs of a queue must meet, their names in the reports of worker nodes, and the refusal."""
 
 
 def hardware_refusal(
@@ -67,15 +67,15 @@ def hardware_refusal(
     use_lists: bool,
     empty_is_any: bool,
 ) -> Lack | None:
-    """Return what a queue's hardware lacks, None if it fits.
+    """Return what the hardware of a queue lacks; None if it is sufficient.
 
     Args:
-        cpus: alternatives, of which one must fit; None asks for nothing.
-        gpu: the GPU; None asks for nothing.
+        cpus: alternatives, of which one must match; None is no requirement.
+        gpu: the GPU; None is no requirement.
         architectures: what the queue publishes.
-        gpus: what its worker nodes report.
-        use_lists: compare GPU vendor and model with the queue's lists where no worker node has reported; False: such a
-            queue serves no task that asks for any of them.
+        gpus: the GPUs that its worker nodes reported.
+        use_lists: compare GPU vendor and model with the queue's lists if no worker node has reported its GPUs; False:
+            this queue accepts no task that requests a vendor or model.
         empty_is_any: an empty text in a list accepts everything, as ``any`` does.
     """
     by_type = {

@@ -1,4 +1,4 @@
-"""Whether a queue has the software that a task needs (docs/panda.md, Software; PanDA JsonSoftwareCheck)."""
+"""The check of a queue's software (docs/panda.md, Software; PanDA JsonSoftwareCheck)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AUTO_RELEASES = ("AUTO",)
 """The ``releases`` of a queue whose published software decides."""
 
 ANY_RELEASES = ("ANY",)
-"""The ``releases`` of a queue that is taken to have everything."""
+"""The ``releases`` of a queue that is assumed to have all software."""
 
 CVMFS = "/cvmfs"
 ALL = "ALL"
@@ -29,16 +29,16 @@ Entry = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a task needs of the software and hardware of a queue; equal needs have equal answers everywhere.
+    """The software and hardware that a task needs; tasks with equal needs get equal answers.
 
     Args:
         cvmfs_tag: ``atlas`` for releases and caches, ``nightlies``; None needs no release.
         project, version: the release or cache.
         platform: the ``sw_platform``.
-        cvmfs_only: CVMFS must be there; tags do not do.
-        hardware_only: nothing but hardware and container matters.
+        cvmfs_only: CVMFS is required; tags are not sufficient.
+        hardware_only: only hardware and container are checked.
         in_container: the platform is run in a container.
-        container: image of a container; empty is none, None is none as well but see `judge`.
+        container: image of a container; empty or None is none, with a difference in `judge`.
         only_tags: the container must be named by a tag of the queue.
         cpus, gpu: the hardware.
     """
@@ -56,8 +56,8 @@ class Needs:
     gpu: GpuSpec | None = None
 
 
-class Reading(NamedTuple):
-    """How software and hardware are compared; the fields are rule points of the same names."""
+class SoftwareRules(NamedTuple):
+    """Rules of the comparison of software and hardware; the fields are rule points of the same names."""
 
     gpu_lists: bool
     empty_attribute: bool
@@ -66,15 +66,15 @@ class Reading(NamedTuple):
     platform_in_container: bool
 
     @classmethod
-    def of(cls, rules: Rules) -> Reading:
-        """Return how the rules in force compare."""
+    def of(cls, rules: Rules) -> SoftwareRules:
+        """Return the comparison rules from the rules in use."""
         return cls(*(getattr(rules, name) for name in cls._fields))
 
 
 class Judgement(NamedTuple):
-    """Whether a queue has what is needed, and what it lacks.
+    """Whether a queue has the software and hardware needed, and what it lacks.
 
-    ``unjudged`` is a queue that does not publish its software, for a task that needs neither container nor hardware.
+    ``unjudged``: the queue publishes no software, and the task needs neither container nor hardware.
     """
 
     verdict: Literal["accepted", "refused", "unjudged"]
@@ -88,17 +88,17 @@ def judge(
     gpus: Gpus = (),
     all_tags: Entry | None = None,
     *,
-    how: Reading,
+    how: SoftwareRules,
 ) -> Judgement:
-    """Return whether a queue has what is needed.
+    """Return whether a queue has the software and hardware that a task needs.
 
     Args:
-        needs: what the task needs.
-        releases: the queue's ``releases``; only ``AUTO`` is judged by *entry*.
+        needs: the needs of the task.
+        releases: the queue's ``releases``; only for ``AUTO`` is *entry* compared.
         entry: what the queue publishes; None: nothing.
-        gpus: what its worker nodes report.
-        all_tags: what is published for all queues, where containers' names are looked up.
-        how: how they are compared.
+        gpus: the GPUs that its worker nodes reported.
+        all_tags: the tags of all queues, to look up names of containers.
+        how: the rules of the comparison.
     """
     if releases != AUTO_RELEASES or entry is None:
         if needs.container is not None or needs.cpus is not None or needs.gpu is not None:
@@ -108,8 +108,8 @@ def judge(
     return Judgement("refused", refusal) if refusal else _software(needs, entry, all_tags or {}, how)
 
 
-def lacks_hardware(needs: Needs, entry: Entry, gpus: Gpus, how: Reading) -> Lack | None:
-    """Return what the hardware that a queue publishes lacks, None if it fits."""
+def lacks_hardware(needs: Needs, entry: Entry, gpus: Gpus, how: SoftwareRules) -> Lack | None:
+    """Return what the published hardware of a queue lacks; None if it is sufficient."""
     return hardware_refusal(
         needs.cpus,
         needs.gpu,
@@ -120,7 +120,7 @@ def lacks_hardware(needs: Needs, entry: Entry, gpus: Gpus, how: Reading) -> Lack
     )
 
 
-def _software(needs: Needs, entry: Entry, all_tags: Entry, how: Reading) -> Judgement:
+def _software(needs: Needs, entry: Entry, all_tags: Entry, how: SoftwareRules) -> Judgement:
     asks_for_software = needs.cvmfs_tag or needs.platform or needs.project or needs.version or needs.container
     if not asks_for_software and (needs.cpus or needs.gpu):
         return Judgement("accepted")
@@ -135,7 +135,7 @@ def _words(entry: Entry, name: str) -> list[str]:
     return list(entry.get(name) or ())
 
 
-def _container(needs: Needs, entry: Entry, all_tags: Entry, how: Reading) -> Judgement:
+def _container(needs: Needs, entry: Entry, all_tags: Entry, how: SoftwareRules) -> Judgement:
     prefixes, name, only_tags = _words(entry, "containers"), needs.container or "", needs.only_tags
     if not only_tags and (ANY in prefixes or CVMFS in prefixes):
         return Judgement("accepted")
@@ -156,7 +156,7 @@ def _container(needs: Needs, entry: Entry, all_tags: Entry, how: Reading) -> Jud
     return Judgement("refused", Lack.NO_CONTAINER)
 
 
-def _release(needs: Needs, entry: Entry, how: Reading) -> Judgement:
+def _release(needs: Needs, entry: Entry, how: SoftwareRules) -> Judgement:
     containers, cvmfs = _words(entry, "containers"), _words(entry, "cvmfs")
     if ANY in cvmfs or needs.cvmfs_tag in cvmfs:
         if ANY in containers or CVMFS in containers:
@@ -173,5 +173,5 @@ def _release(needs: Needs, entry: Entry, how: Reading) -> Judgement:
 
 
 def level_factor(levels: Mapping[str, float], preferred: str | None) -> float:
-    """Return the factor of the weight for a task that prefers a CPU level, by its per cent of a queue."""
+    """Return the weight factor for a preferred CPU level, from the percentage of the queue with that level."""
     return 1 + levels.get(preferred, 0) / 100 if preferred else 1.0

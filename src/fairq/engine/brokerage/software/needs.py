@@ -1,4 +1,4 @@
-"""What a task needs of a queue's software, by its release and architecture (docs/panda.md, Software)."""
+"""The software needs of a task, from its release and architecture (docs/panda.md, Software)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ ONLY_TAGS = "OT"
 
 
 def production_needs(task: Task, asked: Architecture, *, without_release: bool) -> Needs | None:
-    """Return what a production task needs; None: it names no release, and nothing is checked.
+    """Return the needs of a production task; None: it names no release, and nothing is checked.
 
-    With *without_release* such a task needs its container and hardware.
+    With *without_release*, the container and hardware of this task are checked.
     """
     if task.trans_home is None:
         if not without_release:
@@ -41,9 +41,9 @@ def production_needs(task: Task, asked: Architecture, *, without_release: bool) 
 
 
 def analysis_needs(task: Task, asked: Architecture) -> Sequence[Needs]:
-    """Return what an analysis task needs, one after the other: a queue left unjudged by the first is asked the next.
+    """Return the needs of an analysis task, in order: if the first leaves a queue unjudged, the next is checked.
 
-    Empty: nothing that any queue could be accepted for.
+    Empty: no queue can be accepted.
     """
     common = _common(task, asked)
     home = re.sub("^[^-]+-*", "", task.trans_home or "").replace("_", "-")

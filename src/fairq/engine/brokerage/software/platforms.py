@@ -1,4 +1,4 @@
-"""Platforms given as regular expressions, and what they come out as at a queue (docs/panda.md, Software)."""
+"""Platforms given as regular expressions, and the platform that they select at a queue (docs/panda.md, Software)."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def is_pattern(platform: str | None) -> bool:
 
 
 def may_resolve(platform: str | None) -> bool:
-    """Return whether a platform may stand for another one: it has a character that means more than itself."""
+    """Return whether a platform may select another one: it has a character that is special in expressions."""
     return bool(platform) and _WILD.search(platform or "") is not None
 
 
 def resolve_platform(platform: str | None, base_platform: str | None, entry: Entry | None) -> str | None:
-    """Return what *platform* comes out as at the queue that publishes *entry*; None: nothing to resolve, or impossible.
+    """Return the platform that *platform* selects at the queue with *entry*; None: nothing to resolve, or impossible.
 
-    A platform that the queue lists needs no resolving. Otherwise it is the first listed one that the expression matches
-    as a whole, or, for ``(x86_64|aarch64)-...`` with nothing but plain words in it, the first alternative that is a
-    CPU architecture of the queue. The base platform is put behind (PanDA resolve_cmt_config).
+    A platform that the queue lists needs no resolving. Otherwise the result is the first listed platform that the whole
+    expression matches. For ``(x86_64|aarch64)-...`` with plain words only, it is the first alternative that is a CPU
+    architecture of the queue. The base platform is appended (PanDA resolve_cmt_config).
     """
     if entry is None or not platform:
         return None

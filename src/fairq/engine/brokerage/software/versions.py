@@ -1,4 +1,4 @@
-"""Version numbers of GPU software and hardware, and the constraints that tasks put on them.
+"""Version numbers of GPU software and hardware, and the constraints of tasks.
 
 Source: docs/panda.md, Software.
 """
@@ -27,7 +27,7 @@ _OPERATORS: dict[str, Callable[[Version, Version], bool]] = {
 
 
 def read_version(text: str) -> Version | None:
-    """Return a version that can be compared, ``12.9`` the same as ``12.9.0``; None for what is no version."""
+    """Return a comparable version; ``12.9`` equals ``12.9.0``. None: *text* is not a version."""
     found = _VERSION.fullmatch(text.strip())
     if not found:
         return None

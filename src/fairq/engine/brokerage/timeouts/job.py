@@ -20,9 +20,6 @@ QUEUED = frozenset({"defined", "assigned", "activated", "starting"})
 ENDED = frozenset({"finished", "failed", "cancelled", "closed"})
 """States that a job does not leave any more."""
 
-STATES = IN_DEFINED_TABLE | ACTIVE | ENDED
-"""Every state that a job can have."""
-
 USER_LABELS = frozenset({"user", "panda"})
 """The ``prodSourceLabel`` of users' jobs: ``panda`` are those that build."""
 

@@ -111,8 +111,8 @@ def _sent_back_fast(job: PandaJob, over: Overshoot) -> Timeout:
 def _age(row: TimeoutRule, of: Situation) -> tuple[str, float] | None:
     """Return which time of the job counts, and how long ago it was; None if none is known.
 
-    By the page that is when the job entered its state, or was heard of. Otherwise a transfer counts from the end of the
-    job; only where that is not known, from its start.
+    Under the rules documented, that is when the job entered its state, or was heard of. Otherwise a transfer counts
+    from the end of the job; only where that is not known, from its start.
     """
     if of.policy.rules.timeouts_of_state and row.named and not row.heard and of.job.changed is not None:
         return "changed", of.now - of.job.changed

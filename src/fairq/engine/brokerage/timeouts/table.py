@@ -51,7 +51,8 @@ class TimeoutRule:
         action, code: what happens, and PanDA's number for it; None if it has none.
         spared: the queues whose jobs PanDA's code leaves alone: ``paused`` ones, those with ``disableReassign``.
         named: the states that the page names; None: the page has no such row.
-        heard: by the page, too, the age counts from when the job was last heard of, not from when it entered the state.
+        heard: under the rules documented, too, the age counts from when the job was last heard of, not from when it
+            entered the state.
         extra: the page says otherwise for its jobs, so that the row is PanDA's alone.
     """
 

@@ -1,0 +1,115 @@
+"""``fairq broker import``: every kind of data at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairq.cli.broker.importing import Lenient, tell
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import Now
+from fairq.cli.output import Column, Output, Table, View, emit
+
+if TYPE_CHECKING:
+    from fairq.steps.broker.bundle import Bundle, Part
+
+app = App()
+
+
+@app.command(
+    "import",
+    examples="""
+        fairq broker import grid/ --check            # what each file would do
+        fairq broker import grid.tar.gz --replace    # the grid as it is now
+        fairq broker import cric/ --lenient
+    """,
+)
+def import_(
+    invocation: Invocation,
+    output: Output,
+    source: Annotated[
+        str, typer.Argument(metavar="DIRECTORY|ARCHIVE", help="Directory, tar or zip archive; - is stdin.")
+    ],
+    replace: Annotated[bool, typer.Option("--replace", help="Remove records that are not in the files.")] = False,
+    lenient: Lenient = False,
+    now: Now = None,
+    check: Annotated[
+        bool, typer.Option("--check", "--dry-run", help="Show what each file would do; store nothing.")
+    ] = False,
+) -> None:
+    """Import all kinds of data from the files of a directory or archive, in one transaction.
+
+    A brokerage run sees the grid as it was before or as it is after the import, never half of it.
+
+    The first word of a file's name is its kind: queues.json, links-2026-11-22.csv.gz. config is PanDA's gdpconfig.
+    Other files are identified by their shape. These published forms are read as they are: queues, sites, storage
+    endpoints and their states (blacklists), site matrix and software of CRIC; usage of Rucio's storage; network
+    metrics, as a list of links or by SOURCE:DESTINATION. Any other file needs the columns of one kind. If a file
+    cannot be identified, nothing is imported; --lenient leaves it out. Hidden files are left out.
+
+    Endpoint states and usage complete the storage endpoints that are known. Endpoints that these files do not name are
+    up, and have no space. --replace removes the other records of every kind that has a file.
+
+    Invalid records are reported by name and the others are imported: then the exit code is 80. A value that was read
+    as something else, for example corecount eight, makes the exit code 117; --lenient accepts it.
+
+    A record has file, kind, form (the published form), records, added, removed, refused, softened and left_out (for
+    example disabled sites).
+    """
+    from fairq.errors.broker import RecordsRefusedError
+    from fairq.steps.broker.bundle import import_bundle
+    from fairq.steps.broker.importing import more, soften
+
+    actor = invocation.actor(invocation.now(now))
+    bundle = import_bundle(invocation.state_path, source, actor, replace=replace, dry_run=check, lenient=lenient)
+    refused = bundle.told("refused")
+    tell(invocation, refused[1:], bundle.told("remarks"))
+    for name in bundle.unknown:
+        invocation.note(f"{name}: left out, it cannot be identified")
+    emit(_view(bundle, check), output)
+    if check:
+        invocation.note("dry run: nothing was changed")
+    if refused:
+        fate = f"the other {bundle.number} records {'would be' if check else 'were'} taken"
+        raise RecordsRefusedError(source=source, refused=refused[0], others=more(refused), fate=fate)
+    if not lenient:
+        soften(bundle.told("softened"), source, dry_run=check)
+
+
+def _view(bundle: Bundle, check: bool) -> View:
+    columns = [
+        Column("File", "file"),
+        Column("Kind", "kind"),
+        Column("Read as", "form"),
+        Column("Records", "records"),
+        Column("New", "added"),
+        Column("Removed", "removed"),
+        Column("Refused", "refused"),
+        Column("Softened", "softened"),
+        Column("Left out", "left_out"),
+    ]
+    records = [_record(part) for part in bundle.parts]
+    count = f"{_several(bundle.number, 'record')} of {_several(len(records), 'file')}"
+    text = f"Dry run: {count} would be imported" if check else f"{count} imported"
+    return View(tables=[Table(columns, records, key="files")], document={"unknown": bundle.unknown}, text=text)
+
+
+def _several(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _record(part: Part) -> dict[str, Any]:
+    found = part.found
+    return {
+        "file": found.source,
+        "kind": part.kind.name,
+        "form": found.form.name if found.form else "",
+        "records": found.number,
+        "added": part.added,
+        "removed": part.removed,
+        "refused": len(found.refused),
+        "softened": len(found.softened),
+        "left_out": found.left_out,
+    }

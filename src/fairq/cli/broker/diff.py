@@ -1,0 +1,87 @@
+"""``fairq broker diff``: what changed between two runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairq.cli.broker.run import few
+from fairq.cli.command import App
+from fairq.cli.figures import moment
+from fairq.cli.invocation import Invocation
+from fairq.cli.output import Column, Output, Table, View, emit
+
+if TYPE_CHECKING:
+    from fairq.steps.broker.diff import Difference
+
+app = App()
+
+_SHOWN = 3
+"""Queues whose reasons a line names."""
+
+
+@app.command(
+    "diff",
+    examples="""
+        fairq broker diff 3 4
+        fairq broker diff 3 4 --json
+    """,
+)
+def diff(
+    invocation: Invocation,
+    output: Output,
+    before: Annotated[int, typer.Argument(metavar="RUN", min=1, help="Number of the earlier run.")],
+    after: Annotated[int, typer.Argument(metavar="RUN", min=1, help="Number of the later run.")],
+) -> None:
+    """Show what changed between two brokerage runs, and why.
+
+    Only tasks whose state or queues changed are shown. For each queue that a task gained or lost, Why has the reason
+    for which the other run refused it: a reason of broker why, weight (it was not among the best), or absent (that run
+    did not know the queue). A task that a run did not decide about stands as an earlier run decided. Decisions of the
+    last broker.verdicts_kept runs are stored.
+
+    A record has task, before and after (cycle, status and queues), gained, lost, and queues: of each changed queue what
+    both runs decided (place among the best, stage, reason, weight).
+    """
+    from fairq.steps.broker.diff import diff as step
+
+    emit(_view(step(invocation.state_path, before, after)), output)
+
+
+def _view(found: Difference) -> View:
+    count = len(found.tasks)
+    columns = [
+        Column("Task", "task"),
+        Column("Before", "before", _status),
+        Column("After", "after", _status),
+        Column("Gained", "gained", few),
+        Column("Lost", "lost", few),
+        Column("Why", "queues", _reasons),
+    ]
+    text = (
+        f"{_run(found.before)} to {_run(found.after)}: {count} task{'' if count == 1 else 's'} changed, "
+        f"{found.unchanged} did not"
+    )
+    document = {"before": found.before, "after": found.after, "unchanged": found.unchanged}
+    return View(tables=[Table(columns, found.tasks, key="tasks", empty="")], document=document, text=text)
+
+
+def _run(head: dict[str, Any]) -> str:
+    return f"run {head['cycle']} ({moment(head['time'])}, rules {head['rules']})"
+
+
+def _status(decision: dict[str, Any] | None) -> str:
+    return "" if decision is None else str(decision["status"])
+
+
+def _reasons(queues: list[dict[str, Any]]) -> str:
+    """Say for the first queues why the run that did not choose it refused it."""
+    told = []
+    for one in queues[:_SHOWN]:
+        is_gained = one["after"] is not None and one["after"]["place"] is not None
+        refused = one["before"] if is_gained else one["after"]
+        if refused is not None:
+            told.append(f"{'+' if is_gained else '-'}{one['queue']} {refused['reason']}")
+    more = f", +{len(queues) - _SHOWN} more" if len(queues) > _SHOWN else ""
+    return ", ".join(told) + more

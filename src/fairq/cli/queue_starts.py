@@ -1,0 +1,65 @@
+"""``queue --start``: when idle jobs will start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from fairq.cli.figures import moment
+from fairq.cli.invocation import Invocation
+from fairq.cli.output import Column, Output, Table, View
+
+if TYPE_CHECKING:
+    from fairq.records import Ad, JobRange
+    from fairq.steps.jobs.view import Queue
+    from fairq.steps.simulate.forecast import Forecast
+
+_FIELDS = ["Jobs", "Submitter", "PlaceInLine", "EarliestStart", "EstimatedStart", "LatestStart"]
+
+
+def starts_view(invocation: Invocation, found: Queue, output: Output, limit: int | None, *, procs: bool) -> View:
+    """Return the idle jobs of *found* with their starts; *procs*: each on its own line."""
+    from fairq.steps.simulate.starts import starts
+
+    forecast = starts(invocation.state_path, invocation.settings, found.now)
+    each = procs or output.format != "table"
+    records = list(islice(_records(found, forecast, each=each), limit))
+    columns = [
+        Column("ID", "Jobs"),
+        Column("SUBMITTER", "Submitter"),
+        Column("PLACE", "PlaceInLine"),
+        Column("EARLIEST", "EarliestStart", moment, "right"),
+        Column("START" if each else "FROM", "EstimatedStart", moment, "right"),
+        *([] if each else [Column("TO", "LastStart", moment, "right")]),
+        Column("LATEST", "LatestStart", moment, "right"),
+    ]
+    if records:
+        invocation.note(f"estimates, if {'; '.join(forecast.assumptions())}")
+    return View(tables=[Table(columns, records, constrained=True, empty="no jobs are idle")], fields=_FIELDS)
+
+
+def _records(found: Queue, forecast: Forecast, *, each: bool) -> Iterator[dict[str, Any]]:
+    for job, ad in found.waiting():
+        if not each:
+            first, last = (_start(forecast, job, proc) for proc in (job.first_proc, job.last_proc))
+            yield {**ad, **first, "LastStart": last.get("EstimatedStart"), "LatestStart": last.get("LatestStart")}
+            continue
+        for proc in range(job.first_proc, job.last_proc + 1):
+            one: Ad = replace(job, first_proc=proc, last_proc=proc).ad_of(found.shared[job.ad_id], proc)
+            name = f"{job.cluster}.{proc}"
+            yield {**one, "Submitter": job.submitter, "Jobs": name, **_start(forecast, job, proc)}
+
+
+def _start(forecast: Forecast, job: JobRange, proc: int) -> dict[str, Any]:
+    start = forecast.start_of(job.schedd, job.cluster, proc)
+    if start is None:
+        return {}
+    found = {
+        "PlaceInLine": start.place,
+        "EstimatedStart": start.likely,
+        "EarliestStart": start.earliest,
+        "LatestStart": start.latest,
+    }
+    return {name: value for name, value in found.items() if value is not None}

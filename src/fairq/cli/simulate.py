@@ -1,0 +1,113 @@
+"""``fairq simulate``: a trace of jobs under one or more policies."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import duration_of
+from fairq.cli.output import Output, emit
+
+app = App()
+
+
+@app.command(
+    examples="""
+        fairq simulate lcg.swf.gz --slots 1000                            # the settings in force
+        fairq simulate lcg.swf.gz --slots 1000 --policy fifo --policy current   # against first come, first served
+        fairq simulate jobs.csv --slots 10x64c256g --policy now=site.toml --policy new=draft.toml
+        fairq simulate lcg.swf.gz --slots 2000 --from 1d --until 8d --json
+    """
+)
+def simulate(
+    invocation: Invocation,
+    output: Output,
+    trace: Annotated[str, typer.Argument(metavar="TRACE", help="Log of jobs: SWF, plain or gzip, or CSV; - is stdin.")],
+    policy: Annotated[
+        list[str] | None,
+        typer.Option("--policy", metavar="NAME=FILE", help="Settings to simulate; fifo and current need no FILE."),
+    ] = None,
+    slots: Annotated[
+        str | None,
+        typer.Option("--slots", metavar="SIZE", help="Pool: 1000 cores, or machines such as 10x64c256g [MaxProcs]."),
+    ] = None,
+    every: Annotated[
+        int,
+        typer.Option(
+            "--every",
+            metavar="TIME",
+            parser=duration_of("--every"),
+            help="Time between cycles; 0 is a cycle per event.",
+        ),
+    ] = "300",  # type: ignore[assignment]
+    factor: Annotated[
+        list[str] | None, typer.Option("--factor", metavar="NAME=VALUE", help="Priority factor of a user; repeatable.")
+    ] = None,
+    first: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help="First submission used [such as 1d].")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="End of the submissions used [such as 8d].")
+    ] = None,
+    window: Annotated[
+        int,
+        typer.Option(
+            "--window", metavar="TIME", parser=duration_of("--window"), help="Length of the windows of shares."
+        ),
+    ] = "1d",  # type: ignore[assignment]
+    shake: Annotated[
+        int | None,
+        typer.Option(
+            "--shake",
+            metavar="TIME",
+            parser=duration_of("--shake"),
+            help="Move each user at random by up to TIME.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Random seed of --shake.")] = 1,
+    users: Annotated[int, typer.Option("--users", metavar="N", min=0, help="Number of users and groups to list.")] = 10,
+) -> None:
+    """Simulate a trace of jobs under one or more policies, and compare them.
+
+    TRACE is a log in the Standard Workload Format, or CSV with the columns submit and run (seconds, or ISO times for
+    submit) and optionally user, group, cpus, memory, limit, priority and status. The jobs arrive as in the trace. Each
+    --every seconds the simulation holds the cycle of fairq negotiate. Nothing is stored, and the state is not read.
+
+    A policy is a settings file, or an HTCondor configuration. current is the settings in force. fifo is the same with
+    all jobs charged to one submitter: first come, first served. Equal factors are not fifo, but fair share by user. If
+    the settings have accounting groups, a job counts for the group that the trace names, such as g4 for group 4 of an
+    SWF log; otherwise its user alone counts. Without --policy, current is simulated.
+
+    The first table has a column for each policy, and its difference to the first one. Waiting times are from submission
+    to start, with mean, median and 95 % of all jobs, and the same of the mean waits of the users and groups. The mean
+    over jobs alone hides who waits. The bounded slowdown counts runs below 10 seconds as 10 seconds. Utilisation
+    is up to the last submission. Entitled is what factors and quotas give each user with waiting jobs in the long run,
+    at most what it asks for. Jain's index is over delivered by entitled: 1 means that all users got the same part. The
+    deficit is what users were entitled to and did not get. Lost work is that of preempted runs, which start again.
+
+    More tables show the users and groups with most work, and the windows of --window. --json has all figures, of each
+    user in each window as well. The same trace and options always give the same figures; --shake moves the
+    jobs of each user together, at random from --seed, to see how much depends on chance.
+
+    A cycle in which nothing can change is not held: no job waits, or no slot is free and no job may be preempted.
+    """
+    from fairq.cli import simulate_views as views
+    from fairq.cli.output.progress import progress
+    from fairq.steps.simulate.command import Options, prepare
+    from fairq.steps.simulate.figures import document
+    from fairq.steps.simulate.replay import replay
+
+    options = Options(slots, every, first, until, shake, seed, factor or ())
+    plan = prepare(trace, policy or [], options, invocation.settings, invocation.environment)
+    for reason, count in sorted(plan.trace.skipped.items()):
+        invocation.note(f"skipped {count} of the trace: {reason}")
+    for warning in plan.warnings:
+        invocation.note(warning)
+    replays = []
+    with progress("simulating", len(plan.trace.jobs) * len(plan.policies), invocation.quiet) as advance:
+        for one in plan.policies:
+            replays.append(replay(plan.trace, one, plan.slots, every, window, advance))
+    emit(views.simulation_view(document(plan.trace, replays, every, window), users), output)

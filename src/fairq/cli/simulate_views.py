@@ -1,0 +1,159 @@
+"""How a simulation is shown: policies side by side, the users and groups with most work, the windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from fairq.cli.figures import counted, moment, percent
+from fairq.cli.output import Column, Record, Table, View
+from fairq.quantities import shown_duration
+
+
+class _Metric(NamedTuple):
+    """One row: its *name*, its *label*, its value of a policy, how it is shown, and the sign of *better*."""
+
+    name: str
+    label: str
+    value: Callable[[Mapping[str, Any]], float | None]
+    shown: Callable[[float], str]
+    better: int = -1
+
+
+def _seconds(value: float) -> str:
+    return shown_duration(round(value))
+
+
+def _one_place(value: float) -> str:
+    return f"{value:,.1f}"
+
+
+def _whole(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _three(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def _spread(name: str, label: str, shown: Callable[[float], str]) -> list[_Metric]:
+    parts = (("mean", "mean"), ("median", "median"), ("p95", "95 %"), ("max", "max"))
+    return [
+        _Metric(f"{name}_{part}", f"{label}, {words}", lambda of, part=part: of[name][part], shown)  # type: ignore[misc]
+        for part, words in parts
+    ]
+
+
+_METRICS = (
+    *_spread("wait", "wait", _seconds),
+    *_spread("wait_by_user", "mean wait of a user", _seconds),
+    *_spread("wait_by_group", "mean wait of a group", _seconds)[::3],
+    *_spread("slowdown", "bounded slowdown", _one_place)[:3],
+    _Metric("utilisation", "utilisation", lambda of: of["utilisation"], percent, 1),
+    _Metric("jain_index", "Jain's index of shares", lambda of: of["jain_index"], _three, 1),
+    _Metric("least_share", "least part of a share", lambda of: of["least_share"], percent, 1),
+    _Metric("deficit", "deficit, slot-hours", lambda of: of["deficit"], _whole),
+    _Metric("started_by_last_submit", "started by last submission", lambda of: of["started_by_last_submit"], _whole, 1),
+    _Metric("never_started", "never started", lambda of: of["never_started"], _whole),
+    _Metric("preemptions", "preemptions", lambda of: of["preemptions"], _whole),
+    _Metric("lost_work", "lost work, slot-hours", lambda of: of["lost_work"], _whole),
+    _Metric("cycles", "cycles held", lambda of: of["cycles"], _whole, 0),
+)
+
+
+def simulation_view(document: Mapping[str, Any], most: int) -> View:
+    """Show the *document* of a simulation, with *most* users and groups."""
+    policies = document["policies"]
+    tables = [_metrics(document, policies)]
+    for what, heading in (("user", "User"), ("group", "Group")):
+        records = document[f"{what}s_by_policy"]
+        if most and records:
+            tables.append(_names(records[:most], len(records), what, heading))
+    tables.append(_windows(document))
+    return View(tables=tables, document=document)
+
+
+def _metrics(document: Mapping[str, Any], policies: Sequence[Mapping[str, Any]]) -> Table:
+    records: list[dict[str, Any]] = []
+    for metric in _METRICS:
+        values = [metric.value(policy) for policy in policies]
+        if all(value is None for value in values):
+            continue
+        records.append({"metric": metric.name, "label": metric.label, "of": metric})
+        for number, (policy, value) in enumerate(zip(policies, values, strict=True)):
+            records[-1][policy["policy"]] = value
+            records[-1][f"shown_{number}"] = _cell(metric, value, values[0] if number else None)
+    for name in ("longer", "shorter", "same"):
+        if document["changes"]:
+            record: dict[str, Any] = {"metric": f"jobs_{name}", "label": _CHANGES[name], policies[0]["policy"]: None}
+            record["shown_0"] = ""
+            for number, change in enumerate(document["changes"], 1):
+                record[change["policy"]] = change[name]
+                record[f"shown_{number}"] = _whole(change[name])
+            records.append(record)
+    columns = [Column("Figure", "label", None, "left")]
+    columns += [Column(policy["policy"], f"shown_{n}", str, "right") for n, policy in enumerate(policies)]
+    kept = [{name: value for name, value in record.items() if name != "of"} for record in records]
+    return Table(columns, kept, title=_title(document))
+
+
+_CHANGES = {"longer": "jobs that wait longer", "shorter": "jobs that wait shorter", "same": "jobs that wait the same"}
+
+
+def _cell(metric: _Metric, value: float | None, base: float | None) -> str:
+    if value is None:
+        return "-"
+    text = metric.shown(value)
+    if base is None or not metric.better:
+        return text
+    if not base:
+        return text
+    change = round(100 * (value - base) / abs(base))
+    return f"{text} ({change:+d} %)" if change else text
+
+
+def _title(document: Mapping[str, Any]) -> str:
+    jobs = counted(document["jobs"], "job")
+    days = (document["last_submit_time"] - document["start_time"]) / 86400
+    load = document["offered_load"]
+    words = f"{jobs} of {counted(document['users'], 'user')} in {days:.1f} days on {counted(document['slots'], 'slot')}"
+    if load is None:
+        return words
+    overloaded = ", overloaded: waits grow with the length of the trace" if load > 1 else ""
+    return f"{words}, load {load:.2f}{overloaded}; a cycle each {shown_duration(document['every'])}"
+
+
+def _names(records: Sequence[Record], count: int, what: str, heading: str) -> Table:
+    policies = [of["policy"] for of in records[0]["policies"]]
+    rows = []
+    for record in records:
+        row = {what: record[what], "jobs": record["jobs"], "work": record["work"]}
+        for number, of in enumerate(record["policies"]):
+            row[f"wait_{number}"] = of["mean_wait"]
+            row[f"part_{number}"] = of["delivered"] / of["entitled"] if of["entitled"] else None
+        rows.append(row)
+    columns = [Column(heading, what), Column("Jobs", "jobs"), Column("Work, h", "work", _whole)]
+    for number, policy in enumerate(policies):
+        columns.append(Column(f"Wait {policy}", f"wait_{number}", _seconds, "right"))
+        if any(row[f"part_{number}"] is not None for row in rows):
+            columns.append(Column(f"Share {policy}", f"part_{number}", percent, "right"))
+    title = f"{heading}s with most work ({len(rows)} of {count}): mean wait, and delivered by entitled share"
+    return Table(columns, rows, title=title)
+
+
+def _windows(document: Mapping[str, Any]) -> Table:
+    policies = [of["policy"] for of in document["policies"]]
+    last = document["last_submit_time"]
+    rows: dict[int, dict[str, Any]] = {}
+    for window in document["windows"]:
+        number = policies.index(window["policy"])
+        row = rows.setdefault(window["start_time"], {"start_time": window["start_time"]})
+        row |= {f"{name}_{number}": window[name] for name in ("utilisation", "jain_index", "deficit")}
+    columns = [Column("From", "start_time", moment, "left")]
+    for number, policy in enumerate(policies):
+        columns += [
+            Column(f"Used {policy}", f"utilisation_{number}", percent, "right"),
+            Column(f"Jain {policy}", f"jain_index_{number}", _three, "right"),
+        ]
+    shown = [row for start, row in sorted(rows.items()) if start <= last]
+    return Table(columns, shown, title=f"Windows of {shown_duration(document['window'])}, up to the last submission")

@@ -1,0 +1,63 @@
+"""``fairq undo``: take back a change."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import DryRun, Now, Reason
+from fairq.cli.output import Report, View, emit
+
+app = App()
+
+
+@app.command(
+    examples="""
+        fairq undo               # take back your last change
+        fairq undo 17            # take back change 17 of 'fairq state history'
+        fairq undo --dry-run     # only say which change that would be
+    """
+)
+def undo(
+    invocation: Invocation,
+    output: Report,
+    number: Annotated[
+        int | None, typer.Argument(metavar="[N]", min=1, help="Number of the change [default: your last one].")
+    ] = None,
+    reason: Reason = None,
+    now: Now = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Take back a change, as if it had not been made.
+
+    submit, remove, hold, release, prio, slots add, remove and drain, and every edit of userprio can be undone for
+    pool.undo_kept (7 days by default). A change of several jobs, slots or submitters is undone as a whole.
+
+    Time goes on: what was used since stays charged, and of an edited priority only that part is taken back that has not
+    decayed. Jobs that ran when they were removed or held wait again; if fairq started their processes, which a removal
+    ends, the removal cannot be undone.
+
+    If a later change concerns the same jobs, slots or values, nothing is undone, and the message names that change.
+    """
+    from fairq.steps.undo.undo import take_back, try_to_take_back
+
+    actor = invocation.actor(invocation.now(now), reason)
+    way = try_to_take_back if dry_run else take_back
+    entries = way(invocation.state_path, invocation.settings, actor, number).entries
+    first = entries[0]
+    subjects = [entry.subject for entry in entries]
+    document = {
+        "change": first.number,
+        "user": first.user,
+        "time": first.time,
+        "command": first.command,
+        "subjects": subjects,
+        "stored": not dry_run,
+    }
+    what = subjects[0] if len(subjects) == 1 else f"{subjects[0]} and {len(subjects) - 1} more"
+    done = "would be undone" if dry_run else "undone"
+    text = f"Change {first.number} of {first.user} {done}: {first.command} ({what})"
+    emit(View(text=text, document=document), output)

@@ -1,0 +1,75 @@
+"""``userprio --target``: factors for the shares that somebody wants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from fairq.cli.figures import percent, short
+from fairq.cli.invocation import Invocation
+from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.quantities import shown_duration
+
+if TYPE_CHECKING:
+    from fairq.steps.userprio.target import Plan
+
+
+def run_target(
+    invocation: Invocation, output: Output, texts: Sequence[str], now: int, *, apply: bool, scale_all: bool
+) -> None:
+    """Show the factors for the shares in *texts*, and with *apply* set them."""
+    from fairq.steps.userprio.target import plan_targets, read_targets
+
+    targets = read_targets(texts)
+    plan = plan_targets(
+        invocation.state_path, invocation.settings, targets, invocation.actor(now), apply=apply, all_=scale_all
+    )
+    emit(_view(plan), output)
+    for text in _notes(plan):
+        invocation.note(text)
+
+
+def _view(plan: Plan) -> View:
+    def factor(value: float) -> str:
+        return f"{value:.6g}"
+
+    columns = [
+        Column("Submitter", "name"),
+        Column("Factor", "factor_before", factor),
+        Column("New Factor" if plan.applied else "Would Be", "factor_after", factor),
+        Column("Share", "share_before", percent),
+        Column("New Share", "share_after", percent),
+        Column("Simulated", "share_simulated", percent),
+        Column("Asks For", "asks", short),
+    ]
+    of = "the pool" if plan.group == "<none>" else f"group {plan.group}"
+    title = f"Long-run shares of {of}"
+    records = [asdict(entry) for entry in plan.entries]
+    document = {
+        "group": plan.group,
+        "pie": plan.pie,
+        "priority_halflife": plan.half_life,
+        "scaled": plan.scaled,
+        "stored": plan.applied,
+    }
+    return View(tables=[Table(columns, records, title=title, key="submitters")], document=document)
+
+
+def _notes(plan: Plan) -> list[str]:
+    notes = []
+    for entry in plan.entries:
+        entitled = entry.share_after * plan.pie
+        if entry.is_target and entry.asks < entitled:
+            notes.append(f"{entry.name} asks for {entry.asks:g} of {entitled:.4g} slots now; others use the rest")
+        if entry.is_target and 0 <= entry.ceiling < entitled:
+            notes.append(f"the ceiling of {entry.name} is {entry.ceiling}, below its share of {entitled:.4g} slots")
+        if entry.is_target and entry.leased:
+            notes.append(f"the factor of {entry.name} is a lease" + (", which has ended" if plan.applied else ""))
+    of = "the pool" if plan.group == "<none>" else f"group {plan.group}"
+    notes.append(f"shares are of {of}, {plan.pie:g} slots, if all in the table have enough jobs")
+    half = shown_duration(round(plan.half_life / 2))
+    notes.append(f"shares follow slowly: half of the way takes about {half}, plus the run time of the jobs")
+    if not plan.applied:
+        notes.append("nothing was stored; add --apply to set the factors")
+    return notes

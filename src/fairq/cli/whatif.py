@@ -1,0 +1,79 @@
+"""The options that try out a change, and how its effect is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairq.cli.figures import short, two_places
+from fairq.cli.output import Column, Table
+
+if TYPE_CHECKING:
+    from fairq.steps.simulate.whatif import WhatIf
+
+With = Annotated[
+    str | None, typer.Option("--with", metavar="FILE", help="Try FILE [settings or HTCondor configuration].")
+]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Try a setting; repeatable.")]
+Factor = Annotated[
+    list[str] | None, typer.Option("--factor", metavar="NAME=VALUE", help="Try a priority factor; repeatable.")
+]
+Without = Annotated[
+    list[str] | None, typer.Option("--without", metavar="SLOT", help="Leave out a slot or machine; repeatable.")
+]
+
+
+def submitters_table(found: WhatIf, *, title: str, key: str | None = "changes") -> Table:
+    """Return what each submitter gets now and then."""
+    columns = [Column("Submitter", "submitter")]
+    if any(record["factor_now"] != record["factor_then"] for record in found.submitters):
+        columns += _pair("Factor", "factor", short)
+    if found.now.decision is not None:
+        columns += [*_pair("Limit", "limit", two_places), *_pair("Matched", "matched", short)]
+    columns += _pair("Long Run", "long_run", two_places)
+    return Table(columns, found.submitters, title=title, key=key)
+
+
+def groups_table(found: WhatIf) -> Table:
+    """Return what each group is allocated now and then."""
+    columns = [Column("Group", "group"), *_pair("Allocated", "allocated", two_places)]
+    return Table(columns, found.groups, title="Groups", key="groups")
+
+
+def _pair(heading: str, member: str, shown: Any) -> list[Column]:
+    return [
+        Column(f"{heading} now", f"{member}_now", shown, "right"),
+        Column("then", f"{member}_then", shown, "right"),
+    ]
+
+
+def summary(found: WhatIf) -> Sequence[str]:
+    """Who gains and who loses, in plain sentences, for the next cycle and for the long run."""
+    lines = []
+    parts = [("matched", "The next cycle")] if found.now.decision is not None else []
+    for member, when in [*parts, ("long_run", "In the long run")]:
+        changes = found.changed(member)
+        gains = [f"{name} {by:+.4g}" for name, by in changes if by > 0]
+        losses = [f"{name} {by:+.4g}" for name, by in reversed(changes) if by < 0]
+        if not changes:
+            lines.append(f"{when}: no changes{_why_none(found, member)}")
+        else:
+            told = [f"more for {_few(gains)}" if gains else "", f"less for {_few(losses)}" if losses else ""]
+            lines.append(f"{when}: {'; '.join(filter(None, told))} (slot weight)")
+    return lines
+
+
+def _few(texts: Sequence[str], most: int = 5) -> str:
+    more = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def _why_none(found: WhatIf, member: str) -> str:
+    if member == "long_run":
+        return "" if found.contended else ": there are enough slots for all jobs, and factors decide nothing"
+    decision = found.then.decision
+    if decision is not None and not decision.matches:
+        return ": it makes no matches"
+    return ""

@@ -1,0 +1,99 @@
+"""The files of a directory or an archive, in order of their names."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from fairq.dumps.source import Held
+from fairq.errors.pool import UnreadableDumpError
+from fairq.inputs import LARGEST, STANDARD_INPUT, read_bytes, too_large
+
+
+def files_of(name: str) -> list[Held]:
+    """Return the files of *name*: a directory, a tar or zip archive (``-``: the standard input), or one file.
+
+    Hidden files and directories are left out. Raises UnreadableDumpError.
+    """
+    try:
+        if name != STANDARD_INPUT and Path(name).is_dir():
+            found = list(_of_directory(Path(name)))
+        else:
+            found = list(_of_file(name, read_bytes(name) if name == STANDARD_INPUT else _content(Path(name))))
+    except (OSError, ValueError) as failure:
+        raise _unreadable(name, failure) from None
+    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as failure:
+        raise UnreadableDumpError(
+            source=name, reason=f"it is a damaged archive ({failure})", cure="write the archive again"
+        ) from None
+    if not found:
+        raise UnreadableDumpError(source=name, reason="it has no files", cure="name a directory or archive with files")
+    return sorted(found, key=lambda one: one.name)
+
+
+def _content(path: Path) -> bytes:
+    """Return a file whole; archives hold zero bytes, unlike text."""
+    with path.open("rb") as stream:
+        content = stream.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise too_large()
+    return content
+
+
+def _of_directory(directory: Path) -> Iterator[Held]:
+    for path in directory.rglob("*"):
+        inside = path.relative_to(directory)
+        if path.is_file() and not _is_hidden(inside.parts):
+            yield Held(inside.as_posix(), _content(path))
+
+
+def _of_file(name: str, content: bytes) -> Iterator[Held]:
+    stream = io.BytesIO(content)
+    if zipfile.is_zipfile(stream):
+        yield from _of_zip(stream)
+        return
+    stream.seek(0)
+    try:
+        archive = tarfile.open(fileobj=stream)  # noqa: SIM115 - closed below
+    except tarfile.ReadError:
+        yield Held(name, content)
+        return
+    with archive:
+        yield from _of_tar(archive)
+
+
+def _of_zip(stream: io.BytesIO) -> Iterator[Held]:
+    with zipfile.ZipFile(stream) as archive:
+        for member in archive.infolist():
+            path = PurePosixPath(member.filename)
+            if member.is_dir() or _is_hidden(path.parts):
+                continue
+            if member.file_size > LARGEST:
+                raise too_large()
+            yield Held(str(path), archive.read(member))
+
+
+def _of_tar(archive: tarfile.TarFile) -> Iterator[Held]:
+    for member in archive:
+        path = PurePosixPath(member.name)
+        if not member.isfile() or _is_hidden(path.parts):
+            continue
+        if member.size > LARGEST:
+            raise too_large()
+        stream = archive.extractfile(member)
+        if stream is not None:
+            yield Held(str(path), stream.read())
+
+
+def _is_hidden(parts: tuple[str, ...]) -> bool:
+    return any(part.startswith(".") and part not in (".", "..") for part in parts)
+
+
+def _unreadable(name: str, failure: OSError | ValueError) -> UnreadableDumpError:
+    reason = getattr(failure, "strerror", None) or str(failure)
+    cure = "name a readable directory, archive or file"
+    return UnreadableDumpError(source=name, reason=reason[:1].lower() + reason[1:], cure=cure)

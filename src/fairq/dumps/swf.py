@@ -1,0 +1,97 @@
+"""The Standard Workload Format 2.2 of the Parallel Workloads Archive (docs/simulate.md)."""
+
+from __future__ import annotations
+
+import re
+
+from fairq.dumps.trace import Trace, TraceJob
+from fairq.errors.pool import InvalidDumpError
+
+FIELDS = 18
+_EPOCH = 946_684_800
+"""When a log begins that does not say it: 2000-01-01 UTC."""
+
+_HEADER = re.compile(r";\s*(\w+):\s*(-?\d+)\s*$")
+_PARTIAL = {2, 3, 4}
+"""Status of one stretch of a job that was checkpointed; its line with status 0 or 1 sums them up."""
+
+_CANCELLED = 5
+
+
+def looks_like_swf(line: str) -> bool:
+    """Say whether the first line of a file can be that of a log in this format."""
+    return line.startswith(";") or len(line.split()) >= FIELDS
+
+
+def read_swf(name: str, text: str) -> Trace:
+    """Read the *text* of the log *name*; users become ``u1``, groups ``g1``.
+
+    Raises InvalidDumpError.
+    """
+    trace = Trace(start=_EPOCH)
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        if line.startswith(";"):
+            _note_header(trace, line)
+            continue
+        job = _job(trace, line.split(), name, number)
+        if job is not None:
+            trace.jobs.append(job)
+    trace.jobs.sort(key=lambda job: job.submit)
+    return trace
+
+
+def _note_header(trace: Trace, line: str) -> None:
+    found = _HEADER.match(line)
+    if found is None:
+        return
+    if found[1] == "UnixStartTime" and int(found[2]) > 0:
+        trace.start = int(found[2])
+    elif found[1] == "MaxProcs" and int(found[2]) > 0:
+        trace.slots = int(found[2])
+
+
+def _job(trace: Trace, fields: list[str], name: str, line: int) -> TraceJob | None:
+    if len(fields) < FIELDS:
+        raise InvalidDumpError(
+            source=name,
+            where=f"line {line}",
+            problem=f"{len(fields)} fields",
+            cure=f"a job of a log in the Standard Workload Format has {FIELDS} numbers",
+        )
+    try:
+        values = [float(field) for field in fields[:FIELDS]]
+    except ValueError:
+        bad = next(field for field in fields if not re.fullmatch(r"-?\d+(\.\d*)?([eE][+-]?\d+)?", field))
+        raise InvalidDumpError(
+            source=name, where=f"line {line}", problem=f"{bad!r} is not a number", cure="correct or remove the line"
+        ) from None
+    _, submit, _, run, allocated, _, _, requested, limit, memory, status, user, group, *_ = values
+    cpus = int(requested if requested > 0 else allocated)
+    reason = _why_not(status, run, cpus)
+    if reason is not None:
+        trace.skipped[reason] += 1
+        return None
+    return TraceJob(
+        submit=trace.start + int(submit),
+        run=int(run + 0.5),
+        user=f"u{int(user)}" if user >= 0 else "unknown",
+        group=f"g{int(group)}" if group >= 0 else "",
+        cpus=cpus,
+        memory=-(-int(memory * cpus) // 1024) if memory > 0 else None,
+        limit=int(limit) if limit > 0 else None,
+    )
+
+
+def _why_not(status: float, run: float, cpus: int) -> str | None:
+    """Why a line is no job to simulate, None if it is one."""
+    if status in _PARTIAL:
+        return "a part of a job that another line sums up"
+    if run < 0:
+        return "never started"
+    if status == _CANCELLED and run == 0:
+        return "cancelled before it started"
+    if cpus < 1:
+        return "number of processors unknown"
+    return None

@@ -1,0 +1,87 @@
+"""A dump of DIRAC's task queues in several files: the results of queries, as CSV, and what the configuration has."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from fairq.dumps.bundle import files_of
+from fairq.dumps.source import opened
+from fairq.dumps.table import Table, parse_table, records_of
+from fairq.dumps.task_queues import COLUMNS, TaskQueueDump, read_document, read_task_queues
+from fairq.errors.shares import TaskQueueDumpError
+from fairq.inputs import STANDARD_INPUT
+
+_MEMBERS = {
+    "task": "task_queues", "taskqueues": "task_queues", "queues": "task_queues", "jobs": "jobs", "groups": "groups",
+    "history": "history", "share": "share_corrections",
+}  # fmt: skip
+"""The first word of a file's name, and the member of a dump that the file is."""
+
+_HISTORY = ("group", "timespan", "entity", "average")
+_JOBS = ("jobid", "tqid", "userpriority", "realpriority")
+
+
+def read_dump(name: str) -> TaskQueueDump:
+    """Return the dump *name*: one file (``-``: the standard input), or a directory or archive of files.
+
+    Raises what `read_task_queues` raises.
+    """
+    if not _is_bundle(name):
+        with opened(name) as source:
+            return read_task_queues(source)
+    document: dict[str, Any] = {}
+    for held in files_of(name):
+        member = _MEMBERS.get(re.split(r"[-_. ]", PurePosixPath(held.name).name.lower(), maxsplit=1)[0])
+        if member is None:
+            raise TaskQueueDumpError(
+                source=name, where=held.name, problem="it is not known what it is",
+                cure="name it task_queues, jobs, history, groups or share_corrections, with .csv, .tsv or .json",
+            )  # fmt: skip
+        if member in document:
+            raise TaskQueueDumpError(
+                source=name, where=held.name, problem=f"it is a second file of {member}", cure="remove one"
+            )
+        with opened(held) as source:
+            table = parse_table(source)
+        document[member] = table.document if table.csv is None else _of_csv(member, table)
+    return read_document(name, document)
+
+
+def _is_bundle(name: str) -> bool:
+    path = Path(name)
+    if name == STANDARD_INPUT or not name or "\0" in name:
+        return False
+    try:
+        return path.is_dir() or (path.is_file() and (zipfile.is_zipfile(path) or tarfile.is_tarfile(path)))
+    except OSError:
+        return False
+
+
+def _of_csv(member: str, table: Table) -> Any:
+    if member == "task_queues":
+        return [_known(row, COLUMNS) for row in _rows(table, COLUMNS)]
+    if member == "jobs":
+        return [_known(row, ("JobId", "TQId", "UserPriority", "RealPriority")) for row in _rows(table, _JOBS)]
+    if member != "history":
+        raise TaskQueueDumpError(source=table.source, where="line 1", problem="it is CSV", cure="give it as JSON")
+    history: dict[str, dict[str, dict[str, str]]] = {}
+    for row in _rows(table, _HISTORY):
+        found = {name.lower(): value for name, value in row.items()}
+        spans = history.setdefault(found.get("group", ""), {})
+        spans.setdefault(found.get("timespan", ""), {})[found.get("entity", "")] = found.get("average", "")
+    return history
+
+
+def _rows(table: Table, columns: Iterable[str]) -> list[dict[str, str]]:
+    return [row for _, row in records_of(table, {column.lower() for column in columns})]
+
+
+def _known(row: dict[str, str], columns: Iterable[str]) -> dict[str, str]:
+    """Return the cells of known columns that are not empty, by the columns' own spelling."""
+    spellings = {column.lower(): column for column in columns}
+    return {spellings[name.lower()]: value for name, value in row.items() if name.lower() in spellings and value}

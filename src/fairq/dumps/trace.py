@@ -1,0 +1,45 @@
+"""A trace: the jobs that a pool was once given, with their run times."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class TraceJob(NamedTuple):
+    """One job of a trace.
+
+    *submit* is in seconds since 1970, *run* in seconds, *memory* in MB for the whole job. *limit* is the declared limit
+    of the run time in seconds. *user* and *group* are names; an empty group is none.
+    """
+
+    submit: int
+    run: int
+    user: str
+    group: str = ""
+    cpus: int = 1
+    memory: int | None = None
+    limit: int | None = None
+    priority: int = 0
+
+
+@dataclass(slots=True)
+class Trace:
+    """The jobs of a trace in the order of submission.
+
+    *start* is the beginning of the log, in seconds since 1970. *skipped* counts the jobs left out, by reason. *slots*
+    is the size of the machine as the log has it, None if it says nothing.
+    """
+
+    jobs: list[TraceJob] = field(default_factory=list)
+    start: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    slots: int | None = None
+
+    def between(self, first: int | None, last: int | None) -> Trace:
+        """Return the jobs submitted from *first* on and before *last*."""
+        jobs = [
+            job for job in self.jobs if (first is None or job.submit >= first) and (last is None or job.submit < last)
+        ]
+        return Trace(jobs, self.start if first is None else max(first, self.start), self.skipped, self.slots)

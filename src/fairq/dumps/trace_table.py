@@ -1,0 +1,122 @@
+"""Traces as CSV: one job a line, under a line of names."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+from datetime import datetime
+
+from fairq.dumps.source import opened
+from fairq.dumps.swf import looks_like_swf, read_swf
+from fairq.dumps.trace import Trace, TraceJob
+from fairq.errors.pool import InvalidDumpError
+from fairq.quantities import size
+
+COLUMNS = ("submit", "run", "user", "group", "cpus", "memory", "limit", "priority", "status")
+_EPOCH = 946_684_800
+_LARGEST = 1 << 31
+"""Characters of the largest trace."""
+
+_ABSOLUTE = 100_000_000
+"""From this number on a submit time is in seconds since 1970, below it since the beginning of the trace."""
+
+
+def read_trace(name: str) -> Trace:
+    """Read the trace *name*, a log in the Standard Workload Format or CSV, by what its first line is.
+
+    Raises UnreadableDumpError, InvalidDumpError.
+    """
+    with opened(name, lenient=True) as source:
+        text = source.whole(_LARGEST)
+    first = text.lstrip("\r\n").partition("\n")[0]
+    return read_swf(name, text) if looks_like_swf(first) else read_csv(name, text)
+
+
+def read_csv(name: str, text: str) -> Trace:
+    """Read the CSV *text* of the file *name*; the columns submit and run are required, others of `COLUMNS` are not."""
+    rows = csv.reader(text.splitlines())
+    heading = [cell.strip().lower() for cell in next(rows, [])]
+    _check_heading(name, heading)
+    trace = Trace()
+    for number, cells in enumerate(rows, 2):
+        if not any(cell.strip() for cell in cells):
+            continue
+        job = _job(trace, name, number, dict(zip(heading, (cell.strip() for cell in cells), strict=False)))
+        if job is not None:
+            trace.jobs.append(job)
+    trace.jobs.sort(key=lambda job: job.submit)
+    if trace.jobs and trace.jobs[0].submit < _ABSOLUTE:
+        trace.jobs = [job._replace(submit=_EPOCH + job.submit) for job in trace.jobs]
+        trace.start = _EPOCH
+    else:
+        trace.start = trace.jobs[0].submit if trace.jobs else _EPOCH
+    return trace
+
+
+def _check_heading(name: str, heading: list[str]) -> None:
+    for column in heading:
+        if column not in COLUMNS:
+            near = difflib.get_close_matches(column, COLUMNS, 1)
+            cure = f"perhaps {near[0]}" if near else f"the columns are {', '.join(COLUMNS)}"
+            raise InvalidDumpError(source=name, where="line 1", problem=f"unknown column {column!r}", cure=cure)
+    for column in ("submit", "run"):
+        if column not in heading:
+            raise InvalidDumpError(
+                source=name, where="line 1", problem=f"no column {column}", cure=f"the columns are {', '.join(COLUMNS)}"
+            )
+
+
+def _job(trace: Trace, name: str, line: int, cells: dict[str, str]) -> TraceJob | None:
+    def number(column: str, default: int | None, least: int = 0) -> int | None:
+        text = cells.get(column, "")
+        if not text:
+            return default
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not least <= value < 1e15:
+            raise InvalidDumpError(
+                source=name,
+                where=f"line {line}",
+                problem=f"{column} is {text!r}",
+                cure=f"give a number of at least {least}",
+            )
+        return int(value + 0.5)
+
+    if cells.get("status") in ("2", "3", "4"):
+        trace.skipped["a part of a job that another line sums up"] += 1
+        return None
+    if cells.get("run", "") in ("", "-1"):
+        trace.skipped["never started"] += 1
+        return None
+    submit, run = _time(cells.get("submit", "")), number("run", None)
+    if submit is None or run is None:
+        raise InvalidDumpError(
+            source=name,
+            where=f"line {line}",
+            problem=f"submit is {cells.get('submit', '')!r}",
+            cure="give seconds, or a time in ISO 8601",
+        )
+    memory = cells.get("memory", "")
+    return TraceJob(
+        submit=submit,
+        run=run,
+        user=cells.get("user") or "unknown",
+        group=cells.get("group", ""),
+        cpus=number("cpus", 1, 1) or 1,
+        memory=size(memory, 1 << 20) if memory else None,
+        limit=number("limit", None),
+        priority=int(float(cells.get("priority") or 0)),
+    )
+
+
+def _time(text: str) -> int | None:
+    try:
+        return int(float(text))
+    except ValueError:
+        pass
+    try:
+        return int(datetime.fromisoformat(text).timestamp())
+    except ValueError:
+        return None

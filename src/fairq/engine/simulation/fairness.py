@@ -1,0 +1,144 @@
+"""Delivered against entitled shares over time, while there is demand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.simulation.longrun import long_run_use
+
+HOUR = 3600.0
+
+
+class Party(NamedTuple):
+    """Who has a claim to a share: a user, and the accounting *group* whose pie it is in (empty: one pie for all)."""
+
+    name: str
+    group: str
+
+
+class ShareMeter:
+    """Integrates what each party was entitled to and what it used, while it had jobs waiting.
+
+    Entitled is the long run's fair division of the pool among those with demand, each capped by its demand: by the
+    factors, within what the quotas allocate to the group.
+
+    Args:
+        parties: all parties. *factors*: their priority factors.
+        total: the slot weight of the pool.
+        start: when to begin (seconds since 1970); *window*: seconds of one window of the result.
+    """
+
+    def __init__(
+        self, parties: Sequence[Party], factors: Sequence[float], total: float, start: int, window: int
+    ) -> None:
+        size = len(parties)
+        self.parties = parties
+        self._factors = np.array(factors, np.float64)
+        self._total = total
+        self._start = start
+        self._window = window
+        self._now = start
+        self.used = np.zeros(size)
+        self.waiting = np.zeros(size)
+        """Slot weight in use, and wanted by waiting jobs; whoever feeds the meter keeps both up to date."""
+        self._held = np.zeros(size)
+        self._entitled_now = np.zeros(size)
+        self._backlogged = np.zeros(size, np.bool_)
+        self._early = np.zeros(size)
+        self._allocated: Mapping[str, float] = {}
+        self._groups: dict[str, NDArray[np.intp]] = {}
+        for group in sorted({party.group for party in parties}):
+            self._groups[group] = np.array([n for n, party in enumerate(parties) if party.group == group], np.intp)
+        self._entitled: list[NDArray[np.float64]] = []
+        self._delivered: list[NDArray[np.float64]] = []
+        self._busy: list[float] = []
+
+    def allocate(self, allocated: Mapping[str, float]) -> None:
+        """Take over what the last cycle allocated to each group, in slot weight."""
+        self._allocated = allocated
+
+    def ended(self, party: int, weight: float, early: int) -> None:
+        """Count a job that ended *early* seconds before the moment that notices it."""
+        self.used[party] -= weight
+        self._early[party] += weight * early
+
+    def moment(self, now: int) -> None:
+        """Integrate up to *now*, and take the counts as they stand from here on."""
+        if now > self._now:
+            self._integrate(now)
+        self._held = self.used.copy()
+        self._backlogged = self.waiting > 0
+        self._entitled_now = self._divide()
+        self._early[:] = 0.0
+        self._now = now
+
+    def _integrate(self, now: int) -> None:
+        span = now - self._now
+        used = np.maximum(self._held - self._early / span, 0.0)
+        at = self._now
+        while at < now:
+            number = (at - self._start) // self._window
+            while len(self._entitled) <= number:
+                self._entitled.append(np.zeros(len(self.parties)))
+                self._delivered.append(np.zeros(len(self.parties)))
+                self._busy.append(0.0)
+            end = min(now, self._start + (number + 1) * self._window)
+            seconds = end - at
+            self._entitled[number] += np.where(self._backlogged, self._entitled_now, 0.0) * seconds
+            self._delivered[number] += np.where(self._backlogged, used, 0.0) * seconds
+            self._busy[number] += float(used.sum()) * seconds
+            at = end
+
+    def _divide(self) -> NDArray[np.float64]:
+        demand = self.used + self.waiting
+        entitled = np.zeros(len(demand))
+        grouped = len(self._groups) > 1 or "" not in self._groups
+        for group, members in self._groups.items():
+            asking = members[demand[members] > 0]
+            total = self._allocated.get(group, 0.0) if grouped else self._total
+            if len(asking):
+                entitled[asking] = long_run_use(total, self._factors[asking], demand[asking])
+        return entitled
+
+    def windows(self) -> Iterator[Window]:
+        """Yield the figures of every window, in order."""
+        for number, (entitled, delivered) in enumerate(zip(self._entitled, self._delivered, strict=True)):
+            start = self._start + number * self._window
+            length = min(self._window, self._now - start)
+            capacity = self._total * length
+            yield Window(start, entitled, delivered, self._busy[number] / capacity if capacity else 0.0)
+
+    def totals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what each party was entitled to and what it got, in slot-seconds while it had jobs waiting."""
+        size = len(self.parties)
+        return (
+            np.sum([np.zeros(size), *self._entitled], axis=0),
+            np.sum([np.zeros(size), *self._delivered], axis=0),
+        )
+
+
+class Window(NamedTuple):
+    """One window: its *start*, per party the slot-seconds *entitled* and *delivered*, and the *utilisation*."""
+
+    start: int
+    entitled: NDArray[np.float64]
+    delivered: NDArray[np.float64]
+    utilisation: float
+
+
+def jain_index(entitled: NDArray[np.float64], delivered: NDArray[np.float64]) -> tuple[float | None, int]:
+    """Return Jain's index of delivered over entitled, and of how many parties: those entitled to a slot-hour at least.
+
+    It is between 1/n and 1; 1 means that all got the same part of what they were entitled to. None if there are none.
+    """
+    some = entitled >= HOUR
+    count = int(np.count_nonzero(some))
+    if not count:
+        return None, 0
+    ratio = delivered[some] / entitled[some]
+    squares = float((ratio**2).sum())
+    return (float(ratio.sum()) ** 2 / (count * squares) if squares else 1.0), count

@@ -1,0 +1,64 @@
+"""What became of every job of a simulated trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Whole = NDArray[np.int64]
+Real = NDArray[np.float64]
+
+
+class Journal:
+    """Start and end of every job, in arrays by the job's number; times in seconds since 1970, -1: not yet.
+
+    Args:
+        submit: when each job was submitted.
+        run: how long it runs, in seconds.
+    """
+
+    def __init__(self, submit: Sequence[int], run: Sequence[int]) -> None:
+        size = len(submit)
+        self.submit: Whole = np.array(submit, np.int64)
+        self.run: Whole = np.array(run, np.int64)
+        self.first_start: Whole = np.full(size, -1, np.int64)
+        self.end: Whole = np.full(size, -1, np.int64)
+        self.weight: Real = np.zeros(size)
+        self.preemptions: Whole = np.zeros(size, np.int64)
+        self.lost: Real = np.zeros(size)
+        """Weighted seconds that runs took which preemption ended."""
+
+    def start(self, number: int, now: int, weight: float) -> None:
+        """Note that a job begins to run on a slot of *weight*."""
+        if self.first_start[number] < 0:
+            self.first_start[number] = now
+        self.weight[number] = weight
+
+    def preempt(self, number: int, seconds: int, weight: float) -> None:
+        """Note that a job lost its slot after *seconds*."""
+        self.preemptions[number] += 1
+        self.lost[number] += seconds * weight
+
+    @property
+    def started(self) -> NDArray[np.bool_]:
+        """Which jobs have started."""
+        return self.first_start >= 0
+
+    def waits(self) -> Real:
+        """The seconds that each job that has ended was not running, from submission to its end."""
+        done = self.end >= 0
+        return (self.end[done] - self.run[done] - self.submit[done]).astype(np.float64)
+
+    def slowdowns(self, bound: int = 10) -> Real:
+        """The bounded slowdown of each job that has ended: at least 1, runs count as *bound* seconds at least."""
+        done = self.end >= 0
+        times = (self.end[done] - self.submit[done]).astype(np.float64)
+        return np.maximum(1.0, times / np.maximum(self.run[done], bound))
+
+    def busy(self, first: int, last: int) -> float:
+        """The weighted seconds of the last runs within [*first*, *last*]."""
+        done = self.end >= 0
+        begin = np.maximum(self.end[done] - self.run[done], first)
+        return float((np.maximum(np.minimum(self.end[done], last) - begin, 0) * self.weight[done]).sum())

@@ -1,0 +1,66 @@
+"""What everybody gets in the long run, in closed form.
+
+The slices of the pie are inverse to real priority times factor. In steady state a real priority equals the use. Where
+everybody wants more than there is, the use is therefore inverse to the *square root* of the factor; below half a slot
+the priority does not fall further, and the use is inverse to the factor itself (docs/simulate.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairq.engine.accounting.priority import MINIMUM_PRIORITY
+
+_HALVINGS = 200
+
+
+def long_run_use(total: float, factors: ArrayLike, demands: ArrayLike) -> NDArray[np.float64]:
+    """Return the slot weight that each submitter uses in the long run, of *total*.
+
+    *factors* are the priority factors (at least 1), *demands* the most that each could use (infinite: endless work).
+    """
+    roots = np.sqrt(np.asarray(factors, np.float64))
+    most = np.asarray(demands, np.float64)
+    if not len(most) or total <= 0:
+        return np.zeros(len(most))
+    if most.sum() <= total:
+        return most.copy()
+
+    def uses(level: float) -> NDArray[np.float64]:
+        # x f^(1/2) is equal for all; below the least priority x P f is, with P = 1/2
+        use = level / roots
+        use = np.where(use < MINIMUM_PRIORITY, use * use / MINIMUM_PRIORITY, use)
+        return np.minimum(use, most)
+
+    # Without the least priority the level follows from sorting; it is exact unless somebody falls below half a slot.
+    order = np.argsort(most * roots)
+    capped = np.concatenate([[0.0], np.cumsum(most[order])[:-1]])
+    rest = np.cumsum((1.0 / roots[order])[::-1])[::-1]
+    levels = (total - capped) / rest
+    place = int(np.argmax(levels <= (most * roots)[order]))
+    level = float(levels[place])
+    use = np.minimum(level / roots, most)
+    if bool(((use < MINIMUM_PRIORITY) & (use < most)).any()):
+        low, high = 0.0, float(roots.max()) * total * 2 + 1
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if uses(middle).sum() < total else (low, middle)
+        use = uses(high)
+    return use
+
+
+def factors_for(shares: Sequence[float], others: Sequence[float]) -> list[float]:
+    """Return the factors that give *shares* of the contended pool against submitters with the factors *others*.
+
+    The shares are fractions of 1, together below 1 if there are others; without others only their ratios matter, and
+    the largest share has factor 1.
+    """
+    if not others:
+        largest = max(shares)
+        return [(largest / share) ** 2 for share in shares]
+    left = 1.0 - sum(shares)
+    rest = sum(factor**-0.5 for factor in others)
+    return [(left / (share * rest)) ** 2 for share in shares]

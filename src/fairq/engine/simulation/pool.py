@@ -1,0 +1,205 @@
+"""The slots of a simulation: who runs on them, and the ads that a cycle reads of them at any time.
+
+What a claim adds to a slot's ad is what fairq's own pool shows of a claim (`fairq.steps.pool.claimed_ads`), as far as
+rules of matching read it. Of a partitionable slot every match takes a piece, which becomes a dynamic slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.classad import AdColumns
+from fairq.engine.classad.column import ABSENT
+from fairq.engine.negotiation.carving import Carved, Carving
+from fairq.engine.negotiation.snapshot import PoolSlots
+
+_TEXTS = ("State", "Activity", "RemoteUser")
+_CLAIMED = {"State": "Claimed", "Activity": "Busy"}
+
+
+@dataclass(slots=True)
+class Tenant:
+    """Who has a slot: since *start* (seconds since 1970), for a machine rank of *rank*; *key* is what is charged."""
+
+    submitter: str
+    start: int
+    weight: float
+    key: int
+    rank: float = 0.0
+    limits: str | None = None
+    group: str | None = None
+    autoregroup: bool | None = None
+    carving: Carving | None = None
+    row: int = 0
+
+
+class SimulatedPool:
+    """All slots of a pool, with who has them.
+
+    Args:
+        names: one per slot, as advertised.
+        ads: the slots as advertised with no claim of fairq's on them, partitionable ones whole. Dynamic slots are not
+            among them: they are pieces that somebody has (`claim` with a carving).
+        draining: indices of slots that get no more work.
+    """
+
+    def __init__(self, names: Sequence[str], ads: AdColumns, draining: frozenset[int] = frozenset()) -> None:
+        self._names = tuple(names)
+        self._ads = ads
+        self._draining = draining
+        self._size = len(names)
+        self._tenants: list[Tenant | None] = [None] * self._size
+        self._pieces: list[Tenant] = []
+        self._shown = {name: self._column(name) for name in _TEXTS}
+        self._accounting_group = self._column("AccountingGroup")
+        self._ranks = self._column("CurrentRank")
+        self._base = {name: list(values) for name, values in self._shown.items()}
+        self._base_ranks = list(self._ranks)
+        self._base_group = list(self._accounting_group)
+        self._starts = np.zeros(self._size, np.int64)
+        self._taken: dict[int, dict[str, float]] = {}
+        self._told_limits = self._told_group = False
+        self.free = sum(1 for state in self._base["State"] if state not in ("Claimed", "Preempting")) - len(draining)
+        """How many static slots nobody has; a partitionable one always counts."""
+        self._partitionable = [value is True for value in self._column("PartitionableSlot")]
+        self.divides = any(self._partitionable)
+        self.ranks_jobs = bool(ads.nodes("rank"))
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def _column(self, name: str) -> list[Any]:
+        column = self._ads.column(name.lower())
+        values = (column.json_value(row, self._ads.pool) for row in range(self._size))
+        return [None if value is ABSENT else value for value in values]
+
+    @property
+    def tenants(self) -> Iterable[Tenant]:
+        """All who have a slot or a piece of one."""
+        yield from (tenant for tenant in self._tenants if tenant is not None)
+        yield from self._pieces
+
+    def tenant(self, row: int) -> Tenant | None:
+        """Who has the slot at *row* of the last snapshot."""
+        return self._tenants[row] if row < self._size else self._pieces[row - self._size]
+
+    def name(self, row: int) -> str:
+        """The name of the slot *row*, or of the one that a piece is of."""
+        return self._names[row]
+
+    def new_key(self) -> int:
+        """Return a key to charge the next piece under."""
+        self._count += 1
+        return -self._count
+
+    def claim(self, row: int, tenant: Tenant) -> None:
+        """Give the slot *row*, or a piece of it, to *tenant*."""
+        tenant.row = row
+        self._told_limits |= tenant.limits is not None
+        self._told_group |= tenant.group is not None
+        if tenant.carving is not None:
+            self._pieces.append(tenant)
+            self._take(row, tenant.carving.amounts, 1)
+            return
+        self._tenants[row] = tenant
+        self.free -= 1
+        for name, value in _CLAIMED.items():
+            self._shown[name][row] = value
+        self._shown["RemoteUser"][row] = self._accounting_group[row] = tenant.submitter
+        self._ranks[row] = tenant.rank
+        self._starts[row] = tenant.start
+
+    def release(self, tenant: Tenant) -> None:
+        """Let *tenant* leave its slot, or merge its piece back."""
+        row = tenant.row
+        if tenant.carving is not None:
+            self._pieces.remove(tenant)
+            self._take(row, tenant.carving.amounts, -1)
+            return
+        self._tenants[row] = None
+        self.free += 1
+        for name in _TEXTS:
+            self._shown[name][row] = self._base[name][row]
+        self._accounting_group[row] = self._base_group[row]
+        self._ranks[row] = self._base_ranks[row]
+        self._starts[row] = 0
+
+    def _take(self, row: int, amounts: Any, sign: int) -> None:
+        taken = self._taken.setdefault(row, {})
+        for name, amount in amounts.items():
+            taken[name] = taken.get(name, 0.0) + sign * amount
+            if not taken[name]:
+                del taken[name]
+        if not taken:
+            del self._taken[row]
+
+    def snapshot(self, now: int) -> PoolSlots:
+        """Return the slots as a cycle at *now* reads them."""
+        ads = self._ads.at(now)
+        if not self._pieces:
+            self._lay_claims(ads, now, [])
+            return PoolSlots(self._names, range(self._size), ads, self._draining)
+        pieces = self._pieces
+        rows = np.array([*range(self._size), *(piece.row for piece in pieces)], np.intp)
+        ads = ads.of_rows(rows)
+        self._lay_pieces(ads, pieces)
+        self._lay_claims(ads, now, pieces)
+        names = (*self._names, *(f"{self._names[piece.row]}#{piece.key}" for piece in pieces))
+        keys = [*range(self._size), *(piece.key for piece in pieces)]
+        carved = {
+            self._size + place: Carved(piece.row, piece.carving.amounts)
+            for place, piece in enumerate(pieces)
+            if piece.carving is not None
+        }
+        draining = self._draining
+        if draining:
+            draining |= {self._size + place for place, piece in enumerate(pieces) if piece.row in self._draining}
+        return PoolSlots(names, keys, ads, draining, carved)
+
+    def _lay_claims(self, ads: AdColumns, now: int, pieces: list[Tenant]) -> None:
+        """Give the ads what the claims add to them."""
+        some = len(pieces)
+        users = [piece.submitter for piece in pieces]
+        for name in ("State", "Activity"):
+            ads.with_column(name, self._shown[name] + [_CLAIMED[name]] * some)
+        ads.with_column("RemoteUser", self._shown["RemoteUser"] + users)
+        ads.with_column("AccountingGroup", self._accounting_group + users)
+        ads.with_column("CurrentRank", self._ranks + [piece.rank for piece in pieces])
+        starts = np.concatenate([self._starts, np.array([piece.start for piece in pieces], np.int64)])
+        busy = starts > 0
+        ads.with_numbers("TotalJobRunTime", np.maximum(now - starts, 0).astype(np.float64), busy)
+        ads.with_numbers("JobStart", starts.astype(np.float64), busy)
+        if self._told_limits:
+            ads.with_column("ConcurrencyLimits", [*self._each("limits"), *(piece.limits for piece in pieces)])
+        if self._told_group:
+            ads.with_column("RemoteNegotiatingGroup", [*self._each("group"), *(piece.group for piece in pieces)])
+            ads.with_column("RemoteAutoregroup", [*self._each("autoregroup"), *(one.autoregroup for one in pieces)])
+
+    def _each(self, attribute: str) -> list[Any]:
+        return [None if one is None else getattr(one, attribute) for one in self._tenants]
+
+    def _lay_pieces(self, ads: AdColumns, pieces: list[Tenant]) -> None:
+        """Let partitionable slots say what is left of them, and pieces what they have."""
+        some = len(pieces)
+        ads.with_column("PartitionableSlot", [value or None for value in self._partitionable] + [None] * some)
+        ads.with_column("DynamicSlot", [None] * self._size + [True] * some)
+        weights = self._column("SlotWeight")
+        ads.with_column("SlotWeight", weights + [piece.weight for piece in pieces])
+        names = {name.lower(): name for taken in self._taken.values() for name in taken}
+        for name in names.values():
+            left = self._numbers(name)
+            for row, taken in self._taken.items():
+                left[row] -= taken.get(name, 0.0)
+            own = [0.0 if piece.carving is None else piece.carving.amounts.get(name, 0.0) for piece in pieces]
+            values = np.concatenate([left, np.array(own)])
+            ads.with_numbers(name, values, ~np.isnan(values))
+
+    def _numbers(self, name: str) -> NDArray[np.float64]:
+        values = self._column(name)
+        return np.array([value if isinstance(value, int | float) else np.nan for value in values], np.float64)

@@ -1,0 +1,263 @@
+"""The loop of a simulation: jobs arrive, cycles are held, jobs end. The cycles are those of `negotiate`, unchanged."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.accounting.removal import removable
+from fairq.engine.negotiation.cycle import NegotiationCycle
+from fairq.engine.negotiation.decision import CycleDecision, Match
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.snapshot import Jobs
+from fairq.engine.simulation.pool import SimulatedPool, Tenant
+from fairq.engine.simulation.queues import JobKey, Queues
+from fairq.records import Ad, JobRange
+
+
+class Arrival(NamedTuple):
+    """Jobs that are submitted at *time* (seconds since 1970)."""
+
+    time: int
+    jobs: JobRange
+
+
+class Running(NamedTuple):
+    """A job that runs when the simulation begins, on the slot *row*, and ends at *end*."""
+
+    job: JobKey
+    jobs: JobRange
+    row: int
+    tenant: Tenant
+    end: int
+
+
+class Witness(Protocol):
+    """Told what happens, in the order of time."""
+
+    def started(self, job: JobKey, match: Match, now: int) -> None:
+        """A job begins to run."""
+
+    def ended(self, job: JobKey, tenant: Tenant, end: int, now: int) -> None:
+        """A job has ended at *end*, as the cycle at *now* finds."""
+
+    def preempted(self, job: JobKey, tenant: Tenant, now: int) -> None:
+        """A job has lost its slot, and waits again."""
+
+    def held(self, decision: CycleDecision) -> None:
+        """A cycle was held."""
+
+    def moment(self, simulation: Simulation, now: int) -> None:
+        """All that happens at *now* has happened."""
+
+
+@dataclass(slots=True)
+class _Job:
+    key: JobKey
+    jobs: JobRange
+    tenant: Tenant
+    end: int
+
+
+class Simulation:
+    """A pool over time.
+
+    At every time of a cycle, first the jobs that ended by then leave, then those submitted by then are queued, then
+    the cycle is held. A cycle in which nothing can match is not held: nothing ended or arrived since the last one, no
+    job waits, or no slot is free and no job may be preempted. Usage is charged to the second, whether or not there
+    was a cycle.
+
+    Args:
+        pool: the slots, and who has them.
+        queues: the idle jobs.
+        ads: the shared ads of the jobs, by id; those of later arrivals, too.
+        accountant: the records and charges at the start; the charges are known under `SimulatedPool`'s keys.
+        policy: the rules of the cycles.
+        run_time: tells how long a job runs, in seconds, when it starts.
+        arrivals: the jobs submitted later, sorted by time.
+        start: the time of the first cycle (seconds since 1970).
+        every: seconds between cycles; 0: whenever a job arrives or ends.
+        witness: told of all that happens.
+        round_robin_times: see `negotiate`.
+        running: jobs that run at the start.
+        charge_each_end: charge everybody up to each end, as commands do that report it. Otherwise all ends since the
+            last cycle are charged at once, which is the same but for the last digits, and faster.
+    """
+
+    def __init__(
+        self,
+        pool: SimulatedPool,
+        queues: Queues,
+        ads: Mapping[int, Ad],
+        accountant: Accountant,
+        policy: NegotiationPolicy,
+        run_time: Callable[[JobKey, JobRange], int],
+        arrivals: Iterable[Arrival],
+        start: int,
+        every: int,
+        witness: Witness,
+        round_robin_times: Mapping[str, int] | None = None,
+        running: Iterable[Running] = (),
+        *,
+        charge_each_end: bool = False,
+    ) -> None:
+        self.pool = pool
+        self.queues = queues
+        self.accountant = accountant
+        self.policy = policy
+        self.cycles = 0
+        """How many cycles were held."""
+        self.now = start - (every or 1)
+        """The time of the last cycle, or of one that was not necessary."""
+        self._ads = ads
+        self._run_time = run_time
+        self._arrivals = iter(arrivals)
+        self._next_arrival = next(self._arrivals, None)
+        self._start = start
+        self._charges_each_end = charge_each_end or not accountant.policy.exact_usage
+        self._every = every
+        self._witness = witness
+        self._times = dict(round_robin_times or {})
+        self._ends: list[tuple[int, int]] = []
+        self._jobs: dict[int, _Job] = {}
+        self._of_key: dict[int, int] = {}
+        self._sequence = 0
+        self._may_match_more = True
+        self._preempts = may_preempt(policy, pool)
+        for one in running:
+            pool.claim(one.row, one.tenant)
+            queues.run(one.tenant.submitter, one.job.schedd, one.tenant.weight)
+            self._begin(one.job, one.jobs, one.tenant, one.end)
+
+    @property
+    def busy_weight(self) -> float:
+        """The slot weight in use."""
+        return sum(tenant.weight for tenant in self.pool.tenants)
+
+    def advance(self, until: int, stop: Callable[[], bool] = lambda: False) -> bool:
+        """Go on to the last cycle at or before *until*, or until *stop* is true after one.
+
+        Say whether anything is left to happen.
+        """
+        while (now := self._next_time()) is not None:
+            if now > until or stop():
+                return True
+            self._step(now)
+        return False
+
+    def _next_time(self) -> int | None:
+        """The time of the next cycle in which something may happen, None if nothing will."""
+        times = [self._ends[0][0]] if self._ends else []
+        if self._next_arrival is not None:
+            times.append(self._next_arrival.time)
+        again = self._may_match_more and self.queues.idle and (self.pool.free > 0 or self._preempts)
+        if again:
+            times.append(self.now + 1)
+        if not times:
+            return None
+        time = max(min(times), self.now + 1, self._start)
+        return time if not self._every else self._start + -(-(time - self._start) // self._every) * self._every
+
+    def _step(self, now: int) -> None:
+        accountant = self.accountant
+        if self._charges_each_end:
+            self._end_jobs(now)
+            accountant.update(now)
+        else:
+            accountant.update(now)
+            self._end_jobs(now)
+        while self._next_arrival is not None and self._next_arrival.time <= now:
+            self.queues.add(self._next_arrival.jobs)
+            self._next_arrival = next(self._arrivals, None)
+        self.now = now
+        if self.queues.idle and (self.pool.free > 0 or self.pool.divides or self._preempts):
+            self._negotiate(now)
+        self._witness.moment(self, now)
+
+    def _end_jobs(self, now: int) -> None:
+        while self._ends and self._ends[0][0] <= now:
+            end, number = heapq.heappop(self._ends)
+            job = self._jobs.pop(number, None)
+            if job is None:  # preempted meanwhile
+                continue
+            tenant = job.tenant
+            del self._of_key[id(tenant)]
+            self.accountant.remove_match(tenant.key, end)
+            self.pool.release(tenant)
+            self.queues.stop(tenant.submitter, job.key.schedd, tenant.weight)
+            self._witness.ended(job.key, tenant, end, now)
+
+    def _negotiate(self, now: int) -> None:
+        accountant = self.accountant
+        accountant.forget_shares()
+        if accountant.policy.count_preempted:
+            accountant.recount()
+        for name in removable(accountant.records.values(), accountant.policy):
+            accountant.forget(name)
+        slots = self.pool.snapshot(now)
+        jobs = Jobs(self.queues.snapshot(), self._ads)
+        decision = NegotiationCycle(slots, jobs, accountant, self.policy, now, self._times).run()
+        self.cycles += 1
+        if decision.round_robin_times:
+            self._times = decision.round_robin_times
+        # Whom each match takes a slot from is known by the rows of this cycle: look them up before any changes.
+        victims = [[self.pool.tenant(row) for row in match.victims] for match in decision.matches]
+        for match, evicted in zip(decision.matches, victims, strict=True):
+            for tenant in evicted:
+                if tenant is not None:
+                    self._evict(tenant, now)
+            self._place(match, now)
+        self._may_match_more = bool(decision.matches) or self._preempts or not self.policy.last_dealing
+        self._witness.held(decision)
+
+    def _evict(self, tenant: Tenant, now: int) -> None:
+        """Return a preempted job to the queue; the cycle has taken it off its user's charges."""
+        job = self._jobs.pop(self._of_key.pop(id(tenant)))
+        self.pool.release(tenant)
+        self.queues.stop(tenant.submitter, job.key.schedd, tenant.weight)
+        self.queues.add(job.jobs)
+        self._witness.preempted(job.key, tenant, now)
+
+    def _place(self, match: Match, now: int) -> None:
+        key = match.slot
+        if match.carving is not None:
+            key = self.pool.new_key()
+            self.accountant.charges[key] = self.accountant.charges.pop(match.key)
+        tenant = Tenant(
+            match.submitter,
+            now,
+            match.cost,
+            key,
+            match.machine_rank,
+            match.concurrency_limits,
+            match.group,
+            match.autoregroup,
+            match.carving,
+        )
+        self.pool.claim(match.slot, tenant)
+        job = JobKey(match.schedd, match.cluster, match.proc)
+        jobs = self.queues.start(match.submitter, job, match.cost)
+        self._begin(job, jobs, tenant, now + self._run_time(job, jobs))
+        self._witness.started(job, match, now)
+
+    def _begin(self, job: JobKey, jobs: JobRange, tenant: Tenant, end: int) -> None:
+        self._sequence += 1
+        self._jobs[self._sequence] = _Job(job, jobs, tenant, end)
+        self._of_key[id(tenant)] = self._sequence
+        heapq.heappush(self._ends, (end, self._sequence))
+
+
+def may_preempt(policy: NegotiationPolicy, pool: SimulatedPool) -> bool:
+    """Whether a cycle may take a slot from somebody: else none is worth holding while no slot is free.
+
+    By priority it may not if PREEMPTION_REQUIREMENTS is false, by machine rank not if no slot tells jobs apart.
+    """
+    if not policy.consider_preemption:
+        return False
+    if pool.ranks_jobs:
+        return True
+    requirements = policy.preemption_requirements
+    return requirements is None or str(requirements).strip().lower() != "false"

@@ -1,0 +1,26 @@
+"""What can go wrong when fairq looks ahead: exit codes 108 to 111."""
+
+from __future__ import annotations
+
+from fairq.errors.base import FairqError
+
+
+class NothingToSimulateError(FairqError):
+    """there is nothing to simulate: {reason}; {cure}"""
+
+    exit_code = 108
+    summary = "A simulation has no jobs or no slots"
+
+
+class UnreachableShareError(FairqError):
+    """{name} cannot get {share}: {reason}; at most {reachable} can be reached"""
+
+    exit_code = 109
+    summary = "No factors give these shares"
+
+
+class InvalidChangeError(FairqError):
+    """{option} {value!r}: {problem}; {cure}"""
+
+    exit_code = 110
+    summary = "A change to try out is invalid"

@@ -1,0 +1,77 @@
+"""What it takes to undo a change: kept for a while, by the number of its first entry in the history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fairq.records import Actor
+from fairq.state import rows
+from fairq.state.connection import State
+
+
+@dataclass(frozen=True, slots=True)
+class Undoable:
+    """A change that one command made: entries *first* to *last* of the history.
+
+    *kind* says what it was, *data* what stood there before. *undone* is the entry that undid it, None if none has.
+    """
+
+    first: int
+    last: int
+    time: int
+    user: str
+    kind: str
+    data: Any
+    undone: int | None
+
+
+_SELECT = "SELECT first, last, time, user, kind, data, undone FROM undo"
+
+
+def record(state: State, actor: Actor, entries: range, kind: str, data: Any, kept: float | None) -> None:
+    """Keep *data*, with which the change of these history *entries* can be undone.
+
+    What is older than *kept* seconds is forgotten; None: nothing is.
+    """
+    if kept is not None:
+        state.connection.execute("DELETE FROM undo WHERE time < ?", (actor.time - kept,))
+    if entries:
+        state.connection.execute(
+            "INSERT INTO undo (first, last, time, user, kind, data) VALUES (?, ?, ?, ?, ?, ?)",
+            (entries[0], entries[-1], actor.time, actor.user, kind, rows.dumps(data)),
+        )
+
+
+def last_of(state: State, user: str) -> Undoable | None:
+    """Return the last change of *user* that is not undone, None if none is kept."""
+    row = state.connection.execute(
+        f"{_SELECT} WHERE user = ? AND undone IS NULL ORDER BY first DESC LIMIT 1", (user,)
+    ).fetchone()
+    return None if row is None else _undoable(row)
+
+
+def of_entry(state: State, number: int) -> Undoable | None:
+    """Return the change that entry *number* of the history belongs to, None if none is kept."""
+    row = state.connection.execute(f"{_SELECT} WHERE ? BETWEEN first AND last", (number,)).fetchone()
+    return None if row is None else _undoable(row)
+
+
+def mark(state: State, first: int, entry: int) -> None:
+    """Note that *entry* of the history undid the change that begins with entry *first*."""
+    state.connection.execute("UPDATE undo SET undone = ? WHERE first = ?", (entry, first))
+
+
+def undone_entries(state: State) -> set[int]:
+    """Return the numbers of all entries of the history that were undone, or that undid one."""
+    found: set[int] = set()
+    for first, last, entry in state.connection.execute("SELECT first, last, undone FROM undo WHERE undone IS NOT NULL"):
+        found.update(range(first, last + 1))
+        found.add(entry)
+    return found
+
+
+def _undoable(row: tuple[Any, ...]) -> Undoable:
+    (data,) = rows.loads_all([row[5]])
+    first, last, time, user, kind, _, undone = row
+    return Undoable(first, last, time, user, kind, data, undone)

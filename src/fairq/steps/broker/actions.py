@@ -1,0 +1,124 @@
+"""What has to be done in PanDA after a brokerage run or a check of timeouts: calls and updates, as data.
+
+Paths are those of PanDA's server API; an update is of a row in PanDA's schema, where the API has no call for it. All of
+them may be repeated: an update names the former state, and a second call changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fairq.steps.broker.run import Decided, Run
+    from fairq.steps.broker.timeouts import Cleaned
+
+Record = dict[str, Any]
+
+Former = Mapping[int, tuple[str, list[str]]]
+"""The state of each task before a run, and the queues that it was assigned to."""
+
+ASSIGNMENTS, REBROKERAGES, CLOSURES = "assignments", "rebrokerages", "closures"
+LISTS = (ASSIGNMENTS, REBROKERAGES, CLOSURES)
+"""The lists of actions in a document, in order."""
+
+_TASK, _JOB = "/api/v1/task/", "/api/v1/job/"
+
+
+def actions_of_run(done: Run, former: Former, *, applied: bool) -> Record:
+    """Return what a run wants done: tasks to assign, to assign anew, and to end."""
+    lists: dict[str, list[Record]] = {name: [] for name in LISTS}
+    for one in done.decided:
+        before, queues = former.get(one.task, ("", []))
+        if one.status == "assigned":
+            name = REBROKERAGES if queues else ASSIGNMENTS
+            lists[name].append(_assignment(one, before))
+        elif one.status in ("failed", "exhausted"):
+            lists[CLOSURES].append(_end_of_task(one, before))
+    head = {"source": "broker run", "cycle": done.number, "time": done.time, "rules": done.rules.name}
+    return {**head, "applied": applied, **lists}
+
+
+def actions_of_timeouts(cleaned: Cleaned) -> Record:
+    """Return what a check of timeouts wants done: jobs to close and send back to brokerage, and jobs to end."""
+    lists: dict[str, list[Record]] = {name: [] for name in LISTS}
+    for found in cleaned.found:
+        name = REBROKERAGES if found["action"] == "rebroker" else CLOSURES
+        lists[name].append(_end_of_job(found, cleaned.time))
+    head = {"source": "broker timeouts", "cycle": None, "time": cleaned.time, "rules": cleaned.rules}
+    return {**head, "applied": cleaned.applied, **lists}
+
+
+def _assignment(one: Decided, before: str) -> Record:
+    # PanDA splits unified queues itself, and knows them only as a whole.
+    queues = list(dict.fromkeys(queue.partition("/")[0] for queue in one.document["queues"]))
+    call = _call(_TASK + "reassign", task_id=one.task, site=",".join(queues), mode="nokill")
+    return _action("assign", one.task, None, queues, before, one.status, "", None, call, None)
+
+
+def _end_of_task(one: Decided, before: str) -> Record:
+    if one.status == "failed":
+        call = _call(_TASK + "kill", task_id=one.task)
+    else:
+        call = _call(_TASK + "finish", task_id=one.task, soft=True)
+    return _action("end", one.task, None, [], before, one.status, one.document["reason"], None, call, None)
+
+
+def _end_of_job(found: Record, now: int) -> Record:
+    job, code, action = found["panda_id"], found["code"], found["action"]
+    call = update = None
+    if action == "fail":
+        update = _failed(job, found["job_status"], code, now)
+    else:
+        options = ["keepUnmerged"] if action == "rebroker" else []
+        call = _call(_JOB + "kill", job_ids=[job], code=code, kill_options=options)
+    queues = [found["computing_site"]] if found["computing_site"] else []
+    task, before, after = found["jedi_task_id"], found["job_status"], found["becomes"]
+    return _action(action, task, job, queues, before, after, found["row"], code, call, update)
+
+
+def _failed(job: int, before: str, code: int | None, now: int) -> Record:
+    """Return the update that PanDA's watcher makes (Watcher.run): the API has no call that fails a job."""
+    at = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    values: Record = {"jobStatus": "failed", "endTime": at, "stateChangeTime": at}
+    if code is not None:
+        values["jobDispatcherErrorCode"] = code
+    return {"table": "ATLAS_PANDA.JOBSACTIVE4", "set": values, "where": {"PandaID": job, "jobStatus": before}}
+
+
+def _call(path: str, **data: Any) -> Record:
+    return {"method": "POST", "path": path, "data": data}
+
+
+def _action(
+    action: str,
+    task: int | None,
+    job: int | None,
+    queues: list[str],
+    before: str,
+    after: str,
+    reason: str,
+    code: int | None,
+    call: Record | None,
+    update: Record | None,
+) -> Record:
+    return {
+        "action": action,
+        "task": task,
+        "job": job,
+        "queues": queues,
+        "before": before,
+        "after": after,
+        "reason": reason,
+        "code": code,
+        "call": call,
+        "update": update,
+    }
+
+
+def actions_in(document: Record) -> Iterable[Record]:
+    """Yield every action of a document, with the list that it is in."""
+    for name in LISTS:
+        for action in document[name]:
+            yield {"list": name, **action}

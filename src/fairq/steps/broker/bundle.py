@@ -1,0 +1,165 @@
+"""Take every kind of record from the files of a directory or an archive, in one transaction."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fairq.brokerdata.column import Kind
+from fairq.brokerdata.kinds import STORED
+from fairq.dumps.bundle import files_of
+from fairq.dumps.published.recognise import recognise
+from fairq.dumps.published.storage import CRIC_STATES
+from fairq.dumps.source import Held, opened
+from fairq.dumps.table import Table, parse_table
+from fairq.errors.broker import RecordsRefusedError, UnknownFilesError
+from fairq.errors.pool import InvalidDumpError
+from fairq.records import Actor, Change
+from fairq.state import broker_data, history
+from fairq.state.broker_data import Row
+from fairq.state.connection import State
+from fairq.steps.broker.importing import complete, keys_of, more, open_state, store
+from fairq.steps.broker.reading import Found
+from fairq.steps.broker.special import read
+
+_ORDER = {kind.name: place for place, kind in enumerate(STORED)}
+
+
+@dataclass
+class Part:
+    """One file of an import, and what it does: *added* and *removed* records."""
+
+    kind: Kind
+    found: Found
+    added: int = 0
+    removed: int = 0
+
+    @property
+    def completes(self) -> bool:
+        """Whether the file only adds columns to the records of others."""
+        return self.found.form is not None and self.found.form.completes
+
+
+@dataclass
+class Bundle:
+    """An import of many files: those that were read, in the order in which they were stored, and those left out."""
+
+    parts: list[Part] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+
+    @property
+    def number(self) -> int:
+        """How many records could be used."""
+        return sum(part.found.number for part in self.parts)
+
+    def told(self, what: str) -> list[str]:
+        """Return what was *refused*, *softened* or remarked upon (*remarks*), behind the name of its file."""
+        return [f"{part.found.source}, {text}" for part in self.parts for text in getattr(part.found, what)]
+
+
+def import_bundle(
+    path: Path, name: str, actor: Actor, *, replace: bool = False, dry_run: bool = False, lenient: bool = False
+) -> Bundle:
+    """Store the records of all files of *name* over those with the same keys; all or nothing.
+
+    With *replace*, the other records of each kind that has a file are removed. Records that cannot be used are
+    refused one by one. A file that cannot be identified stops the import, unless *lenient*.
+
+    Raises UnknownFilesError, RecordsRefusedError if no record can be used, and the dumps' errors.
+    """
+    bundle = read_bundle(name, lenient=lenient)
+    if not bundle.number and (refused := bundle.told("refused")):
+        source, _, problem = refused[0].partition(", ")
+        raise RecordsRefusedError(source=source, refused=problem, others=more(refused), fate="nothing was changed")
+    with open_state(path, dry_run) as state:
+        kinds = {part.kind.name: part.kind for part in bundle.parts}
+        before = {name: broker_data.keys(state, kind) for name, kind in kinds.items()}
+        _plan(bundle.parts, before, replace)
+        if not dry_run:
+            _store(state, bundle.parts, before, replace, actor)
+    return bundle
+
+
+def read_bundle(name: str, *, lenient: bool = False) -> Bundle:
+    """Return the files of *name* as they are read; raises UnknownFilesError unless *lenient*, and the dumps' errors."""
+    bundle = Bundle()
+    states: dict[str, Any] = {}
+    for held in files_of(name):
+        table = _table(held)
+        recognised = None if table is None else recognise(held.name, table)
+        if table is None or recognised is None:
+            bundle.unknown.append(held.name)
+            continue
+        kind, form = recognised
+        if form is CRIC_STATES:
+            table = _joined(states, table)
+        bundle.parts.append(Part(kind, read(kind, table)))
+    if bundle.unknown and (not lenient or not bundle.parts):
+        raise UnknownFilesError(source=name, what=bundle.unknown[0], others=more(bundle.unknown))
+    bundle.parts.sort(key=lambda part: (part.completes, _ORDER[part.kind.name], part.found.source))
+    return bundle
+
+
+def _table(held: Held) -> Table | None:
+    """Return a file as a table, None for what is neither JSON nor text; raises the dumps' errors."""
+    try:
+        with opened(held) as source:
+            return parse_table(source)
+    except InvalidDumpError:
+        if held.name.lower().endswith((".json", ".csv", ".json.gz", ".csv.gz")):
+            raise
+        return None
+
+
+def _joined(states: dict[str, Any], table: Table) -> Table:
+    """Return CRIC's states of endpoints with those of the files before: CRIC publishes them by activity, too."""
+    for name, told in table.document.items():
+        states[name] = {**states.get(name, {}), **told}
+    return Table(table.source, dict(states))
+
+
+def _plan(parts: Sequence[Part], before: dict[str, set[Row]], replace: bool) -> None:
+    """Count what each file adds and removes, and leave out what only completes unknown records."""
+    there: dict[str, set[Row]] = defaultdict(set)
+    replaced = _replaced(parts) if replace else set()
+    for name, known in before.items():
+        there[name] = set() if name in replaced else set(known)
+    named: dict[str, set[Row]] = defaultdict(set)
+    last: dict[str, Part] = {}
+    for part in parts:
+        name = part.kind.name
+        if part.completes:
+            complete(part.found, part.kind, there[name])
+        else:
+            last[name] = part
+        keys = keys_of(part.kind, part.found)
+        part.added = len(keys - there[name] - before[name])
+        there[name] |= keys
+        named[name] |= keys
+    for name in replaced:
+        last[name].removed = len(before[name] - named[name])
+
+
+def _replaced(parts: Sequence[Part]) -> set[str]:
+    return {part.kind.name for part in parts if not part.completes}
+
+
+def _store(state: State, parts: Sequence[Part], before: dict[str, set[Row]], replace: bool, actor: Actor) -> None:
+    if replace:
+        for kind in {part.kind.name: part.kind for part in parts if not part.completes}.values():
+            broker_data.clear(state, kind)
+    changes = []
+    for part in parts:
+        store(state, part.kind, part.found)
+        change = {
+            "file": part.found.source,
+            "records": part.found.number,
+            "added": part.added,
+            "removed": part.removed,
+            "refused": len(part.found.refused),
+        }
+        changes.append(Change(f"broker {part.kind.name}", {"records": len(before[part.kind.name])}, change))
+    history.record(state, actor, changes)

@@ -1,0 +1,138 @@
+"""What changed between two brokerage runs: for which tasks, at which queues, and for what reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairq.engine.brokerage.flow.pipeline import UNDECIDED
+from fairq.errors.broker import NoSuchRunError
+from fairq.state import broker_cycles
+from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
+from fairq.state.connection import State, reading
+from fairq.steps.broker.verdict import Kept, unpack, unpack_names
+
+Record = dict[str, Any]
+
+ABSENT = "absent"
+"""The reason of a queue that a run did not know."""
+
+OUTRANKED = "weight"
+"""The reason of a queue that passed every check and was not among the best."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The runs *before* and *after*, the *tasks* that changed between them, and how many are *unchanged*."""
+
+    before: Record
+    after: Record
+    tasks: list[Record]
+    unchanged: int
+
+
+class _Decision:
+    """What one run decided about one task."""
+
+    def __init__(self, run: BrokerCycle, verdict: TaskVerdict) -> None:
+        self.run, self.status = run, verdict.status
+        self._kept: Kept = unpack(verdict.data)
+
+    @cached_property
+    def queues(self) -> list[str]:
+        return [name for name, _ in self._kept.candidates]
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {name: row for row, name in enumerate(unpack_names(self.run.document["queues"]))}
+
+    def record(self) -> Record:
+        return {"cycle": self.run.number, "status": self.status, "queues": self.queues}
+
+    def at(self, queue: str) -> Record:
+        """Return what was decided about a queue: its place among the best, or the reason that refused it."""
+        weights = dict(self._kept.candidates)
+        if queue in weights:
+            place = self.queues.index(queue) + 1
+            return {"place": place, "stage": "", "reason": "", "meaning": "", "weight": weights[queue]}
+        if queue not in self._rows:
+            return {"place": None, "stage": "", "reason": ABSENT, "meaning": "", "weight": None}
+        if self._kept.stopped_by:
+            return {"place": None, "stage": "", "reason": self._kept.stopped_by, "meaning": "", "weight": None}
+        row = self._rows[queue]
+        number = int(self._kept.decided[row])
+        weight = float(self._kept.weights[row])
+        found = ("", OUTRANKED, "", False)
+        if number != UNDECIDED:
+            found = self.run.document["reasons"][self._kept.activity][number]
+        stage, reason, meaning, _ = found
+        shown = None if np.isnan(weight) else weight
+        return {"place": None, "stage": stage, "reason": reason, "meaning": meaning, "weight": shown}
+
+
+def diff(path: Path, before: int, after: int) -> Difference:
+    """Return what changed for each task between the runs *before* and *after*.
+
+    A task that a run did not decide about stands as the last run up to then decided.
+
+    Raises NoSuchRunError.
+    """
+    with reading(path) as state:
+        runs = {run.number: run for run in broker_cycles.load_all(state)}
+        for number in (before, after):
+            if number not in runs:
+                raise NoSuchRunError(number=number, hint=_hint(runs))
+        then, now = _decided(state, before), _decided(state, after)
+    tasks, unchanged = [], 0
+    for task in sorted(then.keys() | now.keys()):
+        old, new = (found.get(task) for found in (then, now))
+        if old is not None and new is not None and old.cycle == new.cycle:
+            unchanged += 1
+            continue
+        change = _change(
+            task, None if old is None else _Decision(runs[old.cycle], old),
+            None if new is None else _Decision(runs[new.cycle], new),
+        )  # fmt: skip
+        if change is None:
+            unchanged += 1
+        else:
+            tasks.append(change)
+    return Difference(_head(runs[before]), _head(runs[after]), tasks, unchanged)
+
+
+def _decided(state: State, number: int) -> dict[int, TaskVerdict]:
+    """Return the last verdict on each task up to the run *number*."""
+    return {one.task: one for one in broker_cycles.load_verdicts(state) if one.cycle <= number}
+
+
+def _change(task: int, old: _Decision | None, new: _Decision | None) -> Record | None:
+    """Return what changed for a task, None if neither its state nor its queues did."""
+    were, are = (one.queues if one else [] for one in (old, new))
+    if old and new and (old.status, were) == (new.status, are):
+        return None
+    changed = [queue for queue in dict.fromkeys([*were, *are]) if (queue in were) != (queue in are)]
+    return {
+        "task": task,
+        "before": old.record() if old else None,
+        "after": new.record() if new else None,
+        "gained": [queue for queue in are if queue not in were],
+        "lost": [queue for queue in were if queue not in are],
+        "queues": [
+            {"queue": queue, "before": old.at(queue) if old else None, "after": new.at(queue) if new else None}
+            for queue in changed
+        ],
+    }
+
+
+def _head(run: BrokerCycle) -> Record:
+    return {"cycle": run.number, "time": run.time, "rules": run.rules}
+
+
+def _hint(runs: dict[int, BrokerCycle]) -> str:
+    if not runs:
+        return "start one with 'fairq broker run'"
+    return f"give one of {', '.join(map(str, sorted(runs)[-10:]))}"

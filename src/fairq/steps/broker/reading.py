@@ -1,0 +1,156 @@
+"""Read records of the brokerage from a file and check them one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from fairq.brokerdata.column import Kind
+from fairq.brokerdata.values import UnfitError, value_of
+from fairq.dumps.published.form import Entries, Form, LeftOut
+from fairq.dumps.published.forms import form_of
+from fairq.dumps.table import NAME, Repeated, Table, records_of
+from fairq.nesting import DEEPEST, deeper_than
+from fairq.state.broker_data import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What is odd about a record that was taken; *softens*: a value was read as something else."""
+
+    text: str
+    softens: bool = False
+
+
+Checked = tuple[Row, frozenset[str], list[Remark]]
+"""A record as a row, the columns that it named, and what was odd about it but could be handled."""
+
+Check = Callable[[Kind, dict[str, Any]], Checked]
+"""Checks one record; raises UnfitError."""
+
+Join = Callable[[Entries], Entries]
+"""Puts several entries of a file together to one record."""
+
+
+@dataclass
+class Found:
+    """What a file holds: rows by the columns that they name, remarks, and what was refused and why.
+
+    Args:
+        source: the file.
+        form: its published form; None if it has columns as fairq lists them.
+        softened: the remarks on values that were read as something else; they are among *remarks* as well.
+        left_out: the number of entries that are no records.
+    """
+
+    source: str
+    form: Form | None = None
+    rows: dict[frozenset[str], list[Row]] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    softened: list[str] = field(default_factory=list)
+    left_out: int = 0
+
+    @property
+    def number(self) -> int:
+        """How many records can be used."""
+        return sum(map(len, self.rows.values()))
+
+    def all_rows(self) -> Iterator[Row]:
+        """Yield every row that can be used."""
+        return (row for rows in self.rows.values() for row in rows)
+
+
+def read_records(kind: Kind, table: Table, check: Check, join: Join | None = None) -> Found:
+    """Return the records of *kind* in *table*, in a published form or with the columns of the kind.
+
+    *join* puts entries together. Raises InvalidDumpError.
+    """
+    form = None if table.csv is not None else form_of(table.document, kind)
+    found = Found(table.source, form)
+    seen: dict[Row, str] = {}
+    places = [kind.positions[column.name] for column in kind.keys]
+    entries = form.entries(table.document) if form else records_of(table, kind.spellings)
+    for where, record in join(entries) if join else entries:
+        if isinstance(record, LeftOut):
+            found.left_out += 1
+            found.remarks.append(f"{where}: left out, {record.reason}")
+            continue
+        try:
+            if not isinstance(record, dict):
+                raise UnfitError("not an object")
+            if deeper_than(record, DEEPEST):
+                raise UnfitError(f"nested too deeply; {DEEPEST} levels are the most")
+            if isinstance(record, Repeated):
+                raise UnfitError(f"{record.again[0][0]} stands there twice")
+            row, given, remarks = check(kind, record)
+            key = tuple(row[place] for place in places)
+            if key in seen:
+                raise UnfitError(f"stands there twice, first as {seen[key]}")
+        except UnfitError as error:
+            found.refused.append(f"{where}{_of(kind, record)}: {error}")
+            continue
+        seen[key] = where
+        found.rows.setdefault(given, []).append(row)
+        for remark in remarks:
+            text = f"{where}{_of(kind, record)}: {remark.text}"
+            found.remarks.append(text)
+            if remark.softens:
+                found.softened.append(text)
+    return found
+
+
+def check_record(kind: Kind, record: dict[str, Any]) -> Checked:
+    """Return *record* as a row; columns that are not known are remarked upon, with what may have been meant.
+
+    Raises UnfitError, naming the column.
+    """
+    values: dict[str, Any] = {}
+    remarks = []
+    for spelled, value in record.items():
+        column = kind.spellings.get(spelled.lower())
+        if column is not None:
+            values.setdefault(column.name, value)
+        elif spelled != NAME:
+            remarks.append(Remark(_unknown(kind, spelled)))
+    first = kind.columns[0]
+    if record.get(NAME) is not None:
+        values.setdefault(first.name, record[NAME])
+    row = []
+    for column in kind.columns:
+        try:
+            row.append(value_of(column, values.get(column.name)))
+        except UnfitError as error:
+            raise UnfitError(f"{column.name} {error}") from None
+    return tuple(row), frozenset(values), remarks
+
+
+def distinct(remarks: Iterable[str]) -> list[str]:
+    """Return remarks without where they stand, each once, with how often it was made."""
+    counted: dict[str, list[str]] = {}
+    for remark in remarks:
+        where, _, what = remark.partition(": ")
+        counted.setdefault(what, []).append(where)
+    return [
+        f"{places[0]}: {what}" if len(places) == 1 else f"{places[0]} and {len(places) - 1} more: {what}"
+        for what, places in counted.items()
+    ]
+
+
+def _unknown(kind: Kind, spelled: str) -> str:
+    close = get_close_matches(spelled.lower(), kind.spellings, 1)
+    meant = f"; did you mean {kind.spellings[close[0]].name}?" if close else ""
+    return f"{spelled} is no column and was left out{meant}"
+
+
+def _of(kind: Kind, record: Any) -> str:
+    """Name a record by its first key, as far as it has one."""
+    if not isinstance(record, dict):
+        return ""
+    for spelled, value in record.items():
+        column = kind.spellings.get(spelled.lower())
+        if (column is kind.columns[0] or spelled == NAME) and isinstance(value, (str, int)):
+            return "" if spelled == NAME else f" ({kind.one} {str(value)[:60]!r})"
+    return ""

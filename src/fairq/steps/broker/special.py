@@ -1,0 +1,34 @@
+"""What the import of some kinds does beyond that of every kind."""
+
+from __future__ import annotations
+
+from fairq.brokerdata.column import Kind
+from fairq.brokerdata.machines import SOFTWARE
+from fairq.brokerdata.places import QUEUES
+from fairq.brokerdata.work import CONFIG, INPUTS, TASKS
+from fairq.dumps.table import Table
+from fairq.state.connection import State
+from fairq.steps.broker.config import check_setting
+from fairq.steps.broker.inputs import check_input, join_files
+from fairq.steps.broker.queues import check_queue, check_software, store_relations
+from fairq.steps.broker.reading import Check, Found, check_record, read_records
+from fairq.steps.broker.task_import import check_task
+
+_CHECKS: dict[str, Check] = {
+    QUEUES.name: check_queue,
+    SOFTWARE.name: check_software,
+    INPUTS.name: check_input,
+    TASKS.name: check_task,
+    CONFIG.name: check_setting,
+}
+
+
+def read(kind: Kind, table: Table) -> Found:
+    """Return the records of *kind* in *table*, checked; raises InvalidDumpError."""
+    return read_records(kind, table, _CHECKS.get(kind.name, check_record), join_files if kind is INPUTS else None)
+
+
+def relate(state: State, kind: Kind, found: Found) -> None:
+    """Store what follows from the records: the storage that queues name."""
+    if kind is QUEUES:
+        store_relations(state, found)

@@ -1,0 +1,29 @@
+"""What a demo is made of: scenes that are played one after the other on a scratch state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Scene(NamedTuple):
+    """What a scene shows, and the command line (without ``fairq``) that shows it."""
+
+    told: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A worked example: its *scenes*, the *settings* of its state, *files* by path, and how to *look* at it later."""
+
+    scenes: tuple[Scene, ...]
+    look: str
+    settings: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+def scene(told: str, words: str) -> Scene:
+    """Return a scene; *words* are separated by blanks."""
+    return Scene(told, tuple(words.split()))

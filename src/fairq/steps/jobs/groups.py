@@ -1,0 +1,25 @@
+"""The accounting group that a job asks for."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from fairq.engine.accounting.identity import assigned_group
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+def unknown_group(name: str, settings: Settings) -> str | None:
+    """Return what comes of asking for group *name*, as a sentence without full stop, if it is not configured.
+
+    In a pool without accounting groups nothing is wrong with any name: DIRAC's scheme takes it for its own group.
+    """
+    known = {group.lower(): group for group in settings.groups}
+    if not known or name.lower() in known or name.lower() in map(str.lower, settings.share_groups):
+        return None
+    charged = assigned_group(f"{name}.user@", tuple(settings.groups))
+    close = get_close_matches(name.lower(), known, 1)
+    meant = f" (did you mean {known[close[0]]}?)" if close else ""
+    return f"accounting_group {name} is not configured{meant}: the jobs are charged to {charged}"

@@ -1,0 +1,1 @@
+"""Simulations: traces under policies, and what a pool would become."""

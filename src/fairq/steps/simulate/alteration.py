@@ -1,0 +1,118 @@
+"""A pool with something changed: other settings, factors, more slots or fewer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairq.ad_table import AdTable
+from fairq.engine.accounting.identity import is_group_name
+from fairq.engine.negotiation.snapshot import PoolSlots
+from fairq.errors.simulation import InvalidChangeError
+from fairq.records import Ad
+from fairq.steps.config import SettingsFiles, settings_with
+from fairq.steps.cycle.load import LoadedPool
+from fairq.steps.quotas.source import read_settings
+from fairq.steps.simulate.changes import read_factors
+from fairq.steps.simulate.shapes import read_machines, slot_ads
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Alteration:
+    """What to try out, as typed.
+
+    Args:
+        other: a settings file, used alone. *sets*: settings over it, or over those in force.
+        factors: priority factors by submitter, ``NAME=VALUE``.
+        slots: slots to add, as ``+10x64c256g``.
+        without: slots or machines to leave out.
+    """
+
+    other: str | None = None
+    sets: Sequence[str] = ()
+    factors: Sequence[str] = ()
+    slots: str | None = None
+    without: Sequence[str] = ()
+
+    @property
+    def words(self) -> str:
+        """The changes in short, for a heading."""
+        parts = [self.other, *self.sets, *(f"factor {text}" for text in self.factors)]
+        parts += [self.slots, *(f"without {name}" for name in self.without)]
+        return ", ".join(filter(None, parts))
+
+    def settings(self, settings: Settings, place: SettingsFiles) -> Settings:
+        """Return the changed settings; raises the errors of settings."""
+        if self.other is not None:
+            return read_settings(self.other, place.environ, self.sets)
+        return settings_with(place, self.sets) if self.sets else settings
+
+    def of_pool(self, pool: LoadedPool, now: int) -> LoadedPool:
+        """Return *pool*, just loaded, with other slots and factors.
+
+        Raises InvalidChangeError for a slot, machine, submitter or size that does not exist.
+        """
+        self._set_factors(pool)
+        if self.slots is None and not self.without:
+            return pool
+        added = [] if self.slots is None else slot_ads(read_machines(self.slots), now, prefix="new")
+        return _with_slots(pool, self._kept(pool), added)
+
+    def _set_factors(self, pool: LoadedPool) -> None:
+        accountant = pool.accountant
+        known = {queue.name for queue in pool.jobs.queues} | set(accountant.records)
+        for name, factor in read_factors(self.factors).items():
+            found = [name] if name in known else [one for one in sorted(known) if one.rpartition("@")[0] == name]
+            if len(found) != 1 or is_group_name(found[0]):
+                problem = "several submitters have this name" if found[1:] else "there is no such submitter"
+                raise InvalidChangeError(
+                    option="--factor", value=name, problem=problem, cure="give user@domain as 'fairq userprio' lists it"
+                )
+            accountant.record(found[0]).priority_factor = factor
+
+    def _kept(self, pool: LoadedPool) -> list[int]:
+        """The rows of the slots that stay, without the dynamic slots of those that go."""
+        gone: set[int] = set()
+        for name in self.without:
+            rows = {
+                row
+                for row, slot in enumerate(pool.slots.names)
+                if name == slot or name == slot.rpartition("@")[2] or name == slot.partition("@")[0]
+            }
+            if not rows:
+                raise InvalidChangeError(
+                    option="--without", value=name, problem="there is no such slot or machine", cure="see 'fairq slots'"
+                )
+            gone |= rows
+        gone |= {row for row, carved in pool.slots.carved.items() if carved.parent in gone}
+        return [row for row in range(len(pool.slots.names)) if row not in gone]
+
+
+def _with_slots(pool: LoadedPool, kept: Sequence[int], added: Sequence[Ad]) -> LoadedPool:
+    slots = pool.slots
+    place = {row: new for new, row in enumerate(kept)}
+    changed: dict[int, Mapping[str, object]] = {len(kept) + number: ad for number, ad in enumerate(added)}
+    rows = np.array([*kept, *([0] * len(added))], np.intp)
+    names = [*(slots.names[row] for row in kept), *(str(ad["Name"]) for ad in added)]
+    keys = [*(slots.keys[row] for row in kept), *(-1 - number for number in range(len(added)))]
+    carved = {place[row]: replace(one, parent=place[one.parent]) for row, one in slots.carved.items() if row in place}
+    draining = frozenset(place[row] for row in slots.draining if row in place)
+    ads = slots.ads.edited(rows, changed) if slots.names else type(slots.ads)(list(added), slots.ads.now)
+    parts = {
+        place[row]: replace(one, parent=place[one.parent]) for row, one in pool.imported_parts.items() if row in place
+    }
+    table = AdTable()
+    table.put(range(len(rows)), [*(pool.ads[row] for row in kept), *added])
+    return replace(
+        pool,
+        slots=PoolSlots(names, keys, ads, draining, carved),
+        ids=[*(pool.ids[row] for row in kept), *(-1 - number for number in range(len(added)))],
+        ads=table,
+        imported_parts=parts,
+    )

@@ -1,0 +1,145 @@
+"""What a simulation is asked for: the trace, the policies and the pool."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from fairq.dumps.trace import Trace
+from fairq.dumps.trace_table import read_trace
+from fairq.errors.base import UsageError
+from fairq.errors.simulation import InvalidChangeError, NothingToSimulateError
+from fairq.quantities import OutsideError, duration, moment
+from fairq.records import Ad
+from fairq.steps.quotas.source import read_settings
+from fairq.steps.simulate.changes import read_factors
+from fairq.steps.simulate.replay import Policy
+from fairq.steps.simulate.shapes import Machines, read_machines, slot_ads
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+FIFO, CURRENT = "fifo", "current"
+_SWINGS = 10
+"""If a cycle lasts longer than this part of the half-life, shares swing from cycle to cycle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of a simulation as typed; *every* is in seconds."""
+
+    slots: str | None
+    every: int
+    first: str | None = None
+    until: str | None = None
+    shake: int | None = None
+    seed: int = 1
+    factors: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be simulated, and what the reader should know of it."""
+
+    trace: Trace
+    policies: Sequence[Policy]
+    slots: Sequence[Ad]
+    warnings: Sequence[str]
+
+
+def prepare(
+    name: str, policies: Sequence[str], options: Options, settings: Settings, environ: Mapping[str, str]
+) -> Plan:
+    """Read the trace *name* and everything else that a simulation needs.
+
+    Raises:
+        UsageError: a policy is neither ``NAME=FILE`` nor one of the known names, or a name is there twice.
+        InvalidChangeError: a size or time cannot be read.
+        NothingToSimulateError: there are no jobs, or the size of the pool is not known.
+    """
+    factors = read_factors(options.factors)
+    chosen = [replace(policy, factors=factors) for policy in read_policies(policies, settings, environ)]
+    trace = read_trace(name)
+    first = _time("--from", options.first, trace.start)
+    last = _time("--until", options.until, trace.start)
+    if first is not None or last is not None:
+        trace = trace.between(first, last)
+    if not trace.jobs:
+        raise NothingToSimulateError(reason="the trace has no jobs in this time", cure="give another --from or --until")
+    if options.shake:
+        trace = shaken(trace, options.shake, options.seed)
+    machines = _machines(options.slots, trace)
+    slots = slot_ads(machines, trace.start)
+    if unknown := factors.keys() - {job.user for job in trace.jobs}:
+        raise InvalidChangeError(
+            option="--factor", value=min(unknown), problem="the trace has no jobs of this user", cure="correct the name"
+        )
+    largest = max(one.cpus for one in machines)
+    memory = max((one.memory or 1 << 62) for one in machines)
+    misfits = sum(job.cpus > largest or (job.memory or 0) > memory for job in trace.jobs)
+    warnings = []
+    if misfits:
+        warnings.append(f"{misfits} jobs ask for more cores or memory than any machine has, and never start")
+    for policy in chosen:
+        half_life = policy.settings["accounting.priority_halflife"]
+        if options.every * _SWINGS > half_life:
+            warnings.append(f"{policy.name}: shares swing, as --every is above a tenth of priority_halflife")
+    return Plan(trace, chosen, slots, warnings)
+
+
+def read_policies(texts: Sequence[str], settings: Settings, environ: Mapping[str, str]) -> list[Policy]:
+    """Return the policies that *texts* name; without any, the settings in force."""
+    policies: list[Policy] = []
+    for text in texts or [CURRENT]:
+        name, equals, file = text.partition("=")
+        if equals and name and file:
+            policy = Policy(name, read_settings(file, environ), one_identity=False)
+        elif text == FIFO:
+            policy = Policy(FIFO, settings, one_identity=True)
+        elif text == CURRENT:
+            policy = Policy(CURRENT, settings)
+        else:
+            raise UsageError(message=f"--policy {text!r} names no settings; give NAME=FILE, {FIFO} or {CURRENT}")
+        if any(one.name == policy.name for one in policies):
+            raise UsageError(message=f"--policy {policy.name} is there twice; give each policy a name of its own")
+        policies.append(policy)
+    return policies
+
+
+def shaken(trace: Trace, most: int, seed: int) -> Trace:
+    """Return *trace* with the jobs of each user moved together, by at most *most* seconds either way."""
+    draw = random.Random(f"shake {seed}")
+    users = sorted({job.user for job in trace.jobs})
+    moved = {user: draw.randint(-most, most) for user in users}
+    jobs = [job._replace(submit=max(trace.start, job.submit + moved[job.user])) for job in trace.jobs]
+    return replace(trace, jobs=sorted(jobs, key=lambda job: job.submit))
+
+
+def _machines(text: str | None, trace: Trace) -> list[Machines]:
+    if text is not None:
+        return read_machines(text)
+    if trace.slots is None:
+        raise NothingToSimulateError(
+            reason="the trace does not say how large its machine is", cure="give --slots, such as --slots 1000"
+        )
+    return [Machines(trace.slots)]
+
+
+def _time(option: str, text: str | None, start: int) -> int | None:
+    """Return a time given as such, or as a duration since the *start* of the trace."""
+    if text is None:
+        return None
+    seconds = duration(text)
+    if seconds is not None and seconds < 100_000_000:
+        return start + int(seconds)
+    try:
+        found = moment(text, start)
+    except OutsideError:
+        found = None
+    if found is None:
+        raise InvalidChangeError(
+            option=option, value=text, problem="this is no time", cure="give a time, or a duration since the start"
+        )
+    return found

@@ -1,0 +1,231 @@
+"""When idle jobs will start, if nobody submits more: the cycles ahead, held on a copy of the state.
+
+Three passes with run times that are short, likely and long make a range. Where all run times are known, they agree.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from fairq.engine.accounting.identity import assigned_group
+from fairq.engine.negotiation.decision import CycleDecision, Match
+from fairq.engine.simulation.pool import Tenant
+from fairq.engine.simulation.queues import JobKey
+from fairq.engine.simulation.runtimes import PastRun, RunTimes
+from fairq.engine.simulation.simulation import Simulation
+from fairq.records import Ad, JobRange
+from fairq.state import cycles, runs
+from fairq.state.connection import State
+from fairq.steps.launch.values import number
+from fairq.steps.simulate.world import World, load_world
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+HORIZON = 14 * 86400
+"""How far a forecast looks ahead, in seconds."""
+
+EARLY, LIKELY, LATE = 0.1, 0.5, 0.9
+"""Quantiles of the run times in the three passes."""
+
+_WORK = 600_000
+"""Slots and ranges of jobs looked at in all cycles of a pass together, at most; in any pool a few cycles are held."""
+
+_FEWEST_CYCLES, _MOST_CYCLES = 10, 4000
+_CYCLES_LOOKED_AT = 20
+_RUNS_LOOKED_AT = 20_000
+_USUAL, _SHORTEST, _LONGEST = 60, 1, 3600
+"""Seconds between cycles, if too few have been held to tell, and the bounds otherwise."""
+
+_ENDED_BY_ITSELF = "finished"
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """When one job starts: *likely*, and between *earliest* and *latest* (seconds since 1970; None: not in sight).
+
+    *place* is how many idle jobs start before it, and one; *of* how many wait in all.
+    """
+
+    job: JobKey
+    place: int | None
+    of: int
+    earliest: int | None
+    likely: int | None
+    latest: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Starts of jobs by job, and what they assume.
+
+    *sources* count by which history the run times were taken; *every* is the time between cycles, *until* how far the
+    passes looked, *foreign* how many slots jobs outside the queue have, which are taken to stay.
+    """
+
+    starts: dict[JobKey, Start]
+    sources: dict[str, int]
+    every: int
+    until: int
+    foreign: int
+
+    def start_of(self, schedd: str, cluster: int, proc: int) -> Start | None:
+        """Return the start of one job, None if it is not in sight."""
+        return self.starts.get(JobKey(schedd, cluster, proc))
+
+    def document(self, start: Start) -> dict[str, Any]:
+        """Return one start as plain data."""
+        return {
+            "place": start.place,
+            "idle": start.of,
+            "start_time": start.likely,
+            "earliest_time": start.earliest,
+            "latest_time": start.latest,
+            "horizon_time": self.until,
+            "every": self.every,
+            "sources": self.sources,
+            "assumptions": self.assumptions(),
+        }
+
+    def assumptions(self) -> list[str]:
+        """Return what the forecast takes for granted, in words."""
+        found = ["nobody submits more jobs", f"a cycle each {self.every} s"]
+        total = sum(self.sources.values()) or 1
+        parts = [f"{_SOURCES[name]} {100 * count / total:.0f} %" for name, count in self.sources.items()]
+        if parts:
+            found.append(f"run times: {', '.join(parts)}")
+        if self.foreign:
+            found.append(f"{self.foreign} slots stay in use by jobs that are not in the queue")
+        return found
+
+
+_SOURCES = {
+    "cluster": "same cluster",
+    "submitter": "same submitter",
+    "group": "same group",
+    "pool": "whole pool",
+    "limit": "declared limit",
+    "unknown": "unknown (1 hour)",
+}
+
+
+class Forecaster:
+    """Looks ahead from the state at *now*, which is loaded once."""
+
+    def __init__(self, state: State, settings: Settings, now: int, times: RunTimes | None = None) -> None:
+        """Load the state; *times* estimates run times, without it those that the state's history gives."""
+        self._world: World = load_world(state, settings, now)
+        self._now = now
+        self._every = _usual_gap(state)
+        self._group_names = self._world.accountant.policy.group_names
+        self._times = times or RunTimes(
+            PastRun(run.schedd, run.cluster, run.submitter, self._group(run.submitter), run.end_time - run.start_time)
+            for run in runs.latest(state, _ENDED_BY_ITSELF, _RUNS_LOOKED_AT)
+        )
+        self._limits: dict[int, int | None] = {}
+        self._sources: Counter[str] = Counter()
+
+    def _group(self, submitter: str) -> str:
+        return assigned_group(submitter, self._group_names)
+
+    def forecast(self, wanted: Collection[JobKey] | None = None) -> Forecast:
+        """Return the starts of *wanted*, or of all idle jobs."""
+        waiting = sum(map(len, self._world.idle))
+        passes = [self._run(quantile, wanted) for quantile in (EARLY, LIKELY, LATE)]
+        likely = passes[1]
+        order = {job: place for place, job in enumerate(likely.starts, 1)}
+        jobs = dict.fromkeys(job for one in passes for job in one.starts) if wanted is None else dict.fromkeys(wanted)
+        starts = {}
+        for job in jobs:
+            times = [one.starts.get(job) for one in passes]
+            known = [time for time in times if time is not None]
+            starts[job] = Start(
+                job,
+                order.get(job),
+                waiting,
+                min(known, default=None),
+                times[1],
+                None if len(known) < len(times) else max(known),
+            )
+        # Rounded to whole cycles, a likely start is never outside of its range.
+        until = min(one.until for one in passes)
+        return Forecast(starts, dict(sorted(self._sources.items())), self._every, until, self._world.foreign)
+
+    def _run(self, quantile: float, wanted: Collection[JobKey] | None) -> _Pass:
+        self._sources.clear()
+        world = self._world
+        seen = _Pass(wanted, sum(map(len, world.idle)))
+        simulation = world.simulation(self._run_time(quantile), seen, self._every)
+        size = len(world.names) + len(world.idle)
+        most = max(_FEWEST_CYCLES, min(_MOST_CYCLES, _WORK // (size + 1)))
+        seen.is_over = lambda: simulation.cycles >= most
+        simulation.advance(self._now + HORIZON, seen.stop)
+        seen.until = self._now + HORIZON if simulation.cycles < most else simulation.now
+        return seen
+
+    def _run_time(self, quantile: float) -> Callable[[JobKey, JobRange, int], int]:
+        def run_time(job: JobKey, jobs: JobRange, age: int) -> int:
+            limit, group = self._limit(jobs), self._group(jobs.submitter)
+            found = self._times.estimate(job.schedd, job.cluster, jobs.submitter, group, quantile, limit, age)
+            self._sources[found.source] += 1
+            return found.seconds
+
+        return run_time
+
+    def _limit(self, jobs: JobRange) -> int | None:
+        """The declared limit of the run time, in seconds."""
+        if not jobs.own and jobs.ad_id in self._limits:
+            return self._limits[jobs.ad_id]
+        ad: Ad = {**self._world.ads[jobs.ad_id], **(jobs.own or {})}
+        found = [
+            value
+            for name in ("AllowedExecuteDuration", "AllowedJobDuration")
+            if name in ad and (value := number(ad, name, self._now)) is not None and value > 0
+        ]
+        limit = int(min(found)) if found else None
+        if not jobs.own:
+            self._limits[jobs.ad_id] = limit
+        return limit
+
+
+class _Pass:
+    """Notes the first start of every job."""
+
+    def __init__(self, wanted: Collection[JobKey] | None, count: int) -> None:
+        self.starts: dict[JobKey, int] = {}
+        self.until = 0
+        self.is_over: Callable[[], bool] = lambda: False
+        self._left = count if wanted is None else len(wanted)
+        self._wanted = None if wanted is None else frozenset(wanted)
+
+    def stop(self) -> bool:
+        """Whether all that is wanted has started, or enough was looked at."""
+        return self._left <= 0 or self.is_over()
+
+    def started(self, job: JobKey, _match: Match, now: int) -> None:
+        if job not in self.starts:
+            self.starts[job] = now
+            self._left -= self._wanted is None or job in self._wanted
+
+    def ended(self, job: JobKey, tenant: Tenant, end: int, now: int) -> None:
+        """Only starts count."""
+
+    def preempted(self, job: JobKey, tenant: Tenant, now: int) -> None:
+        """A job that starts anew has started before."""
+
+    def held(self, decision: CycleDecision) -> None:
+        """Only starts count."""
+
+    def moment(self, simulation: Simulation, now: int) -> None:
+        """Only starts count."""
+
+
+def _usual_gap(state: State) -> int:
+    """The median time between the last cycles, in seconds."""
+    times = sorted(one.time for one in cycles.summaries(state, _CYCLES_LOOKED_AT))
+    gaps = sorted(later - time for time, later in pairwise(times) if later > time)
+    return max(_SHORTEST, min(_LONGEST, gaps[len(gaps) // 2])) if gaps else _USUAL

@@ -1,0 +1,265 @@
+"""A trace under one policy: builds the pool and the jobs in memory, runs the simulation, keeps what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fairq.dumps.trace import Trace, TraceJob
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group
+from fairq.engine.classad import AdColumns
+from fairq.engine.negotiation.decision import CycleDecision, Match
+from fairq.engine.simulation.fairness import Party, ShareMeter
+from fairq.engine.simulation.journal import Journal
+from fairq.engine.simulation.pool import SimulatedPool, Tenant
+from fairq.engine.simulation.queues import JobKey, Queues
+from fairq.engine.simulation.simulation import Arrival, Simulation
+from fairq.records import Ad, JobRange, JobStatus
+from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.negotiation_policy import negotiation_policy
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+EVERYBODY = "everybody"
+"""The one identity that all jobs are charged to under first come, first served."""
+
+_REQUIREMENTS = "/Expr(TARGET.Cpus >= RequestCpus && TARGET.Memory >= RequestMemory)/"
+_END_OF_TIME = 1 << 60
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Rules to simulate under a *name*.
+
+    *one_identity*: all jobs are charged to one submitter. *factors* are the priority factors of users that do not have
+    the one that the settings give them.
+    """
+
+    name: str
+    settings: Settings
+    one_identity: bool = False
+    factors: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What happened to a trace under a policy.
+
+    Args:
+        policy: the policy.
+        journal: start and end of every job, by its place in the trace.
+        meter: delivered and entitled shares.
+        cycles: how many cycles were held.
+        slots: how many slots there were; *weight*: their slot weight.
+        end: when the last job ended.
+    """
+
+    policy: Policy
+    journal: Journal
+    meter: ShareMeter
+    cycles: int
+    slots: int
+    weight: float
+    end: int
+
+
+def replay(
+    trace: Trace,
+    policy: Policy,
+    slots: Sequence[Ad],
+    every: int,
+    window: int,
+    advance: Callable[[int], None] = lambda _: None,
+) -> Replay:
+    """Simulate *trace* under *policy* on *slots*, with a cycle each *every* seconds, until all jobs have ended.
+
+    *window* is the length of the windows of shares, in seconds. *advance* is told how many more jobs have ended.
+
+    Raises SettingValueError for an expression that is none.
+    """
+    accounting = accounting_policy(policy.settings)
+    rules = negotiation_policy(policy.settings)
+    accountant = Accountant([], accounting, trace.start)
+    names = _Names(policy, accounting.group_names, _domain(policy.settings))
+    columns = AdColumns(slots, trace.start)
+    pool = SimulatedPool([str(ad["Name"]) for ad in slots], columns)
+    weight = float(sum(ad["Cpus"] for ad in slots)) if rules.use_slot_weights else float(len(slots))
+    journal = Journal([job.submit for job in trace.jobs], [job.run for job in trace.jobs])
+    parties = _Parties(trace, names)
+    factors = _factors(accountant, policy, parties)
+    meter = ShareMeter(parties.all, factors, weight, trace.start, window)
+    witness = _Keeper(trace, journal, meter, parties, advance)
+    jobs = _Jobs(trace, names, witness)
+    simulation = Simulation(
+        pool, Queues(), jobs.ads, accountant, rules, witness.run_time, jobs.arrivals(), trace.start, every, witness
+    )
+    simulation.advance(_END_OF_TIME)
+    end = int(journal.end.max(initial=trace.start))
+    return Replay(policy, journal, meter, simulation.cycles, len(slots), weight, end)
+
+
+def _factors(accountant: Accountant, policy: Policy, parties: _Parties) -> list[float]:
+    """The factor of every party; those that the policy sets are set in the *accountant*."""
+    if policy.one_identity:
+        return [1.0] * len(parties.all)
+    factors = []
+    for party, name in zip(parties.all, parties.identities, strict=True):
+        chosen = policy.factors.get(party.name)
+        if chosen is not None:
+            accountant.record(name).priority_factor = chosen
+        factors.append(accountant.priority_factor(name))
+        if chosen is None:
+            accountant.forget(name)
+    return factors
+
+
+def _domain(settings: Settings) -> str:
+    keys = ("accountant_local_domain", "accounting_domain", "uid_domain")
+    return next(filter(None, (settings[f"accounting.{key}"] for key in keys)), "trace")
+
+
+class _Names:
+    """Whom a job is charged to under a policy: its user, in its accounting group if the policy has that group."""
+
+    def __init__(self, policy: Policy, groups: Sequence[str], domain: str) -> None:
+        self._one = policy.one_identity
+        self._groups = tuple(groups)
+        self._domain = domain
+
+    def identity(self, job: TraceJob) -> str:
+        """The submitter."""
+        if self._one:
+            return f"{EVERYBODY}@{self._domain}"
+        group = self.group(job)
+        return f"{group}.{job.user}@{self._domain}" if group else f"{job.user}@{self._domain}"
+
+    def group(self, job: TraceJob) -> str:
+        """The configured accounting group; empty if none."""
+        if self._one or not self._groups or not job.group:
+            return ""
+        found = assigned_group(f"{job.group}.x@{self._domain}", self._groups)
+        return "" if found == ROOT_GROUP else found
+
+    @property
+    def grouped(self) -> bool:
+        """Whether the policy has accounting groups."""
+        return bool(self._groups) and not self._one
+
+
+class _Parties:
+    """Who has a claim to a share: users, apart in each group that the policy has."""
+
+    def __init__(self, trace: Trace, names: _Names) -> None:
+        self.all: list[Party] = []
+        self.identities: list[str] = []
+        self.of_job: list[int] = []
+        known: dict[tuple[str, str], int] = {}
+        for job in trace.jobs:
+            group = names.group(job)
+            number = known.get((job.user, group))
+            if number is None:
+                number = known[job.user, group] = len(self.all)
+                self.all.append(Party(job.user, group or (ROOT_GROUP if names.grouped else "")))
+                self.identities.append(names.identity(job))
+            self.of_job.append(number)
+
+
+class _Jobs:
+    """The jobs of a trace as the engine has them: a cluster for each submitter, its procs in order of submission."""
+
+    def __init__(self, trace: Trace, names: _Names, keeper: _Keeper) -> None:
+        self.ads: dict[int, Ad] = {}
+        self._trace = trace
+        self._names = names
+        self._keeper = keeper
+        self._kinds: dict[tuple[int, int | None], int] = {}
+        for job in trace.jobs:
+            kind = (job.cpus, job.memory)
+            if kind not in self._kinds:
+                number = self._kinds[kind] = len(self._kinds) + 1
+                self.ads[number] = {
+                    "RequestCpus": job.cpus,
+                    "RequestMemory": job.memory or 0,
+                    "Requirements": _REQUIREMENTS,
+                }
+
+    def arrivals(self) -> Iterator[Arrival]:
+        clusters: dict[str, int] = {}
+        for number, job in enumerate(self._trace.jobs):
+            name = self._names.identity(job)
+            cluster = clusters.setdefault(name, len(clusters) + 1)
+            proc = self._keeper.arrive(number, cluster)
+            kind = self._kinds[job.cpus, job.memory]
+            yield Arrival(
+                job.submit,
+                JobRange(
+                    cluster, proc, proc, kind, name, job.user, JobStatus.IDLE, job.submit, job.submit, job.priority
+                ),
+            )
+
+
+class _Keeper:
+    """Keeps the journal and feeds the meter."""
+
+    def __init__(
+        self, trace: Trace, journal: Journal, meter: ShareMeter, parties: _Parties, advance: Callable[[int], None]
+    ) -> None:
+        self._journal = journal
+        self._meter = meter
+        self._party = parties.of_job
+        self._run = [job.run for job in trace.jobs]
+        self._cpus = [job.cpus for job in trace.jobs]
+        self._submit = [job.submit for job in trace.jobs]
+        self._numbers: dict[int, list[int]] = {}
+        self._queued = 0
+        self._advance = advance
+        self._ended = 0
+
+    def arrive(self, number: int, cluster: int) -> int:
+        """Note which job the next proc of a cluster is; return the proc."""
+        procs = self._numbers.setdefault(cluster, [])
+        procs.append(number)
+        return len(procs) - 1
+
+    def number(self, job: JobKey) -> int:
+        return self._numbers[job.cluster][job.proc]
+
+    def run_time(self, job: JobKey, _jobs: JobRange) -> int:
+        return self._run[self.number(job)]
+
+    def started(self, job: JobKey, match: Match, now: int) -> None:
+        number = self.number(job)
+        self._journal.start(number, now, match.cost)
+        self._count_arrived(now)
+        self._meter.waiting[self._party[number]] -= self._cpus[number]
+        self._meter.used[self._party[number]] += match.cost
+
+    def ended(self, job: JobKey, tenant: Tenant, end: int, now: int) -> None:
+        number = self.number(job)
+        self._journal.end[number] = end
+        self._meter.ended(self._party[number], tenant.weight, now - end)
+        self._ended += 1
+
+    def preempted(self, job: JobKey, tenant: Tenant, now: int) -> None:
+        number = self.number(job)
+        self._journal.preempt(number, now - tenant.start, tenant.weight)
+        self._meter.used[self._party[number]] -= tenant.weight
+        self._meter.waiting[self._party[number]] += self._cpus[number]
+
+    def held(self, decision: CycleDecision) -> None:
+        if decision.quotas:
+            self._meter.allocate({of.group: of.allocated for of in decision.quotas})
+
+    def moment(self, _simulation: Simulation, now: int) -> None:
+        self._count_arrived(now)
+        self._meter.moment(now)
+        self._advance(self._ended)
+        self._ended = 0
+
+    def _count_arrived(self, now: int) -> None:
+        while self._queued < len(self._submit) and self._submit[self._queued] <= now:
+            self._meter.waiting[self._party[self._queued]] += self._cpus[self._queued]
+            self._queued += 1

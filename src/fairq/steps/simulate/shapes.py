@@ -1,0 +1,60 @@
+"""Slots that a simulation is to have, as people write them: ``1000``, ``10x64c256g``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fairq.errors.simulation import InvalidChangeError
+from fairq.records import Ad
+from fairq.steps.pool.slot_ads import Platform, Shape, slot_ad
+
+_SHAPE = re.compile(r"(\d{1,7})(?:x(\d{1,5})c(?:(\d{1,7})([gt]))?)?", re.IGNORECASE)
+AMPLE = 1 << 31
+"""Memory (MB) and disk (KB) of slots of which nothing is said: more than any job asks for."""
+
+MOST = 10_000_000
+_EXPECTED = "give a number of slots with one core, such as 1000, or machines, such as 10x64c256g"
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """Slots of one shape: *count* machines of *cpus* cores and *memory* MB, divided as jobs need; or single cores."""
+
+    count: int
+    cpus: int = 1
+    memory: int | None = None
+    partitionable: bool = False
+
+
+def read_machines(text: str, option: str = "--slots") -> list[Machines]:
+    """Return what *text* describes; several shapes are separated by commas. Raises InvalidChangeError."""
+    machines = []
+    for part in text.split(","):
+        found = _SHAPE.fullmatch(part.strip().removeprefix("+"))
+        if found is None or int(found[1]) < 1:
+            raise InvalidChangeError(option=option, value=text, problem=f"{part!r} is not a size", cure=_EXPECTED)
+        memory = int(found[3]) * (1024 if found[4].lower() == "g" else 1 << 20) if found[3] else None
+        if found[2] is None:
+            machines.append(Machines(int(found[1])))
+        else:
+            machines.append(Machines(int(found[1]), int(found[2]), memory, partitionable=True))
+    if sum(one.count * one.cpus for one in machines) > MOST or any(not one.cpus for one in machines):
+        raise InvalidChangeError(
+            option=option, value=text, problem="the size is out of range", cure=f"give 1 to {MOST} cores"
+        )
+    return machines
+
+
+def slot_ads(machines: Iterable[Machines], now: int, prefix: str = "sim") -> list[Ad]:
+    """Return the ads of the slots of *machines*, unclaimed since *now*; their names are unique by *prefix*."""
+    ads: list[Ad] = []
+    for kind, one in enumerate(machines, 1):
+        shape = Shape(one.cpus, one.memory or AMPLE, AMPLE)
+        for number in range(1, one.count + 1):
+            name = f"{prefix}{kind}-{number}"
+            attributes: Ad = {"TotalCpus": one.cpus, "TotalMemory": shape.memory}
+            platform = Platform(name, "X86_64", "LINUX", attributes)
+            ads.append(slot_ad(f"slot1@{name}", 1, shape, platform, now, partitionable=one.partitionable))
+    return ads

@@ -1,0 +1,165 @@
+"""What would happen with something changed: in the next cycle, and in the long run."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairq.engine.accounting.identity import ROOT_GROUP
+from fairq.engine.negotiation.cycle import negotiate
+from fairq.engine.negotiation.decision import CycleDecision
+from fairq.engine.negotiation.slots import slot_weights, weights_in_pie
+from fairq.engine.simulation.longrun import long_run_use
+from fairq.state import cycles
+from fairq.state.connection import State, reading
+from fairq.steps.config import SettingsFiles
+from fairq.steps.cycle.load import LoadedPool, load_pool, load_round_robin_times, with_known_groups
+from fairq.steps.cycle.negotiation_policy import negotiation_policy
+from fairq.steps.quotas.forecast import Forecaster
+from fairq.steps.simulate.alteration import Alteration
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+NOTICEABLE = 0.005
+"""Slot weight of a difference that counts as one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two pools: what the next cycle decides, and what everybody uses in the long run, in slot weight.
+
+    *long_run* holds if everybody keeps as many jobs as now. *pie* is the slot weight of the pool, *allocated* what the
+    next cycle allocates to each group.
+    """
+
+    decision: CycleDecision | None
+    long_run: dict[str, float]
+    factors: dict[str, float]
+    pie: float
+    allocated: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """Both sides, and the number of the cycle that is compared."""
+
+    now: Side
+    then: Side
+    cycle: int
+    words: str
+
+    @property
+    def submitters(self) -> list[dict[str, Any]]:
+        """A record for each submitter that either side knows: members end in ``_now`` and ``_then``."""
+        names = dict.fromkeys([*self.now.long_run, *self.then.long_run])
+        records = []
+        for name in names:
+            record: dict[str, Any] = {"submitter": name}
+            for suffix, side in (("now", self.now), ("then", self.then)):
+                record[f"factor_{suffix}"] = side.factors.get(name)
+                if side.decision is not None:
+                    found = [of for of in side.decision.submitters if of.submitter == name]
+                    record[f"limit_{suffix}"] = max((of.limit for of in found), default=0.0)
+                    record[f"matched_{suffix}"] = sum(of.matched_weight for of in found)
+                record[f"long_run_{suffix}"] = side.long_run.get(name, 0.0)
+            records.append(record)
+        return records
+
+    @property
+    def groups(self) -> list[dict[str, Any]]:
+        """A record for each accounting group of either side."""
+        names = dict.fromkeys([*self.now.allocated, *self.then.allocated])
+        return [
+            {
+                "group": name,
+                "allocated_now": self.now.allocated.get(name),
+                "allocated_then": self.then.allocated.get(name),
+            }
+            for name in names
+        ]
+
+    def changed(self, member: str) -> list[tuple[str, float]]:
+        """By how much *member* of each submitter changes, the largest gain first; only those that change."""
+        found = [
+            (record["submitter"], (record.get(f"{member}_then") or 0.0) - (record.get(f"{member}_now") or 0.0))
+            for record in self.submitters
+        ]
+        return sorted(((name, by) for name, by in found if abs(by) >= NOTICEABLE), key=lambda one: (-one[1], one[0]))
+
+    @property
+    def contended(self) -> bool:
+        """Whether jobs ask for more than there is, on either side."""
+        return any(sum(side.long_run.values()) >= side.pie - NOTICEABLE for side in (self.now, self.then))
+
+
+def what_if(
+    path: Path,
+    settings: Settings,
+    place: SettingsFiles,
+    alteration: Alteration,
+    now: int,
+    *,
+    size: float | None = None,
+    cycle: bool = True,
+) -> WhatIf:
+    """Compare the pool with what *alteration* makes of it; nothing is stored.
+
+    *size* is the slot weight that the pool is taken to have in the long run, if not its own. Without *cycle* no cycle
+    is decided.
+
+    Raises InvalidChangeError, and the errors of settings.
+    """
+    with reading(path) as state:
+        number = cycles.next_number(state)
+        today = load_pool(state, settings, now)
+        here = _side(state, settings, today, now, None, cycle=cycle)
+        other = alteration.settings(settings, place)
+        changed = alteration.of_pool(load_pool(state, other, now), now)
+        there = _side(state, other, changed, now, size, cycle=cycle)
+    words = alteration.words if size is None else ", ".join(filter(None, [f"{size:g} slots", alteration.words]))
+    return WhatIf(here, there, number, words)
+
+
+def _side(state: State, settings: Settings, pool: LoadedPool, now: int, size: float | None, *, cycle: bool) -> Side:
+    policy = negotiation_policy(settings)
+    figures = Forecaster(state, settings, now, pool).groups(settings, size)
+    allocated = {of.group: of.allocated for of in figures}
+    pie = size
+    if pie is None:
+        pie = float(weights_in_pie(pool.slots.ads, slot_weights(pool.slots.ads, policy), policy).sum())
+    asks = asked(pool)
+    factors = {name: pool.accountant.priority_factor(name) for name in asks}
+    use: dict[str, float] = {}
+    for group in allocated or {ROOT_GROUP: pie}:
+        names = [name for name in asks if not allocated or pool.accountant.group_of(name) == group]
+        total = allocated.get(group, pie)
+        found = long_run_use(total, [factors[name] for name in names], [asks[name] for name in names])
+        use |= dict(zip(names, found.tolist(), strict=True))
+    decision = None
+    if cycle:
+        rules = with_known_groups(policy, state, settings)
+        times = load_round_robin_times(state)
+        decision = negotiate(pool.slots, pool.jobs, pool.accountant, rules, now, times, clock=time.monotonic)
+    return Side(decision, {name: use[name] for name in asks}, factors, pie, allocated)
+
+
+def asked(pool: LoadedPool) -> dict[str, float]:
+    """The slot weight that everybody's running and idle jobs would use, by name; an idle job counts its cores.
+
+    A ceiling bounds it.
+    """
+    asks: dict[str, float] = {}
+    for queue in pool.jobs.queues:
+        idle = 0.0
+        for jobs in queue.idle:
+            cpus = (jobs.own or {}).get("RequestCpus", pool.jobs.ads[jobs.ad_id].get("RequestCpus", 1))
+            idle += len(jobs) * (cpus if isinstance(cpus, int | float) else 1)
+        asks[queue.name] = asks.get(queue.name, 0.0) + queue.running_weight + idle
+    for name, weight in asks.items():
+        ceiling = pool.accountant.record(name).ceiling
+        if ceiling >= 0:
+            asks[name] = min(weight, float(ceiling))
+    return dict(sorted(asks.items()))

@@ -1,0 +1,150 @@
+"""The pool of a state as the start of a simulation: slots, claims, queue, accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairq.engine.accounting.accountant import Accountant, SlotCharge
+from fairq.engine.classad import AdColumns
+from fairq.engine.negotiation.carving import Carving
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.simulation.pool import SimulatedPool, Tenant
+from fairq.engine.simulation.queues import JobKey, Queues
+from fairq.engine.simulation.simulation import Arrival, Running, Simulation, Witness
+from fairq.records import Ad, Claim, DynamicSlot, JobRange, JobStatus
+from fairq.state import claims, dynamic_slots, job_ads, jobs, slots
+from fairq.state.connection import State
+from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.accounts import load_accountant, settings_of_pool
+from fairq.steps.cycle.load import load_round_robin_times, with_known_groups
+from fairq.steps.cycle.negotiation_policy import negotiation_policy
+from fairq.steps.evaluation.budget import evaluation_budget
+from fairq.steps.pool.claimed_ads import without_claim
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+RunTime = Callable[[JobKey, JobRange, int], int]
+"""How long a job runs in all, in seconds, if it has run for so many already."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What a simulation begins with, loaded once for several passes.
+
+    *foreign* counts the slots that jobs outside the queue have; nothing tells when these end.
+    """
+
+    names: list[str]
+    columns: AdColumns
+    draining: frozenset[int]
+    rows: Mapping[int, int]
+    claims: Mapping[int, Claim]
+    dynamic: Mapping[int, DynamicSlot]
+    idle: list[JobRange]
+    running: Mapping[JobKey, JobRange]
+    ads: Mapping[int, Ad]
+    accountant: Accountant
+    policy: NegotiationPolicy
+    round_robin_times: Mapping[str, int]
+    now: int
+    foreign: int
+
+    def simulation(
+        self, run_time: RunTime, witness: Witness, every: int, arrivals: Iterable[Arrival] = ()
+    ) -> Simulation:
+        """Return a simulation that begins with this world; its first cycle is now."""
+        pool = SimulatedPool(self.names, self.columns, self.draining)
+        accountant, running = self._start(pool, run_time)
+        return Simulation(
+            pool,
+            Queues(self.idle),
+            self.ads,
+            accountant,
+            self.policy,
+            lambda job, queued: run_time(job, queued, 0),
+            arrivals,
+            self.now,
+            every,
+            witness,
+            self.round_robin_times,
+            running,
+            charge_each_end=True,
+        )
+
+    def _start(self, pool: SimulatedPool, run_time: RunTime) -> tuple[Accountant, list[Running]]:
+        """The accounts with their charges under the keys of *pool*, and the jobs that run."""
+        loaded = self.accountant
+        charges: dict[Hashable, SlotCharge] = {}
+        running = []
+        for number, claim in self.claims.items():
+            job = JobKey(claim.schedd or "", claim.cluster or 0, claim.proc or 0)
+            queued = self.running.get(job)
+            piece = self.dynamic.get(number)
+            row = self.rows.get(number if piece is None else piece.parent_id)
+            key = row if piece is None else pool.new_key()
+            charge = loaded.charges.get(number)
+            if row is None or key is None:
+                continue
+            if charge is not None:
+                charges[key] = replace(charge)
+            if queued is None:
+                continue
+            tenant = Tenant(
+                claim.submitter,
+                claim.start_time,
+                claim.slot_weight,
+                key,
+                claim.current_rank,
+                claim.concurrency_limits,
+                claim.negotiating_group,
+                claim.autoregroup,
+                None if piece is None else Carving(claim.slot_weight, piece.carved),
+            )
+            age = max(0, self.now - claim.start_time)
+            end = claim.start_time + run_time(job, queued, age)
+            running.append(Running(job, queued, row, tenant, max(end, self.now)))
+        records = [replace(record) for record in loaded.records.values()]
+        return Accountant(records, loaded.policy, loaded.last_update, charges), running
+
+
+def load_world(state: State, settings: Settings, now: int) -> World:
+    """Load the pool of *state* at *now*: slots without the claims of fairq's own jobs, which are apart."""
+    held = {claim.slot_id: claim for claim in claims.load_all(state)}
+    dynamic = {one.slot_id: one for one in dynamic_slots.load_all(state)}
+    own = {number for number, claim in held.items() if claim.cluster is not None}
+    stored = slots.load_table(state, own)
+    kept = [row for row, number in enumerate(stored.ids) if number not in dynamic]
+    place = {row: new for new, row in enumerate(kept)}
+    freed = {place[row]: without_claim(ad, now) for row, ad in stored.apart.items() if row in place}
+    stored.ads.put(list(stored.apart), list(stored.apart.values()))
+    columns = AdColumns(stored.ads, now, evaluation_budget(settings)).edited(np.array(kept, np.intp), freed)
+    policy = with_known_groups(negotiation_policy(settings), state, settings)
+    accountant = load_accountant(state, accounting_policy(settings_of_pool(settings, state)), held.values())
+    idle = jobs.idle(state)
+    running = {
+        JobKey(one.schedd, one.cluster, proc): replace(one, first_proc=proc, last_proc=proc, status=JobStatus.IDLE)
+        for one in jobs.select(state, statuses={JobStatus.RUNNING})
+        for proc in range(one.first_proc, one.last_proc + 1)
+    }
+    ads = job_ads.ads(state, {one.ad_id for one in (*idle, *running.values())})
+    return World(
+        names=[stored.names[row] for row in kept],
+        columns=columns,
+        draining=frozenset(place[row] for row in kept if stored.draining[row]),
+        rows={stored.ids[row]: place[row] for row in kept},
+        claims=held,
+        dynamic=dynamic,
+        idle=idle,
+        running=running,
+        ads=ads,
+        accountant=accountant,
+        policy=policy,
+        round_robin_times=load_round_robin_times(state),
+        now=now,
+        foreign=sum(claim.cluster is None for claim in held.values()),
+    )

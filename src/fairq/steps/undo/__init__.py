@@ -1,0 +1,1 @@
+"""Take back what somebody changed: what is kept of a change, and how each kind is undone."""

@@ -1,0 +1,84 @@
+"""Undo changes of the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from fairq.records import JobRange, JobStatus
+from fairq.state import jobs, runs
+from fairq.state.connection import State
+
+_STATUS = {"hold": JobStatus.HELD, "release": JobStatus.IDLE}
+_NAMES = {int(status): status.name.lower() for status in JobStatus}
+
+Problem = str | None
+"""Why a change cannot be undone, without full stop; None: it can."""
+
+
+def kept_jobs(state: State, found: Sequence[JobRange]) -> dict[str, Any]:
+    """Return what it takes to bring the jobs *found* back as they are, in plain data."""
+    ads = jobs.ads(state, {job.ad_id for job in found})
+    return {"ads": {str(number): ad for number, ad in ads.items()}, "jobs": [asdict(job) for job in found]}
+
+
+def undo_submit(state: State, data: Mapping[str, Any], submitted: int) -> Problem:
+    """Take back the submission of a cluster of *submitted* jobs, none of which has run or changed hands."""
+    cluster = data["cluster"]
+    found = jobs.select(state, cluster=cluster, schedd="")
+    if sum(map(len, found)) != submitted:
+        return f"jobs of cluster {cluster} have left the queue since"
+    if (busy := next((job for job in found if job.status == JobStatus.RUNNING), None)) is not None:
+        return f"job {cluster}.{busy.first_proc} is running"
+    if ended := runs.load(state, cluster=cluster):
+        return f"job {cluster}.{ended[0].proc} has run since"
+    jobs.remove(state, "", cluster, 0, max(job.last_proc for job in found))
+    return None
+
+
+def undo_remove(state: State, data: Mapping[str, Any], now: int) -> Problem:
+    """Bring removed jobs back; those that ran wait again."""
+    former = [JobRange(**job) for job in data["jobs"]]
+    for job in former:
+        for other in jobs.select(state, cluster=job.cluster, schedd=job.schedd):
+            if other.first_proc <= job.last_proc and other.last_proc >= job.first_proc:
+                return f"there is a job {job.cluster}.{max(other.first_proc, job.first_proc)} again"
+    numbers = {number: jobs.ad_id(state, ad) for number, ad in data["ads"].items()}
+    for job in former:
+        job.ad_id = numbers[str(job.ad_id)]
+        if job.status == JobStatus.RUNNING:
+            job.status, job.status_date = int(JobStatus.IDLE), now
+    jobs.add(state, former)
+    return None
+
+
+def undo_change(state: State, kind: str, data: Mapping[str, Any], now: int) -> Problem:
+    """Bring held, released or reordered jobs to what they were before; those that ran wait again."""
+    former = [JobRange(**job) for job in data["jobs"]]
+    for job in former:
+        if problem := _differs(state, kind, job):
+            return problem
+    for job in former:
+        procs = [jobs.Procs(job.schedd, job.cluster, job.first_proc, job.last_proc)]
+        if kind == "prio":
+            jobs.change_many(state, procs, priority=job.priority)
+        elif job.status == JobStatus.RUNNING:
+            jobs.set_status(state, procs, JobStatus.IDLE, now)
+        else:
+            code, subcode = job.hold_code, job.hold_subcode
+            jobs.set_status(state, procs, job.status, job.status_date, job.reason, code, subcode)
+    return None
+
+
+def _differs(state: State, kind: str, former: JobRange) -> Problem:
+    """Say what has become of jobs since a change of this *kind*; None: nothing."""
+    left = len(former)
+    for job in jobs.select(state, cluster=former.cluster, schedd=former.schedd):
+        first, last = max(job.first_proc, former.first_proc), min(job.last_proc, former.last_proc)
+        if first > last:
+            continue
+        left -= last - first + 1
+        if kind in _STATUS and job.status != _STATUS[kind]:
+            return f"job {job.cluster}.{first} is {_NAMES.get(job.status, job.status)} now"
+    return f"jobs of cluster {former.cluster} have left the queue since" if left else None

@@ -1,0 +1,84 @@
+"""Undo edits of accounting records: as if they had not been made, with usage and decay accounted to now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from fairq.engine.accounting.factors import AccountingPolicy
+from fairq.engine.accounting.leases import expire_leases
+from fairq.engine.accounting.priority import decay
+from fairq.records import AccountingRecord, Lease
+from fairq.state import meta, submitters
+from fairq.state.connection import State
+from fairq.steps.cycle.accounts import LAST_UPDATE, RECORDED_UNTIL, last_update, load_accountant
+from fairq.steps.undo.jobs import Problem
+
+_SETTINGS = ("priority_factor", "ceiling", "floor", "factor_lease", "ceiling_lease", "floor_lease")
+_SUMS = ("accumulated_usage", "weighted_accumulated_usage")
+_TIMES = ("begin_usage_time", "last_usage_time")
+_IN_USE = ("resources_used", "weighted_resources_used", "hier_weighted_resources_used", "uncharged_time",
+           "weighted_uncharged_time")  # fmt: skip
+
+
+def undo_edits(state: State, data: Mapping[str, Any], policy: AccountingPolicy, now: int) -> Problem:
+    """Take the edits kept in *data* back: what they did to a priority has decayed since, and that much is taken back.
+
+    Use since the edits stays charged. A record that an edit made goes, unless somebody has used it.
+    """
+    for name, former in data["before"].items():
+        if data["after"][name] is None and former is not None and former["resources_used"]:
+            return f"jobs of {name} held slots when its record was deleted"
+    if now > last_update(state):
+        accountant = load_accountant(state, policy)
+        accountant.update(now)
+        submitters.store(state, accountant.records.values(), accountant.booked)
+        meta.set(state, LAST_UPDATE, str(accountant.last_update))
+        meta.set(state, RECORDED_UNTIL, "0")
+    left = decay(max(0, last_update(state) - data["updated"]), policy.priority_halflife)
+    for name, former in data["before"].items():
+        before, after = _record(former), _record(data["after"][name])
+        record = submitters.load(state, name)
+        if before is None and after is not None:
+            if record is not None and not _is_used(record, after):
+                submitters.delete(state, name)
+                continue
+            before = AccountingRecord(name, is_group=after.is_group)
+        if before is None:
+            continue
+        if record is None:
+            # Without a record nothing was used: of its priority only what has not decayed is left.
+            after = AccountingRecord(name, is_group=before.is_group, priority=0.0)
+            record = replace(after)
+        elif after is None:
+            after = AccountingRecord(name, is_group=before.is_group)
+        _take_back(record, before, after, left)
+        expire_leases([record], now)
+        submitters.store(state, [record])
+    return None
+
+
+def _take_back(record: AccountingRecord, before: AccountingRecord, after: AccountingRecord, left: float) -> None:
+    """Give *record* what it had *before* in place of what it got *after* the edit; *left* is the decay since."""
+    record.priority = max(0.0, record.priority + (before.priority - after.priority) * left)
+    for name in _SUMS:
+        setattr(record, name, max(0.0, getattr(record, name) + getattr(before, name) - getattr(after, name)))
+    for name in _TIMES:
+        if getattr(record, name) == getattr(after, name):
+            setattr(record, name, getattr(before, name))
+    for name in _SETTINGS:
+        if getattr(before, name) != getattr(after, name):
+            setattr(record, name, getattr(before, name))
+
+
+def _is_used(record: AccountingRecord, after: AccountingRecord) -> bool:
+    used = any(getattr(record, name) for name in _IN_USE)
+    return used or any(getattr(record, name) > getattr(after, name) for name in _SUMS)
+
+
+def _record(found: Mapping[str, Any] | None) -> AccountingRecord | None:
+    if found is None:
+        return None
+    leases = {name: None if found[name] is None else Lease(**found[name]) for name in found if name.endswith("_lease")}
+    return AccountingRecord(**{**found, **leases})

@@ -1,0 +1,47 @@
+"""Undo changes of the pool's machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fairq.records import SlotRecord
+from fairq.state import claims, dynamic_slots, slots
+from fairq.state.connection import State
+from fairq.steps.undo.jobs import Problem
+
+
+def undo_add(state: State, data: Mapping[str, Any]) -> Problem:
+    """Take added slots out of the pool again, if nothing runs on them."""
+    found = [slot for name in data["names"] for slot in slots.load(state, name)]
+    held = {claim.slot_id for claim in claims.load_all(state)} | {
+        dynamic.parent_id for dynamic in dynamic_slots.load_all(state)
+    }
+    for slot in found:
+        if slot.id in held:
+            return f"slot {slot.name} is in use"
+    if len(found) != len(data["names"]):
+        return "slots were removed since"
+    slots.remove(state, [slot.id for slot in found])
+    return None
+
+
+def undo_remove(state: State, data: Mapping[str, Any]) -> Problem:
+    """Put removed slots back into the pool, in their old place if it is free."""
+    former = [SlotRecord(**slot) for slot in data["slots"]]
+    for slot in former:
+        if any(other.address == slot.address for other in slots.load(state, slot.name)):
+            return f"there is a slot {slot.name} again"
+    taken = set(slots.load_ids(state))
+    slots.put(state, [slot for slot in former if slot.id not in taken])
+    slots.add(state, [slot for slot in former if slot.id in taken])
+    return None
+
+
+def undo_drain(state: State, data: Mapping[str, Any]) -> Problem:
+    """End the draining that began, or begin the one that ended."""
+    for name in data["names"]:
+        if not slots.load(state, name):
+            return f"slot {name} was removed since"
+    slots.set_draining(state, data["names"], not data["draining"])
+    return None

@@ -1,0 +1,136 @@
+"""``fairq undo``: take back one's last change, or the one that a number of the history names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairq.errors.people import NotAllowedError, UndoError
+from fairq.records import Actor, Change
+from fairq.state import history, undo
+from fairq.state.connection import State, reading, writing
+from fairq.state.history import Entry
+from fairq.state.location import exists
+from fairq.state.undo import Undoable
+from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.undo import jobs, records, slots
+from fairq.steps.undo.jobs import Problem
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+_DERIVED = {"Priority", "LastUpdate"}
+"""Attributes of a record that follow from others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """The change that was taken back: its *entries* in the history."""
+
+    entries: list[Entry]
+
+
+def take_back(
+    path: Path, settings: Settings, actor: Actor, number: int | None, *, anybodys: bool = True, dry_run: bool = False
+) -> Undone:
+    """Undo the last change of *actor*, or the one that entry *number* of the history belongs to.
+
+    Without *anybodys* only changes of his own.
+
+    Raises:
+        UndoError: there is no such change, or something depends on it.
+        NotAllowedError: it is somebody else's.
+    """
+    with reading(path) if not exists(path) else writing(path) as state:
+        change = undo.last_of(state, actor.user) if number is None else undo.of_entry(state, number)
+        if change is None:
+            raise _unknown(state, actor, number)
+        entries = [one for one in history.load(state, after=change.first - 1) if one.number <= change.last]
+        told = f"change {change.first} ({entries[0].command})"
+        if change.user != actor.user and not anybodys:
+            who = f"{change.user} and administrators"
+            raise NotAllowedError(user=actor.user, action=f"undo {told} of {change.user}", who=who)
+        if change.undone is not None:
+            raise UndoError(change=told, reason=f"it was undone by change {change.undone}")
+        problem = _dependent(state, change, entries)
+        if problem is None:
+            problem = _undo(state, settings, change, entries, actor.time)
+        if problem is not None:
+            raise UndoError(change=told, reason=problem)
+        mark = Change(f"change {change.first}", {"Command": entries[0].command, "User": change.user}, None)
+        numbers = history.record(state, actor, [mark])
+        undo.mark(state, change.first, numbers[0])
+        if dry_run:
+            raise _DryRunError(Undone(entries))
+    return Undone(entries)
+
+
+class _DryRunError(Exception):
+    """Ends a transaction that is not to be kept."""
+
+    def __init__(self, undone: Undone) -> None:
+        self.undone = undone
+
+
+def try_to_take_back(path: Path, settings: Settings, actor: Actor, number: int | None) -> Undone:
+    """Do what `take_back` does and store nothing."""
+    try:
+        return take_back(path, settings, actor, number, dry_run=True)
+    except _DryRunError as found:
+        return found.undone
+
+
+def _undo(state: State, settings: Settings, change: Undoable, entries: list[Entry], now: int) -> Problem:
+    data: dict[str, Any] = change.data
+    ways: dict[str, Callable[[], Problem]] = {
+        "submit": lambda: jobs.undo_submit(state, data, entries[0].after["Jobs"]),
+        "remove": lambda: jobs.undo_remove(state, data, now),
+        **dict.fromkeys(("hold", "release", "prio"), lambda: jobs.undo_change(state, change.kind, data, now)),
+        "userprio": lambda: records.undo_edits(state, data, accounting_policy(settings), now),
+        "slots add": lambda: slots.undo_add(state, data),
+        "slots remove": lambda: slots.undo_remove(state, data),
+        "slots drain": lambda: slots.undo_drain(state, data),
+    }
+    return ways[change.kind]() if change.kind in ways else str(data["reason"])
+
+
+def _dependent(state: State, change: Undoable, entries: list[Entry]) -> Problem:
+    """Name a later change of the same jobs, slot or values of a record that still stands."""
+    undone = undo.undone_entries(state)
+    subjects = {one.subject: one for one in entries}
+    clusters = {_cluster(subject) for subject in subjects} - {None}
+    for later in history.load(state, after=change.last):
+        if later.number in undone:
+            continue
+        of_same = subjects.get(later.subject)
+        meets = of_same is not None and (change.kind != "userprio" or _overlap(of_same, later))
+        if meets or _cluster(later.subject) in clusters:
+            return f"change {later.number} of {later.subject} ({later.command}) came after it; undo that one first"
+    return None
+
+
+def _overlap(one: Entry, other: Entry) -> bool:
+    """Say whether two changes of a record are about the same values; a new or deleted record is all of them."""
+    if None in (one.before, one.after, other.before, other.after):
+        return True
+    names = ({*entry.before, *entry.after} for entry in (one, other))
+    return bool(set.intersection(*names) - _DERIVED)
+
+
+def _cluster(subject: str) -> str | None:
+    kind, _, name = subject.partition(" ")
+    return name.partition(".")[0] if kind == "job" else None
+
+
+def _unknown(state: State, actor: Actor, number: int | None) -> UndoError:
+    if number is None:
+        reason = "no change that can be undone is kept; 'fairq state history' lists all changes"
+        return UndoError(change=f"the last change of {actor.user}", reason=reason)
+    known = any(one.number == number for one in history.load(state, 1, after=number - 1)) or bool(
+        history.load(state, None, after=number - 1)
+    )
+    reason = "changes of this kind, or so old, cannot be undone" if known else "the history has no such entry"
+    return UndoError(change=f"change {number}", reason=reason)

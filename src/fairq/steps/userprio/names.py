@@ -1,0 +1,38 @@
+"""Which accounting record a name means, and whether anybody of that name was ever seen."""
+
+from __future__ import annotations
+
+from fairq.engine.accounting.identity import answers_to
+from fairq.errors.people import AmbiguousNameError
+from fairq.state import jobs, submitters
+from fairq.state.connection import State
+
+
+def full_name(state: State, word: str) -> str:
+    """Return the submitter that *word* names: ``bob`` is ``bob@host`` or ``physics.bob@host``, if only one is there.
+
+    A word that has a record itself, as a group's name has, and one that fits nobody, comes back unchanged.
+
+    Raises AmbiguousNameError if it fits several.
+    """
+    if "@" in word or submitters.load(state, word) is not None:
+        return word
+    found = sorted(name for name in people(state) if answers_to(name, word))
+    if len(found) > 1:
+        raise AmbiguousNameError(name=word, found=", ".join(found))
+    return found[0] if found else word
+
+
+def people(state: State) -> set[str]:
+    """Return all submitters that have a record or jobs."""
+    names = {record.name for record in submitters.load_all(state) if not record.is_group}
+    return names | {submitter for submitter, _ in jobs.owners(state)}
+
+
+def like(name: str, known: set[str]) -> str | None:
+    """Return the one of the *known* names that *name* may be a slip of, None if none is near."""
+    from difflib import get_close_matches
+
+    lowered = {one.lower(): one for one in sorted(known)}
+    close = get_close_matches(name.lower(), lowered, 1)
+    return lowered[close[0]] if close else None

@@ -1,0 +1,295 @@
+"""Factors for the shares that somebody wants: ``userprio --target alice=50%``.
+
+In steady state a submitter's share of what is contended is inverse to the square root of its factor: a share twice as
+large needs a fourth of the factor. The slices of the next cycle, with today's priorities, say something else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.accounting.factors import MINIMUM_FACTOR
+from fairq.engine.accounting.identity import ROOT_GROUP, is_group_name
+from fairq.engine.accounting.leases import Leasable, set_for_good
+from fairq.engine.accounting.priority import MINIMUM_PRIORITY, real_priority
+from fairq.engine.negotiation.slots import slot_weights, weights_in_pie
+from fairq.engine.simulation.longrun import factors_for, long_run_use
+from fairq.engine.simulation.steady import steady_shares
+from fairq.errors.base import InvalidNameError, UsageError
+from fairq.errors.simulation import InvalidChangeError, UnreachableShareError
+from fairq.quantities import percentage
+from fairq.records import AccountingRecord, Actor, Change
+from fairq.state import history, submitters
+from fairq.state.connection import reading, writing
+from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.load import LoadedPool, load_pool
+from fairq.steps.cycle.negotiation_policy import negotiation_policy
+from fairq.steps.quotas.forecast import Forecaster
+from fairq.steps.userprio.ads import accounting_ad
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+_ACTIVE = 2
+"""Half-lives within which somebody who used anything still counts as competing."""
+
+_TOLERANCE = 1e-9
+_FEWEST_SLOTS, _MOST_SLOTS = 100, 1000
+"""Slots of the pool on which the shares are checked: enough for a share to show, few enough to be quick."""
+
+_SLOTS_OF_SMALLEST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One submitter, before and after.
+
+    *share* is that of the pie in the long run if all have endless jobs: as it is, as wanted, and as simulated. *asks*
+    is the slot weight that its jobs would use now, *leased* whether its factor is a lease, *ceiling* -1 if none.
+    """
+
+    name: str
+    is_target: bool
+    factor_before: float
+    factor_after: float
+    share_before: float
+    share_after: float
+    share_simulated: float
+    asks: float
+    leased: bool
+    ceiling: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The factors for the shares wanted, in a *pie* of this slot weight: the pool's, or that of *group*."""
+
+    entries: Sequence[Entry]
+    group: str
+    pie: float
+    half_life: float
+    scaled: bool
+    applied: bool
+
+
+def read_targets(texts: Sequence[str]) -> dict[str, float]:
+    """Return the shares in *texts* (``alice=50%``, ``bob=0.25``) by name; raises InvalidChangeError."""
+    targets: dict[str, float] = {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        share = percentage(value)
+        if share is None:
+            try:
+                share = float(value)
+            except ValueError:
+                share = math.nan
+        if not name or not 0 < share <= 1:
+            raise InvalidChangeError(
+                option="--target", value=text, problem="this is no share", cure="give NAME=SHARE, such as alice=50%"
+            )
+        if name in targets:
+            raise InvalidChangeError(
+                option="--target", value=text, problem=f"{name} is there twice", cure="give one share"
+            )
+        targets[name] = share
+    return targets
+
+
+def plan_targets(
+    path: Path,
+    settings: Settings,
+    targets: Mapping[str, float],
+    actor: Actor,
+    *,
+    apply: bool = False,
+    all_: bool = False,
+) -> Plan:
+    """Return the factors under which *targets* have these shares in the long run; with *apply* store them.
+
+    With *all_* the factors of everybody else in the pie may change, too: all are multiplied alike where the shares need
+    factors below 1.
+
+    Raises:
+        UnreachableShareError: no factors of at least 1 give these shares.
+        InvalidNameError: a name is not that of a submitter.
+        UsageError: the submitters are in different accounting groups.
+    """
+    with reading(path) as state:
+        pool = load_pool(state, settings, actor.time)
+        accountant = pool.accountant
+        wanted = {_full_name(name, pool): share for name, share in targets.items()}
+        group = _common_group(accountant, wanted)
+        pie = _pie(pool, settings, group)
+        if group != ROOT_GROUP:
+            figures = Forecaster(state, settings, actor.time).groups(settings)
+            pie = next((of.allocated for of in figures if of.group == group), pie)
+    asks = _asks(pool)
+    others = _others(pool, wanted, group, asks, actor.time)
+    before = {name: accountant.priority_factor(name) for name in (*wanted, *others)}
+    after, scaled = _factors(wanted, {name: before[name] for name in others}, before, pie, scale=all_)
+    shares = {key: _shares(values, pie) for key, values in (("before", before), ("after", after))}
+    smallest = min(shares["after"].values())
+    slots = min(_MOST_SLOTS, max(_FEWEST_SLOTS, math.ceil(_SLOTS_OF_SMALLEST / max(smallest, 1e-6))))
+    priorities = {name: real_priority(accountant.record(name)) * slots / max(pie, 1.0) for name in after}
+    simulated = steady_shares(after, priorities, slots, accounting_policy(settings), negotiation_policy(settings))
+    if apply:
+        _store(path, settings, actor, {name: value for name, value in after.items() if value != before[name]})
+    entries = [
+        Entry(
+            name=name,
+            is_target=name in wanted,
+            factor_before=before[name],
+            factor_after=after[name],
+            share_before=shares["before"][name],
+            share_after=shares["after"][name],
+            share_simulated=simulated[name],
+            asks=asks.get(name, 0.0),
+            leased=accountant.record(name).factor_lease is not None,
+            ceiling=accountant.record(name).ceiling,
+        )
+        for name in after
+    ]
+    return Plan(entries, group, pie, accountant.policy.priority_halflife, scaled, apply)
+
+
+def _full_name(name: str, pool: LoadedPool) -> str:
+    """The submitter that *name* means: its full name, or what stands before the domain if only one has it."""
+    known = {record for record in pool.accountant.records if not is_group_name(record)}
+    known |= {queue.name for queue in pool.jobs.queues}
+    if name in known:
+        return name
+    found = sorted(one for one in known if one.rpartition("@")[0] == name)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InvalidNameError(what="the submitter", value=name, expected=f"give one of {', '.join(found)}")
+    if "@" in name and name.isprintable() and " " not in name:
+        return name
+    raise InvalidNameError(what="the submitter", value=name, expected="give a submitter with jobs, or user@domain")
+
+
+def _common_group(accountant: Accountant, names: Mapping[str, float]) -> str:
+    groups = {accountant.group_of(name) for name in names}
+    if len(groups) > 1:
+        raise UsageError(
+            message=f"the targets are in different accounting groups ({', '.join(sorted(groups))}); give those of one"
+        )
+    return groups.pop()
+
+
+def _pie(pool: LoadedPool, settings: Settings, group: str) -> float:
+    policy = negotiation_policy(settings)
+    ads = pool.slots.ads
+    return float(weights_in_pie(ads, slot_weights(ads, policy), policy).sum())
+
+
+def _asks(pool: LoadedPool) -> dict[str, float]:
+    """The slot weight that everybody's running and idle jobs would use; an idle job counts its cores."""
+    asks: dict[str, float] = {}
+    for queue in pool.jobs.queues:
+        idle = 0.0
+        for jobs in queue.idle:
+            cpus = pool.jobs.ads[jobs.ad_id].get("RequestCpus", 1)
+            idle += len(jobs) * (cpus if isinstance(cpus, int | float) else 1)
+        asks[queue.name] = asks.get(queue.name, 0.0) + queue.running_weight + idle
+    return asks
+
+
+def _others(
+    pool: LoadedPool, wanted: Mapping[str, float], group: str, asks: Mapping[str, float], now: int
+) -> list[str]:
+    """Who else competes in the pie: has jobs, or used slots lately."""
+    accountant = pool.accountant
+    since = now - _ACTIVE * accountant.policy.priority_halflife
+    recent = {
+        record.name
+        for record in accountant.records.values()
+        if not is_group_name(record.name) and (record.last_usage_time >= since or record.resources_used)
+    }
+    names = {name for name in recent | asks.keys() if accountant.group_of(name) == group}
+    return sorted(names - wanted.keys())
+
+
+def _factors(
+    wanted: Mapping[str, float], others: Mapping[str, float], before: Mapping[str, float], pie: float, *, scale: bool
+) -> tuple[dict[str, float], bool]:
+    """The factors of everybody that give *wanted*, and whether those of the others had to change."""
+    total = sum(wanted.values())
+    if total > 1 + _TOLERANCE or (others and total > 1 - _TOLERANCE):
+        name = max(wanted, key=lambda one: wanted[one])
+        reason = "the shares add up to more than 100 %"
+        if total <= 1 + _TOLERANCE:
+            reason = f"nothing would be left for {len(others)} other submitter{'' if len(others) == 1 else 's'}"
+        raise UnreachableShareError(
+            name=name, share=_percent(wanted[name]), reason=reason, reachable=_percent(_most(name, wanted, others, pie))
+        )
+    found = dict(zip(wanted, factors_for(list(wanted.values()), list(others.values())), strict=True))
+    if others and pie > 0:
+        level = _level(others, (1 - total) * pie)
+        found = {name: _factor_at(level, share * pie) for name, share in wanted.items()}
+    if not others:
+        largest = max(wanted, key=lambda one: wanted[one])
+        found = {name: factor * before[largest] for name, factor in found.items()}
+    least = min(found.values())
+    if least >= MINIMUM_FACTOR * (1 - _TOLERANCE):
+        return {**{name: max(MINIMUM_FACTOR, factor) for name, factor in found.items()}, **others}, False
+    if scale or not others:
+        return {name: factor / least for name, factor in {**found, **others}.items()}, bool(others)
+    name = min(found, key=lambda one: found[one])
+    raise UnreachableShareError(
+        name=name,
+        share=_percent(wanted[name]),
+        reason=f"it needs a factor of {found[name]:.3g}, and factors begin at 1; with --scale-all the others' rise",
+        reachable=_percent(_most(name, wanted, others, pie)),
+    )
+
+
+def _level(others: Mapping[str, float], total: float) -> float:
+    """The value of use times the square root of the factor that the *others* have when they share *total*."""
+    uses = long_run_use(total, list(others.values()), [math.inf] * len(others))
+    use, factor = max(zip(uses.tolist(), others.values(), strict=True))
+    return math.sqrt(max(use, MINIMUM_PRIORITY) * use * factor)
+
+
+def _factor_at(level: float, use: float) -> float:
+    """The factor with which somebody uses so much; below half a slot the priority does not fall with the use."""
+    return level**2 / (max(use, MINIMUM_PRIORITY) * use)
+
+
+def _most(name: str, wanted: Mapping[str, float], others: Mapping[str, float], pie: float) -> float:
+    """The largest share that *name* can reach: with a factor of 1 against the others as they are."""
+    if not others:
+        return 1.0
+    factors = {name: MINIMUM_FACTOR, **others}
+    return _shares(factors, pie)[name]
+
+
+def _shares(factors: Mapping[str, float], pie: float) -> dict[str, float]:
+    total = pie if pie > 0 else 1e6
+    uses = long_run_use(total, list(factors.values()), [math.inf] * len(factors))
+    return dict(zip(factors, (uses / total).tolist(), strict=True))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.4g} %"
+
+
+def _store(path: Path, settings: Settings, actor: Actor, factors: Mapping[str, float]) -> None:
+    """Set the *factors* in one transaction; leases of a factor end."""
+    policy = accounting_policy(settings)
+    with writing(path) as state:
+        changes: list[Change] = []
+        records = []
+        for name, factor in factors.items():
+            record = submitters.load(state, name) or AccountingRecord(name)
+            before: Any = accounting_ad(record, policy, 0)["PriorityFactor"]
+            set_for_good(record, Leasable.FACTOR, factor)
+            records.append(record)
+            changes.append(Change(name, {"PriorityFactor": before}, {"PriorityFactor": factor}))
+        submitters.store(state, records)
+        history.record(state, actor, changes)

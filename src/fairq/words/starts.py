@@ -1,0 +1,31 @@
+"""When a job will start, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fairq.quantities import local
+
+
+def start_sentence(start: Mapping[str, Any]) -> str:
+    """Return the place in line and the start of a job as `Forecast.document` has them, with what they assume."""
+    if start["start_time"] is None:
+        text = f"It does not start before {_moment(start['horizon_time'])}"
+    else:
+        place = f"Place {start['place']} of {start['idle']} idle jobs in the pool"
+        text = f"{place}; it starts about {_moment(start['start_time'])}{_between(start)}"
+    return f"{text}, if {'; '.join(start['assumptions'])}."
+
+
+def _between(start: Mapping[str, Any]) -> str:
+    early, late = start["earliest_time"], start["latest_time"]
+    if early == late:
+        return ""
+    if late is None:
+        return f" (not before {_moment(early)})"
+    return f" (between {_moment(early)} and {_moment(late)})"
+
+
+def _moment(seconds: float) -> str:
+    return local(seconds).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,97 @@
+"""What lets people think again: questions at a terminal, and the way back to a copy."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+NOW = 1_795_200_000
+
+
+@pytest.fixture
+def pool(run, state: Path) -> Path:
+    """30 idle jobs."""
+    run("--state", state, "submit", "--count", 30, "--now", NOW, "--", "/bin/true")
+    return state
+
+
+@pytest.fixture
+def answer(monkeypatch: pytest.MonkeyPatch):
+    """Sit at a terminal and answer."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    def answer(text: str) -> None:
+        monkeypatch.setattr(sys, "stdin", Terminal(text + "\n"))
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+
+    return answer
+
+
+def jobs(run, state: Path) -> int:
+    return len(json.loads(run("--state", state, "queue", "--json").out))
+
+
+@pytest.mark.parametrize("words", [["remove", "--all"], ["remove", "1.0-24"], ["hold", "1"]])
+def test_many_jobs_are_changed_after_a_question(run, pool: Path, answer, words: list[str]):
+    before = pool.read_bytes()
+    answer("no")
+    ended = run("--state", pool, *words)
+    assert (ended.code, ended.out) == (1, "")
+    assert "jobs? [y/N]" in ended.err
+    assert pool.read_bytes() == before
+    answer("y")
+    assert run("--state", pool, *words).code == 0
+    assert pool.read_bytes() != before
+
+
+@pytest.mark.parametrize(
+    "words", [["remove", "--all", "--yes"], ["remove", "1.0-19"], ["remove", "--all", "--dry-run"]]
+)
+def test_what_is_clear_or_small_is_not_asked(run, pool: Path, answer, words: list[str]):
+    answer("no")
+    assert run("--state", pool, *words).code == 0
+
+
+def test_without_a_terminal_nobody_is_asked(run, pool: Path):
+    assert run("--state", pool, "remove", "--all").code == 0
+
+
+def test_a_new_record_and_a_deletion_are_asked_for(run, pool: Path, answer):
+    answer("n")
+    assert "New record bob@here?" in run("--state", pool, "userprio", "-setfactor", "bob@here", "5").err
+    assert run("--state", pool, "userprio", "-allusers", "--json").out == "[]\n"
+    run("--state", pool, "userprio", "-setfactor", "bob@here", "5", "-yes")
+    answer("n")
+    assert "Delete the record of bob?" in run("--state", pool, "userprio", "-delete", "bob").err
+    answer("yes")
+    assert run("--state", pool, "userprio", "-delete", "bob").code == 0
+
+
+def test_a_restored_copy_is_the_state_and_the_former_one_is_kept(run, pool: Path, tmp_path: Path):
+    copy = tmp_path / "copy.db"
+    run("--state", pool, "state", "backup", copy)
+    run("--state", pool, "remove", "--all")
+    ended = run("--state", pool, "state", "restore", copy, "--reason", "slip")
+    assert ended.code == 0
+    assert jobs(run, pool) == 30
+    assert jobs(run, Path(f"{pool}.before-restore")) == 0
+    assert str(pool) + ".before-restore" in ended.err
+    last = json.loads(run("--state", pool, "state", "history", "--json").out)[-1]
+    assert (last["subject"], last["reason"]) == ("state", "slip")
+    assert run("--state", pool, "state", "check").code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.db", pool.name, f"{pool.name}.before-restore"]
+
+
+def test_only_a_sound_copy_is_restored(run, pool: Path, tmp_path: Path):
+    before = pool.read_bytes()
+    (tmp_path / "other.db").write_bytes(b"no state")
+    for name in ("none.db", "other.db", pool.name):
+        assert run("--state", pool, "state", "restore", tmp_path / name).code in (3, 5)
+    assert pool.read_bytes() == before

@@ -1,0 +1,151 @@
+"""``fairq undo``: a change is taken back as if it had not been made."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairq.records import AccountingRecord
+from fairq.state import submitters
+from fairq.state.connection import reading, writing
+
+NOW = 1_795_200_000
+DAY = 86400
+
+
+@pytest.fixture
+def at(run, state: Path):
+    """Run a command at a time, in seconds after NOW."""
+
+    def at(time: int, *words: object):
+        end = list(words).index("--") if "--" in words else len(words)
+        return run("--state", state, *words[:end], "--now", NOW + time, *words[end:])
+
+    return at
+
+
+def queue(run, state: Path) -> list[dict[str, Any]]:
+    ads = json.loads(run("--state", state, "queue", "--json").out)
+    return [{name: value for name, value in ad.items() if name != "ServerTime"} for ad in ads]
+
+
+def record(state: Path, name: str) -> AccountingRecord | None:
+    with reading(state) as opened:
+        return submitters.load(opened, name)
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["remove 1", "remove 1.0-4 2.3", "hold 1 --reason why", "prio 5 1.3", "prio +5 --all", "release 2.0"],
+)
+def test_a_change_of_jobs_is_taken_back(run, at, state: Path, change: str):
+    at(0, "submit", "--count", 9, "--", "/bin/true")
+    at(0, "submit", "--count", 5, "--", "/bin/echo", "$(Process)")
+    at(1, "hold", "2.0", "--reason", "mine")
+    before = queue(run, state)
+    at(2, *change.split())
+    assert queue(run, state) != before
+    ended = at(3, "undo")
+    assert ended.code == 0 and change.split(maxsplit=1)[0] in ended.out
+    assert queue(run, state) == before
+    assert run("--state", state, "state", "check").code == 0
+
+
+def test_a_submission_is_taken_back_unless_its_jobs_have_run(run, at, state: Path):
+    at(0, "submit", "--count", 9, "--", "/bin/true")
+    assert at(1, "undo").code == 0
+    assert queue(run, state) == []
+    at(2, "slots", "add", "a")
+    at(3, "submit", "--request-disk", "1MB", "--", "/bin/true")
+    at(4, "negotiate")
+    ended = at(5, "undo", "4")
+    assert (ended.code, "job 2.0 is running" in ended.err) == (103, True)
+
+
+def test_what_a_later_change_concerns_stays_until_that_one_is_undone(run, at, state: Path):
+    at(0, "submit", "--count", 9, "--", "/bin/true")
+    at(1, "hold", "1.3")
+    ended = at(2, "undo", "1")
+    assert ended.code == 103
+    assert "change 2 of job 1.3" in ended.err
+    assert [at(3, "undo").code, at(4, "undo").code] == [0, 0]
+    assert queue(run, state) == []
+    assert at(5, "undo").code == 103
+    assert at(5, "undo", "2").code == 103
+    assert at(5, "undo", "99").code == 103
+
+
+def test_a_dry_run_tells_and_stores_nothing(at, state: Path):
+    at(0, "submit", "--", "/bin/true")
+    before = state.read_bytes()
+    assert "would be undone" in at(1, "undo", "--dry-run").out
+    assert state.read_bytes() == before
+
+
+class TestUserprio:
+    """Beside a pool in which the edit was never made."""
+
+    @pytest.fixture
+    def both(self, run, tmp_path: Path):
+        """The same in two states, of which only the first is edited."""
+        states = tmp_path / "a.db", tmp_path / "b.db"
+        for one in states:
+            with writing(one) as opened:
+                records = [
+                    AccountingRecord("ann@pool", priority=40.0, priority_factor=10.0, accumulated_usage=100.0,
+                                     weighted_accumulated_usage=200.0, begin_usage_time=NOW - 9, last_usage_time=NOW),
+                    AccountingRecord("bob@pool", priority=2.0, priority_factor=1000.0),
+                ]  # fmt: skip
+                submitters.store(opened, records)
+            run("--state", one, "negotiate", "--now", NOW)
+        return states
+
+    @pytest.mark.parametrize(
+        "edit",
+        [
+            "-setprio ann 90", "-setfactor ann 3", "-setaccum ann 7", "-setbegin ann 5", "-setlast ann 5",
+            "-setceiling ann 7 -setfloor bob 2", "-setfactor ann 3 -duration 30m", "-setceiling bob 9 -duration 9d",
+            "-resetusage ann", "-resetall", "-delete ann", "-setfactor new@pool 7", "--prune 1s",
+        ],
+    )  # fmt: skip
+    def test_an_edit_undone_a_day_later_was_never_made(self, run, both, edit: str):
+        edited, other = both
+        assert run("--state", edited, "userprio", *edit.split(), "--now", NOW + 60).code == 0
+        assert run("--state", edited, "negotiate", "--now", NOW + 3600).code == 0
+        assert run("--state", edited, "undo", "--now", NOW + DAY).code == 0
+        for time in (60, 3600, DAY):
+            run("--state", other, "negotiate", "--now", NOW + time)
+        for name in ("ann@pool", "bob@pool", "new@pool"):
+            one, two = record(edited, name), record(other, name)
+            if two is None:
+                assert one is None
+                continue
+            for field in ("priority", "accumulated_usage", "weighted_accumulated_usage"):
+                assert getattr(one, field) == pytest.approx(getattr(two, field))
+            for field in ("priority_factor", "ceiling", "floor", "begin_usage_time", "last_usage_time"):
+                assert getattr(one, field) == getattr(two, field)
+            assert (one.factor_lease, one.ceiling_lease) == (None, None)
+
+    def test_edits_of_other_values_do_not_depend_on_each_other(self, run, both):
+        state = both[0]
+        run("--state", state, "userprio", "-setfactor", "ann", 3, "--now", NOW + 1)
+        run("--state", state, "userprio", "-setceiling", "ann", 3, "--now", NOW + 2)
+        run("--state", state, "userprio", "-setfactor", "ann", 4, "--now", NOW + 3)
+        numbers = [one["number"] for one in json.loads(run("--state", state, "state", "history", "--json").out)]
+        assert run("--state", state, "undo", numbers[-2], "--now", NOW + 4).code == 0
+        assert run("--state", state, "undo", numbers[-3], "--now", NOW + 5).code == 103
+        assert (record(state, "ann@pool").priority_factor, record(state, "ann@pool").ceiling) == (4.0, -1)
+
+
+@pytest.mark.parametrize("change", ["remove b", "drain b", "add d", "remove b c --reason moved"])
+def test_a_change_of_slots_is_taken_back(run, at, state: Path, change: str):
+    for name in ("a", "b", "c"):
+        at(0, "slots", "add", name)
+    before = json.loads(run("--state", state, "slots", "--json", "--now", NOW).out)
+    at(1, "slots", *change.split())
+    assert json.loads(run("--state", state, "slots", "--json", "--now", NOW).out) != before
+    assert at(2, "undo").code == 0
+    assert json.loads(run("--state", state, "slots", "--json", "--now", NOW).out) == before

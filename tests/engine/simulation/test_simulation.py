@@ -1,0 +1,125 @@
+"""Simulations against known answers: steady states, waves of jobs, laws of conservation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fairq.dumps.trace import Trace, TraceJob
+from fairq.engine.simulation.fairness import jain_index
+from fairq.engine.simulation.longrun import factors_for, long_run_use
+from fairq.settings import load
+from fairq.steps.simulate.replay import Policy, Replay, replay
+from fairq.steps.simulate.shapes import read_machines, slot_ads
+
+START = 1_000_000_000
+HOUR = 3600
+
+
+def trace(*jobs: tuple[int, int, str], cpus: int = 1) -> Trace:
+    """Jobs as (submit time after the start, run time, user)."""
+    return Trace([TraceJob(START + at, run, user, cpus=cpus) for at, run, user in sorted(jobs)], START)
+
+
+def simulated(of: Trace, slots: str, every: int = 300, factors=None, one_identity=False, **settings: str) -> Replay:
+    rules = load(None, None, {f"FAIRQ_{name.upper()}": value for name, value in settings.items()})
+    policy = Policy("test", rules, one_identity, factors or {})
+    return replay(of, policy, slot_ads(read_machines(slots), of.start), every, HOUR)
+
+
+def endless(user: str, hours: int, run: int, width: int) -> list[tuple[int, int, str]]:
+    """More jobs of *run* seconds than *width* slots can do in so many hours."""
+    return [(0, run, user)] * (hours * HOUR // run * width)
+
+
+def test_two_users_with_endless_jobs_at_factors_1_to_4_settle_at_2_to_1():
+    jobs = trace(*endless("alice", 20, 1200, 30), *endless("bob", 20, 1200, 30))
+    of = simulated(jobs, "30", every=1200, factors={"alice": 1.0, "bob": 4.0}, accounting_priority_halflife="3600")
+    late = list(of.meter.windows())[8:18]
+    alice, bob = np.sum([window.delivered for window in late], axis=0)
+    assert alice / bob == pytest.approx(2.0, rel=0.03)
+    first = of.journal.first_start == START
+    assert (first[: len(first) // 2].sum(), first.sum()) == (24, 30)  # the first cycle alone shows 4:1
+
+
+def test_equal_users_get_equal_parts_and_jains_index_is_one():
+    jobs = trace(*endless("alice", 6, 600, 10), *endless("bob", 6, 600, 10))
+    of = simulated(jobs, "10", every=600)
+    index, parties = jain_index(*of.meter.totals())
+    assert (index, parties) == (pytest.approx(1.0, abs=1e-3), 2)
+
+
+@pytest.mark.parametrize(("every", "wait"), [(100, 150.0), (0, 150.0), (80, 240.0)])
+def test_equal_jobs_run_in_waves(every: int, wait: float):
+    """Four waves of 100 s: mean wait (4 - 1) · 100 / 2; with a cycle each 80 s, waves are 160 s apart."""
+    of = simulated(trace(*[(0, 100, "u")] * 20), "5", every=every)
+    assert of.journal.waits().mean() == wait
+    assert of.end - START == (400 if every != 80 else 580)
+
+
+def test_a_job_waits_for_the_next_cycle():
+    of = simulated(trace((1, 10, "u"), (299, 10, "u"), (300, 10, "u"), (301, 10, "u")), "9", every=300)
+    assert (of.journal.first_start - START).tolist() == [300, 300, 300, 600]
+
+
+@pytest.mark.parametrize("one_identity", [True, False])
+def test_no_job_and_no_second_of_work_is_lost(one_identity: bool):
+    rng = np.random.default_rng(7)
+    jobs = [(int(at), int(run), f"u{user}") for at, run, user in zip(
+        rng.integers(0, 20_000, 200), rng.integers(0, 4000, 200), rng.integers(0, 9, 200), strict=True)]  # fmt: skip
+    of = simulated(trace(*jobs), "7", every=300, one_identity=one_identity)
+    journal = of.journal
+    assert (journal.end >= 0).all() and (journal.end - journal.first_start == journal.run).all()
+    assert journal.busy(START, of.end) == sum(run for _, run, _ in jobs)
+    overlap = [((journal.first_start <= at) & (journal.end > at)).sum() for at in range(START, of.end, 500)]
+    assert max(overlap) <= 7
+
+
+def test_one_identity_is_first_come_first_served():
+    jobs = trace(*[(10 * n, 1000, f"u{n % 3}") for n in range(30)])
+    starts = simulated(jobs, "4", one_identity=True).journal.first_start
+    assert (np.diff(starts) >= 0).all()
+
+
+def test_a_machine_is_divided_and_merged_again():
+    """Eight cores: 4 + 4 run at once, the job of 8 cores after them."""
+    jobs = Trace([TraceJob(START, 500, "a", cpus=n, memory=1024 * n) for n in (4, 4, 8, 1)], START)
+    of = simulated(jobs, "1x8c16g", every=100)
+    assert sorted((of.journal.first_start - START).tolist()) in ([0, 0, 500, 1000], [0, 0, 500, 500])
+    assert of.journal.weight.tolist() == [4.0, 4.0, 8.0, 1.0]
+
+
+def test_preempted_work_is_done_again_and_counted_as_lost():
+    jobs = trace(*[(0, 100_000, "hog")] * 4, *[(50_000, 1000, "late")] * 4)
+    of = simulated(jobs, "4", every=1000, negotiator_preemption_requirements="RemoteUserPrio > SubmitterUserPrio * 1.2")
+    assert of.journal.preemptions.sum() > 0
+    assert of.journal.lost.sum() == of.journal.preemptions.sum() * 50_000
+    assert (of.journal.end >= 0).all()
+
+
+def test_the_same_trace_gives_the_same_starts_again():
+    jobs = trace(*[(37 * n % 5000, 61 * n % 900, f"u{n % 5}") for n in range(100)])
+    one, other = (simulated(jobs, "3").journal for _ in range(2))
+    assert (one.first_start == other.first_start).all()
+
+
+@pytest.mark.parametrize(
+    ("total", "factors", "demands", "expected"),
+    [
+        (300, [1, 4], [np.inf, np.inf], [200, 100]),
+        (110, [1, 4, 9], [np.inf] * 3, [60, 30, 20]),
+        (3, [1, 16], [np.inf] * 2, [2.4, 0.6]),
+        (2, [1, 100], [np.inf] * 2, [1.926, 0.074]),  # below half a slot
+        (300, [1, 4], [50, np.inf], [50, 250]),
+        (100, [1, 1, 1], [10, np.inf, np.inf], [10, 45, 45]),
+        (100, [1, 4], [30, 40], [30, 40]),  # not contended
+        (100, [], [], []),
+    ],
+)
+def test_long_run_in_closed_form(total, factors, demands, expected):
+    assert long_run_use(total, factors, demands).tolist() == pytest.approx(expected, abs=1e-3)
+
+
+def test_factors_for_shares():
+    assert factors_for([0.5, 0.25], [1000, 1000]) == pytest.approx([62.5, 250])
+    assert factors_for([0.5, 0.25], []) == pytest.approx([1, 4])

@@ -1,0 +1,57 @@
+"""A rule point is declared once, in the table of its scheme; everything else is made from there."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import pytest
+
+import fairq
+from fairq.engine.accounting.factors import AccountingPolicy
+from fairq.engine.brokerage.flow.rules import Rules as BrokerRules
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.quotas.policy import QuotaPolicy
+from fairq.engine.shares.rules import Rules as ShareRules
+from fairq.settings.keys import KEYS
+from fairq.settings.rule_points import dirac, htcondor, panda
+
+SOURCE = Path(fairq.__file__).parent
+TABLES = SOURCE / "settings" / "rule_points"
+POINTS = {
+    key.name: key
+    for key in (
+        *htcondor.ACCOUNTING_POINTS,
+        *htcondor.NEGOTIATOR_POINTS,
+        *htcondor.SCHEDD_POINTS,
+        *dirac.SHARE_POINTS,
+        *panda.POINTS,
+    )
+}
+POLICIES = (AccountingPolicy, NegotiationPolicy, QuotaPolicy, ShareRules, BrokerRules)
+
+
+def test_all_rule_points_of_the_settings_are_those_of_the_tables() -> None:
+    points = [key for key in KEYS if key.point]
+    assert {key.name for key in points} == set(POINTS)
+    assert len(points) == len(POINTS)
+
+
+def test_a_rule_point_is_made_in_a_table_only() -> None:
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "rule_point":
+                assert path.is_relative_to(TABLES), f"{path}:{node.lineno} declares a rule point"
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: f"{policy.__module__}.{policy.__name__}")
+def test_the_engine_has_no_default_of_a_rule_point_and_knows_its_choices(policy: type) -> None:
+    hints = get_type_hints(policy, localns={"Expression": object})
+    for field in fields(policy):
+        key = POINTS.get(field.name)
+        if key is not None:
+            assert field.default is MISSING and field.default_factory is MISSING, field.name
+        if key is not None and key.choices:
+            assert set(key.choices) <= set(get_args(hints[field.name])), field.name
