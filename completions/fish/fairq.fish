@@ -1310,6 +1310,7 @@ complete -c fairq -n '__fairq_at pool show' -l tsv -d 'Print tab-separated value
 complete -c fairq -n '__fairq_at pool show' -l af -x -d 'Print only these attributes or expressions [modifiers: --af:jlhVr,tng].'
 complete -c fairq -n '__fairq_at pool show' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at pool check' -l max-age -x -d 'Longest time since the last cycle [default: 15m].'
+complete -c fairq -n '__fairq_at pool check' -l mail -d 'Mail new faults and those that are over to mail.administrator.'
 complete -c fairq -n '__fairq_at pool check' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at pool check' -l json -d 'Print one JSON document.'
 complete -c fairq -n '__fairq_at pool check' -l ndjson -d 'Print one JSON object per line.'
