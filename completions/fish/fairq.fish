@@ -86,7 +86,7 @@ complete -c fairq -n '__fairq_nth 0' -a metrics -d 'Print metrics of the pool in
 complete -c fairq -n '__fairq_nth 0' -a config -d 'Show, change, check and import settings.'
 complete -c fairq -n '__fairq_nth 0' -a import -d 'Import a pool from HTCondor: live, from dumps or from an archive; or a whole state.'
 complete -c fairq -n '__fairq_nth 0' -a export -d 'Export the whole state as one JSON document, or slots, jobs or accounting records as HTCondor dumps.'
-complete -c fairq -n '__fairq_nth 0' -a pool -d 'Show which pool is in use, and check it.'
+complete -c fairq -n '__fairq_nth 0' -a pool -d 'Show which pool is in use, and check that all is well.'
 complete -c fairq -n '__fairq_nth 0' -a simulate -d 'Simulate a trace of jobs under one or more policies, and compare them.'
 complete -c fairq -n '__fairq_nth 0' -a state -d 'Manage the state file: path, check, backup, restore, history, past cycles.'
 complete -c fairq -n '__fairq_nth 0' -a demo -d 'Show a day of a small pool on a scratch state.'

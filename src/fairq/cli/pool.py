@@ -1,4 +1,4 @@
-"""``fairq pool``: which pool the commands work on, why, and whether all is well."""
+"""``fairq pool``: which pool the commands work on, and why."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.output import Report, View, emit
 from fairq.cli.pool_check import add_check
 
-app = App(help="Show which pool is in use, and check it.", default="show")
+app = App(help="Show which pool is in use, and check that all is well.", default="show")
 
 
 @app.command(

@@ -164,6 +164,10 @@ _SCHEDD = (
     macro("schedd", "max_concurrent_uploads_per_user", "integer", None,
         "Largest number of matches of a submitter per turn. 0: no limit. If unset: a fifth of max_concurrent_uploads.",
         unit="jobs", minimum=0),
+    macro("schedd", "max_jobs_per_owner", "integer", None,
+        "Most jobs of an owner in the queue; unset, no limit (100000 in HTCondor).", unit="jobs", minimum=0),
+    macro("schedd", "max_jobs_submitted", "integer", None,
+        "Most jobs in the queue.", unit="jobs", minimum=0),
     macro("schedd", "max_global_job_prios", "integer", 500,
         "Largest number of distinct job priorities per submitter with use_global_job_prios.",
         unit="priorities", minimum=0),
@@ -201,6 +205,11 @@ _GROUPS = (
     macro("groups", "autoregroup", "boolean", None,
         "Also negotiate with <none> at the end. If unset: negotiator.group_autoregroup.",
         macros=("GROUP_AUTOREGROUP_<NAME>",)),
+    own("groups", "members", "list", (),
+        "Users, and Unix groups as %GROUP, that may submit to the group and its subgroups. If empty: those of the group"
+        " above; at the top, everybody."),
+    own("groups", "submit_for_others", "list", (),
+        "Users, and Unix groups as %GROUP, that may submit to the group with accounting_group_user set to others."),
 )  # fmt: skip
 
 _LIMITS = (
@@ -223,9 +232,9 @@ KEYS: tuple[Key, ...] = (
     *_SUBMIT,
     *LAUNCH,
     *HISTORY,
+    *POOL,
     *METRICS,
     *MAIL,
-    *POOL,
     *_GROUPS,
     *_LIMITS,
     *SHARES,

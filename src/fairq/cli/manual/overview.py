@@ -151,7 +151,7 @@ def error_classes() -> set[type[FairqError]]:
     """Return every error class."""
     return {
         one
-        for module in (base, pool, shares, broker, launch, report, simulation)
+        for module in (base, pool, shares, broker, launch, simulation, report)
         for one in vars(module).values()
         if isinstance(one, type) and issubclass(one, FairqError)
     }
