@@ -76,7 +76,7 @@ class Accountant:
 
     *records* maps names of submitters and groups to their records and *charges* maps slot keys to who is
     charged; both may be read freely. *last_update* is the time up to which everybody is charged, 0 before the first
-    update. *booked* is what was charged since it was made, for the ledger.
+    update. *booked* is what was charged since it was made, for the ledger, as long as *keeps_books*.
     """
 
     def __init__(
@@ -96,6 +96,7 @@ class Accountant:
         self.last_update = last_update
         self.charges: dict[SlotKey, SlotCharge] = {} if charges is None else charges
         self.booked: list[Charge] = []
+        self.keeps_books = True
         self._chains: dict[str, _Chain] = {}
         if any(held.submitter not in self.records for held in self.charges.values()):
             self.recount()
@@ -155,7 +156,7 @@ class Accountant:
             left = decay(seconds, self.policy.priority_halflife)
             for record in self.records.values():
                 used, weighted = charge(record, seconds, left, now)
-                if used or weighted:
+                if (used or weighted) and self.keeps_books:
                     self.booked.append(Charge(record.name, self.last_update, now, used, weighted))
         self.last_update = now
 
@@ -297,7 +298,8 @@ class Accountant:
         for record in (chain.member, chain.group):
             if record is not None:
                 changed = correct_usage(record, seconds, sign, sign * weight)
-                self.booked.append(Charge(record.name, self.last_update - seconds, self.last_update, *changed))
+                if self.keeps_books:
+                    self.booked.append(Charge(record.name, self.last_update - seconds, self.last_update, *changed))
         for record in {id(record): record for record in (chain.member, *chain.subtree)}.values():
             correct_priority(record, seconds, sign * weight, self.policy.priority_halflife)
 

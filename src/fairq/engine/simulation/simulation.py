@@ -118,6 +118,8 @@ class Simulation:
         self._next_arrival = next(self._arrivals, None)
         self._start = start
         self._charges_each_end = charge_each_end or not accountant.policy.exact_usage
+        # Nobody reads the ledger of a simulation, which may hold many thousand cycles.
+        accountant.keeps_books = False
         self._every = every
         self._witness = witness
         self._times = dict(round_robin_times or {})

@@ -75,6 +75,10 @@ def collect(path: Path, settings: Settings, launchers: Launchers, actor: Actor) 
         with writing(path) as state:
             collecting.store(state)
     collecting.finish()
+    if collecting.result.ended:
+        from fairq.steps.launch.notify import notify
+
+        collecting.result.notes += notify(path, settings, collecting.result.ended)
     return collecting.result
 
 
