@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -121,6 +123,14 @@ class TestRecognition:
                 archive.addfile(member, io.BytesIO(content))
         ended = run("--state", state, "broker", "import", path)
         assert (ended.code, "1 record of 1 file imported" in ended.out) == (0, True), ended.err
+
+    def test_an_archive_comes_through_a_pipe_as_well(self, state: Path) -> None:
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w") as archive:
+            archive.writestr("q.json", json.dumps(QUEUE))
+        line = [sys.executable, "-m", "fairq", "--state", str(state), "broker", "import", "-", "--json"]
+        ended = subprocess.run(line, input=stream.getvalue(), capture_output=True, check=False)
+        assert (ended.returncode, json.loads(ended.stdout)["files"][0]["records"]) == (0, 1), ended.stderr
 
     @pytest.mark.parametrize(
         ("content", "problem"), [(b"PK\x05\x06", "cannot be identified"), (b"\x1f\x8b\x08 torn", "damaged")]
