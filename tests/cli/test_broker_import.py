@@ -93,6 +93,15 @@ class TestRecognition:
         }  # fmt: skip
         assert listed("tasks")[0]["gshare"] == "MC"
 
+    def test_a_queue_of_crics_own_needs_no_name_and_no_remark(self, run: Run, state: Path, tmp_path: Path) -> None:
+        """The queue of CERN as CRIC published it, compressed; with the storage that it names."""
+        sample = Path(__file__).parent.parent / "data" / "cric-queue-cern.json.gz"
+        (tmp_path / "anything").write_bytes(sample.read_bytes())
+        ended = run("--state", state, "broker", "import", tmp_path / "anything", "--json")
+        assert (ended.code, ended.err) == (0, "")
+        assert json.loads(ended.out)["files"][0]["form"] == "queues of CRIC"
+        assert "CERN-PROD_DATADISK" in run("--state", state, "broker", "relations", "--csv").out
+
     def test_a_file_that_cannot_be_identified_is_named_and_nothing_is_imported(self, grid: Run, listed: Run) -> None:
         files = {"queues.json": QUEUE, "README": "Our grid.", "x.csv": "queue\nQ\n"}
         ended = grid(files)
