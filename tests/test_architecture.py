@@ -22,6 +22,7 @@ FILES = {
 ARROWS = {
     "cli": {"steps", "settings", "dumps", "state", "engine", "words"},
     "steps": {"state", "engine", "settings", "dumps", "submitfile", "launch", "words"},
+    "verb": {"steps", "settings"},
     "launch": set(),
     "words": {"engine"},
     "dumps": {"engine"},

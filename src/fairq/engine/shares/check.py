@@ -1,4 +1,4 @@
-"""Priorities as a live DIRAC keeps them, against what they should be (DIRAC issue 8650; docs/dirac.md 7)."""
+"""Priorities stored by a live DIRAC, compared with the expected ones (DIRAC issue 8650; docs/dirac.md 7)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Literal, NamedTuple
 from fairq.engine.shares.queue_priorities import Recalculation
 
 TOLERANCE = 6e-6
-"""How far two numbers may be apart that were once the same: a table keeps six digits."""
+"""Tolerance between equal numbers after storage: a table keeps six digits."""
 
 Verdict = Literal["same", "differs", "missing", "emptied"]
 
 
 class Checked(NamedTuple):
-    """One queue: its number, the expected priority as it would be kept, the stored one, and the verdict.
+    """One queue: its number, the expected priority as DIRAC would store it, the stored priority, and the verdict.
 
-    *missing*: nothing is stored; *emptied*: it holds no job, so that nothing is expected.
+    *missing*: no priority is stored; *emptied*: the queue has no job, so that none is expected.
     """
 
     queue: int
@@ -28,7 +28,7 @@ class Checked(NamedTuple):
 
 
 def check(result: Recalculation, stored: Mapping[int, float]) -> list[Checked]:
-    """Compare every queue's priority with what is *stored* of it, by the queue's number."""
+    """Compare every queue's priority with the *stored* one, by number of the queue."""
     found = []
     for queue, priority in zip(result.queues, result.priorities.tolist(), strict=True):
         kept = stored.get(queue.id)
@@ -42,7 +42,7 @@ def check(result: Recalculation, stored: Mapping[int, float]) -> list[Checked]:
 
 
 def all_alike(stored: Mapping[int, float]) -> float | None:
-    """Return the priority that all of several queues have, if they do: nobody recalculates them."""
+    """Return the priority if several queues all have the same: then they are not recalculated."""
     values = set(stored.values())
     return values.pop() if len(stored) > 1 and len(values) == 1 else None
 

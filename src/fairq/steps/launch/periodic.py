@@ -130,6 +130,7 @@ def _apply(state: State, settings: Settings, actor: Actor, due: Due) -> None:
         jobs.set_status(state, procs, JobStatus.IDLE, now)
     elif due.policy == _LEAVE:
         after = {"JobStatus": int(JobStatus.COMPLETED), "LeaveJobInQueue": False}
+        record_ended(state, [due.job], JobStatus.COMPLETED, now)
         jobs.remove_many(state, procs)
     else:
         after = {"JobStatus": int(JobStatus.REMOVED), "RemoveReason": due.reason}

@@ -1,4 +1,4 @@
-"""Disk traffic and I/O intensity of a task against what a queue bears.
+"""Disk traffic and I/O intensity of a task compared with the limits of a queue.
 
 Source: docs/panda.md, Production filters and Analysis.
 """
@@ -24,12 +24,12 @@ class _Traffic(NamedTuple):
 
 
 class DiskIOCheck(PlainFilter):
-    """A queue with too much disk traffic takes no tasks that make much themselves."""
+    """A queue with too much disk traffic accepts no tasks with much disk traffic."""
 
     stage = "diskIO check"
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
-        """Refuse where both are over the limit, which is never 0."""
+        """Refuse if the traffic of the queue and of the task both exceed the limit; the limit is never 0."""
         if not request.task.disk_io:
             return None
         usage, limit, own = self._traffic(request)
@@ -54,7 +54,7 @@ class DiskIOCheck(PlainFilter):
         return own
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
-        """Return the traffic of both and the limit, kB/s per core."""
+        """Return the traffic of queue and task, and the limit, in kB/s per core."""
         usage, limit, own = self._traffic(request)
         return {"usage": float(usage[row]), "limit": float(limit[row]), "diskIO": float(own[row])}
 

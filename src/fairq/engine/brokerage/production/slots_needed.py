@@ -48,7 +48,7 @@ class Memory(MemoryCheck):
 
 
 class ScratchDisk(ScratchCheck):
-    """A job's files must fit into its part of the scratch disk; a task may insist on reading input directly."""
+    """The files of a job must fit into its part of the scratch disk; a task may require that input is read directly."""
 
     name = "scratch"
     stage = "disk check"

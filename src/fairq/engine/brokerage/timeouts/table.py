@@ -1,4 +1,4 @@
-"""The table of timeouts, as data: which jobs, counted from when, how long, and what then.
+"""The table of timeouts, as data: jobs, start of the age, limit and action.
 
 Sources: PanDA's brokerage page, "Timeout Rules"; the periodic cleaner of PanDA (docs/panda.md, Timeouts).
 """
@@ -24,14 +24,14 @@ from fairq.engine.brokerage.timeouts.job import (
 from fairq.engine.brokerage.timeouts.policy import DAY, HOUR, TimeoutPolicy
 
 Action = Literal["kill", "fail", "rebroker"]
-"""End the job; fail it, which counts as an attempt; or close it and let the task make another one."""
+"""Close the job; fail it, which counts as an attempt; or close it and let the task create another one."""
 
 Since = Literal["created", "modified", "changed", "ended", "started"]
-"""The time of a job that an age is counted from: created, last heard of, changed state, ended, started."""
+"""The time of a job from which an age counts: creation, last heartbeat, state change, end, start."""
 
 
 class Situation(NamedTuple):
-    """What a row looks at: a job, its queue, the limits in force and the time."""
+    """The data for a row: a job, its queue, the limits in use and the time."""
 
     job: PandaJob
     queue: JobQueue
@@ -44,17 +44,16 @@ class TimeoutRule:
     """One row of the table.
 
     Args:
-        name: what results call it; the same for ever.
-        states: the states of a job that it looks at.
-        since: the times that the age is counted from; of several the longest age counts.
-        limit: the age in seconds that is still allowed.
-        applies: what else must hold.
-        action, code: what happens, and PanDA's number for it; None if it has none.
-        spared: the queues whose jobs PanDA's code leaves alone: ``paused`` ones, those with ``disableReassign``.
+        name: its name in results, which never changes.
+        states: the states of the jobs to which it applies.
+        since: the times from which the age counts; the longest age is used.
+        limit: the maximum age in seconds.
+        applies: further conditions.
+        action, code: the action, and PanDA's number for it; None if it has none.
+        spared: the queues that PanDA's code exempts: ``paused`` ones, or those with ``disableReassign``.
         named: the states that the page names; None: the page has no such row.
-        heard: under the rules documented, too, the age counts from when the job was last heard of, not from when it
-            entered the state.
-        extra: the page says otherwise for its jobs, so that the row is PanDA's alone.
+        heard: also under the rules documented, the age counts from the last heartbeat, not from the state change.
+        extra: the page has another rule for these jobs, so that the row applies only under the rules panda.
     """
 
     name: str
@@ -70,17 +69,17 @@ class TimeoutRule:
     extra: bool = False
 
     def looks_at(self, job: PandaJob, rules: Rules) -> bool:
-        """Return whether the row is about jobs in this one's state."""
+        """Return whether the row applies to jobs in this state."""
         if self.extra and not rules.extra_timeouts:
             return False
         return job.status in (self.named if rules.timeouts_of_state and self.named else self.states)
 
 
 FAST, SETS = "fast_rebrokerage", "user_rebrokerage"
-"""The two rows that look at many jobs together; they stand in files of their own."""
+"""The two rows that compare many jobs; each has a file of its own."""
 
 INACTIVE_AFTER = 2 * HOUR
-"""A queue where no job has started for so long is inactive."""
+"""Seconds without a job start after which a queue is inactive."""
 
 _HEARD = frozenset({"running", "starting", "stagein", "stageout"})
 
@@ -162,8 +161,8 @@ TABLE: dict[str, TimeoutRule] = _rows(
     TimeoutRule("heartbeat_user", _HEARD, ("modified",),
         lambda of: of.policy.heartbeat["analysis"], "fail", Code.NO_HEARTBEAT, lambda of: of.job.of_user, extra=True),
     TimeoutRule("heartbeat_transferring", _one("transferring"), ("modified",),
-        _transferring_heartbeat, "fail", Code.NO_HEARTBEAT, _is_watched_transfer,
-        named=_one("transferring"), heard=True),
+        _transferring_heartbeat, "fail", Code.NO_HEARTBEAT, _is_watched_transfer, named=_one("transferring"),
+        heard=True),
     TimeoutRule("sent", _one("sent"), ("modified",),
         _after(HOUR / 2), "fail", Code.NOT_TAKEN, named=_one("sent")),
     TimeoutRule("holding_user", _one("holding"), ("modified", "ended"),
@@ -209,7 +208,7 @@ TABLE: dict[str, TimeoutRule] = _rows(
     TimeoutRule("active_long", ACTIVE, ("created",), _after(21 * DAY), "kill", Code.EXPIRED,
         named=_one("running")),
 )  # fmt: skip
-"""In the order in which PanDA's cleaner goes: the first row that a job is too old for decides."""
+"""In the order of PanDA's cleaner: the first row whose limit a job exceeds decides."""
 
 ORDER: tuple[str, ...] = tuple(
     name for row in TABLE for name in ({"inactive": (FAST, row), "transferring": (SETS, row)}.get(row, (row,)))
