@@ -250,6 +250,17 @@ def test_files_are_small(path):
     assert len(path.read_text().splitlines()) <= 400
 
 
+def test_contributing_names_files_that_are_there():
+    """The questions of a newcomer lead to files; those named without a folder are beside the one before."""
+    page = (SOURCE.parent / "CONTRIBUTING.md").read_text()
+    table = page[page.index("### Where is") :].partition("\n\nA docstring")[0]
+    named = re.findall(r"`([a-z_/]+(?:\.py|/))`", table)
+    assert len(named) > 12
+    for name in named:
+        places = SOURCE.glob(f"fairq/**/{name}") if "/" not in name else [SOURCE / "fairq" / name]
+        assert any(place.exists() for place in places), name
+
+
 def test_every_module_says_what_it_is():
     assert not [name for name in FILES if not ast.get_docstring(tree(name))]
 

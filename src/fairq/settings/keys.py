@@ -11,6 +11,7 @@ from fairq.settings.broker_keys import BROKER
 from fairq.settings.history_keys import HISTORY
 from fairq.settings.key import HTCONDOR, Key, macro, own
 from fairq.settings.launch_keys import LAUNCH
+from fairq.settings.metrics_keys import METRICS
 from fairq.settings.pool_keys import POOL
 from fairq.settings.rule_points.htcondor import ACCOUNTING_POINTS, NEGOTIATOR_POINTS, SCHEDD_POINTS
 from fairq.settings.share_keys import SHARES
@@ -231,6 +232,7 @@ KEYS: tuple[Key, ...] = (
     *LAUNCH,
     *HISTORY,
     *POOL,
+    *METRICS,
     *_GROUPS,
     *_LIMITS,
     *SHARES,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ from fairq.state.migrations import identify, migrate
 from fairq.state.schema import MIGRATIONS
 from fairq.waiting import WAIT, Patience
 
-__all__ = ["State", "backup", "cycle_lock", "in_memory", "kept_open", "migrated", "reading", "writing"]
+__all__ = ["State", "backup", "cycle_lock", "in_memory", "kept_open", "migrated", "reading", "watching", "writing"]
 
 _NAP = 0.5
 """Seconds SQLite sleeps for a lock at a stretch; between two of them Ctrl-C is heard."""
@@ -106,6 +106,29 @@ def writing(path: Path, wait: float = WAIT) -> Iterator[State]:
                 connection.rollback()
             if not (version or kept):
                 remove_unborn(connection, path, opened)
+
+
+@contextmanager
+def watching(path: Path) -> Iterator[Callable[[], bool]]:
+    """Have it told, at any time, whether anybody has changed the state since the beginning.
+
+    Ask it before changing anything, in a transaction of one's own too. Where it cannot be told the answer is yes.
+    """
+    path = resolve(path)
+    with ExitStack() as open_files:
+        connection = _opened(path, Patience(0, path), open_files) if exists(path) else None
+
+        def version() -> object:
+            try:
+                # Which file is there, and its own count of changes, as this connection finds it.
+                file = path.stat()
+                changes = None if connection is None else connection.execute("PRAGMA data_version").fetchone()[0]
+            except (OSError, sqlite3.Error):
+                return None
+            return None if changes is None else (file.st_dev, file.st_ino, changes)
+
+        before = version()
+        yield lambda: before is None or version() != before
 
 
 @contextmanager

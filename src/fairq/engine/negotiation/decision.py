@@ -148,7 +148,8 @@ class CycleDecision:
     With groups, *groups* are their turns in order, over *rounds* rounds of allocation; *quotas* the figures of
     every group, and *round_robin_times* when each was last dealt a remainder (seconds since 1970), which the
     next cycle wants to know. *problems* are what is odd about the groups configured. *overruns* are the expressions
-    that took longer than their budget.
+    that took longer than their budget. *dropped* are matches that were taken back, since their jobs were not there
+    any more, or not as they were, when the decision was to be stored.
     """
 
     rules: str
@@ -169,3 +170,4 @@ class CycleDecision:
     limits: list[LimitFigures] = field(default_factory=list)
     time_budgets_used_up: list[Budget] = field(default_factory=list)
     overruns: list[Overrun] = field(default_factory=list)
+    dropped: list[Match] = field(default_factory=list)

@@ -90,6 +90,7 @@ def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
         "limits": [asdict(of) for of in decision.limits],
         "overruns": [overrun_document(of) for of in decision.overruns],
         "rejections": [_rejection(of) for of in decision.rejections],
+        "dropped": [_job(of.cluster, of.proc) for of in decision.dropped],
     }
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from fairq.ad_table import AdTable
 from fairq.engine.accounting.accountant import Accountant
@@ -15,7 +16,7 @@ from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.carving import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
-from fairq.records import Claim, JobRange
+from fairq.records import AccountingRecord, Claim, JobRange
 from fairq.state import claims, dynamic_slots, job_ads, jobs, meta, slots
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
@@ -59,6 +60,38 @@ def with_known_groups(policy: NegotiationPolicy, state: State, settings: Setting
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """What else a decision hangs on, as it was before the cycle began to change it.
+
+    Args:
+        records: the columns of every accounting record, by name.
+        last_update: up to when everybody was charged, in seconds since 1970.
+        round_robin: when each group was last dealt a remainder.
+        groups: the groups that the last cycle charged use to.
+    """
+
+    records: dict[str, tuple[Any, ...]]
+    last_update: int
+    round_robin: dict[str, int]
+    groups: tuple[str, ...]
+
+    @property
+    def use_times(self) -> dict[str, tuple[int, int]]:
+        """When the use of each began, and when it was last seen, by name."""
+        began, seen = (_COLUMNS.index(name) for name in ("begin_usage_time", "last_usage_time"))
+        return {name: (columns[began], columns[seen]) for name, columns in self.records.items()}
+
+
+_COLUMNS = tuple(column.name for column in fields(AccountingRecord))
+
+
+def _standing(state: State, accountant: Accountant) -> Standing:
+    columns = attrgetter(*_COLUMNS)
+    records = {name: columns(record) for name, record in accountant.records.items()}
+    return Standing(records, accountant.last_update, load_round_robin_times(state), load_group_names(state))
+
+
+@dataclass(frozen=True, slots=True)
 class LoadedPool:
     """What a cycle loads from the state; *imported_parts* are dynamic slots that fairq has no record of, by place."""
 
@@ -70,6 +103,7 @@ class LoadedPool:
     accountant: Accountant
     expired: list[ExpiredLease]
     imported_parts: dict[int, Carved]
+    standing: Standing
 
 
 def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
@@ -95,6 +129,7 @@ def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
     ads.put(list(apart), list(apart.values()))
     draining = frozenset(row for row, drained in enumerate(stored.draining) if drained)
     accountant = load_accountant(state, accounting_policy(settings_of_pool(settings, state)), held.values())
+    standing = _standing(state, accountant)
     expired = expire_leases(accountant.records.values(), now)
     if load_group_names(state) != accountant.policy.group_names:
         accountant.recount()
@@ -103,7 +138,8 @@ def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
         parts = imported_parts(stored.names, ads, carved)
     columns = AdColumns(ads, now, evaluation_budget(settings))
     pool = PoolSlots(stored.names, keys, columns, draining, {**carved, **parts})
-    return LoadedPool(pool, keys, ads, _load_jobs(state, held.values()), held, accountant, expired, parts)
+    jobs_waiting = _load_jobs(state, held.values())
+    return LoadedPool(pool, keys, ads, jobs_waiting, held, accountant, expired, parts, standing)
 
 
 def _load_jobs(state: State, held: Iterable[Claim]) -> Jobs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,13 +12,15 @@ from fairq.engine.explain.record import CycleRecorder
 from fairq.engine.negotiation.cycle import negotiate as decide
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.records import Actor
-from fairq.state import cycles
-from fairq.state.connection import State, reading, writing
+from fairq.state import cycles, meta
+from fairq.state.connection import State, reading, watching, writing
 from fairq.state.cycle_lock import cycle_lock
 from fairq.state.rows import without_collection
 from fairq.steps.cycle.document import Cycle, decision_document, explanation_document, shared_slots
-from fairq.steps.cycle.load import LoadedPool, load_pool, load_round_robin_times, with_known_groups
+from fairq.steps.cycle.load import LoadedPool, load_pool, with_known_groups
+from fairq.steps.cycle.meanwhile import can_drop, drop, matches_lost, still_holds
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
+from fairq.steps.cycle.sampling import CYCLE_SECONDS
 from fairq.steps.cycle.store import store_cycle
 from fairq.steps.jobs.ended import forget_old
 from fairq.steps.launch.clock import Clock
@@ -29,6 +31,9 @@ from fairq.steps.pool.dynamic_slots import carved_slots
 if TYPE_CHECKING:
     from fairq.settings import Settings
     from fairq.steps.launch.intent import Matched
+
+_NAMED = 10
+"""So many jobs does a note name."""
 
 
 def negotiate(
@@ -49,14 +54,12 @@ def negotiate(
     Raises:
         CycleUnderWayError: another cycle works on this state.
     """
-    policy = negotiation_policy(settings)
     if dry_run:
         with without_collection(), reading(path) as state:
-            policy = with_known_groups(policy, state, settings)
             doing("loading the pool")
-            pool = load_pool(state, settings, actor.time)
+            snapshot = _load(state, settings, actor.time)
             doing("matching jobs with slots")
-            return _decide(pool, state, policy, actor.time, explain)
+            return _decide(snapshot, actor.time, explain)
     with cycle_lock(path):
         return hold_cycle(path, settings, actor, explain=explain, doing=doing)
 
@@ -72,28 +75,87 @@ def hold_cycle(
 ) -> Cycle:
     """Hold one cycle as `negotiate` does, in a process that has the cycle's lock already.
 
-    *first* is what comes before it in the same transaction.
-    """
-    policy = negotiation_policy(settings)
-    clock = Clock.at(actor.time)
-    with without_collection(), writing(path) as state:
-        if first is not None:
-            first(state)
-        doing("loading the pool")
-        pool = load_pool(state, settings, actor.time)
-        known = set(pool.accountant.records)
-        policy = with_known_groups(policy, state, settings)
-        doing("matching jobs with slots")
-        cycle = _decide(pool, state, policy, actor.time, explain)
-        doing(f"storing {len(cycle.decision.matches)} matches")
-        store_cycle(state, cycle, pool, known, actor)
-        if cycle.decision.matches and is_launching(state, settings):
-            from fairq.steps.launch.intent import intend
+    *first* is what comes before it, in a transaction of its own.
 
-            intend(state, settings, _matched(cycle, pool), clock)
-        forget_old(state, settings, actor.time)
-        cycles.forget_decisions(state, keep=settings["negotiator.decisions_kept"])
+    The cycle is decided on a snapshot; nobody waits for it. Only to store the decision is the state locked. Matches of
+    jobs that were removed, held or changed meanwhile are dropped. If slots, claims or priorities have changed, or
+    matches cannot be taken back alone, the cycle is decided again, once, while the state is locked.
+    """
+    clock, begin = Clock.at(actor.time), time.monotonic()
+    if first is not None:
+        with writing(path) as state:
+            first(state)
+    with without_collection(), watching(path) as is_changed:
+        with reading(path) as state:
+            doing("loading the pool")
+            snapshot = _load(state, settings, actor.time)
+        doing("matching jobs with slots")
+        cycle = _decide(snapshot, actor.time, explain)
+        with writing(path) as state:
+            if is_changed():
+                now = _load(state, settings, actor.time)
+                kept = _without_lost(cycle, snapshot, now, explain)
+                if kept is None:
+                    doing("matching again, since the pool has changed")
+                    snapshot, cycle = now, _decide(now, actor.time, explain)
+                else:
+                    cycle = kept
+            doing(f"storing {len(cycle.decision.matches)} matches")
+            store_cycle(state, cycle, snapshot.pool, snapshot.known, actor)
+            if cycle.decision.matches and is_launching(state, settings):
+                from fairq.steps.launch.intent import intend
+
+                intend(state, settings, _matched(cycle, snapshot.pool), clock)
+            forget_old(state, settings, actor.time)
+            cycles.forget_decisions(state, keep=settings["negotiator.decisions_kept"])
+            meta.set(state, CYCLE_SECONDS, f"{time.monotonic() - begin:.3f}")
         return cycle
+
+
+@dataclass(frozen=True, slots=True)
+class _Snapshot:
+    """All that a decision needs of the state.
+
+    Args:
+        pool: slots, jobs, claims, accounts.
+        policy: the rules in force.
+        number: of the cycle.
+        known: the names that have an accounting record.
+        notes: what the reader should know of the pool.
+    """
+
+    pool: LoadedPool
+    policy: NegotiationPolicy
+    number: int
+    known: set[str]
+    notes: list[str]
+
+
+def _load(state: State, settings: Settings, now: int) -> _Snapshot:
+    pool = load_pool(state, settings, now)
+    policy = with_known_groups(negotiation_policy(settings), state, settings)
+    missing = missing_accounting(state)
+    notes = [] if missing is None else [missing]
+    return _Snapshot(pool, policy, cycles.next_number(state), set(pool.accountant.records), notes)
+
+
+def _without_lost(cycle: Cycle, before: _Snapshot, now: _Snapshot, explain: bool) -> Cycle | None:
+    """Return *cycle* without the matches of jobs that are not as they were *before*; None: it must be decided anew."""
+    if not still_holds(before.pool, now.pool):
+        return None
+    decision = cycle.decision
+    lost = matches_lost(decision, before.pool, now.pool)
+    if not lost:
+        return cycle
+    if not can_drop(lost):
+        return None
+    drop(decision, lost, before.pool)
+    document = decision_document(cycle.number, decision)
+    if explain:
+        document["explanation"] = cycle.document["explanation"]
+    jobs = ", ".join(document["dropped"][:_NAMED]) + (", ..." if len(lost) > _NAMED else "")
+    note = f"matches dropped, since their jobs were removed, held or changed during the cycle: {jobs}"
+    return replace(cycle, document=document, notes=[*cycle.notes, note])
 
 
 def _matched(cycle: Cycle, pool: LoadedPool) -> Iterator[Matched]:
@@ -111,10 +173,10 @@ def _matched(cycle: Cycle, pool: LoadedPool) -> Iterator[Matched]:
         )
 
 
-def _decide(pool: LoadedPool, state: State, policy: NegotiationPolicy, now: int, explain: bool) -> Cycle:
-    number = cycles.next_number(state)
+def _decide(snapshot: _Snapshot, now: int, explain: bool) -> Cycle:
+    pool, policy = snapshot.pool, snapshot.policy
     recorder = CycleRecorder(pool.slots, policy) if explain else None
-    times = load_round_robin_times(state)
+    times = pool.standing.round_robin
     decision = decide(pool.slots, pool.jobs, pool.accountant, policy, now, times, recorder, clock=time.monotonic)
     victims = {
         row: claim
@@ -123,9 +185,8 @@ def _decide(pool: LoadedPool, state: State, policy: NegotiationPolicy, now: int,
         if (claim := pool.claims.get(pool.ids[row])) is not None and claim.cluster is not None
     }
     carved = carved_slots(decision.matches, pool.ids, pool.slots.names, pool.ads)
-    document = decision_document(number, decision)
+    document = decision_document(snapshot.number, decision)
     if recorder is not None:
         document["explanation"] = explanation_document(recorder.explained)
-    missing = missing_accounting(state)
-    cycle = Cycle(number, decision, document, policy, pool.slots.names, victims, pool.expired, carved)
-    return replace(cycle, notes=[*([] if missing is None else [missing]), *shared_slots(cycle, pool.ads)])
+    cycle = Cycle(snapshot.number, decision, document, policy, pool.slots.names, victims, pool.expired, carved)
+    return replace(cycle, notes=[*snapshot.notes, *shared_slots(cycle, pool.ads)])

@@ -73,8 +73,11 @@ class JobEditor:
         def change(state: State, found: Sequence[JobRange]) -> None:
             rest = self._order(state, found, {"how": "remove", "reason": said})
             self._end(state, rest, "removed")
-            self._tell(state, rest, events.ABORTED, {"reason": said})
-            record_ended(state, rest, JobStatus.REMOVED, self._actor.time, said)
+            completed = [job for job in rest if job.status == JobStatus.COMPLETED]
+            gone = [job for job in rest if job.status != JobStatus.COMPLETED]
+            self._tell(state, gone, events.ABORTED, {"reason": said})
+            record_ended(state, completed, JobStatus.COMPLETED, self._actor.time)
+            record_ended(state, gone, JobStatus.REMOVED, self._actor.time, said)
             jobs.remove_many(state, map(procs, rest))
 
         after = {"JobStatus": int(JobStatus.REMOVED), **_because("Remove", reason)}

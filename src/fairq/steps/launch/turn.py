@@ -82,7 +82,7 @@ def _decided(
     explain: bool,
     doing: Callable[[str], None],
 ) -> Turn:
-    """Collect and match, in one transaction."""
+    """Collect, and match."""
     result = Turn()
     result.notes += end_unknown(path, settings, launchers)
     with reading(path) as state:

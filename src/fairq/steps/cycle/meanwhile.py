@@ -1,0 +1,87 @@
+"""What others did to the state while a cycle was decided on a snapshot of it.
+
+New jobs wait for the next cycle. A match is dropped if its job was removed, held or changed. Anything else that a
+decision hangs on makes it worthless: slots, claims, priorities, and what the state keeps for the cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.negotiation.decision import CycleDecision, Match
+from fairq.records import JobRange
+from fairq.steps.cycle.load import LoadedPool
+
+_Place = tuple[str, int]
+"""Schedd and cluster."""
+
+
+def still_holds(before: LoadedPool, now: LoadedPool) -> bool:
+    """Whether a decision on the pool *before* is as good on the pool *now*, but for the jobs."""
+    return (
+        before.standing == now.standing
+        and before.ids == now.ids
+        and before.slots.names == now.slots.names
+        and before.slots.draining == now.slots.draining
+        and before.slots.carved == now.slots.carved
+        and before.claims == now.claims
+        and before.ads.parts == now.ads.parts
+    )
+
+
+def matches_lost(decision: CycleDecision, before: LoadedPool, now: LoadedPool) -> list[Match]:
+    """The matches whose jobs do not wait as they did *before*."""
+    clusters = {(match.schedd, match.cluster) for match in decision.matches}
+    former, current = (dict(_waiting(pool, clusters)) for pool in (before, now))
+    return [
+        match
+        for match in decision.matches
+        if _of(former[match.schedd, match.cluster], match.proc)
+        != _of(current.get((match.schedd, match.cluster), ()), match.proc)
+    ]
+
+
+def can_drop(lost: list[Match]) -> bool:
+    """Whether these matches can be taken back alone: they displaced nobody, carved nothing, used no limits."""
+    return all(match.preempted is None and match.carving is None and not match.concurrency_limits for match in lost)
+
+
+def drop(decision: CycleDecision, lost: list[Match], before: LoadedPool) -> None:
+    """Take the matches *lost* back: from the decision, which notes them, and from the accountant."""
+    gone = {id(match) for match in lost}
+    for match in lost:
+        _take_back(before.accountant, match, decision.time, before)
+        whose = match.submitter, match.schedd
+        found = next(one for one in decision.submitters if (one.submitter, one.schedd) == whose and one.matched)
+        found.matched -= 1
+        found.matched_weight -= match.cost
+    decision.matches = [match for match in decision.matches if id(match) not in gone]
+    decision.dropped = lost
+
+
+def _take_back(accountant: Accountant, match: Match, now: int, before: LoadedPool) -> None:
+    """Release the slot of a match of this very moment; whoever used nothing before has not begun to."""
+    accountant.remove_match(match.key, now)
+    for name in {match.submitter, accountant.group_of(match.submitter)}:
+        record, former = accountant.records.get(name), before.standing.use_times.get(name, (0, 0))
+        if record is not None and not record.resources_used and record.begin_usage_time == now:
+            record.begin_usage_time, record.last_usage_time = former
+
+
+def _waiting(pool: LoadedPool, clusters: set[_Place]) -> Iterator[tuple[_Place, list[JobRange]]]:
+    """The idle jobs of these clusters, those of each together."""
+    found: dict[_Place, list[JobRange]] = {}
+    for queue in pool.jobs.queues:
+        for jobs in queue.idle:
+            place = jobs.schedd, jobs.cluster
+            if place in clusters:
+                found.setdefault(place, []).append(jobs)
+    yield from found.items()
+
+
+def _of(ranges: list[JobRange] | tuple[()], proc: int) -> JobRange | None:
+    """What is known of one proc, None if it does not wait."""
+    found = next((jobs for jobs in ranges if jobs.first_proc <= proc <= jobs.last_proc), None)
+    return None if found is None else replace(found, first_proc=proc, last_proc=proc)
