@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,7 @@ COMMANDS = (
 
 def make(path: Path) -> None:
     """Write the state."""
+    _use_zone()
     random = np.random.default_rng(SEED)
     end = BEGIN + DAYS * 24 * HOUR
     user = np.minimum((random.pareto(0.8, JOBS) * 3).astype(int), USERS - 1)
@@ -135,7 +137,7 @@ def _charge(state, names, user, start, seconds, weight, end) -> None:  # type: i
 
 def measure(path: Path) -> None:
     """Run the commands and print what each cost."""
-    os.environ["TZ"] = "Europe/Berlin"
+    _use_zone()
     print(f"{path.stat().st_size / 1e6:.0f} MB")
     with tempfile.TemporaryDirectory() as folder:
         for words in COMMANDS:
@@ -146,6 +148,12 @@ def measure(path: Path) -> None:
                 continue
             print(f"{cost.cpu:7.2f} s CPU {cost.wall:7.2f} s {cost.memory:6.0f} MB  {' '.join(words)}", flush=True)
         _compare(path.resolve(), Path(folder))
+
+
+def _use_zone() -> None:
+    """Days and months are those of this zone, for what is written and for the commands."""
+    os.environ["TZ"] = "Europe/Berlin"
+    time.tzset()
 
 
 def _now(words: tuple[str, ...]) -> tuple[str, ...]:
