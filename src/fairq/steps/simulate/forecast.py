@@ -35,7 +35,7 @@ EARLY, LIKELY, LATE = 0.1, 0.5, 0.9
 _WORK = 600_000
 """Slots and ranges of jobs looked at in all cycles of a pass together, at most; in any pool a few cycles are held."""
 
-_FEWEST_CYCLES, _MOST_CYCLES = 10, 4000
+_FEWEST_CYCLES, _MOST_CYCLES = 3, 4000
 _CYCLES_LOOKED_AT = 20
 _RUNS_LOOKED_AT = 20_000
 _USUAL, _SHORTEST, _LONGEST = 60, 1, 3600
