@@ -118,6 +118,11 @@ def _pool(sample: Sample) -> None:
     for job in ("1.2", "3.1", "4.0"):
         sample.show("why (a job)", "why", job, "--now", NOW + 20)
     sample.show("why (a job)", "why", "3.1", "--compare", "--now", NOW + 20)
+    sample.show("why (all idle jobs)", "why", "--now", NOW + 20)
+    sample.show("negotiate --dry-run, with a change", "negotiate", "--dry-run", "--slots", "+2", "--now", NOW + 20)
+    sample.show("userprio --target", "userprio", "--target", "zoe=1%", "--scale-all", "--now", NOW + 20)
+    trace = sample.file("trace.csv", "submit,run,user,group\n0,60,ann,x\n0,7200,zoe,x\n5,7200,ann,x\n")
+    sample.show("simulate", "simulate", trace, "--slots", "1", "--policy", "fifo", "--policy", "current")
     sample.show("why --slot", "why", "3.1", "--slot", "a", "--now", NOW + 20)
     sample.show("why --slot", "why", "3.1", "--slot", "a", "--compare", "--now", NOW + 20)
     sample.show("why (a submitter)", "why", "zoe", "--now", NOW + 20)

@@ -61,7 +61,8 @@ def test_a_job_that_would_be_matched_waits_for_the_next_cycle(why: Run) -> None:
 
 def test_a_clause_that_no_slot_meets_is_named_with_the_nearest_value(why: Run) -> None:
     ended = why("2.0")
-    assert first_line(ended) == (
+    assert first_line(ended).startswith("Job 2.0 cannot run. No machine has more than 4 GB of memory; you ask for 8.")
+    assert ended.out.splitlines()[1] == (
         "Job 2.0 waits because none of the 12 slots meets its requirement TARGET.Memory >= RequestMemory; the "
         "largest Memory is 4096. It would run with all of: "
         "request_memory = 1024, a job priority of 1 (you can set this)."
@@ -274,7 +275,9 @@ def test_a_request_that_no_slot_can_meet_is_told_what_would_fit(state: Path, run
     run("--state", state, "submit", tmp_path / "job.sub", "--now", NOW)
     run("--state", state, "slots", "add", "node1", "--cpus", 8, "--memory", "8G")
 
-    assert first_line(run("--state", state, "why", "1", "--now", NOW)).endswith("It would run with request_cpus = 8.")
+    lines = run("--state", state, "why", "1", "--now", NOW).out.splitlines()
+    assert "No machine has more than 8 cores; you ask for 12." in lines[0]
+    assert lines[1].endswith("It would run with request_cpus = 8.")
 
 
 def test_a_concurrency_limit_is_named_with_its_use(state: Path, run: Run, tmp_path: Path) -> None:

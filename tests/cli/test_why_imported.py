@@ -20,7 +20,7 @@ def test_of_several_schedds_jobs_of_one_number_it_says_which(tmp_path: Path, sta
     dumps = ("--slots", tmp_path / "slots.json", "--jobs", tmp_path / "jobs.json")
     assert run("--state", state, "import", *dumps, "--now", NOW).code == 0
 
-    line = first_line(run("--state", state, "why", "7.0", "--now", NOW))
+    line = run("--state", state, "why", "7.0", "--now", NOW).out.splitlines()[1]
     assert line.endswith("This is the job of schedd a@x; choose among 7.0@a@x, 7.0@b@x.")
     for named in ("7.0@b@x", "7.0@b"):
         document = json.loads(run("--state", state, "why", named, "--now", NOW, "--json").out)

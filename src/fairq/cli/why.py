@@ -88,7 +88,7 @@ def why(
         tables.append(comparison_table(document["compare"]))
     text = document["summary"]
     if document.get("too_large"):
-        text = f"job {document['subject']} cannot run. {document['advice'][0]}"
+        text = f"job {document['subject']} cannot run. {document['advice'][0]}\n{text[:1].upper()}{text[1:]}"
     if document["kind"] != "submitter":
         text = text[:1].upper() + text[1:]
     emit(View(text="\n".join([text, *_details(document)]), tables=tables, document=document, main=0), output)

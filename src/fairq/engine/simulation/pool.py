@@ -55,12 +55,13 @@ class SimulatedPool:
         self._size = len(names)
         self._tenants: list[Tenant | None] = [None] * self._size
         self._pieces: list[Tenant] = []
-        self._shown = {name: self._column(name) for name in _TEXTS}
-        self._accounting_group = self._column("AccountingGroup")
-        self._ranks = self._column("CurrentRank")
-        self._base = {name: list(values) for name, values in self._shown.items()}
-        self._base_ranks = list(self._ranks)
-        self._base_group = list(self._accounting_group)
+        self._columns: dict[str, list[Any]] = {}
+        self._base = {name: self._column(name) for name in _TEXTS}
+        self._base_group = self._column("AccountingGroup")
+        self._base_ranks = self._column("CurrentRank")
+        self._shown = {name: list(values) for name, values in self._base.items()}
+        self._accounting_group = list(self._base_group)
+        self._ranks = list(self._base_ranks)
         self._starts = np.zeros(self._size, np.int64)
         self._taken: dict[int, dict[str, float]] = {}
         self._told_limits = self._told_group = False
@@ -75,9 +76,13 @@ class SimulatedPool:
         return self._size
 
     def _column(self, name: str) -> list[Any]:
-        column = self._ads.column(name.lower())
-        values = (column.json_value(row, self._ads.pool) for row in range(self._size))
-        return [None if value is ABSENT else value for value in values]
+        """The attribute of every slot as advertised, None where it has none; read once, and not to be changed."""
+        known = self._columns.get(name)
+        if known is None:
+            column = self._ads.column(name.lower())
+            values = (column.json_value(row, self._ads.pool) for row in range(self._size))
+            known = self._columns[name] = [None if value is ABSENT else value for value in values]
+        return known
 
     @property
     def tenants(self) -> Iterable[Tenant]:
