@@ -6,9 +6,9 @@ import random
 import time
 
 from fairq.engine.quotas.assignment import assign_quotas
-from fairq.engine.quotas.fairshare import share_fairly
 from fairq.engine.quotas.policy import GroupQuota
 from fairq.engine.quotas.remainders import deal_remainders
+from fairq.engine.quotas.surplus import share_fairly
 from fairq.engine.quotas.tree import build_tree
 
 WIDTHS = (4, 4, 5, 5, 4)

@@ -27,7 +27,7 @@ from fairq.engine.shares.cpu_time import SEGMENTS
 from fairq.engine.shares.explanation import explain
 from fairq.engine.shares.matching import Matcher
 from fairq.engine.shares.model import OwnerGroup, Requirements, TaskQueue
-from fairq.engine.shares.recalculation import Recalculation, recalculate
+from fairq.engine.shares.queue_priorities import Recalculation, recalculate
 from fairq.engine.shares.rules import Rules
 from fairq.steps.taskqueues.policy import preset
 

@@ -22,6 +22,7 @@ FILES = {
 ARROWS = {
     "cli": {"steps", "settings", "dumps", "state", "engine", "words"},
     "steps": {"state", "engine", "settings", "dumps", "submitfile", "launch", "words"},
+    "verb": {"steps", "settings"},
     "launch": set(),
     "words": {"engine"},
     "dumps": {"engine"},
@@ -247,6 +248,17 @@ def test_imports_form_no_circle():
 @pytest.mark.parametrize("path", [*FILES.values(), *sorted(Path(__file__).parent.rglob("*.py"))], ids=str)
 def test_files_are_small(path):
     assert len(path.read_text().splitlines()) <= 400
+
+
+def test_contributing_names_files_that_are_there():
+    """The questions of a newcomer lead to files; those named without a folder are beside the one before."""
+    page = (SOURCE.parent / "CONTRIBUTING.md").read_text()
+    table = page[page.index("### Where is") :].partition("\n\nA docstring")[0]
+    named = re.findall(r"`([a-z_/]+(?:\.py|/))`", table)
+    assert len(named) > 12
+    for name in named:
+        places = SOURCE.glob(f"fairq/**/{name}") if "/" not in name else [SOURCE / "fairq" / name]
+        assert any(place.exists() for place in places), name
 
 
 def test_every_module_says_what_it_is():

@@ -44,8 +44,8 @@ def experiment(work: Path, seconds: float, kills: int) -> None:
     fairq("slots", "add", "here", "--count", str(SLOTS), "--attribute", 'Launch="local"')
     for user, factor in USERS.items():
         job = ["submit", "--accounting-group-user", user, "--count", "600", "--initialdir", str(work), "--"]
-        seconds = "$((2 + FAIRQ_PROCESS % 3)).$((FAIRQ_PROCESS % 10))"
-        script = f'set -C; : > "once.$FAIRQ_RUN" || exit 9; exec sleep {seconds}'
+        length = "$((2 + FAIRQ_PROCESS % 3)).$((FAIRQ_PROCESS % 10))"
+        script = f'set -C; : > "once.$FAIRQ_RUN" || exit 9; exec sleep {length}'
         fairq(*job, "/bin/sh", "-c", script)
         fairq("userprio", "-setfactor", f"{user}@x", str(factor))
     negotiator = start(environment)

@@ -25,12 +25,19 @@ class JobStatus(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who changes the state, by which command, when (*time* in seconds since 1970), and for what *reason*, if told."""
+    """Who changes the state, by which command, when (*time* in seconds since 1970), and for what *reason*, if told.
+
+    An *administrator* may change everything; others what is theirs. *unix_groups* are the names of the user's groups.
+    *request* is the id under which a host's pool was asked for the change, and that of this attempt to fulfil it.
+    """
 
     user: str
     command: str
     time: int
     reason: str | None = None
+    administrator: bool = True
+    unix_groups: frozenset[str] = frozenset()
+    request: tuple[str, str] | None = None
 
 
 @dataclass(slots=True)

@@ -156,6 +156,12 @@ class TestCheck:
         assert [one["jediTaskID"] for one in listed("tasks")] == [2, 3]
         assert [one["name"] for one in listed("queues")] == ["NEW"]
 
+    def test_what_a_file_does_not_name_stays_when_it_replaces(self, grid: Run, listed: Run) -> None:
+        """A task keeps what the brokerage decided about it."""
+        grid({"tasks.json": [{"jediTaskID": 1, "status": "pending"}, {"jediTaskID": 2}]})
+        grid({"tasks.csv": "jediTaskID,gshare\n1,MC\n"}, "--replace")
+        assert [(one["jediTaskID"], one["status"], one["gshare"]) for one in listed("tasks")] == [(1, "pending", "MC")]
+
     def test_if_no_record_is_valid_nothing_is_changed(self, grid: Run) -> None:
         ended = grid({"tasks.csv": "jediTaskID\nx\n"})
         assert (ended.code, "nothing was changed" in ended.err) == (80, True)
@@ -199,6 +205,13 @@ class TestStorage:
         grid({"off.json": {"OTHER": {"read_wan": OFF}}})
         (disk,) = listed("storages")
         assert (disk["detailed_status"], disk["blacklisted_read"], disk["site"]) == ({}, False, "S1")
+
+    def test_where_nothing_is_blacklisted_all_endpoints_are_up(self, grid: Run, listed: Run) -> None:
+        """CRIC publishes an empty object then; under any other name it could be anything."""
+        grid({"storages.json": DISK, "off.json": {"S1_DISK": {"read_wan": OFF}}})
+        assert grid({"off.json": {}}).code == 116
+        assert grid({"cric-ddmendpointstatus.json": {}}).code == 0
+        assert listed("storages")[0]["detailed_status"] == {}
 
     def test_the_import_of_storages_alone_reads_the_same_forms(self, run: Run, state: Path, tmp_path: Path) -> None:
         for name, document in (("ddm", DISK), ("off", {"S1_DISK": {"read_wan": OFF}, "NONE": {"read_wan": OFF}})):

@@ -130,7 +130,7 @@ def test_an_archive_of_what_mysql_prints_is_the_same(run: Run, state: Path, tmp_
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
-        ({"README": "x"}, "README: it is not known what it is; name it task_queues, jobs, history"),
+        ({"README": "x"}, "README: it cannot be identified; name it task_queues, jobs, history"),
         ({"jobs.csv": "JobId,TQId\n1,2\n"}, "the document: task_queues is missing"),
         ({"queues.csv": "TQId,Owner,OwnerGroup,CPUTime\n1,a,g,x\n"}, "task_queues[0].CPUTime: 'x' is not a number"),
         ({"task_queues.csv": "TQId,Owner,OwnerGroup,CPUTime\n", "queues.json": "[]"}, "it is a second file of"),

@@ -11,6 +11,7 @@ from tests.golden.dirac_comparison import DIRAC, unequal
 from tests.golden.dirac_history import History, corrections_of
 from tests.golden.dirac_table import QueueTable, TableQueue
 
+from fairq.engine.shares.check import as_selected, as_written
 from fairq.engine.shares.cpu_time import read_segments
 from fairq.engine.shares.division import divide
 from fairq.engine.shares.groups import read_group
@@ -20,7 +21,6 @@ from fairq.engine.shares.model import OwnerGroup, Requirements, TaskQueue
 from fairq.engine.shares.options import is_yes
 from fairq.engine.shares.pools import families
 from fairq.engine.shares.user_priority import real_priority
-from fairq.engine.shares.written import as_selected, as_written
 from fairq.settings.keys import SINGLE
 
 Record = Mapping[str, Any]

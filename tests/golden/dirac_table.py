@@ -14,14 +14,14 @@ from typing import Any
 
 from tests.golden.dirac_comparison import DIRAC
 
+from fairq.engine.shares.check import as_written
 from fairq.engine.shares.corrections import Corrections
 from fairq.engine.shares.corrector import Reports
 from fairq.engine.shares.forming import FormedQueue, QueueFormer
 from fairq.engine.shares.job_needs import JobNeeds
 from fairq.engine.shares.model import OwnerGroup, Requirements
 from fairq.engine.shares.pools import count_queues
-from fairq.engine.shares.recalculation import Recalculation, Share, set_priorities, share_groups
-from fairq.engine.shares.written import as_written
+from fairq.engine.shares.queue_priorities import Recalculation, Share, set_priorities, share_groups
 
 NEW_PRIORITY = 1.0
 """What DIRAC's table gives a queue until its priority is set."""

@@ -45,8 +45,8 @@ def test_an_event_log_that_somebody_keeps_locked_does_not_stop_a_turn(pool):
 def test_a_run_has_a_scratch_directory_that_is_gone_when_it_has_ended(pool, any_cgroup):
     pool.slots(1)
     pool.submit(
-        'cd "$_CONDOR_SCRATCH_DIR" && mkdir -p a/b && ln -s / a/link && touch a/b/c && chmod 0 a/b && '
-        'echo "$PWD $TMPDIR" > "$_CONDOR_JOB_IWD/told"'
+        'cd "$_CONDOR_SCRATCH_DIR" && echo "$PWD $TMPDIR" > "$_CONDOR_JOB_IWD/told" && mkdir -p a/b && '
+        "ln -s / a/link && touch a/b/c && chmod 0 a/b && for n in $(seq 1200); do mkdir d && cd d || exit 1; done"
     )
     pool.done("run", "--until-idle")
     scratch, temporary = (pool.work / "told").read_text().split()

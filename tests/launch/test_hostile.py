@@ -33,6 +33,7 @@ HOSTILE = {
     "prints what is no text": (["/bin/sh", "-c", "head -c 100000 /dev/urandom"], "finished"),
     "stops itself, and is killed": (["/bin/sh", "-c", "(sleep 0.3; kill -9 $$) & kill -STOP $$"], "finished"),
     "kills its session": (["/bin/sh", "-c", "kill -9 0"], "finished"),
+    "kills its supervisor": (["/bin/sh", "-c", "trap '' TERM; kill -9 $PPID; sleep 600"], "lost"),
     "deletes its directory": (["/bin/sh", "-c", 'cd ..; rm -rf "$_CONDOR_JOB_IWD"; exit 0'], "finished"),
     "fills memory": ([PYTHON, "-c", "b = []\nwhile True: b.append(bytearray(2_000_000))"], "held"),
 }
@@ -103,3 +104,13 @@ def test_a_job_that_fills_the_disk_ends_and_the_pool_goes_on(pool, tmp_path):
         pool.done("state", "check")
     finally:
         subprocess.run(["umount", "-l", str(small)], check=False)
+
+
+def test_a_job_that_stops_its_supervisor_can_be_removed(pool):
+    pool.slots(1)
+    pool.submit("echo $$ > pid; kill -STOP $PPID; exec sleep 600")
+    pool.turn()
+    job = pool.pid_in("pid")
+    pool.done("remove", "1.0")
+    pool.settled("1.0")
+    assert (pool.queue(), is_alive(job)) == ({}, False)

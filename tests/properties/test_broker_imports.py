@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.broker_rules import RULES
 
 from fairq.brokerdata.column import Kind
-from fairq.brokerdata.figures import PILOTS
+from fairq.brokerdata.counts import PILOTS
 from fairq.brokerdata.machines import SOFTWARE
 from fairq.brokerdata.places import QUEUES, STORAGES
 from fairq.brokerdata.work import TASKS

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.engine.quotas.groups import rules_of
 
 from fairq.engine.quotas.assignment import assign_quotas
-from fairq.engine.quotas.fairshare import share_fairly
 from fairq.engine.quotas.order import negotiation_order, sort_keys
 from fairq.engine.quotas.policy import GroupQuota, QuotaPolicy
 from fairq.engine.quotas.remainders import deal_remainders
 from fairq.engine.quotas.rounds import AllocationRounds, GroupPie, PoolTerms
+from fairq.engine.quotas.surplus import share_fairly
 from fairq.engine.quotas.tree import QuotaGroup, Tree, build_tree
 
 EPSILON = 1e-6

@@ -19,7 +19,7 @@ from fairq.engine.shares.division import FLOOR
 from fairq.engine.shares.explanation import explain, factor
 from fairq.engine.shares.matching import Matcher
 from fairq.engine.shares.model import OwnerGroup, Requirements, TaskQueue
-from fairq.engine.shares.recalculation import recalculate
+from fairq.engine.shares.queue_priorities import recalculate
 from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import DiracStopsError, ShareCorrectionError
 

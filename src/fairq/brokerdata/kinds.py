@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairq.brokerdata.column import Kind
-from fairq.brokerdata.figures import FIGURES
+from fairq.brokerdata.counts import FIGURES
 from fairq.brokerdata.jobs import JOBS
 from fairq.brokerdata.machines import MACHINES
 from fairq.brokerdata.places import PLACES

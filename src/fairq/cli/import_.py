@@ -103,7 +103,10 @@ def import_(
         return
     if document is not None:
         from fairq.steps.pool.import_document import import_document
+        from fairq.steps.rights import require_administrator
 
+        if not dry_run:
+            require_administrator(invocation.actor(invocation.now(now)), "replace the state")
         counts = import_document(invocation.state_path, document, dry_run=dry_run)
         emit(View(document=counts, text=_sentence(counts, dry_run)), output)
         return

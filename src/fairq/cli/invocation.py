@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from fairq.errors.base import UsageError
 from fairq.errors.people import MissingStateError
+from fairq.files import user_name
 from fairq.records import Actor
 
 if TYPE_CHECKING:
@@ -26,12 +27,7 @@ _LONGEST_COMMAND = 120
 
 def operating_system_user() -> str:
     """Return the name of the user who runs this process, or the number if it has no name."""
-    import pwd
-
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return str(os.getuid())
+    return user_name(os.getuid())
 
 
 @dataclass
@@ -145,8 +141,22 @@ class Invocation:
         return int(time.time())
 
     def actor(self, now: int, reason: str | None = None) -> Actor:
-        """Return who acts, by which command, when and for what *reason*, for the history of changes."""
-        return Actor(user=operating_system_user(), command=self.command_line, time=now, reason=reason)
+        """Return who acts, by which command, when and for what *reason*, for the history, and what he may.
+
+        It is the person also under sudo.
+        """
+        from fairq.people import behind
+        from fairq.steps.rights import is_administrator
+
+        person = behind(self.environment)
+        return Actor(
+            user=person.name,
+            command=self.command_line,
+            time=now,
+            reason=reason,
+            administrator=os.getuid() == 0 or is_administrator(self.settings, self.state_path, person),
+            unix_groups=person.groups,
+        )
 
     def note(self, text: str) -> None:
         """Tell the user something beside the data: a line on stderr, unless ``--quiet``."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.output import Report, View, emit
+from fairq.cli.pool_check import add_check
 
-app = App(help="Show which pool is in use, and why.", default="show")
+app = App(help="Show which pool is in use, and check that all is well.", default="show")
 
 
 @app.command(
@@ -35,3 +36,6 @@ def show(invocation: Invocation, output: Report) -> None:
     user = operating_system_user()
     document = {"path": str(place.path), "exists": place.size is not None, "named_by": named_by, "user": user}
     emit(View(text=f"{place.path} ({reason}{exists})", document=document), output)
+
+
+add_check(app)

@@ -39,7 +39,7 @@ def read_dump(name: str) -> TaskQueueDump:
         member = _MEMBERS.get(re.split(r"[-_. ]", PurePosixPath(held.name).name.lower(), maxsplit=1)[0])
         if member is None:
             raise TaskQueueDumpError(
-                source=name, where=held.name, problem="it is not known what it is",
+                source=name, where=held.name, problem="it cannot be identified",
                 cure="name it task_queues, jobs, history, groups or share_corrections, with .csv, .tsv or .json",
             )  # fmt: skip
         if member in document:

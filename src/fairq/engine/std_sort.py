@@ -1,4 +1,4 @@
-"""The order in which libstdc++'s ``std::sort`` leaves equal entries, worked out only as far as it is read.
+"""The order in which libstdc++'s ``std::sort`` leaves equal entries, computed only as far as it is read.
 
 The negotiator sorts its match list with ``std::sort``, which is not stable: among slots that rank equally the
 order follows from the algorithm alone (docs/htcondor.md 3.8). Introsort settles the front of the range without

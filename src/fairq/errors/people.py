@@ -32,3 +32,31 @@ class UndoError(FairqError):
 
     exit_code = 103
     summary = "A change cannot be undone"
+
+
+class TooManyJobsError(FairqError):
+    """{new} more jobs are too many: {who} {there}, and schedd.{name} is {most}; submit fewer, or wait until some end"""
+
+    exit_code = 104
+    summary = "The queue would have more jobs than its limits allow"
+
+
+class SurroundingsError(FairqError):
+    """the pool's program does not begin: {problem}; {cure}"""
+
+    exit_code = 105
+    summary = "The program that changes a host's pool was started in a way that it does not trust"
+
+
+class RequestError(FairqError):
+    """the request to the pool is refused: {problem}; nothing was changed"""
+
+    exit_code = 106
+    summary = "A request to a host's pool is not what it has to be"
+
+
+class RepeatedError(FairqError):
+    """the pool has fulfilled this request before; nothing was changed again"""
+
+    exit_code = 107
+    summary = "A request to a host's pool was fulfilled before"

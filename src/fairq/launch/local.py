@@ -6,6 +6,7 @@ import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -21,7 +22,7 @@ from fairq.launch.strays import end_strays
 from fairq.launch.supervisor import cgroup, record
 
 _PATIENCE = 5.0
-"""Seconds that a run may take to begin before the others' turn goes on; it may begin afterwards."""
+"""Seconds that the next run may take to begin before the others' turn goes on; it may begin afterwards."""
 
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from fairq.launch.supervisor.main import main; main()"
 _SOURCE = Path(__file__).parent.parent.parent
@@ -65,6 +66,7 @@ class Local:
             lines = self._answers(end - time.monotonic())
             if lines is None:
                 break
+            end = time.monotonic() + _PATIENCE
             for line in lines:
                 answer = json.loads(line)
                 waiting.discard(answer["run"])
@@ -114,7 +116,9 @@ class Local:
                 if stream is not None:
                     with suppress(OSError):
                         stream.close()
-            warm.wait()
+            # It ends when every run has begun, which one on a file system that hangs does not soon.
+            with suppress(subprocess.TimeoutExpired):
+                warm.wait(_PATIENCE)
 
     def _look(self, run: str, known: Started | None) -> Look:
         place = self._directory / run
@@ -173,7 +177,9 @@ class Local:
                 return
         begun = record.read(directory, "begun")
         if begun and begun.get("boot") == self._boot:
-            processes.send(begun["pid"], begun["start"], 15)
+            processes.send(begun["pid"], begun["start"], signal.SIGTERM)
+            # A job can stop its own supervisor.
+            processes.send(begun["pid"], begun["start"], signal.SIGCONT)
 
     def _ask(self, line: bytes) -> None:
         if self._warm is None or self._warm.poll() is not None:

@@ -15,6 +15,9 @@ class GroupSettings:
         quota_dynamic: fraction of the parent's quota, 0 to 1.
         prio_factor: the factor that members without one start with.
         accept_surplus, autoregroup: None means what holds for all groups.
+        members: who may submit to it and its subgroups (users, and Unix groups as ``%GROUP``); empty is what holds for
+            the group above, at the top everybody.
+        submit_for_others: who may submit to it in the name of others.
     """
 
     name: str
@@ -23,6 +26,8 @@ class GroupSettings:
     prio_factor: float | None = None
     accept_surplus: bool | None = None
     autoregroup: bool | None = None
+    members: tuple[str, ...] = ()
+    submit_for_others: tuple[str, ...] = ()
 
     @property
     def parent(self) -> str | None:

@@ -11,6 +11,7 @@ from fairq.settings.broker_keys import BROKER
 from fairq.settings.history_keys import HISTORY
 from fairq.settings.key import HTCONDOR, Key, macro, own
 from fairq.settings.launch_keys import LAUNCH
+from fairq.settings.metrics_keys import METRICS
 from fairq.settings.pool_keys import POOL
 from fairq.settings.rule_points.htcondor import ACCOUNTING_POINTS, NEGOTIATOR_POINTS, SCHEDD_POINTS
 from fairq.settings.share_keys import SHARES
@@ -162,6 +163,10 @@ _SCHEDD = (
     macro("schedd", "max_concurrent_uploads_per_user", "integer", None,
         "Largest number of matches of a submitter per turn. 0: no limit. If unset: a fifth of max_concurrent_uploads.",
         unit="jobs", minimum=0),
+    macro("schedd", "max_jobs_per_owner", "integer", None,
+        "Most jobs of an owner in the queue; unset, no limit (100000 in HTCondor).", unit="jobs", minimum=0),
+    macro("schedd", "max_jobs_submitted", "integer", None,
+        "Most jobs in the queue.", unit="jobs", minimum=0),
     macro("schedd", "max_global_job_prios", "integer", 500,
         "Largest number of distinct job priorities per submitter with use_global_job_prios.",
         unit="priorities", minimum=0),
@@ -199,6 +204,11 @@ _GROUPS = (
     macro("groups", "autoregroup", "boolean", None,
         "Also negotiate with <none> at the end. If unset: negotiator.group_autoregroup.",
         macros=("GROUP_AUTOREGROUP_<NAME>",)),
+    own("groups", "members", "list", (),
+        "Users, and Unix groups as %GROUP, that may submit to the group and its subgroups. If empty: those of the group"
+        " above; at the top, everybody."),
+    own("groups", "submit_for_others", "list", (),
+        "Users, and Unix groups as %GROUP, that may submit to the group with accounting_group_user set to others."),
 )  # fmt: skip
 
 _LIMITS = (
@@ -222,6 +232,7 @@ KEYS: tuple[Key, ...] = (
     *LAUNCH,
     *HISTORY,
     *POOL,
+    *METRICS,
     *_GROUPS,
     *_LIMITS,
     *SHARES,

@@ -53,13 +53,18 @@ def add_verdicts(state: State, verdicts: Iterable[TaskVerdict]) -> None:
 def load(state: State, number: int) -> BrokerCycle | None:
     """Return one run, None if there is none of this number."""
     row = state.connection.execute("SELECT * FROM broker_cycle WHERE number = ?", (number,)).fetchone()
-    return None if row is None else BrokerCycle(row[0], row[1], row[2], json.loads(row[3]))
+    return None if row is None else _cycle(row)
 
 
 def load_all(state: State) -> Iterator[BrokerCycle]:
     """Return every run that is kept, oldest first."""
     found = state.connection.execute("SELECT * FROM broker_cycle ORDER BY number").fetchall()
-    return (BrokerCycle(row[0], row[1], row[2], json.loads(row[3])) for row in found)
+    return map(_cycle, found)
+
+
+def _cycle(row: tuple[int, int, str, str]) -> BrokerCycle:
+    number, time, rules, decision = row
+    return BrokerCycle(number, time, rules, json.loads(decision))
 
 
 def load_verdicts(state: State, task: int | None = None) -> list[TaskVerdict]:

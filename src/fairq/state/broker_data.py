@@ -73,6 +73,12 @@ def change(state: State, kind: Kind, columns: Sequence[str], records: Iterable[R
     )
 
 
+def keep(state: State, kind: Kind, wanted: set[Row]) -> None:
+    """Remove every record whose keys are not *wanted*."""
+    where = " AND ".join(f"{_quoted(column.name)} = ?" for column in kind.keys)
+    state.connection.executemany(f"DELETE FROM {kind.table} WHERE {where}", keys(state, kind) - wanted)
+
+
 def clear(state: State, kind: Kind) -> None:
     """Remove every record."""
     state.connection.execute(f"DELETE FROM {kind.table}")

@@ -9,6 +9,7 @@ from typing import Any
 from fairq.records import Claim
 from fairq.state import rows
 from fairq.state.connection import State
+from fairq.state.job_ranges import Procs
 
 _SELECT = (
     "SELECT slot_id, submitter, start_time, slot_weight, schedd, cluster, proc, current_rank, "
@@ -22,8 +23,8 @@ def load_all(state: State) -> list[Claim]:
     return [_claim(row) for row in state.connection.execute(f"{_SELECT} ORDER BY slot_id")]
 
 
-def of_procs(state: State, procs: Iterable[tuple[str, int, int, int]]) -> list[Claim]:
-    """Return the claims of the jobs among *procs*: (schedd, cluster, first proc, last proc) each."""
+def of_procs(state: State, procs: Iterable[Procs]) -> list[Claim]:
+    """Return the claims of the jobs among *procs*."""
     found: list[Claim] = []
     for schedd, cluster, first_proc, last_proc in procs:
         found += (

@@ -38,14 +38,7 @@ def dissolve(state: State, slot_ids: Iterable[int]) -> None:
 
     Their claims must have been released.
     """
-    numbers = [(number,) for number in slot_ids]
-    found = [
-        number
-        for number in numbers
-        if state.connection.execute("SELECT 1 FROM dynamic_slot WHERE slot_id = ?", number).fetchone()
-    ]
-    state.connection.executemany("DELETE FROM dynamic_slot WHERE slot_id = ?", found)
-    state.connection.executemany("DELETE FROM slot WHERE id = ?", found)
+    rows.dissolve_slots(state, "dynamic_slot", slot_ids)
 
 
 def forget_all(state: State) -> None:

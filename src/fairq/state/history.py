@@ -6,9 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from fairq.errors.people import NotAllowedError, RepeatedError
 from fairq.records import Actor, Change
 from fairq.state import rows
 from fairq.state.connection import State
+
+ADMINISTRATORS = "administrators (pool.administrators)"
+"""Who may do what others may not, in words."""
 
 _ALL = 2**63 - 1
 """SQLite's largest number."""
@@ -28,8 +32,16 @@ class Entry:
     reason: str | None = None
 
 
-def record(state: State, actor: Actor, changes: Iterable[Change]) -> range:
-    """Append changes made by *actor*; return the numbers of the new entries."""
+def record(state: State, actor: Actor, changes: Iterable[Change], *, own: bool = False) -> range:
+    """Append changes made by *actor*; return the numbers of the new entries.
+
+    A change of what is the actor's *own* was found to be allowed already. Any other one takes an administrator: raises
+    NotAllowedError, which gives up the transaction.
+    """
+    if not (own or actor.administrator):
+        raise NotAllowedError(user=actor.user, action=f"do this ({actor.command})", who=ADMINISTRATORS)
+    if actor.request is not None:
+        _fulfil(state, actor, *actor.request)
     before = _newest(state)
     who = (actor.time, actor.user, actor.command, actor.reason)
     state.connection.executemany(
@@ -37,6 +49,20 @@ def record(state: State, actor: Actor, changes: Iterable[Change]) -> range:
         ((*who, one.subject, rows.dumps(one.before), rows.dumps(one.after)) for one in changes),
     )
     return range(before + 1, _newest(state) + 1)
+
+
+_REQUESTS_KEPT = 30 * 86400
+"""Seconds for which a request is recognised when it comes again."""
+
+
+def _fulfil(state: State, actor: Actor, request: str, attempt: str) -> None:
+    """Note that this transaction fulfils *request*; raises RepeatedError if another one has."""
+    execute = state.connection.execute
+    execute("DELETE FROM request WHERE time < ?", (actor.time - _REQUESTS_KEPT,))
+    execute("INSERT OR IGNORE INTO request VALUES (?, ?, ?, ?)", (request, attempt, actor.time, actor.user))
+    (stored,) = execute("SELECT attempt FROM request WHERE id = ?", (request,)).fetchone()
+    if stored != attempt:
+        raise RepeatedError
 
 
 def _newest(state: State) -> int:

@@ -53,8 +53,8 @@ def change(
     return change_many(state, [Procs(schedd, cluster, first_proc, last_proc)], **columns)
 
 
-def change_many(state: State, procs: Iterable[tuple[str, int, int, int]], **columns: Unpack[JobColumns]) -> int:
-    """Give many procs, (schedd, cluster, first, last) each, the same new values.
+def change_many(state: State, procs: Iterable[Procs], **columns: Unpack[JobColumns]) -> int:
+    """Give many procs the same new values.
 
     Return how many of them are in the queue; those that are not are passed over.
     """
@@ -71,7 +71,7 @@ def change_many(state: State, procs: Iterable[tuple[str, int, int, int]], **colu
 
 def set_status(
     state: State,
-    procs: Iterable[tuple[str, int, int, int]],
+    procs: Iterable[Procs],
     status: int,
     time: int,
     reason: str | None = None,
@@ -95,7 +95,7 @@ def set_status(
 
 def mark_running(state: State, jobs: Iterable[tuple[str, int, int]], time: int) -> int:
     """Mark jobs, (schedd, cluster, proc) each, as running from *time* on; return how many there are."""
-    procs = ((schedd, cluster, proc, proc) for schedd, cluster, proc in jobs)
+    procs = (Procs(schedd, cluster, proc, proc) for schedd, cluster, proc in jobs)
     return set_status(state, procs, JobStatus.RUNNING, time)
 
 
@@ -104,12 +104,12 @@ def remove(state: State, schedd: str, cluster: int, first_proc: int, last_proc: 
     return remove_many(state, [Procs(schedd, cluster, first_proc, last_proc)])
 
 
-def remove_many(state: State, procs: Iterable[tuple[str, int, int, int]]) -> int:
-    """Take many procs, (schedd, cluster, first, last) each, out of the queue; return how many there were."""
+def remove_many(state: State, procs: Iterable[Procs]) -> int:
+    """Take many procs out of the queue; return how many there were."""
     return _rewrite(state, procs, lambda _: None)
 
 
-def _rewrite(state: State, procs: Iterable[tuple[str, int, int, int]], changed: Callable[[Tail], Tail | None]) -> int:
+def _rewrite(state: State, procs: Iterable[Procs], changed: Callable[[Tail], Tail | None]) -> int:
     """Rewrite the ranges that *procs* meet; shared ads that no job uses any more go too."""
     stale: list[tuple[int, str, int]] = []
     fresh: list[tuple[Any, ...]] = []

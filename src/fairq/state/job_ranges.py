@@ -31,10 +31,16 @@ class Piece(NamedTuple):
     tail: Tail
 
 
-def by_cluster(
-    procs: Iterable[tuple[str, int, int, int]],
-) -> Iterator[tuple[str, int, list[tuple[int, int]]]]:
-    """Group procs into (schedd, cluster, bounds), the bounds in order, neither touching nor overlapping."""
+class ClusterProcs(NamedTuple):
+    """Procs of one cluster; *bounds* are (first, last) in order, neither touching nor overlapping."""
+
+    schedd: str
+    cluster: int
+    bounds: list[tuple[int, int]]
+
+
+def by_cluster(procs: Iterable[Procs]) -> Iterator[ClusterProcs]:
+    """Group procs by their cluster."""
     for (schedd, cluster), group in groupby(sorted(procs), key=lambda one: one[:2]):
         bounds: list[tuple[int, int]] = []
         for _, _, first, last in group:
@@ -43,7 +49,7 @@ def by_cluster(
             elif first <= last:
                 bounds.append((first, last))
         if bounds:
-            yield schedd, cluster, bounds
+            yield ClusterProcs(schedd, cluster, bounds)
 
 
 def rewrite(

@@ -30,6 +30,7 @@ __all__ = [
     "ads",
     "change",
     "change_many",
+    "count",
     "counts_by_submitter",
     "idle",
     "mark_running",
@@ -144,6 +145,15 @@ def counts_by_submitter(state: State) -> dict[str, tuple[int, int, int]]:
     )
     found = state.connection.execute(f"{query} FROM job GROUP BY submitter ORDER BY submitter")
     return {name: (waiting, running, held) for name, waiting, running, held in found}
+
+
+def count(state: State, *, owner: str | None = None) -> int:
+    """Return how many jobs are in fairq's own queue: all, or those of an *owner*."""
+    found = state.connection.execute(
+        "SELECT coalesce(sum(last_proc - first_proc + 1), 0) FROM job WHERE schedd = '' AND (?1 IS NULL OR owner = ?1)",
+        (owner,),
+    )
+    return int(found.fetchone()[0])
 
 
 def running_counts(state: State) -> dict[tuple[str, str], int]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from fairq.records import DelayState, PilotSlot
+from fairq.state import rows
 from fairq.state.connection import State
 
 
@@ -14,13 +16,23 @@ def load_all(state: State) -> list[PilotSlot]:
     return [PilotSlot(*row) for row in found]
 
 
-def jobs_at(state: State, site: str) -> list[tuple[str, int, int, str | None]]:
-    """Return the jobs, (schedd, cluster, proc, grid CE) each, that pilots at *site* run."""
-    return state.connection.execute(
+class PilotJob(NamedTuple):
+    """A job that a pilot runs, and the pilot's computing element."""
+
+    schedd: str
+    cluster: int
+    proc: int
+    grid_ce: str | None
+
+
+def jobs_at(state: State, site: str) -> list[PilotJob]:
+    """Return the jobs that pilots at *site* run."""
+    found = state.connection.execute(
         "SELECT coalesce(schedd, ''), cluster, proc, grid_ce FROM pilot_slot JOIN claim USING (slot_id) "
         "WHERE site = ? AND cluster IS NOT NULL ORDER BY slot_id",
         (site,),
-    ).fetchall()
+    )
+    return [PilotJob(*row) for row in found]
 
 
 def add(state: State, pilots: Iterable[PilotSlot]) -> None:
@@ -33,14 +45,7 @@ def add(state: State, pilots: Iterable[PilotSlot]) -> None:
 
 def dissolve(state: State, slot_ids: Iterable[int]) -> None:
     """Take those of these slots that are a pilot's out of the pool; their claims must have been released."""
-    numbers = [(number,) for number in slot_ids]
-    found = [
-        number
-        for number in numbers
-        if state.connection.execute("SELECT 1 FROM pilot_slot WHERE slot_id = ?", number).fetchone()
-    ]
-    state.connection.executemany("DELETE FROM pilot_slot WHERE slot_id = ?", found)
-    state.connection.executemany("DELETE FROM slot WHERE id = ?", found)
+    rows.dissolve_slots(state, "pilot_slot", slot_ids)
 
 
 def forget_all(state: State) -> None:

@@ -71,3 +71,15 @@ def attribute_names(state: State, table: str) -> list[str]:
     newest = f"SELECT ad FROM {table} ORDER BY id DESC LIMIT 20"
     rows = state.connection.execute(f"SELECT DISTINCT key FROM ({newest}), json_each(ad) ORDER BY key")
     return [name for (name,) in rows]
+
+
+def dissolve_slots(state: State, table: str, slot_ids: Iterable[int]) -> None:
+    """Take those of these slots that *table* names out of it and out of the pool; their claims must be released."""
+    numbers = [(number,) for number in slot_ids]
+    found = [
+        number
+        for number in numbers
+        if state.connection.execute(f"SELECT 1 FROM {table} WHERE slot_id = ?", number).fetchone()
+    ]
+    state.connection.executemany(f"DELETE FROM {table} WHERE slot_id = ?", found)
+    state.connection.executemany("DELETE FROM slot WHERE id = ?", found)

@@ -114,9 +114,9 @@ def _lease_row(lease: Lease | None) -> tuple[int | None, float | None]:
 
 
 def _record(row: tuple[Any, ...]) -> AccountingRecord:
-    name, is_group, *numbers = row[:15]
-    leases = (_lease(*row[at : at + 2]) for at in (15, 17, 19))
-    return AccountingRecord(*(name, bool(is_group), *numbers, *leases, *row[21:]))
+    name, is_group, *numbers, ceiling_end, ceiling, floor_end, floor, factor_end, factor, share, limit = row
+    leases = (_lease(ceiling_end, ceiling), _lease(floor_end, floor), _lease(factor_end, factor))
+    return AccountingRecord(*(name, bool(is_group), *numbers, *leases, share, limit))
 
 
 def _lease(expiration: int | None, prelease_value: float | None) -> Lease | None:

@@ -13,8 +13,8 @@ from tests.engine.negotiation.pools import claimed, cycle, jobs, slots
 from fairq.engine.classad import parse
 from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.quotas.assignment import assign_quotas
-from fairq.engine.quotas.fairshare import share_fairly
 from fairq.engine.quotas.policy import DemandPolicy, GroupQuota, QuotaPolicy
+from fairq.engine.quotas.surplus import share_fairly
 from fairq.engine.quotas.tree import Tree, build_tree
 
 STARVATION = (

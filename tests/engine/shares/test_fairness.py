@@ -10,7 +10,7 @@ from tests.engine.shares.queues import DOCUMENTED, corrected, instance, preset, 
 
 from fairq.engine.shares.choice import choose_queues
 from fairq.engine.shares.model import OwnerGroup
-from fairq.engine.shares.recalculation import recalculate
+from fairq.engine.shares.queue_priorities import recalculate
 from fairq.engine.shares.rules import Rules
 
 MATCHES = 3000

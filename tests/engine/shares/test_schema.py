@@ -7,7 +7,7 @@ from tests.engine.shares.queues import DIRAC, DOCUMENTED, HOUR, SCHEMA, WEEK, co
 
 from fairq.engine.shares.explanation import explain
 from fairq.engine.shares.model import OwnerGroup
-from fairq.engine.shares.recalculation import Recalculation, recalculate
+from fairq.engine.shares.queue_priorities import Recalculation, recalculate
 from fairq.engine.shares.rules import Rules
 
 GROUPS = registry(

@@ -12,7 +12,8 @@ from fairq.settings import load
 from fairq.settings.key import DIRAC
 from fairq.settings.keys import KEYS
 from fairq.settings.rule_points.dirac import CORRECTIONS_STARTED
-from fairq.steps.taskqueues.policy import POINTS, preset, read_groups, share_rules
+from fairq.state.connection import writing
+from fairq.steps.taskqueues.policy import POINTS, preset, read_groups, share_policy, share_rules
 
 NAMES = [key.name for key in POINTS]
 KEYS_OF_POINTS = {key.name: key for key in KEYS if key.section == "shares" and key.point}
@@ -61,3 +62,12 @@ def test_what_the_settings_say_of_job_sharing_wins_over_the_import(spelling: str
     for rules in DIRAC.choices:
         groups = read_groups(load(file, None, {}), imported, preset(rules))
         assert (groups["a"].job_sharing, groups["b"].job_sharing) == (False, True)
+
+
+def test_a_preview_under_other_rules_corrects_only_where_those_do(tmp_path: Path) -> None:
+    """Under DIRAC's rules nothing is corrected unless EnableSharesCorrection is set."""
+    file = tmp_path / "fairq.toml"
+    file.write_text("[shares.ShareCorrections]\nShareCorrectorsToStart = 'WMSHistory'\n")
+    with writing(tmp_path / "s.db") as state:
+        for chosen, corrected in (("documented", True), ("dirac", False)):
+            assert bool(share_policy(load(file, None, {}), state, chosen).corrections) is corrected

@@ -9,7 +9,7 @@ import typer
 
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.run import STAGE_COLUMNS
-from fairq.cli.broker.sentences.figures import compared, some
+from fairq.cli.broker.sentences.compared_values import compared, some
 from fairq.cli.broker.sentences.reasons import meaning_of, tell
 from fairq.cli.command import App
 from fairq.cli.comparison import Compare, comparison_columns, comparison_sentence, comparison_table

@@ -13,9 +13,13 @@ from fairq.brokerdata.machines import SOFTWARE
 from fairq.brokerdata.places import QUEUES
 from fairq.dumps.published.form import Form
 from fairq.dumps.published.forms import form_of
+from fairq.dumps.published.storage import CRIC_STATES
 from fairq.dumps.table import NAME, Table, csv_reader
 
 _BY_NAME = {kind.name: kind for kind in STORED}
+_STATES = "ddmendpointstatus"
+"""What CRIC's API calls the states of endpoints."""
+
 _STORED_OBJECTS = {"panda_queue", "data"}
 """Columns of PanDA's tables SCHEDCONFIG_JSON and SW_TAGS, which hold a queue or its software as JSON."""
 
@@ -23,11 +27,14 @@ _STORED_OBJECTS = {"panda_queue", "data"}
 def recognise(name: str, table: Table) -> tuple[Kind, Form | None] | None:
     """Return the kind of the records in the file *name* and their published form; None if neither tells.
 
-    A published form tells. Otherwise a name tells by its first word: ``queues.json``, ``links-2026-11-22.csv.gz``.
-    Without one, the columns tell, if they are those of one kind alone.
+    A published form tells; a document without entries has one if it is called as CRIC's API calls it. Otherwise a name
+    tells by its first word: ``queues.json``, ``links-2026-11-22.csv.gz``. Without one, the columns tell, if they are
+    those of one kind alone.
     """
     kind = _BY_NAME.get(re.split(r"[-_. ]", PurePosixPath(name).name.lower(), maxsplit=1)[0])
     form = None if table.csv is not None else form_of(table.document, kind) or form_of(table.document)
+    if form is None and table.csv is None and not table.document and _STATES in PurePosixPath(name).name.lower():
+        form = CRIC_STATES  # nothing is blacklisted
     if form is not None:
         return form.kind, form
     if kind is not None:

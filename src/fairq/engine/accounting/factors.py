@@ -1,4 +1,4 @@
-"""The priority factor: what a submitter's real priority is multiplied by."""
+"""The priority factor: effective priority is real priority times this factor."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MINIMUM_FACTOR = 1.0
 class AccountingPolicy:
     """The settings that accounting follows.
 
-    *priority_halflife* is in seconds. *accountant_local_domain* None: everybody is local. *group_names* are
-    the configured groups in their own spelling; *group_prio_factors* is keyed by lower-case group name,
-    ``<none>`` included (a factor of 0 counts as not set). *remove_idle_records*: records that no longer
-    matter go by themselves (`removal`). *count_preempted*: a slot taken by preemption counts for its former user,
-    too, until the next cycle, as in HTCondor since 25.10. *exact_usage*: a slot is charged for exactly the time that
-    it was held; otherwise up to the last update at least, and first and last use are those that an update saw.
+    *priority_halflife* is in seconds. *accountant_local_domain* None: everybody is local. *group_names* are the
+    configured groups in their own spelling; *group_prio_factors* is keyed by lower-case group name, ``<none>`` included
+    (a factor of 0 counts as not set). *remove_idle_records*: records that no longer matter are removed automatically
+    (`removal`). *count_preempted*: a preempted slot also counts for its former user until the next cycle, as in
+    HTCondor since 25.10. *exact_usage*: a slot is charged for exactly the time that it was held. Otherwise it is
+    charged at updates, and times of first and last use are those of updates.
     """
 
     priority_halflife: float
@@ -35,12 +35,12 @@ class AccountingPolicy:
 
 
 def resolve_factor(name: str, policy: AccountingPolicy) -> float:
-    """Return the factor that submitter or group *name* starts with; never below 1.
+    """Return the initial factor of submitter or group *name*; at least 1.
 
     In this order: nice submitters, the factor configured for the very group the name is assigned to (a
     subgroup does not inherit), submitters of a foreign domain, everybody else. A factor once stored stays
     until it is set anew or its record is deleted, whatever the settings become. Source: HTCondor's
-    ``GetPriorityFactor``. Unlike there, a group (which has no domain) is never taken for a remote user.
+    ``GetPriorityFactor``. Unlike in HTCondor, a group (which has no domain) never counts as a remote user.
     """
     if is_nice(name):
         factor = policy.nice_user_prio_factor

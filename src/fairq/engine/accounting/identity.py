@@ -1,4 +1,4 @@
-"""Who a job is charged to, and which accounting group that is.
+"""The submitter that is charged for a job, and its accounting group.
 
 Rules: the manual's section on accounting groups; HTCondor's ``SetAccountingGroup`` (submit side) and
 ``GetAssignedGroup`` (accountant).
@@ -13,21 +13,21 @@ from typing import Any
 from fairq.errors.base import InvalidNameError, SubmitterName
 
 ROOT_GROUP = "<none>"
-"""The accounting group of everybody who is in no configured one."""
+"""The accounting group of submitters without a configured group."""
 
 NICE_PREFIX = "nice-user"
-"""What the name of a nice submitter starts with."""
+"""The beginning of the name of a nice submitter."""
 
 
 def submitter_name(ad: Mapping[str, Any], accounting_domain: str) -> str:
     """Return the name under which the job *ad* is charged, as ``group.user@domain``.
 
-    It is the ad's ``AccountingGroup`` if that is a string, else its ``Owner``, else what stands before the
-    last ``@`` of its ``User``; ``NiceUser`` puts ``nice-user.`` before it. The letter case is kept: names
-    that differ in case are different submitters. A name that brings its domain keeps it, else it has that of
-    ``User``; *accounting_domain* completes names without one.
+    It is the ad's ``AccountingGroup`` if that is a string, otherwise its ``Owner``, otherwise the part of its ``User``
+    before the last ``@``. ``NiceUser`` adds the prefix ``nice-user.``. Names are case-sensitive. A name with a domain
+    keeps it; otherwise the domain is that of ``User``, or *accounting_domain*.
 
-    Raises InvalidNameError if the ad names nobody, or if the name contains white space or bytes that are not UTF-8.
+    Raises InvalidNameError if the ad names no submitter, or if the name contains white space or bytes that are not
+    UTF-8.
     """
     user = _text(ad, "user")
     name = _text(ad, "accountinggroup") or _text(ad, "owner") or user
@@ -47,7 +47,7 @@ def submitter_name(ad: Mapping[str, Any], accounting_domain: str) -> str:
 def answers_to(name: str, word: str) -> bool:
     """Say whether *word* names submitter *name*: in full, or without its domain, or without its groups too.
 
-    So ``bob`` names ``bob@host`` and ``physics.bob@host``; letter case counts.
+    For example, ``bob`` names ``bob@host`` and ``physics.bob@host``; names are case-sensitive.
     """
     if name == word:
         return True
@@ -56,7 +56,7 @@ def answers_to(name: str, word: str) -> bool:
 
 
 def group_meant(submitter: str, owner: str) -> str | None:
-    """Return the group that jobs of *owner* ask for as *submitter*, empty for none; None if nobody can tell."""
+    """Return the group that jobs of *owner* request as *submitter*, empty for none; None if unknown."""
     local = submitter.rpartition("@")[0]
     if local == owner:
         return ""
@@ -81,8 +81,8 @@ def is_group_name(name: str) -> bool:
 def assigned_group(name: str, group_names: Iterable[str]) -> str:
     """Return the accounting group of submitter *name*, in its configured spelling, or ``<none>``.
 
-    The group is the longest known prefix of the dotted name, every level of it known, compared without
-    regard to letter case; the last dotted part before ``@`` is the user. A name without ``@`` is that of a
+    The group is the longest known prefix of the dotted name, every level of it known, compared ignoring letter case;
+    the last dotted part before ``@`` is the user. A name without ``@`` is that of a
     group: it is assigned to itself if it is known. *group_names* are all configured groups (a tuple is
     indexed once only).
     """

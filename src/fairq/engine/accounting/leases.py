@@ -1,4 +1,4 @@
-"""Leases: a ceiling, floor or priority factor for a while, after which the former value comes back.
+"""Leases: a ceiling, floor or priority factor for a limited time, after which the former value returns.
 
 Source: HTCondor 25.11 (ceiling) and 25.12 (floor, factor): ``SetCeilingLease`` and its relatives.
 """
@@ -15,7 +15,7 @@ from fairq.records import AccountingRecord, Lease
 
 
 class Leasable(Enum):
-    """The values that can be leased; the text is how messages name them."""
+    """The values that can be leased; the text is their name in messages."""
 
     CEILING = "ceiling"
     FLOOR = "floor"
@@ -23,7 +23,7 @@ class Leasable(Enum):
 
 
 class ExpiredLease(NamedTuple):
-    """A lease that ended: of which record and value, what was leased and what came back."""
+    """A lease that ended: its record, the kind of value, the leased value and the restored value."""
 
     record: AccountingRecord
     what: Leasable
@@ -32,14 +32,14 @@ class ExpiredLease(NamedTuple):
 
 
 def lease_of(record: AccountingRecord, what: Leasable) -> Lease | None:
-    """Return the lease of *what* that *record* holds, None if there is none."""
+    """Return the lease of *what* in *record*, None if there is none."""
     if what is Leasable.CEILING:
         return record.ceiling_lease
     return record.floor_lease if what is Leasable.FLOOR else record.factor_lease
 
 
 def value_of(record: AccountingRecord, what: Leasable) -> float:
-    """Return the value of *what* in force; the factor has to be resolved already."""
+    """Return the current value of *what*; the factor must be resolved already."""
     if what is Leasable.CEILING:
         return record.ceiling
     if what is Leasable.FLOOR:
@@ -48,12 +48,12 @@ def value_of(record: AccountingRecord, what: Leasable) -> float:
 
 
 def set_for_good(record: AccountingRecord, what: Leasable, value: float) -> None:
-    """Set *what* of *record* to *value* without end; a lease of it is over, and nothing comes back."""
+    """Set *what* of *record* to *value* permanently; this ends a lease without restoring a value."""
     _set(record, what, value, None)
 
 
 def grant_lease(record: AccountingRecord, what: Leasable, value: float, seconds: int, now: int) -> None:
-    """Set *what* of *record* to *value* for *seconds*; the value in force comes back afterwards.
+    """Set *what* of *record* to *value* for *seconds*; then the current value returns.
 
     Raises LeaseInEffectError if such a lease has not ended yet: leases do not stack.
     """
@@ -64,7 +64,7 @@ def grant_lease(record: AccountingRecord, what: Leasable, value: float, seconds:
 
 
 def cancel_lease(record: AccountingRecord, what: Leasable) -> float:
-    """End the lease of *what* at once and return the value that came back.
+    """End the lease of *what* at once and return the restored value.
 
     Raises NoLeaseError if there is none.
     """
@@ -76,7 +76,7 @@ def cancel_lease(record: AccountingRecord, what: Leasable) -> float:
 
 
 def expire_leases(records: Iterable[AccountingRecord], now: int) -> list[ExpiredLease]:
-    """End every lease whose time is over; done at the start of a cycle, before any value is read."""
+    """End every expired lease, at the start of a cycle before any value is read."""
     expired = []
     for record in records:
         if record.ceiling_lease is None and record.floor_lease is None and record.factor_lease is None:

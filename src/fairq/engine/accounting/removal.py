@@ -1,4 +1,4 @@
-"""Which accounting records may go."""
+"""Removal of accounting records."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from fairq.records import AccountingRecord
 
 
 def no_longer_matters(record: AccountingRecord, policy: AccountingPolicy) -> bool:
-    """Say whether dropping *record* would change nothing: it holds just what a newcomer starts with.
+    """Return whether *record* has only the values of a new submitter, so that its removal changes nothing.
 
-    That is: a submitter, nothing in use or still to charge, the best priority, no accumulated usage, the
-    factor it would be given again, neither ceiling nor floor nor lease. The manuals promise that entities
-    are removed by themselves once they are no longer relevant; HTCondor's accountant did so up to 8.6, by
-    this test less its last two parts.
+    That is: a submitter, no use now or still to charge, the best priority, no accumulated usage, its default factor,
+    and no ceiling, floor or lease. The manuals say that entities that are no longer relevant are removed automatically.
+    HTCondor's accountant did so up to 8.6, without the last two conditions.
     """
     return (
         not record.is_group
@@ -31,17 +30,17 @@ def no_longer_matters(record: AccountingRecord, policy: AccountingPolicy) -> boo
 
 
 def removable(records: Iterable[AccountingRecord], policy: AccountingPolicy) -> list[str]:
-    """Return the names of the records that go by themselves; none if the policy keeps idle records."""
+    """Return the names of the records to remove automatically; none if the policy keeps idle records."""
     if not policy.remove_idle_records:
         return []
     return [record.name for record in records if no_longer_matters(record, policy)]
 
 
 def idle_since(records: Iterable[AccountingRecord], cutoff: int, policy: AccountingPolicy) -> list[str]:
-    """Return the submitters that have nothing in use and used nothing since *cutoff* (seconds since 1970).
+    """Return the submitters without use since *cutoff* (seconds since 1970).
 
-    What an administrator prepared stays: records with a ceiling, a floor or a lease, and those of submitters
-    that never used anything unless they hold just what a newcomer starts with. Groups stay.
+    Records that an administrator has set up stay: those with a ceiling, a floor or a lease, and those that were never
+    used, unless they have only the values of a new submitter. Groups stay.
     """
     return [record.name for record in records if _is_idle(record, cutoff, policy)]
 

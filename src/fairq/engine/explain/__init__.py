@@ -1,1 +1,1 @@
-"""Why a cycle decided as it did: slots lost to each test, clause by clause, and what would change it. Pure."""
+"""The explanation of a cycle's decisions: slots lost to each test, clauses, and changes that would help. Pure."""

@@ -1,4 +1,4 @@
-"""Changes that would let a job run, as data: what to change, of whom, and to what."""
+"""Changes that would let a job run, as data: the kind, the owner and the new value."""
 
 from __future__ import annotations
 
@@ -51,14 +51,13 @@ class Change:
     """One change.
 
     Args:
-        kind: what is changed.
-        of: whose it is: a job, a slot, a submitter, a group, a limit or a setting (those that are without a value
-            are left out); for a slot to be added the
-            slot it is like (*to* is then its name).
-        to: the new value; None for a clause that is left out.
+        kind: the kind of change.
+        of: the job, slot, submitter, group, limit or setting (a setting without a value is left out). For an added
+            slot, the slot that it resembles (*to* is then its name).
+        to: the new value; None for a removed clause.
         attribute: of a job or slot: the attribute, in lower case for a clause.
-        clause: the clause that is left out or replaced.
-        now: the value it has, if that is known.
+        clause: the clause that is removed or replaced.
+        now: the current value, if known.
     """
 
     kind: ChangeKind

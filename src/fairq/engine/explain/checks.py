@@ -1,4 +1,4 @@
-"""Every clause of a job's Requirements, and of those of the slots, over the whole pool."""
+"""Every clause of the Requirements of a job and of the slots, over the whole pool."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from fairq.engine.explain.comparisons import Comparison, comparison, plain
 from fairq.records import Ad
 
 MOST_SLOT_EXPRESSIONS = 200
-"""Distinct Requirements of slots that are taken apart; the slots of further ones count by the whole of theirs."""
+"""Maximum number of distinct slot Requirements to split; others count as one clause."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobCheck:
-    """A clause of the job's: *passes* tells the slots that it allows; *wanted* is what it compares them with.
+    """A clause of the job: *passes* marks the slots that it allows; *wanted* is the value compared.
 
-    On so many slots it is *undefined*, or an *error*.
+    *undefined* and *error* count the slots on which it has these values.
     """
 
     clause: Clause
@@ -45,7 +45,7 @@ class JobCheck:
 
 @dataclass(frozen=True, slots=True)
 class SlotCheck:
-    """A clause of slots': the slots that have it (*rows*), and which of those it lets take the job (*passes*)."""
+    """A clause of slots: the slots with it (*rows*), and those on which it allows the job (*passes*)."""
 
     clause: Clause
     rows: NDArray[np.intp]
@@ -85,7 +85,7 @@ class PoolChecks:
 
     @cached_property
     def of_slots(self) -> list[SlotCheck]:
-        """The clauses of the slots' Requirements, alike ones of many slots as one."""
+        """The clauses of the slots' Requirements; equal clauses of many slots are one."""
         found: dict[Clause, list[NDArray[np.intp]]] = defaultdict(list)
         for number, rows in enumerate(_alike(self.slots, np.arange(len(self.slots)), "requirements")):
             levels = 5 if number < MOST_SLOT_EXPRESSIONS else 0
@@ -94,7 +94,7 @@ class PoolChecks:
         return [self._slot_check(clause, np.concatenate(rows)) for clause, rows in found.items()]
 
     def fitting(self) -> NDArray[np.bool_]:
-        """The slots that fit: all clauses of both sides are true."""
+        """The matching slots: all clauses of both sides are true."""
         fits = np.ones(len(self.slots), np.bool_)
         for check in self.of_job:
             fits &= check.passes
@@ -103,12 +103,12 @@ class PoolChecks:
         return fits
 
     def values(self, check: JobCheck) -> NDArray[np.float64]:
-        """The slots' values of the attribute that *check* compares, NaN where it is no number."""
+        """The slots' values of the attribute that *check* compares, NaN if not a number."""
         assert check.comparison is not None
         return evaluate_in_columns(check.comparison.attribute, self.slots, self.job).numbers
 
     def text_values(self, check: JobCheck, rows: NDArray[np.intp]) -> dict[str, int]:
-        """How many of the slots *rows* have which text in the attribute that *check* compares."""
+        """Number of slots *rows* by their text in the attribute that *check* compares."""
         assert check.comparison is not None
         values = evaluate_in_columns(check.comparison.attribute, self.slots, self.job, rows)
         counts: dict[str, int] = defaultdict(int)
@@ -119,7 +119,7 @@ class PoolChecks:
         return counts
 
     def bounds(self, check: SlotCheck, rows: NDArray[np.intp]) -> list[Any]:
-        """What each of the slots *rows* compares the job's attribute with; None where that is no value."""
+        """The value with which each of the slots *rows* compares the job's attribute; None if it has none."""
         assert check.comparison is not None
         found = evaluate_in_columns(check.comparison.value, self.slots, self.job, rows)
         values = (found.python(number) for number in range(len(rows)))
@@ -153,7 +153,7 @@ class PoolChecks:
 
 
 def _alike(slots: AdColumns, rows: NDArray[np.intp], attribute: str) -> list[NDArray[np.intp]]:
-    """The slots *rows* that have *attribute*, in groups where it is the same in JSON form."""
+    """The slots *rows* with *attribute*, in groups with the same JSON form."""
     if slots.column(attribute).is_constant and len(rows):
         return [rows] if slots.json_value(int(rows[0]), attribute) is not ABSENT else []
     groups: dict[str, list[int]] = defaultdict(list)

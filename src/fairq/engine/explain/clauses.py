@@ -1,4 +1,4 @@
-"""The clauses of Requirements: what must all be true, in the words in which it was written."""
+"""The clauses of Requirements as written; all of them must be true."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairq.engine.classad.nodes import Reference
 _LOOSER = frozenset({"||", "?", "?:"})
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 _LEVELS = 5
-"""How deep a clause that is but the name of another expression of the same ad is followed."""
+"""Maximum depth of clauses that are only the name of another expression of the same ad."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Clause:
 def split(text: str) -> list[str]:
     """Return the parts of *text* joined by ``&&`` at the top level, brackets around a whole part left out.
 
-    A text that the lexer does not know is one part.
+    A text with invalid tokens is one part.
     """
     try:
         found = tokens(text)
@@ -66,14 +66,14 @@ def clauses_of(ad: Mapping[str, Any], attribute: str = "requirements", level: in
 
 
 def without(text: str, clauses: Mapping[str, str | None]) -> str:
-    """Return the expression *text* with its parts *clauses* left out, or what they stand for in their place."""
+    """Return the expression *text* without its parts *clauses*, or with their replacements."""
     parts = [clauses.get(part, part) for part in split(text)]
     kept = [f"({part})" for part in parts if part is not None]
     return " && ".join(kept) if kept else "true"
 
 
 def _own_name(text: str, ad: Mapping[str, Any]) -> str | None:
-    """The other expression of the same ad of which *text* is but the name."""
+    """The other expression of the same ad if *text* is only its name."""
     node = parse(text).node
     if not isinstance(node, Reference) or node.absolute:
         return None
@@ -83,7 +83,7 @@ def _own_name(text: str, ad: Mapping[str, Any]) -> str | None:
 
 
 def _parts(found: list[Token], start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield each part of the tokens from *start* to before *end* as its first and the one behind its last."""
+    """Yield the start and the end of each part of the tokens from *start* to before *end*."""
     start, end = _unwrapped(found, start, end)
     outside = [at for at, depth in enumerate(_depths(found, start, end), start) if depth == 0]
     cuts = [at for at in outside if found[at].type == "&&"]
@@ -95,7 +95,7 @@ def _parts(found: list[Token], start: int, end: int) -> Iterator[tuple[int, int]
 
 
 def _depths(found: list[Token], start: int, end: int) -> Iterator[int]:
-    """How many brackets are open at each token from *start* to before *end*, closing ones counted as closed."""
+    """The number of open brackets at each token from *start* to before *end*, closing ones counted as closed."""
     return accumulate((token.type in _OPEN) - (token.type in _CLOSE) for token in found[start:end])
 
 

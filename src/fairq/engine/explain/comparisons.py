@@ -18,13 +18,13 @@ _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "is": "is"}
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``attribute operator value``: *attribute* is one of the other ad, turned to the left.
+    """``attribute operator value``, with the *attribute* of the other ad on the left.
 
     Args:
         attribute: its name as written, *scoped* if it is written with TARGET.
         operator: one of ``< <= > >= == is``.
         value: the other side, an expression of the own ad.
-        own: the attribute of the own ad that the value is, if it is but a name.
+        own: the attribute of the own ad, if the value is only its name.
     """
 
     attribute: str
@@ -35,7 +35,7 @@ class Comparison:
 
     @property
     def prefers_more(self) -> bool:
-        """Whether a larger attribute satisfies it sooner."""
+        """Whether a larger attribute helps."""
         return self.operator in (">", ">=")
 
     def with_value(self, value: Any) -> str:
@@ -45,15 +45,15 @@ class Comparison:
         return f"{name} {operator} {unparse(Literal(value))}"
 
     def value_for(self, attribute: Any) -> Any:
-        """The value nearest to *attribute* with which the clause is true of it."""
+        """The value nearest to *attribute* for which the clause is true."""
         return _beyond(attribute, {"<": 1, ">": -1}.get(self.operator, 0))
 
     def attribute_for(self, value: Any) -> Any:
-        """The attribute nearest to *value* of which the clause is true with it."""
+        """The attribute nearest to *value* for which the clause is true."""
         return _beyond(value, {"<": -1, ">": 1}.get(self.operator, 0))
 
     def nearest(self, attributes: NDArray[np.float64], wanted: float) -> float | None:
-        """The number among *attributes* that comes nearest to satisfying it, None if none is a number."""
+        """The number among *attributes* that is nearest to satisfying it, None if none is a number."""
         numbers = attributes[np.isfinite(attributes)]
         if not len(numbers):
             return None
@@ -65,8 +65,8 @@ class Comparison:
 def comparison(text: str, own: Container[str]) -> Comparison | None:
     """Read the clause *text* of an ad that has the attributes *own* (lower case); None if it is no comparison.
 
-    A clause that is but the name of an attribute of the other ad wants it to be true. Of parts joined by ``||``
-    one that compares is enough; one that asks for an order comes before one that asks for equality.
+    A clause that is only the name of an attribute of the other ad requires it to be true. Of parts joined by ``||``,
+    one comparison is used; an order comes before an equality.
     """
     return _read(parse(text).node, own)
 
@@ -92,7 +92,7 @@ def _read(node: Node | None, own: Container[str]) -> Comparison | None:
 
 
 def plain(value: Any) -> Any:
-    """Return a whole number as an integer, anything else as it is."""
+    """Return a whole number as an integer, other values unchanged."""
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
 
 

@@ -1,4 +1,4 @@
-"""Why one job is not matched in a cycle: the deciding reason, and what it rests on."""
+"""Why one job is not matched in a cycle: the deciding reason, and the data behind it."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ _BY_TEST = {
     LostTo.SLOT_REQUIREMENTS: Reason.SLOT_REQUIREMENTS,
     LostTo.JOB_REQUIREMENTS: Reason.JOB_REQUIREMENTS,
 }
-"""The reason that a test gives if no test above it has kept a slot from the job."""
+"""The reason of a test if no test before it has excluded a slot."""
 
 
 @dataclass(frozen=True, slots=True)
 class CycleInput:
-    """All that a cycle is held on; holding it changes *accountant*.
+    """The input of a cycle; running it changes *accountant*.
 
-    *ads* are those of the slots; *clock* is what the time budgets are measured by, None: there are none.
+    *ads* are those of the slots; *clock* measures the time budgets, None: there are none.
     """
 
     pool: PoolSlots
@@ -124,7 +124,7 @@ class Outcome:
 
     @cached_property
     def labels(self) -> Sequence[str]:
-        """What the slots are called: by name, and where several have it by address, too."""
+        """Names of the slots, with the address if several slots have the name."""
         return labels(self.given.pool)
 
     def match_of(self, job: JobRange) -> Match | None:
@@ -137,12 +137,12 @@ class Outcome:
         return _one(jobs, proc)
 
     def submitter(self, name: str, schedd: str) -> SubmitterDecision:
-        """What was decided of a submitter that takes part."""
+        """The decision about the job's submitter."""
         return next(of for of in self.decision.submitters if (of.submitter, of.schedd) == (name, schedd))
 
 
 class Diagnosis:
-    """One idle job that a cycle left idle, at the end of that cycle."""
+    """One job that a cycle left idle, at the end of that cycle."""
 
     def __init__(self, outcome: Outcome, job: JobRange) -> None:
         self.outcome = outcome
@@ -157,7 +157,7 @@ class Diagnosis:
 
     @cached_property
     def concurrency_figures(self) -> dict[str, LimitFigures]:
-        """What is in use at the end of the cycle of every concurrency limit that was asked for, by name."""
+        """The use of every requested concurrency limit at the end of the cycle, by name."""
         return {figures.name: figures for figures in self.outcome.cycle.concurrency.figures()}
 
     @cached_property
@@ -167,7 +167,7 @@ class Diagnosis:
 
     @cached_property
     def rejection(self) -> Rejection | None:
-        """The last rejection of a job of the same submitter and autocluster, for which this one is skipped."""
+        """The last rejection of a job of the same submitter and autocluster, because of which this one is skipped."""
         for rejection in reversed(self.outcome.decision.rejections):
             if (rejection.submitter, rejection.schedd) == (self.job.submitter, self.job.schedd):
                 cluster, proc = rejection.request
@@ -180,7 +180,7 @@ class Diagnosis:
 
     @cached_property
     def alike_ahead(self) -> tuple[int, int] | None:
-        """The first job of the same submitter and autocluster that is left idle, too, and comes before this one."""
+        """The first job before this one, of the same submitter and autocluster, that is also left idle."""
         matched = {(m.schedd, m.cluster, m.proc) for m in self.outcome.decision.matches}
         key = job_order(self.outcome.given.jobs.ads, self.outcome.given.policy.job_order)
         own = key(self.job)
@@ -201,7 +201,7 @@ class Diagnosis:
 
     @cached_property
     def blocker(self) -> tuple[int, int] | None:
-        """The job ahead in the same cluster that could not be matched, so that the rest of the cluster is skipped."""
+        """The earlier job of the same cluster that found no match, so that the rest of the cluster is skipped."""
         given, cycle = self.outcome.given, self.outcome.cycle
         if given.policy.skip_by != "cluster":
             return None
@@ -221,7 +221,7 @@ class Diagnosis:
         return None
 
     def _failed_kinds(self) -> set[int]:
-        """The autoclusters of the submitter's jobs that failed; to be stopped by a limit is no failure."""
+        """The autoclusters of the submitter's jobs that found no match, without those stopped by a limit."""
         kinds = set()
         for rejection in self.outcome.decision.rejections:
             own = (rejection.submitter, rejection.schedd) == (self.job.submitter, self.job.schedd)
@@ -236,7 +236,7 @@ class Diagnosis:
 
     @cached_property
     def reason(self) -> Reason:
-        """The deciding reason: the last thing that stands between the job and a slot."""
+        """The deciding reason: the last obstacle between the job and a slot."""
         if not len(self.losses.codes):
             return Reason.EMPTY_POOL
         if self.submitter.stopped is StopReason.SUBMITTER_CONSTRAINT:
@@ -251,13 +251,13 @@ class Diagnosis:
 
     @property
     def fits_nowhere(self) -> bool:
-        """Whether there are slots, and both sides' Requirements are true with none of them."""
+        """Whether there are slots, but none where the Requirements of both sides are true."""
         misfits = self.lost[LostTo.JOB_REQUIREMENTS] + self.lost[LostTo.SLOT_REQUIREMENTS]
         return 0 < len(self.losses.codes) == misfits
 
     @cached_property
     def carved_up(self) -> Sequence[int]:
-        """The partitionable slots, by row, that the job would fit if nobody had a piece of them."""
+        """The partitionable slots, by row, that would match the job if no part of them were in use."""
         given = self.outcome.given
         if "dynamicslot" not in given.pool.ads.names():
             return ()
@@ -268,7 +268,7 @@ class Diagnosis:
         return [whole.keys[row] for row in np.flatnonzero(fits).tolist()]
 
     def _limit(self) -> Reason | None:
-        """The limit that stands between the job and slots that it could have or could have had."""
+        """The limit between the job and slots that it could otherwise use."""
         rejection = self.rejection
         refused = rejection is not None and rejection.reason is RejectReason.CONCURRENCY_LIMIT
         if self.lost[LostTo.CONCURRENCY_LIMIT] or (self.lost[LostTo.LIMIT] and refused):
@@ -282,19 +282,19 @@ class Diagnosis:
 
     @cached_property
     def taken_by(self) -> Counter[str]:
-        """Who took how many of the suitable slots in this cycle."""
+        """Number of suitable slots taken in this cycle, by submitter."""
         rows = set(self.losses.rows(LostTo.TAKEN).tolist())
         return Counter(match.submitter for match in self.outcome.decision.matches if match.slot in rows)
 
     @cached_property
     def taken_by_preemption(self) -> int:
-        """How many of the suitable slots were taken in this cycle from whoever had them."""
+        """Number of suitable slots taken in this cycle by preemption."""
         rows = set(self.losses.rows(LostTo.TAKEN).tolist())
         return sum(match.slot in rows and match.preempted is not None for match in self.outcome.decision.matches)
 
     @cached_property
     def limit_amounts(self) -> dict[str, float]:
-        """How much of which concurrency limit the job uses, by name."""
+        """Amount of each concurrency limit that the job uses, by name."""
         text = self.context.job.get("concurrencylimits")
         return dict(parse_limits(text)) if isinstance(text, str) else {}
 
@@ -306,7 +306,7 @@ class Diagnosis:
 
     @cached_property
     def used_by(self) -> Counter[str]:
-        """Who has how many of the suitable slots since before this cycle."""
+        """Number of suitable slots in use since before this cycle, by submitter."""
         tests = (LostTo.CLAIMED_OTHERS, LostTo.CLAIMED_OWN, LostTo.OUTRANKED, LostTo.PREEMPTION_POLICY, LostTo.PRIORITY)
         rows = np.concatenate([self.losses.rows(test) for test in tests])
         names = (self.outcome.observer.holders[row] for row in rows.tolist())
@@ -321,7 +321,7 @@ class Diagnosis:
 
     @property
     def matched_ahead(self) -> int:
-        """How many jobs of the same submitter were matched in this cycle."""
+        """Number of jobs of the same submitter matched in this cycle."""
         return self.submitter.matched
 
     def _queued(self, cluster: int, proc: int) -> JobRange | None:

@@ -1,4 +1,4 @@
-"""What a job, or a slot, would have to change for the two to fit: the slots that are nearest to it."""
+"""The nearest slots to a job, and the changes of job or slot with which they match."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from fairq.engine.explain.checks import JobCheck, PoolChecks, SlotCheck
 from fairq.records import JOB_COLUMNS
 
 _OTHER_TEXT, _NO_CLAUSE, _OTHER_SLOT = 1.5, 3.0, 10.0
-"""What it costs to want another text, to leave out a clause of the job's, and one of a slot's.
+"""Costs of another text, of removing a clause of the job, and of removing a clause of a slot.
 
-To want another number costs between 1 and 2, the more the further away it is.
+Another number costs between 1 and 2, more with larger distance.
 """
 
 _BUSY = 0.5
 
 
 def nearest_slots(checks: PoolChecks, free: NDArray[np.bool_], count: int) -> list[int]:
-    """The *count* slots that need the least change before the job fits, of equal ones those *free* first."""
+    """The *count* slots that need the smallest change for a match; among equals, *free* slots first."""
     cost = np.where(free, 0.0, _BUSY)
     for check in checks.of_job:
         cost += np.where(check.passes, 0.0, _job_cost(check, checks))
@@ -32,7 +32,7 @@ def nearest_slots(checks: PoolChecks, free: NDArray[np.bool_], count: int) -> li
 
 
 def changes_for(row: int, checks: PoolChecks, job: str, slot: str) -> list[Change]:
-    """The changes after which the job named *job* fits the slot of that row, named *slot*."""
+    """The changes with which the job named *job* matches the slot of that row, named *slot*."""
     found: dict[tuple[ChangeKind, str], tuple[Change, bool]] = {}
     if "requirements" not in checks.job:
         _add(found, Change(ChangeKind.JOB_ATTRIBUTE, job, True, "Requirements"), False)
@@ -46,7 +46,7 @@ def changes_for(row: int, checks: PoolChecks, job: str, slot: str) -> list[Chang
 
 
 def _add(found: dict[tuple[ChangeKind, str], tuple[Change, bool]], change: Change, less: bool) -> None:
-    """Add a change; of two that set one attribute to a number the one that goes further stays."""
+    """Add a change; of two numbers for one attribute, the more distant one stays."""
     key = (change.kind, (change.clause or change.attribute or "").lower())
     other = found.get(key)
     if other is not None and isinstance(change.to, int | float) and isinstance(other[0].to, int | float):

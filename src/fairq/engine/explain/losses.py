@@ -1,7 +1,7 @@
-"""To which test a kind of job loses each slot of the pool.
+"""The test by which a job loses each slot of the pool.
 
-The tests are those of the negotiator (docs/htcondor.md 3.7) in the order in which people ask; a slot counts at the
-first one that it fails.
+The tests are those of the negotiator (docs/htcondor.md 3.7), in the order in which people ask. A slot counts for the
+first test that it fails.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fairq.engine.negotiation.snapshot import PoolSlots
 
 
 class LostTo(StrEnum):
-    """A test that keeps a slot from a job; the last one stands for whatever limits the submitter.
+    """A test that excludes a slot for a job; the last one stands for all limits of the submitter.
 
     KEPT_OUT: by NEGOTIATOR_SLOT_CONSTRAINT, or about to shut down.
     """
@@ -41,7 +41,7 @@ class LostTo(StrEnum):
 
 
 TESTS = tuple(LostTo)
-"""All tests in their order; `Losses` numbers them by it."""
+"""All tests in order; `Losses` refers to them by number."""
 
 
 class Losses:
@@ -51,7 +51,7 @@ class Losses:
         self.codes = codes
 
     def counts(self) -> dict[LostTo, int]:
-        """How many slots are lost to each test, in the order of the tests."""
+        """Number of slots lost to each test, in the order of the tests."""
         counts = np.bincount(self.codes, minlength=len(TESTS)).tolist()
         return dict(zip(TESTS, counts, strict=True))
 
@@ -61,7 +61,7 @@ class Losses:
 
 
 class Observer:
-    """Sorts the slots of one pool by the tests that they fail, for any job asking."""
+    """Sorts the slots of one pool by the test that they fail, for any job."""
 
     def __init__(self, pool: PoolSlots, policy: NegotiationPolicy) -> None:
         self._pool = pool

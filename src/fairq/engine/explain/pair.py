@@ -1,4 +1,4 @@
-"""One job and one slot: both sides clause by clause, how the slot ranks for the job, and what keeps them apart."""
+"""One job and one slot: both sides clause by clause, the ranks of the slot, and the reason for no match."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Document = dict[str, Any]
 def explain_pair(outcome: Outcome, job: JobRange, row: int, slot_ad: Ad) -> Document:
     """Return the clauses of both sides with their values, the rank keys, and the first test that the slot fails.
 
-    ``place`` counts from 1, among the slots that suit the job.
+    ``place`` counts from 1, among the matching slots.
     """
     given = outcome.given
     context = outcome.cycle.examine(job)
@@ -55,7 +55,7 @@ def _row(side: str, clause: Clause, my: Mapping[str, Any], target: Mapping[str, 
 
 
 def _ranks(outcome: Outcome, mine: Ad, slot: Ad) -> list[Document]:
-    """The keys of the order among candidates in their order; more is better."""
+    """The sort keys of candidates in order; higher is better."""
     policy, slots = outcome.given.policy, outcome.given.pool.ads
     rank = expression_of(mine.get("rank", 0))
     keys = [

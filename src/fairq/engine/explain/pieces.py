@@ -1,4 +1,4 @@
-"""Partitionable slots as they would be if jobs gave back the pieces that they have of them."""
+"""Partitionable slots as they would be without some of their dynamic slots."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from fairq.records import Ad
 _DYNAMIC = re.compile(r"(.*[^_])_\d+(@.*)?", re.DOTALL)
 _RESOURCES = ("cpus", "memory", "disk", "gpus")
 _OF_MACHINE = ("MyAddress", "StartdIpAddr", "Machine")
-"""What a partitionable slot and its dynamic ones have in common, the surest first."""
+"""Attributes that a partitionable slot and its dynamic slots share, the most reliable first."""
 
 _NUMBERS = ("ParentSlotId", "SlotID")
-"""Attributes in which a dynamic slot may tell the SlotID of its parent."""
+"""Attributes of a dynamic slot with the SlotID of its parent."""
 
 
 def labels(pool: PoolSlots) -> Sequence[str]:
-    """Return the slots' names, with the address behind those that several slots have: slot1@host<10.0.0.1:9618>."""
+    """Return the slots' names, with the address for names of several slots: slot1@host<10.0.0.1:9618>."""
     if len(set(pool.names)) == len(pool.names):
         return pool.names
     rows: dict[str, list[int]] = defaultdict(list)
@@ -52,9 +52,9 @@ def _address(pool: PoolSlots, row: int) -> str:
 def pieces_of(pool: PoolSlots) -> dict[int, list[int]]:
     """The dynamic slots of each partitionable slot that has any, both as places in the pool.
 
-    Of those that fairq made itself the state tells the parent. Others have it on the same machine, by its
-    address if they tell one: the slot whose number they give, else that of the name, as HTCondor names them:
-    slot1_3@host is a piece of slot1@host.
+    For dynamic slots of fairq, the state has the parent. For others, it is a slot of the same machine, by address if
+    known: the slot with the number that they give, otherwise by name, as in HTCondor: slot1_3@host is a part of
+    slot1@host.
     """
     dynamic = _true_of(pool, "DynamicSlot")
     if not dynamic:
@@ -102,7 +102,7 @@ def _text(pool: PoolSlots, row: int, attribute: str) -> str | None:
 
 
 def given_back(parent: Ad, piece: Ad) -> Ad:
-    """What is left of a partitionable slot once *piece* has been given back to it."""
+    """The rest of a partitionable slot after *piece* is given back."""
     amounts = {name.lower(): value for name, value in piece.items()}
     listed = next((value for name, value in parent.items() if name.lower() == "machineresources"), "")
     resources = {*_RESOURCES, *str(listed).lower().split()}
@@ -115,7 +115,7 @@ def given_back(parent: Ad, piece: Ad) -> Ad:
 
 
 def undivided(pool: PoolSlots, ads: Sequence[Ad]) -> PoolSlots | None:
-    """The pool, whose slots' ads are *ads*, as if all pieces had been given back; None if there are none."""
+    """The pool with the slots' ads *ads*, as if all parts had been given back; None if there are none."""
     found = pieces_of(pool)
     if not found:
         return None

@@ -15,14 +15,14 @@ from fairq.engine.negotiation.snapshot import PoolSlots
 
 @dataclass(frozen=True, slots=True)
 class ExplainedRejection:
-    """One rejection with the slots of the pool by the first test that each failed."""
+    """One rejection, with the first test that each slot of the pool failed."""
 
     rejection: Rejection
     lost: dict[LostTo, int]
 
 
 class CycleRecorder:
-    """Watches a cycle and keeps `explained`, one entry per rejection in the order they happened."""
+    """Observes a cycle and collects `explained`, one entry per rejection in order."""
 
     def __init__(self, pool: PoolSlots, policy: NegotiationPolicy) -> None:
         self._observer = Observer(pool, policy)

@@ -1,4 +1,4 @@
-"""What would let a job run: the changes worth trying, the least first."""
+"""Changes that may let a job run, the smallest first."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Remedy = tuple[Change, ...]
 
 
 def remedies(of: Diagnosis) -> Iterator[Remedy]:
-    """Yield what may let the job run, the least change first; none of it is sure."""
+    """Yield changes that may let the job run, the smallest first; none of them is verified."""
     seen: set[Remedy] = set()
     for remedy in _candidates(of):
         if remedy and remedy not in seen:
@@ -94,7 +94,7 @@ def _candidates(of: Diagnosis) -> Iterator[Remedy]:  # noqa: PLR0911, PLR0912 - 
 
 
 def fits(of: Diagnosis) -> Iterator[Remedy]:
-    """The changes of the job, or of slots, after which it fits one of the nearest slots."""
+    """The changes of the job, or of slots, with which it matches one of the nearest slots."""
     names, checks = of.outcome.labels, of.checks
     free = of.outcome.cycle.candidates.tests(of.context).free & ~_held(of)
     for row in nearest_slots(checks, free, _NEAREST):
@@ -102,7 +102,7 @@ def fits(of: Diagnosis) -> Iterator[Remedy]:
 
 
 def _pieces(of: Diagnosis) -> Iterator[Remedy]:
-    """Pieces of a partitionable slot given back: one of them, or all of one slot, that with the fewest first."""
+    """Parts of a partitionable slot given back: one part, or all parts of one slot, the slot with the fewest first."""
     names = of.outcome.labels
     wanted = set(of.carved_up)
     families = [rows for parent, rows in pieces_of(of.outcome.given.pool).items() if parent in wanted]
@@ -127,7 +127,7 @@ def _each(of: Diagnosis, test: LostTo, kind: ChangeKind, count: int) -> Iterator
 
 
 def _free(of: Diagnosis) -> Iterator[Remedy]:
-    """Slots in use that end: those of others first."""
+    """Slots in use that become free: those of other submitters first."""
     users = of.outcome.observer.holders
     for test in _HELD:
         for remedy in _each(of, test, ChangeKind.FREE_SLOT, 2):
@@ -137,7 +137,7 @@ def _free(of: Diagnosis) -> Iterator[Remedy]:
 
 
 def _free_of_group(of: Diagnosis) -> Iterator[Remedy]:
-    """A slot that somebody of the same group has: it counts against the quota, whether it suits or not."""
+    """A slot in use by the same group: it counts against the quota, whether it matches or not."""
     accountant, users = of.outcome.given.accountant, of.outcome.observer.holders
     of_group = {name for name in set(users) if name is not None and accountant.group_of(name) == of.submitter.group}
     row = next((row for row, name in enumerate(users) if name in of_group), None)
@@ -146,7 +146,7 @@ def _free_of_group(of: Diagnosis) -> Iterator[Remedy]:
 
 
 def _more(of: Diagnosis) -> Iterator[Remedy]:
-    """One slot more, like the best that suits; rather like a machine's slot than like a piece of one."""
+    """One more slot, like the best matching one; preferably like a whole slot."""
     names, place = of.outcome.labels, of.outcome.cycle.candidates.place(of.context)
     suitable = np.flatnonzero(of.outcome.cycle.candidates.tests(of.context).suitable)
     if len(suitable):
@@ -164,7 +164,7 @@ def _ahead_of_own(of: Diagnosis) -> Iterator[Remedy]:
 
 
 def _weight(of: Diagnosis) -> float:
-    """The least weight of a slot within reach, else of any that suits."""
+    """The smallest weight of a reachable slot, otherwise of any matching slot."""
     cost = np.array(of.outcome.cycle.cost)
     for tests in ((LostTo.LIMIT, LostTo.TAKEN), _HELD):
         rows = np.concatenate([of.losses.rows(test) for test in tests])
@@ -174,7 +174,7 @@ def _weight(of: Diagnosis) -> float:
 
 
 def levers(of: Diagnosis) -> Iterator[Change]:
-    """Whatever may speak for the job: a slot more, the first place, and room under every limit."""
+    """All changes in favour of the job: one more slot, the first place, and room under every limit."""
     for remedy in (*_more(of), *(_free_of_group(of) if of.outcome.decision.quotas else ())):
         yield from remedy
     name, record = of.job.submitter, of.outcome.given.accountant.records[of.job.submitter]
@@ -196,7 +196,7 @@ def levers(of: Diagnosis) -> Iterator[Change]:
 
 
 def _settings(of: Diagnosis) -> Iterator[Change]:
-    """Without the negotiator's constraints, with time for everybody, and room under every limit of the job."""
+    """No negotiator constraints, no time limits, and room under every limit of the job."""
     policy = of.outcome.given.policy
     for constraint in ("submitter_constraint", "job_constraint", "slot_constraint"):
         if getattr(policy, constraint) is not None:
@@ -242,7 +242,7 @@ def _concurrency_limit(of: Diagnosis) -> Iterator[Remedy]:
 
 
 def _time_budget(of: Diagnosis) -> Remedy:
-    """More time for what ran out of it: its usual value, or twice what it has."""
+    """A larger time budget: its default, or twice its value."""
     budget, budgets = of.submitter.time_budget, of.outcome.given.policy.budgets
     if budget is None or budgets is None:
         return ()
@@ -276,7 +276,7 @@ def _quota(of: Diagnosis) -> Iterator[Remedy]:
 
 
 def _share(of: Diagnosis) -> Iterator[Remedy]:
-    """A better effective priority: by the factor, by the real priority too, or a floor."""
+    """A better effective priority, by the factor or also by the real priority; or a floor."""
     name = of.job.submitter
     record = of.outcome.given.accountant.records[name]
     now = of.outcome.given.accountant.priority_factor(name)
@@ -298,7 +298,7 @@ def _share(of: Diagnosis) -> Iterator[Remedy]:
 
 
 def _wanted_priorities(of: Diagnosis) -> Iterator[float]:
-    """The effective priorities that would give room for the job, and that would go before everybody else."""
+    """The effective priorities that would give room for the job, or the first place."""
     rivals = {
         each.submitter: each.effective_priority
         for each in of.outcome.decision.submitters
@@ -314,7 +314,7 @@ def _wanted_priorities(of: Diagnosis) -> Iterator[float]:
 
 
 def _rounded_down(value: float) -> float:
-    """Three digits of *value* are enough; never more than it."""
+    """*value* rounded down to three digits."""
     if not 0 < value < 1e300:
         return 0.0
     step = 10.0 ** (math.floor(math.log10(value)) - 2)

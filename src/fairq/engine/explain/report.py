@@ -21,10 +21,10 @@ _NEVER_OFFERED = (Reason.EMPTY_POOL, Reason.SUBMITTER_CONSTRAINT, Reason.JOB_CON
 
 
 def requirement_rows(checks: PoolChecks) -> list[Document]:
-    """The job's clauses in order: slots each alone allows, slots left after it, and the nearest value there is.
+    """The job's clauses in order: slots allowed by each alone, slots left after it, and the nearest value.
 
-    ``nearest`` is given where a clause leaves no slot: of the slots left before it, else of all. ``undefined``
-    and ``error`` count the slots on which it is that.
+    ``nearest`` is given if a clause leaves no slot: among the slots left before it, otherwise among all. ``undefined``
+    and ``error`` count the slots with that value.
     """
     left = np.ones(len(checks.slots), np.bool_)
     rows = []
@@ -63,7 +63,7 @@ def _nearest(check: JobCheck, checks: PoolChecks, among: NDArray[np.bool_]) -> D
 
 
 def refusal_rows(checks: PoolChecks, accepted: NDArray[np.bool_]) -> list[Document]:
-    """The slots' clauses by which slots that the job accepts refuse it, those of most slots first."""
+    """The slots' clauses that reject the job although it accepts the slots, those of most slots first."""
     rows = []
     for check in checks.of_slots:
         refusing = check.refusing[accepted[check.refusing]]
@@ -88,7 +88,7 @@ def _refusal(check: SlotCheck, checks: PoolChecks, refusing: NDArray[np.intp]) -
 
 
 def lost_rows(of: Diagnosis) -> list[Document]:
-    """How many slots the job loses to each test; tests that take none are left out."""
+    """Number of slots that the job loses to each test; tests without a loss are left out."""
     return [{"test": str(test), "slots": count} for test, count in of.lost.items() if count]
 
 
@@ -100,7 +100,7 @@ class Since(StrEnum):
 
 
 def user_rows(of: Diagnosis) -> list[Document]:
-    """Who has the suitable slots, since before the cycle or by it, with their effective priorities."""
+    """The users of the matching slots, from before the cycle or since, with their effective priorities."""
     accountant = of.outcome.given.accountant
 
     def rows(users: Counter[str], since: Since) -> list[Document]:
@@ -118,7 +118,7 @@ def user_rows(of: Diagnosis) -> list[Document]:
 
 
 def submitter_row(outcome: Outcome, name: str, schedd: str) -> Document:
-    """What a submitter is entitled to, has and got, and whose turn comes before its own."""
+    """The entitlement, use and matches of a submitter, and the submitters before it."""
     found = outcome.submitter(name, schedd)
     ahead = [
         each.submitter
@@ -147,7 +147,7 @@ def submitter_row(outcome: Outcome, name: str, schedd: str) -> Document:
 
 
 def group_rows(outcome: Outcome, group: str) -> list[Document]:
-    """The quotas from *group* up to the root; none where there are no groups."""
+    """The quotas from *group* up to the root; empty without groups."""
     figures = {of.group.lower(): of for of in outcome.decision.quotas}
     rows = []
     found = figures.get(group.lower())
@@ -174,7 +174,7 @@ def group_row(of: GroupFigures) -> Document:
 
 
 def place_in_queue(of: Diagnosis) -> Document:
-    """How many idle jobs of the same submitter come before the job, how many there are, and whether it gets a turn."""
+    """Number of the submitter's idle jobs before the job and in total, and whether the job is offered."""
     key = job_order(of.outcome.given.jobs.ads, of.outcome.given.policy.job_order)
     own = key(of.job)
     ahead = total = 0

@@ -1,4 +1,4 @@
-"""The search for the least change after which a job is matched: what is worth trying is tried."""
+"""The search for the smallest change with which a job is matched."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _DEEPEST = 8
 """So many remedies, at most, are combined."""
 
 _FEW = 3
-"""With so few cycles the first few changes are tried, and no more."""
+"""Number of cycles up to which only the first few changes are tried."""
 
 _FOR_EVERYTHING = 20
-"""Cycles kept for leaving out what is needless of everything."""
+"""Cycles reserved for removing unnecessary changes."""
 
 
 class World(Protocol):
-    """The pool as it is or might be: a cycle can be held on it, and things changed."""
+    """The pool in its current or a changed state, on which a cycle can be run."""
 
     def hold(self) -> Outcome:
-        """Hold a cycle; the world itself stays as it is."""
+        """Run a cycle; the world itself stays unchanged."""
 
     def changed(self, changes: Sequence[Change]) -> Self:
         """The world after *changes*."""
@@ -36,20 +36,20 @@ class World(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The changes found; *verified*: a cycle was held with them, and it matched the job."""
+    """The changes found; *verified*: a cycle with them matched the job."""
 
     changes: Remedy
     verified: bool
 
 
 class Search:
-    """Looks for the least changes after which a job is matched, holding at most *cycles* cycles."""
+    """Searches for the smallest changes with which a job is matched, in at most *cycles* cycles."""
 
     def __init__(self, cycles: int) -> None:
         self._left = cycles
 
     def run(self, world: World, diagnosis: Diagnosis) -> Found:
-        """Search from *world*, whose cycle left the job as *diagnosis* tells."""
+        """Search from *world*, with the *diagnosis* of its cycle."""
         thorough = self._left > _FEW
         found = self._search(world, diagnosis, _DEEPEST)
         if not found and thorough:
@@ -59,7 +59,7 @@ class Search:
         return Found(next(remedies(diagnosis), ()), False)
 
     def _everything(self, world: World, diagnosis: Diagnosis) -> Remedy | None:
-        """All levers at once, for a job that so much stands in the way of that the search gets lost."""
+        """All changes at once, for a job with too many obstacles for the search."""
         self._left = max(self._left, _FOR_EVERYTHING)
         fitting: Remedy = ()
         if diagnosis.fits_nowhere:
@@ -71,7 +71,7 @@ class Search:
         return remedy if after.hold().match_of(after.job()) is not None else None
 
     def _without_needless(self, world: World, remedy: Remedy) -> Remedy:
-        """Leave out every change without which the job is matched as well."""
+        """Remove every change that is not needed."""
         for change in remedy if len(remedy) > 1 else ():
             fewer = tuple(each for each in remedy if each != change)
             needed = change.kind is ChangeKind.ADD_SLOT and any(each.of == change.to for each in fewer)
@@ -83,7 +83,7 @@ class Search:
         return remedy
 
     def _search(self, world: World, diagnosis: Diagnosis, depth: int) -> Remedy | None:
-        """One remedy that is enough, else the first one that gets further and what that needs besides."""
+        """One sufficient change, otherwise the first one that helps and the further changes that it needs."""
         partial: list[tuple[Remedy, World, Diagnosis]] = []
         for remedy in remedies(diagnosis):
             if self._left <= 0:

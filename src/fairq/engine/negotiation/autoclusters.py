@@ -1,4 +1,4 @@
-"""Autoclusters: jobs alike in every attribute that matters to matching."""
+"""Autoclusters: jobs that are equal in every attribute that matters for matching."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from fairq.engine.negotiation.significant import SignificantAttributes
 from fairq.records import Ad, JobRange
 
 _ALWAYS = frozenset({"requirements", "rank", "concurrencylimits"})
-"""Significant whatever the slots say (schedd.cpp, MinimalSigAttrs)."""
+"""Always significant (schedd.cpp, MinimalSigAttrs)."""
 
 _COLUMNS = frozenset({"clusterid", "procid", "jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user"})
-"""Attributes that a range of jobs keeps as columns of its own."""
+"""Attributes that a range of jobs stores as columns."""
 
 _EPHEMERAL_PREFIXES = ("submitter", "submittor")
-"""Attributes that the negotiator itself puts into a job during the cycle; they tell no jobs apart."""
+"""Attributes that the negotiator adds to jobs during the cycle; they do not define autoclusters."""
 
 
 class _Names(NamedTuple):
@@ -34,12 +34,12 @@ class _Names(NamedTuple):
 
 
 class Autoclusters:
-    """Numbers the kinds of jobs met, over all submitters, and keeps one ad of each kind.
+    """Numbers the autoclusters over all submitters, and keeps one ad of each.
 
-    Two jobs are of one kind when they agree in every attribute that the slots, the negotiator's expressions
-    or their own Requirements and Rank read, directly or through other attributes
-    (matchmaker.cpp, compute_significant_attrs; autocluster.cpp, getClusterid), unless *significant* says
-    otherwise; then the first job stands for its kind. *job_expressions* are read on the job's side.
+    Two jobs are in one autocluster if they agree in every attribute that the slots, the negotiator's expressions or
+    their own Requirements and Rank read, directly or through other attributes (matchmaker.cpp,
+    compute_significant_attrs; autocluster.cpp, getClusterid), unless *significant* says otherwise; then the first job
+    represents its autocluster. *job_expressions* are evaluated on the job's side.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Autoclusters:
         self._reads: dict[str, frozenset[str]] = {}
 
     def alike_in(self, attributes: Collection[str]) -> Callable[[int], object]:
-        """Tell by autocluster what its jobs have of *attributes* (lower-case names), which tell jobs apart."""
+        """Return by autocluster the *attributes* (lower-case names) of its jobs, which then define autoclusters."""
         known: dict[int, object] = {}
 
         def values(autocluster: int) -> object:
@@ -122,7 +122,7 @@ class Autoclusters:
         return number
 
     def _closure(self, ad: Ad) -> _Names:
-        """All names that matter for this job; they follow from its expressions, and many jobs have the same."""
+        """All names that matter for this job; they depend only on its expressions, which many jobs share."""
         key = tuple([item for item in ad.items() if type(item[1]) is str and item[1].startswith("/Expr(")])
         known = self._closures.get(key)
         if known is not None:
@@ -134,7 +134,7 @@ class Autoclusters:
         return found
 
     def _names_from(self, start: frozenset[str], ad: Ad) -> frozenset[str]:
-        """The names *start* and all that are read for them, through the expressions of the job itself."""
+        """The names *start* and all names that they read, through the expressions of the job."""
         names = set(start)
         todo = list(names)
         while todo:

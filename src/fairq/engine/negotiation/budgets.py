@@ -1,4 +1,4 @@
-"""How long a cycle and its turns may take.
+"""Time budgets of a cycle and its turns.
 
 docs/htcondor.md 3.13; matchmaker.cpp, negotiateWithGroup: a budget that is used up before a turn takes the submitter
 out of the pie, one that runs out within a turn ends that turn. The engine has no clock of its own.
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 Clock = Callable[[], float]
-"""Tells the time in seconds, from any start, never backwards."""
+"""Returns the time in seconds from any start; it never goes back."""
 
 Budget = Literal["cycle", "submitter", "schedd", "spin"]
 
 
 @dataclass(frozen=True, slots=True)
 class TimeBudgets:
-    """The most time, in seconds: for the cycle, and in all its turns for a submitter (*submitter*) and for all
+    """The maximum time in seconds: for the cycle, and in all its turns for a submitter (*submitter*) and for all
     submitters of a schedd (*schedd*); *spin* is for one turn, one submitter in one spin of a pie."""
 
     cycle: float
@@ -31,8 +31,8 @@ class Stopwatch:
     """Measures a cycle against its budgets.
 
     Args:
-        budgets: how long what may take.
-        clock: tells the time.
+        budgets: the maximum times.
+        clock: returns the time.
     """
 
     def __init__(self, budgets: TimeBudgets, clock: Clock) -> None:
@@ -42,7 +42,7 @@ class Stopwatch:
         self._submitters: dict[tuple[str, str], float] = {}
         self._schedds: dict[str, float] = {}
         self.used_up: set[Budget] = set()
-        """The budgets that have stopped anybody so far."""
+        """The budgets that have stopped a submitter so far."""
 
     def turn(self, submitter: str, schedd: str) -> TurnClock:
         """Begin the turn of a submitter at a schedd."""
@@ -70,7 +70,7 @@ class Stopwatch:
 
 
 class TurnClock:
-    """The time of one turn: *over* once it has run out, because of *budget*."""
+    """The time of one turn: *over* is set once *budget* has run out."""
 
     __slots__ = ("_clock", "_deadline", "budget", "over", "start")
 

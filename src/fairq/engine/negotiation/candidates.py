@@ -1,7 +1,7 @@
-"""Which slots are candidates for a request, and in which order (docs/htcondor.md 3.7; matchmakingAlgorithm).
+"""The candidate slots of a request, and their order (docs/htcondor.md 3.7; matchmakingAlgorithm).
 
-What is alike is worked out once: the slots that a kind of job may use, their order, and the slots that the
-preemption policy gives away are shared by all submitters whose jobs agree in what the expressions read.
+Equal work is done once: the slots that an autocluster may use, their order, and the slots that the preemption policy
+allows are shared by all submitters whose jobs agree in the attributes that the expressions read.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _RANK = parse("Rank")
 
 
 class SlotTests(NamedTuple):
-    """How every slot of the pool stands to one kind of job at one moment.
+    """The relation of every slot of the pool to one autocluster at one moment.
 
     Args:
         suitable: both sides' Requirements are true.
-        free: a candidate that nobody has been given in this cycle.
+        free: a candidate not yet matched in this cycle.
         held: a match would preempt the slot's holder.
-        own: the holder is the context itself.
+        own: the holder is the submitter itself.
         preferred: its machine ranks the job above the one it runs.
         outranked: its machine ranks the job below the one it runs.
         meets_preemption_requirements: PREEMPTION_REQUIREMENTS is true, or there is no such policy.
@@ -65,9 +65,9 @@ class SlotTests(NamedTuple):
 
 
 class RankedCandidates:
-    """The candidates of one kind of job: who may, in which order, in buckets of one state and weight each.
+    """The candidates of one autocluster in order, in buckets of one preempt state and weight each.
 
-    Partitionable slots that are *divided* are in no bucket.
+    Partitionable slots that are *divided* are not in buckets.
     """
 
     def __init__(
@@ -98,11 +98,11 @@ class Candidates:
         pool: all slots.
         policy: the cycle's rules.
         cost: the weight of each slot.
-        holders: who has the slots in use.
+        holders: the users of the slots.
         tie_order: each slot's place among slots that rank equally.
-        free: the slots still to be had.
+        free: the slots not yet matched.
         partitions: the partitionable slots that are divided, None if there are none.
-        static: the ranks of all slots, if they are the same for all jobs; not heeded where slots are divided.
+        static: the ranks of all slots if they are the same for all jobs; ignored if slots are divided.
     """
 
     def __init__(
@@ -162,12 +162,12 @@ class Candidates:
 
     @property
     def lists_follow(self) -> bool:
-        """Whether a list that is built stays right when others take slots."""
+        """Whether an existing list stays valid when others take slots."""
         return self._partitioned is None and self._static is None and self._policy.tie_break != "std_sort"
 
     @property
     def version(self) -> tuple[int, int]:
-        """Changes with every slot, or part of one, that is taken."""
+        """Changes with every slot, or part of a slot, that is taken."""
         return self._free.left, 0 if self._partitions is None else len(self._partitions.changed)
 
     def match_list(
@@ -175,8 +175,8 @@ class Candidates:
     ) -> MatchList:
         """Build the list for one kind of request.
 
-        With *only_rank* only slots whose machine prefers the job to the one it runs are candidates, with *only_free*
-        only those that nobody would have to leave.
+        With *only_rank*, only slots whose machine prefers the job to its running one are candidates; with *only_free*,
+        only slots without preemption.
         """
         ranked = self._ranked_for(context)
         reasons: tuple[PreemptState, ...] = (RANK,) if only_rank else (NONE, RANK)
@@ -206,7 +206,7 @@ class Candidates:
         return BucketedMatchList(buckets, ranked.place, self._free, allowed, limits)
 
     def _finder(self, context: RequestContext, room: PslotPreemption) -> FindRoom:
-        """What makes room for a job on partitionable slots, as things stand when it is asked."""
+        """A function that makes room for a job on partitionable slots, in the state when it is called."""
 
         def find(offers: Offers, permits: Callable[[float, PreemptState], bool]) -> tuple[int, PreemptState] | None:
             slots, job = self._pool.ads, context.ad()
@@ -222,36 +222,36 @@ class Candidates:
         return find
 
     def machine_rank(self, slot: int, context: Callable[[], RequestContext]) -> float:
-        """How a slot ranks a job; *context* is called only if any slot's Rank looks at the job at all."""
+        """The Rank of a slot for a job; *context* is called only if any slot's Rank reads the job."""
         ranks = self._same_machine_ranks
         return float(self._machine_ranks.get(context())[slot]) if ranks is None else ranks[slot]
 
     def packed_jobs(self, slot: int, context: Callable[[], RequestContext]) -> int:
-        """How many jobs a match stands for (matchmaker.cpp, jobsInSlot).
+        """Number of jobs that a match represents (matchmaker.cpp, jobsInSlot).
 
-        Today's negotiator, depth first, trusts a schedd to pack a partitionable slot that it was given as a
-        whole; *context* is called only then.
+        With depth first, today's negotiator expects a schedd to pack a whole partitionable slot; *context* is called
+        only then.
         """
         if not self._policy.depth_first or self._policy.partitionable_slots != "whole" or slot in self._divided:
             return 1
         return jobs_in_slot(self._pool.ads, slot, context().job)
 
     def finds_victim(self, context: RequestContext) -> bool:
-        """Whether the job could have a slot by priority, were it not for its limit."""
+        """Whether the job could preempt a slot by priority without its limit."""
         ranked = self._ranked_for(context)
         theirs = ranked.suitable & self._free.mask()
         theirs &= self.preemption.preemptable(context) & ~self.preemption.own(context.submitter)
         return bool((theirs & ~ranked.ordering.outranked).any())
 
     def suits_any(self, context: RequestContext) -> bool:
-        """Whether the job could run on any slot that is not draining, were it not for who has it."""
+        """Whether the job matches any slot that is not draining, whoever uses it."""
         suitable = self._suitable.get(context)
         if not self._pool.draining:
             return bool(suitable.any())
         return bool(np.delete(suitable, list(self._pool.draining)).any())
 
     def tests(self, context: RequestContext) -> SlotTests:
-        """How every slot stands to the job at this moment, for an explanation."""
+        """The relation of every slot to the job at this moment, for an explanation."""
         ranked, held = self._ranked_for(context), self._holders.held
         own = held & self.preemption.own(context.submitter)
         meeting = preemptable = held
@@ -265,14 +265,14 @@ class Candidates:
         )
 
     def place(self, context: RequestContext) -> NDArray[np.int64]:
-        """The place of every slot in the order that the job prefers, 0 the best, suitable or not."""
+        """The place of every slot in the job's order of preference, 0 is the best, suitable or not."""
         return self._ranked_for(context).place
 
     def refused_by_policy(self) -> Callable[[], bool]:
-        """The test whether the preemption policy keeps some slot from the job that the last list was built for.
+        """The test whether the preemption policy excludes a slot for the job of the last list.
 
-        These are slots that it could use otherwise. The policy is taken as it stood when the list was built,
-        whenever the test is made.
+        These are slots that the job could use otherwise. The test uses the state when the list was built, whenever it
+        is called.
         """
         if self._listed_last is None:
             return lambda: False
@@ -289,7 +289,7 @@ class Candidates:
     def _sorted_list(
         self, ranked: RankedCandidates, buckets: list[SlotBucket], allowed: NDArray[np.bool_], limits: Limits
     ) -> SortedList:
-        """The candidates as the negotiator's sort leaves them, which hangs on all that are on the list."""
+        """The candidates in the order of the negotiator's sort, which depends on the whole list."""
         entries, refused = self._listed(buckets, allowed, limits)
         dense = ranked.ordering.dense[entries]
         sorts = self._policy.tie_break == "std_sort"
@@ -301,7 +301,7 @@ class Candidates:
     def _listed(
         self, buckets: list[SlotBucket], allowed: NDArray[np.bool_], limits: Limits
     ) -> tuple[NDArray[np.int32], bool]:
-        """The slots that get onto a list, in the order of the search, and whether the limits keep any off it."""
+        """The slots on a list, in the order of the search, and whether the limits exclude any."""
         free = self._free.mask()
         # Marked, and not put together and sorted: that would cost more than all the rest.
         listed, kept_off = np.zeros(len(free), np.bool_), np.zeros(len(free), np.bool_)
@@ -330,7 +330,7 @@ class Candidates:
         return ranked
 
     def _find_suitable(self, context: RequestContext) -> NDArray[np.bool_]:
-        """Slots of the whole pool where both sides' Requirements are true; a missing one is not."""
+        """Slots of the whole pool where the Requirements of both sides are true; missing Requirements are not."""
         slots, job = self._pool.ads, context.ad()
         suitable = np.zeros(len(slots), np.bool_)
         if "requirements" in job:

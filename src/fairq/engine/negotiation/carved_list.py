@@ -1,4 +1,4 @@
-"""A list of candidates with partitionable slots that are divided, and may come up again (docs/htcondor.md 3.14)."""
+"""A list of candidates with divided partitionable slots, which can come up again (docs/htcondor.md 3.14)."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from fairq.engine.negotiation.offers import Offers
 from fairq.engine.negotiation.preemption import NONE, PreemptState
 
 SlotKey = Callable[[int], tuple[float, ...]]
-"""What a slot of the pool sorts by; less is better."""
+"""The sort key of a slot; lower is better."""
 
 FindRoom = Callable[[Offers, Callable[[float, PreemptState], bool]], tuple[int, PreemptState] | None]
 """Proposes a match that the limits permit; returns the slot and its preempt state."""
 
 
 class CarvedList:
-    """Slots that go as a whole, and parts of partitionable ones, best first.
+    """Whole slots and parts of partitionable slots, best first.
 
-    Breadth first, a partitionable slot that gave a part comes up again when all others had their turn, by its
-    rank as it is then; depth first, it is filled before any other.
+    Breadth first, a partitionable slot comes up again, with its new rank, when all others had their turn. Depth first,
+    it is filled before any other slot.
 
     Args:
         offers: the partitionable slots.
         rows: their indices in the pool.
         whole: the list of all other slots.
-        whole_key: what those sort by.
+        whole_key: their sort key.
         tie_order: every slot's place among equals.
-        limits: the limits as they stand when the list is built, followed as they are used up.
-        depth_first: whether a slot is filled before the next one.
-        find_room: once nothing else is left, proposes a match that preempts dynamic slots.
+        limits: the limits when the list is built; their use is followed.
+        depth_first: whether one slot is filled before the next one.
+        find_room: proposes a match that preempts dynamic slots, once no other slot is left.
     """
 
     def __init__(
@@ -67,12 +67,12 @@ class CarvedList:
 
     @property
     def refused_by_limit(self) -> bool:
-        """Whether the limits have kept any slot from the request."""
+        """Whether the limits have excluded any slot for the request."""
         return self._refused or self._whole.refused_by_limit
 
     @property
     def refused_free(self) -> bool:
-        """Whether they have kept one from it that nobody would have to leave."""
+        """Whether the limits have excluded a slot without preemption."""
         return self._whole.refused_free or self._refused
 
     def pop(self) -> tuple[int, PreemptState] | None:
@@ -111,7 +111,7 @@ class CarvedList:
         return permits
 
     def pass_over(self, slot: int) -> None:
-        """Leave out a slot that was popped and not taken."""
+        """Skip a slot that was popped and not taken."""
         if self._given and self._rows[self._given[-1]] == slot:
             self._given.pop()
             self._row_of_prices = iter(())
@@ -121,7 +121,7 @@ class CarvedList:
             self._whole.pass_over(slot)
 
     def next(self) -> tuple[int, PreemptState] | None:
-        """The best whole slot that is still on the list, else any part; it stays there."""
+        """The best whole slot that is still on the list, otherwise any part; it stays there."""
         return self._whole.next() or (self._rows[0], NONE)
 
     def _give(self, part: int) -> tuple[int, PreemptState]:
@@ -151,7 +151,7 @@ class CarvedList:
         return permits
 
     def _begin_round(self) -> bool:
-        """Offer those that gave a part once more, as they rank now; whether any still suits."""
+        """Offer the partially used slots again with their new ranks; return whether any is suitable."""
         among = np.array(self._given, np.intp)
         self._given = []
         self._offers.refresh()

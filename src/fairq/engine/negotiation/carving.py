@@ -1,4 +1,4 @@
-"""What a match takes of a partitionable slot, and what earlier ones took."""
+"""The resources that a match takes from a partitionable slot, and those taken earlier."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Carving:
-    """What a match takes of a partitionable slot: the weight it costs, and how much of which resource.
+    """The part of a partitionable slot that a match takes: its weight, and the amount of each resource.
 
     *victims* are the dynamic slots that are preempted to make room, indices in the pool.
     """
@@ -20,7 +20,7 @@ class Carving:
 
 @dataclass(frozen=True, slots=True)
 class Carved:
-    """A dynamic slot of the pool: what was *taken* of which slot (*parent*, an index in the pool)."""
+    """A dynamic slot of the pool: the amounts *taken* from its *parent*, an index in the pool."""
 
     parent: int
     taken: Mapping[str, float]

@@ -1,4 +1,4 @@
-"""Concurrency limits: how many jobs may use some licence, database or other shared thing at once.
+"""Concurrency limits: how many jobs may use a licence, a database or another shared resource at once.
 
 docs/htcondor.md 3.10; ConcurrencyLimitUtils.cpp, ParseConcurrencyLimit; Accountant.cpp, LoadLimits, GetLimitMax;
 matchmaker.cpp, rejectForConcurrencyLimits.
@@ -29,10 +29,10 @@ _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII)
 
 @lru_cache(maxsize=10_000)
 def parse_limits(text: str) -> tuple[tuple[str, float], ...]:
-    """Return the limits that *text* names, as (lower-case name, amount).
+    """Return the limits in *text*, as (lower-case name, amount).
 
-    They are ``name`` or ``name:amount``, with commas or spaces between. An amount that is no number above 0
-    counts as 1; a name that is none (it may have one dot) is left out; of one named twice the amounts add up.
+    They are ``name`` or ``name:amount``, separated by commas or spaces. An amount that is not a number above 0 counts
+    as 1. Invalid names (a name may have one dot) are ignored. The amounts of a repeated name add up.
     """
     found: dict[str, float] = {}
     for word in re.split(r"[,\s]+", text.lower()):
@@ -49,13 +49,13 @@ def _amount(text: str) -> float:
 
 
 class ConcurrencyLimits:
-    """How much of every limit is in use, over one cycle.
+    """The use of every limit during one cycle.
 
     Args:
-        maxima: the most of each limit that may be in use, by lower-case name; ``default_<prefix>`` holds for
+        maxima: the maximum of each limit, by lower-case name; ``default_<prefix>`` holds for
             limits called ``<prefix>.something`` without an entry, ``default`` for all others.
-        slots: the slots' ads; what the jobs on them use is counted.
-        seen: on which of them; None: on all.
+        slots: the slots' ads; the limits of the jobs on them are counted.
+        seen: the slots to count; None: all.
     """
 
     def __init__(self, maxima: Mapping[str, float], slots: AdColumns, seen: NDArray[np.bool_] | None = None) -> None:
@@ -74,7 +74,7 @@ class ConcurrencyLimits:
         self._by_slot = ExpressionCache(self._evaluate, slots, [_JOBS], [])
 
     def of(self, context: RequestContext) -> JobLimits | None:
-        """The limits that a kind of job is under, None if none."""
+        """The limits of an autocluster, None if it has none."""
         if _JOBS not in context.job:
             return None
         value = context.job[_JOBS]
@@ -86,7 +86,7 @@ class ConcurrencyLimits:
         return JobLimits(self, text=value) if isinstance(value, str) else None
 
     def refusing(self, text: str) -> str | None:
-        """The first of the limits in *text* that would be exceeded, None if there is room for all."""
+        """The first limit in *text* that would be exceeded, None if none would be."""
         for name, amount in parse_limits(text):
             in_use = self._in_use.setdefault(name, 0.0)
             if in_use < 0 or in_use + amount > self.maximum(name):
@@ -99,7 +99,7 @@ class ConcurrencyLimits:
             self._in_use[name] = self._in_use.get(name, 0.0) + amount
 
     def use_as_before(self, slot: int) -> None:
-        """Count what the slot's ad says of limits once more: those of a job without any are looked up there, too."""
+        """Count the limits in the slot's ad once more, as for a job without limits in today's negotiator."""
         if self._of_slots and (text := self._of_slots[slot]):
             self.use(text)
 
@@ -111,20 +111,20 @@ class ConcurrencyLimits:
         return self._maxima.get("default", math.inf) if known is None else known
 
     def figures(self) -> list[LimitFigures]:
-        """What is in use of every limit that is in use or was asked for, by name."""
+        """The use of every limit in use or requested, by name."""
         return [
             LimitFigures(name, self._before.get(name, 0.0), in_use, self.maximum(name))
             for name, in_use in sorted(self._in_use.items())
         ]
 
     def _evaluate(self, context: RequestContext) -> list[str | None]:
-        """The limits of a job whose limits hang on the slot, for each slot."""
+        """The limits of a job whose limits depend on the slot, for each slot."""
         ad = context.ad()
         return evaluate_in_ad(expression_of(ad[_JOBS]), ad, self._slots).texts()
 
 
 class JobLimits:
-    """The limits of one kind of job: *text* on any slot, or one *by_slot*."""
+    """The limits of one autocluster: *text* for all slots, or one text *by_slot*."""
 
     def __init__(self, limits: ConcurrencyLimits, text: str = "", by_slot: Sequence[str | None] | None = None) -> None:
         self._limits = limits
@@ -132,7 +132,7 @@ class JobLimits:
         self._by_slot = by_slot
 
     def refusing(self) -> str | None:
-        """The limit that keeps the job from every slot, None if none does."""
+        """The limit that excludes every slot for the job, None if there is none."""
         return self._limits.refusing(self._text) if self._text else None
 
     def narrow(self, matches: MatchList) -> MatchList:
@@ -148,9 +148,9 @@ class JobLimits:
 
 
 class LimitedList:
-    """A list of candidates that leaves out slots on which a job would exceed a limit.
+    """A list of candidates without slots on which a job would exceed a limit.
 
-    *used_up* are the limits that have kept a slot from the job.
+    *used_up* are the limits that have excluded a slot.
     """
 
     def __init__(self, matches: MatchList, limits: ConcurrencyLimits, by_slot: Sequence[str | None]) -> None:

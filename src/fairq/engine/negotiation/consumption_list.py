@@ -1,4 +1,4 @@
-"""A list of candidates as today's negotiator keeps it where slots have consumption policies (docs/htcondor.md 3.14)."""
+"""The list of candidates of today's negotiator if slots have consumption policies (docs/htcondor.md 3.14)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from fairq.engine.std_sort import std_sorted
 
 
 class ConsumptionList:
-    """All candidates sorted once; a slot with a consumption policy goes back in after its match.
+    """All candidates, sorted once; a slot with a consumption policy is inserted again after its match.
 
-    It does so by the comparison the wrong way round, as the negotiator does: from the head down past every
-    entry that it is *better* than (matchmaker.cpp, insert_candidate).
+    Like the negotiator, the insertion uses the inverted comparison: from the head past every entry that is *worse* than
+    the slot (matchmaker.cpp, insert_candidate).
 
     Args:
         offers: the slots with consumption policies.
         rows: their indices in the pool.
         whole: the other slots on the list, indices in the pool.
         state: the preempt state of every slot of the pool.
-        keys: what the slots of the pool sort by.
+        keys: the sort keys of the slots of the pool.
         cost: the weight of every slot of the pool.
-        limits: the limits, followed as they are used up.
+        limits: the limits, whose use is followed.
         refused_by_limit: whether the limits have kept some slot off the list.
     """
 

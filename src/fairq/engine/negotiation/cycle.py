@@ -1,4 +1,4 @@
-"""One negotiation cycle: who gets which slot, and why not more.
+"""One negotiation cycle: matches, and the reasons for no more.
 
 docs/htcondor.md 3.1; matchmaker.cpp, negotiationTime.
 """
@@ -62,21 +62,20 @@ def negotiate(
     observer: RejectionObserver | None = None,
     clock: Clock | None = None,
 ) -> CycleDecision:
-    """Hold one negotiation cycle at *now* (seconds since 1970).
+    """Run one negotiation cycle at *now* (seconds since 1970).
 
-    *round_robin_times* are those that the decision of the last cycle has (`CycleDecision`). *observer* is told of
-    every rejection as it happens. *clock* is what the policy's time budgets are measured by; without one there
-    are none.
+    *round_robin_times* come from the decision of the last cycle (`CycleDecision`). *observer* is called for every
+    rejection. *clock* measures the policy's time budgets; without a clock there are none.
 
-    The accountant's records are brought up to date, charged for the slots found in use and for the matches
-    made; everything else that was decided is in the result.
+    The accountant's records are updated and charged for the slots in use and for the matches. All other decisions are
+    in the result.
     """
     bring_up_to_date(pool, accountant, policy, now)
     return NegotiationCycle(pool, jobs, accountant, policy, now, round_robin_times or {}, observer, clock).run()
 
 
 def bring_up_to_date(pool: PoolSlots, accountant: Accountant, policy: NegotiationPolicy, now: int) -> None:
-    """Charge everybody up to *now* for the slots found in use, and drop the records that nothing keeps."""
+    """Charge all submitters up to *now* for the slots in use, and remove records that no longer matter."""
     if now != accountant.last_update:
         accountant.forget_shares()
     accountant.update(now)
@@ -88,11 +87,10 @@ def bring_up_to_date(pool: PoolSlots, accountant: Accountant, policy: Negotiatio
 
 
 class NegotiationCycle:
-    """The state of one cycle while it runs; `negotiate` is the way in.
+    """The state of a running cycle; `negotiate` is the entry point.
 
-    Use is counted before (`bring_up_to_date`).
-
-    Who explains it looks at its `candidates`, the `concurrency` limits, and the `cost` of every slot.
+    Use is counted before (`bring_up_to_date`). Explanations read its `candidates`, the `concurrency` limits, and the
+    `cost` of every slot.
     """
 
     def __init__(
@@ -182,7 +180,7 @@ class NegotiationCycle:
         )
 
     def run(self) -> CycleDecision:
-        """Deal the pie: one for everybody, or one for each group in its turns."""
+        """Divide the pie: one for all submitters, or one for each turn of a group."""
         if self._groups is None:
             deal_pie(self._ledger, self._submitters)
         else:
@@ -197,7 +195,7 @@ class NegotiationCycle:
         return self.decision
 
     def examine(self, job: JobRange) -> RequestContext:
-        """Who asks for the first job of a range, with the attributes of this moment."""
+        """The request for the first job of a range, with the attributes of this moment."""
         name = (job.submitter, job.schedd)
         found = next(of for of in self.decision.submitters if (of.submitter, of.schedd) == name)
         autocluster = next(self._autoclusters.split(replace(job, last_proc=job.first_proc)))[0]
@@ -209,7 +207,7 @@ class NegotiationCycle:
         return self._autoclusters.split(job)
 
     def same_cluster(self, one: JobRange, other: JobRange) -> bool:
-        """Whether two jobs, the first ones of their ranges, are of one cluster to whoever passes over clusters."""
+        """Whether two jobs, the first ones of their ranges, are in one cluster for cluster skipping."""
         chosen = self._policy.significant.chosen
         if not chosen:
             return one.cluster == other.cluster
@@ -218,7 +216,7 @@ class NegotiationCycle:
         return values(first) == values(second)
 
     def weighted_used(self, name: str) -> float:
-        """Slot weight that a submitter or group has in use at this moment."""
+        """Slot weight that a submitter or group uses now."""
         return self._accountant.weighted_used(name)
 
     def _find_partitions(self, candidates: NDArray[np.bool_]) -> Partitions | None:
@@ -235,7 +233,7 @@ class NegotiationCycle:
         return partitions
 
     def _least_weight(self, shared: NDArray[np.bool_]) -> float:
-        """The smallest weight that a match can have: of any slot taking part, or of any job in one that is carved."""
+        """The smallest possible weight of a match: of any participating slot, or of any job in a carved slot."""
         costs = [cost for cost, part in zip(self.cost, shared.tolist(), strict=True) if part]
         if self._partitions is None or self._policy.partitionable_slots == "whole":
             return min(costs, default=0.0)

@@ -1,4 +1,4 @@
-"""Deals pies: one for everybody where there are no groups, else one for each turn of a group."""
+"""Divides pies: one for all submitters without groups, otherwise one for each turn of a group."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fairq.engine.quotas.tree import QuotaGroup
 
 
 def deal_pie(ledger: Ledger, submitters: Sequence[SubmitterTurn], quota: PieQuota | None = None) -> list[SubmitterTurn]:
-    """Deal the floors of those below theirs, then a pie; return who is still in want of more."""
+    """Serve submitters below their floors, then divide a pie; return those who still want more."""
     rules = _pie_rules(ledger, quota or PieQuota())
     below = [of for of in submitters if 0 < of.decision.floor > ledger.weighted_used(of.name)]
     if below:
@@ -52,7 +52,7 @@ def _pie_rules(ledger: Ledger, quota: PieQuota) -> PieRules:
 
 
 def deal_group_pies(ledger: Ledger, groups: Groups) -> None:
-    """Hold all turns of all groups, and note them in the ledger's decision."""
+    """Run all turns of all groups, and record them in the ledger's decision."""
     decision = ledger.decision
     before = [groups.used(group) for group in groups.tree.groups]
     rounds: FlatTurns | AllocationRounds
@@ -102,8 +102,8 @@ def _deal_group_pie(ledger: Ledger, groups: Groups, pie: GroupPie) -> None:
 def deal_leftovers_of_groups(ledger: Ledger, groups: Groups) -> None:
     """Deal what fractions of slots in the groups' allocations left over: unused quota is for those who accept it.
 
-    It goes one match at a time to the group that uses the least part of its quota; no group that takes no
-    surplus gets beyond its own, nor all below it together.
+    Each match goes to the group that uses the smallest part of its quota. A group that accepts no surplus stays within
+    its quota, together with its subtree.
     """
     if groups.is_flat:
         return

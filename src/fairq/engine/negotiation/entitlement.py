@@ -1,4 +1,4 @@
-"""What everybody may have in a spin: weighted max-min fairness in which existing use counts.
+"""The entitlements in a spin: weighted max-min fairness that counts existing use.
 
 HTCondor 8 manual, "Effective User Priority (EUP)": what a user does not take "is repartitioned among remaining users
 according to the inverse ratio rule"; layperson's description of the pie spin: "recomputed pie slices".
@@ -10,23 +10,23 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 _DECIMALS = 6
-"""Of a slice that count: shares of a third and slots of weight 1 are meant to come out even."""
+"""Precision of a slice, so that shares of a third and slots of weight 1 come out even."""
 
 
 class Wanting(NamedTuple):
-    """A user still in want of slots: its effective priority, and the slot weight that it has in use."""
+    """A user that wants slots: its effective priority, and its slot weight in use."""
 
     effective_priority: float
     used: float
 
 
 class Entitlement(NamedTuple):
-    """What one user may have, in slot weight.
+    """The entitlement of one user, in slot weight.
 
     Args:
-        share: its part of what users in want have between them, 0 to 1, in inverse ratio of effective priorities.
-        slice: what it may take now; 0 for a user who has more than its part already.
-        entitled: what it may have in all: its part, of which existing use is a part.
+        share: its part of the total, 0 to 1, inversely proportional to the effective priorities.
+        slice: the weight it may take now; 0 for a user that already has more than its part.
+        entitled: its part in total, existing use included.
     """
 
     share: float
@@ -35,10 +35,10 @@ class Entitlement(NamedTuple):
 
 
 def entitlements(free: float, wanting: Mapping[str, Wanting]) -> dict[str, Entitlement]:
-    """Return what everybody in want may have of *free* slot weight and what they have already, by name.
+    """Return the entitlements to *free* slot weight and the weight in use, by name of the user.
 
-    A user's slice is (*free* + what the users in want have) * share - what the user has. Users who have more than
-    that are left out, with what they have and their share, and the slices computed again until none is negative.
+    A user's slice is (*free* + use of all wanting users) * share - use of the user. Users with a negative slice are
+    left out, with their use and share, and the slices are computed again until none is negative.
     """
     if not wanting:
         return {}

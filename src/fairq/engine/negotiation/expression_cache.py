@@ -1,4 +1,4 @@
-"""Work done once for all jobs that agree in the attributes it reads."""
+"""Results computed once for all jobs that agree in the attributes read."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """Who asks for a slot: a kind of job and the attributes that the cycle itself gives it.
+    """A request for a slot: an autocluster and the attributes that the cycle adds.
 
     Args:
-        autocluster: the number of the kind.
-        job: one ad of that kind, names in lower case.
-        submitter: whose job it is.
+        autocluster: its number.
+        job: one ad of the autocluster, names in lower case.
+        submitter: the submitter of the job.
         priority: the submitter's effective priority.
         ephemeral: attributes that exist only during negotiation, names in lower case (docs/htcondor.md 3.11).
     """
@@ -55,14 +55,14 @@ class LiveAttributes(Protocol):
 
 
 class ExpressionCache(Generic[Result]):
-    """Results of one evaluation, kept by the values of the job attributes that it reads.
+    """Results of one evaluation, by the values of the job attributes that it reads.
 
     Args:
-        make: works a result out for an context.
+        make: computes a result for a context.
         slots: the slots' ads.
         of_job: names of the job's own attributes that are evaluated.
         of_slots: expressions evaluated on the slots' side with the job as the other ad.
-        changing: attributes of the slots that change; who reads them gets a new result when they have.
+        changing: attributes of the slots that change; results that read them are renewed.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class ExpressionCache(Generic[Result]):
         self._own: dict[tuple[int, Any], Result] = {}
 
     def get(self, context: RequestContext) -> Result:
-        """Return the result for *context*, worked out at most once for all who agree."""
+        """Return the result for *context*, computed at most once for equal values."""
         known = self._keys.get(context.autocluster)
         if known is None:
             known = self._keys[context.autocluster] = self._key(context)
@@ -105,12 +105,12 @@ class ExpressionCache(Generic[Result]):
         return self._new(context, key) if result is None else result
 
     def forget(self) -> None:
-        """Drop all results; they are worked out anew when asked for."""
+        """Drop all results; they are computed again when needed."""
         self._results.clear()
         self._own.clear()
 
     def _new(self, context: RequestContext, key: Any) -> Result:
-        """Work a result out and keep it; for the context's autocluster alone if a budget cut it short."""
+        """Compute a result and store it; only for the context's autocluster if a budget ended the evaluation."""
         budget = self._slots.budget
         before = 0 if budget is None else budget.cut_short
         result = self._make(context)
@@ -121,7 +121,7 @@ class ExpressionCache(Generic[Result]):
         return result
 
     def _key(self, context: RequestContext) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The values of what is read, and the names of those read attributes that change in the cycle."""
+        """The values of the attributes read, and the names of those that change in the cycle."""
         job = context.job
         names = set(self._read_by_slots) | set(self._of_job)
         todo = list(names)

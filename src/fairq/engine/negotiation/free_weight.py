@@ -1,4 +1,4 @@
-"""How much slot weight is free: candidates, or what is left of them, that nobody has."""
+"""The free slot weight: candidates, or their rest, that nobody uses."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ class FreeWeight:
     """The weight that is still free, over one cycle.
 
     Args:
-        weights: what each slot adds to the size of the pool; 0 where it does not count.
-        free: the candidates that nobody has.
+        weights: the weight of each slot in the pie; 0 if it does not count.
+        free: the candidates that nobody uses.
     """
 
     def __init__(self, weights: NDArray[np.float64], free: NDArray[np.bool_]) -> None:
@@ -20,7 +20,7 @@ class FreeWeight:
         self.total = float(left.sum())
 
     def take(self, slot: int, weight: float | None = None) -> None:
-        """Take *weight* of a slot, or all that is left of it; a negative one is given back to it."""
+        """Take *weight* of a slot, or all its rest; a negative weight is given back."""
         left = self._left[slot]
         taken = left if weight is None or weight > left else weight
         self._left[slot] = left - taken

@@ -1,4 +1,4 @@
-"""The accounting groups in a cycle: who is in which, what each asks for, and one pie for each of its turns.
+"""The accounting groups in a cycle: their submitters, their demand, and one pie for each turn.
 
 docs/htcondor.md 4; matchmaker.cpp, negotiationTime; GroupEntry.cpp, hgq_prepare_for_matchmaking.
 """
@@ -31,7 +31,7 @@ _PARTITIONABLE = parse("PartitionableSlot")
 
 
 def quota_tree(policy: QuotaPolicy, total: float) -> Tree:
-    """Return the groups with the quotas they have in a pool of *total* slot weight."""
+    """Return the groups with their quotas in a pool of *total* slot weight."""
     if policy.model == "flat":
         tree = build_flat(policy.groups)
         assign_flat(tree, total)
@@ -42,7 +42,7 @@ def quota_tree(policy: QuotaPolicy, total: float) -> Tree:
 
 
 def pool_size(slots: AdColumns, cost: Sequence[float], policy: NegotiationPolicy) -> float:
-    """The slot weight that quotas are fractions of: of all slots, or of those that the policy counts.
+    """The slot weight of the pool for quotas: of all slots, or of those that the policy counts.
 
     Without slot weights a partitionable slot counts as many slots as it has Cpus.
     """
@@ -57,16 +57,16 @@ def pool_size(slots: AdColumns, cost: Sequence[float], policy: NegotiationPolicy
 class Groups:
     """The groups of one cycle.
 
-    The list of a group's submitters lives through all its turns: who is satisfied once takes no part later.
+    The list of a group's submitters is kept for all its turns: satisfied submitters take no further part.
     With autoregroup the submitters of such groups are on the list of ``<none>`` as well. `tree` has the quotas
     of this cycle.
 
     Args:
         slots: all slots of the pool. *cost*: their weights.
-        accountant: knows what everybody has in use.
+        accountant: has the use of all submitters.
         policy: the cycle's rules, with quotas.
         now: seconds since 1970.
-        round_robin_times: when each group was last dealt a remainder, in an earlier cycle.
+        round_robin_times: time of each group's last remainder, in an earlier cycle.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Groups:
             group.round_robin_time = round_robin_times.get(group.name, 0)
 
     def enrol(self, members: Sequence[SubmitterTurn], jobs: Jobs) -> None:
-        """Put everybody on the list of their group, and count what each group asks for."""
+        """Put each submitter on the list of its group, and compute the demand of each group."""
         demand = IdleDemand(self.policy.demand, jobs.ads, self.terms.budget)
         weighted = self.policy.demand.weighted
         ads: Counter[tuple[str, str]] = Counter()
@@ -133,7 +133,7 @@ class Groups:
         }
 
     def regroups(self, negotiating: str) -> bool:
-        """Whether the turn of the group *negotiating* is the second chance of members of other groups."""
+        """Whether the turn of the group *negotiating* is the second chance for other groups' submitters."""
         return self.tree.regroups and negotiating == ROOT_GROUP
 
     def group_of(self, submitter: str) -> QuotaGroup:
@@ -146,7 +146,7 @@ class Groups:
         return group
 
     def used(self, group: QuotaGroup) -> float:
-        """Slot weight that the group's own submitters have in use at this moment."""
+        """Slot weight that the group's own submitters use now."""
         return self._accountant.weighted_used(group.name)
 
     def subtree_used(self, group: QuotaGroup) -> float:
@@ -157,5 +157,5 @@ class Groups:
         return 0.0 if record is None else record.hier_weighted_resources_used
 
     def has_submitters(self, group: QuotaGroup) -> bool:
-        """Whether anybody of the group still takes part."""
+        """Whether any submitter of the group still takes part."""
         return bool(self.members[group.name])

@@ -1,4 +1,4 @@
-"""A turn as it is held in a cycle: matches are charged as they are made, rejections noted, time measured."""
+"""A turn in a cycle: it charges matches, records rejections, and measures time."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class HeldTurn:
         self._payer = Payer(submitter.name)
 
     def run(self, ignore_limit: bool) -> TurnEnd:
-        """Hold the turn to its end; with *ignore_limit* machines that prefer a job are given beyond the limit."""
+        """Run the turn to its end; with *ignore_limit*, slots that prefer a job are matched beyond the limit."""
         time = self._begin()
         if time is not None and time.over:
             return TurnEnd(True, StopReason.TIME)
@@ -52,7 +52,7 @@ class HeldTurn:
         return self._told(end)
 
     def deal(self) -> TurnEnd | None:
-        """Make one match, on a slot that nobody has to leave; None if there was one, else how the turn ended."""
+        """Make one match without preemption; None if there was one, otherwise the end of the turn."""
         time = self._begin()
         if time is not None and time.over:
             return TurnEnd(True, StopReason.TIME)
@@ -67,7 +67,7 @@ class HeldTurn:
         return None if end is None else self._told(end)
 
     def _go_on(self, steps: Generator[TurnStep, None, TurnEnd]) -> TurnEnd | None:
-        """Note what comes of the turn until others may have a match (None), or it ends."""
+        """Record the results of the turn until others may have a match (None), or it ends."""
         try:
             while (step := next(steps)) is not None:
                 if isinstance(step, Found):
@@ -88,7 +88,7 @@ class HeldTurn:
             self._refuse(Refused(job, RejectReason.SUBMITTER_LIMIT, request.autocluster))
 
     def would_preempt(self) -> bool:
-        """Whether the next job could have a slot by priority, were it not for the limit."""
+        """Whether the next job could preempt a slot by priority without the limit."""
         request = next(iter(self._submitter.queue.session()), None)
         return request is not None and self._ledger.candidates.finds_victim(self._context(request.autocluster))
 
@@ -106,7 +106,7 @@ class HeldTurn:
         )
 
     def _begin(self) -> TurnClock | None:
-        """Begin to measure the time; None if it is not measured."""
+        """Start the measurement of time; None if it is not measured."""
         stopwatch, submitter = self._ledger.stopwatch, self._submitter
         if stopwatch is None:
             return None
@@ -125,7 +125,7 @@ class HeldTurn:
         submitter.decision.time_budget = time.budget if out_of_time else None
 
     def _told(self, end: TurnEnd) -> TurnEnd:
-        """How the turn ended as it is told: constraints and a pool without slots come before other reasons."""
+        """The reported end of the turn: constraints and a pool without slots come before other reasons."""
         decision, kept_out = self._submitter.decision, self._submitter.queue.kept_out
         if self._rules.last_dealing and not self._submitter.queue.jobs_left:
             end = TurnEnd(True, StopReason.NO_MORE_JOBS)

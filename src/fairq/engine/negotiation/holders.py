@@ -1,4 +1,4 @@
-"""Who has the slots at the start of a cycle."""
+"""The users of slots at the start of a cycle."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from fairq.engine.negotiation.expression_cache import LiveAttributes
 
 @dataclass(frozen=True, slots=True)
 class Holders:
-    """Who has the slots that a match would take from somebody.
+    """The holders of slots that a match would preempt.
 
     Args:
         held: per slot, whether a match would preempt its holder.
-        names: per slot, its holder; None where nobody.
-        running: the same, but where somebody waits to preempt the slot whose job it runs still.
+        names: per slot, its holder; None if there is none.
+        running: the same; for a slot that is being preempted, the submitter of the job that it still runs.
         priorities: per slot, the holder's effective priority at the cycle's start.
-        changing: what the slots' ads tell of them that changes within the cycle; None if nobody has any.
+        changing: attributes of the slots' ads about holders that change within the cycle; None if no slot has a holder.
     """
 
     held: NDArray[np.bool_]

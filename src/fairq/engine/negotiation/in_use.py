@@ -1,4 +1,4 @@
-"""What expressions are told of use and quotas during a cycle: ...ResourcesInUse and ...GroupQuota.
+"""Attributes of use and quotas for expressions: ...ResourcesInUse and ...GroupQuota.
 
 HTCondor 8 manual, "Priorities in Negotiation and Preemption".
 """
@@ -12,17 +12,17 @@ from fairq.engine.negotiation.policy import ResourcesInUse
 from fairq.engine.quotas.tree import QuotaGroup
 
 UNDEFINED = "/Expr(undefined)/"
-"""The value of an attribute that an ad has for some only."""
+"""The value of an attribute that only some ads have."""
 
 _TINY = 1e-6
-"""By how much a sum of fractions may fall short of the whole number that it is meant to be."""
+"""Tolerance of a sum of fractions below a whole number."""
 
 
 class InUse:
-    """Tells what users and groups have in use, as whole slots or as weight.
+    """The use of users and groups, as whole slots or as weight.
 
-    Whole slots are the manuals' rule. Figures of groups share one unit, so that use and quota compare: slots where
-    all slots weigh 1, else weight, rounded down. They are undefined outside of groups with a quota.
+    The manuals' rule is whole slots. The figures of groups have one unit, so that use and quota are comparable: slots
+    if all slots weigh 1, otherwise weight, rounded down. They are undefined without a group quota.
     """
 
     def __init__(self, accountant: Accountant, rule: ResourcesInUse) -> None:
@@ -38,7 +38,7 @@ class InUse:
         return 0 if record is None else record.resources_used
 
     def of_group(self, group: QuotaGroup) -> float | str:
-        """What a group's own submitters have in use at this moment."""
+        """The current use of a group's own submitters."""
         return self._figure(group, self._accountant.weighted_used(group.name))
 
     def quota_of(self, group: QuotaGroup) -> float | str:

@@ -1,4 +1,4 @@
-"""The last dealing of a pie: what the slices left over is dealt one match at a time.
+"""The last dealing of a pie: the rest that the slices leave is handed out one match at a time.
 
 HTCondor 8 manual, layperson's description of the pie spin: it goes on "until it runs out of machines or all the
 condor_schedd daemons say they have no more jobs". Slices smaller than a slot end the spins before that.
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 _DECIMALS = 6
-"""Of a ratio that count: rounding errors decide no tie."""
+"""Precision of a ratio, so that rounding errors decide no tie."""
 
 
 class Party(Protocol):
@@ -21,22 +21,22 @@ class Party(Protocol):
 
     @property
     def effective_priority(self) -> float:
-        """Less is better; the share is in inverse ratio of it."""
+        """Lower is better; the share is inversely proportional to it."""
 
 
 P = TypeVar("P", bound=Party)
 
 
 class Line(Generic[P]):
-    """Those who are dealt one match at a time: always whoever has least for its share. Nobody comes in later.
+    """Submitters that get one match at a time: always the one with the least weight for its share.
 
-    Ties go by effective priority, then by name.
+    Ties are decided by effective priority, then by name.
 
     Args:
         parties: in the order of their turns.
-        held: how much slot weight a submitter has at this moment.
-        deal: gives one match and says whether there was one: who gets none takes no further part.
-        by_priority: the better effective priority comes before who has less.
+        held: current slot weight of a submitter.
+        deal: makes one match and returns whether there was one; a submitter without a match takes no further part.
+        by_priority: a better effective priority comes before less weight.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Line(Generic[P]):
         heapq.heapify(self._line)
 
     def deal_one(self) -> bool:
-        """Give one match to whoever comes first and takes one; False if nobody does."""
+        """Give one match to the first submitter that takes one; False if none does."""
         line = self._line
         while line:
             place = line[0][-1]
@@ -79,16 +79,16 @@ class Line(Generic[P]):
 
 
 class SingleMatches(Protocol):
-    """Whatever deals one match at a time, as a `Line` does."""
+    """The interface of a `Line`: it hands out one match at a time."""
 
     def deal_one(self) -> bool:
-        """Give one match; False if nobody takes one any more."""
+        """Give one match; False if no submitter takes one."""
 
 
 def deal_among_groups(lines: Mapping[str, SingleMatches], used_part: Callable[[str], float]) -> None:
-    """Deal one match at a time to the group that uses the least part of its quota, until none takes one.
+    """Give one match at a time to the group that uses the smallest part of its quota, until none takes one.
 
-    *lines* are the groups' own, in the order of their turns; *used_part* tells which part of its quota a group uses.
+    *lines* are those of the groups, in the order of their turns; *used_part* returns the used part of a group's quota.
     """
     left = dict(lines)
     while left:

@@ -1,4 +1,4 @@
-"""The ledger of a cycle: who has what, what is free, what was decided. All turns read it and write into it."""
+"""The ledger of a cycle: use, free slots and decisions. All turns read it and write to it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
 
 RejectionObserver = Callable[[Rejection, RequestContext, Candidates], None]
-"""Told of a rejection: who asked, and the candidates as they stand at that moment."""
+"""Called for a rejection: the request, and the candidates at that moment."""
 
 
 class Allotment(NamedTuple):
-    """What a match takes: the *key* that it is charged under, its weight, and what it carves out of a slot."""
+    """The resources of a match: the *key* for its charge, its weight, and the part carved out of a slot."""
 
     key: Hashable
     cost: float
@@ -36,24 +36,24 @@ class Allotment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What all turns of a cycle share.
+    """The data that all turns of a cycle share.
 
     Args:
         accountant: charged for the matches.
         candidates, concurrency, policy, autoclusters: as in the cycle.
-        decision: where matches and rejections are noted.
+        decision: the record of matches and rejections.
         groups: the accounting groups; None: there are none.
-        free: which candidates are still to be had.
-        free_weight: the slot weight of all candidates that nobody has.
+        free: the candidates not yet matched.
+        free_weight: the slot weight of all free candidates.
         partitions: the partitionable slots that are divided; None: there are none.
-        keys: what the accountant knows the slots by.
+        keys: the accountant's keys of the slots.
         cost: the weight of every slot.
-        running: per slot, whose job it runs.
-        in_use: what expressions are told of use.
+        running: per slot, the submitter of its running job.
+        in_use: the use for expressions.
         now: seconds since 1970.
         stopwatch: measures the time budgets; None: there are none.
-        observer: told of every rejection.
-        budget: keeps account of what expressions cost, and for whom; None: nobody does.
+        observer: called for every rejection.
+        budget: measures the cost of expressions by submitter; None: no measurement.
     """
 
     accountant: Accountant
@@ -76,11 +76,11 @@ class Ledger:
     budget: EvaluationBudget | None
 
     def weighted_used(self, name: str) -> float:
-        """Slot weight that a submitter or group has in use at this moment."""
+        """Slot weight that a submitter or group uses now."""
         return self.accountant.weighted_used(name)
 
     def publish_share(self, name: str, share: float, limit: float) -> None:
-        """Note a submitter's share and limit for the accountant's reports."""
+        """Store a submitter's share and limit for the accountant's reports."""
         record = self.accountant.record(name)
         record.submitter_share, record.submitter_limit = share, limit
 
@@ -97,7 +97,7 @@ class Ledger:
         return self.groups is not None and self.groups.regroups(group)
 
     def request_context(self, of: SubmitterDecision, autocluster: int, group: str) -> RequestContext:
-        """Who asks for a submitter's autocluster while a group has its turn, with the attributes of this moment."""
+        """The request for a submitter's autocluster in the turn of a group, with the attributes of this moment."""
         priority = of.effective_priority
         ephemeral = {
             "submitteruserprio": priority,
@@ -111,7 +111,7 @@ class Ledger:
         return RequestContext(autocluster, self.autoclusters.kinds[autocluster], of.submitter, priority, ephemeral)
 
     def allot(self, slot: int) -> Allotment:
-        """Take a slot, or of one that is divided what was proposed."""
+        """Take a slot, or the proposed part of a divided slot."""
         carving = None if self.partitions is None else self.partitions.carve(slot)
         if carving is None:
             self.free.take(slot)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fairq.engine.negotiation.preemption import NONE, RANK, PreemptionLimits, PreemptState
 
 TOLERANCE = 1e-6
-"""By how much slot weights that are sums of fractions may exceed an exact limit."""
+"""Tolerance above an exact limit for slot weights that are sums of fractions."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -15,13 +15,13 @@ class Limits(PreemptionLimits):
     """How far a submitter may go in one turn, in slot weight, and how far it has gone.
 
     Args:
-        unclaimed_limit: binds matches that preempt nobody (it respects the group's quota).
-        used_unclaimed: how much of that is used.
-        ceiling: the most that all matches may have.
-        pie_left: what is left of the pie for everybody.
-        exact: no match that preempts nobody goes beyond its limit or the ceiling; otherwise the first one may go
-            beyond that limit, and any beyond the ceiling that begins below it.
-        least: the smallest weight that a match can have.
+        unclaimed_limit: limit of matches without preemption (within the group's quota).
+        used_unclaimed: the used part of that limit.
+        ceiling: the maximum of all matches.
+        pie_left: the rest of the pie for all submitters.
+        exact: no match without preemption exceeds its limit or the ceiling. Otherwise the first match may exceed the
+            limit, and a match that begins below the ceiling may exceed it.
+        least: the smallest possible weight of a match.
     """
 
     unclaimed_limit: float
@@ -33,18 +33,18 @@ class Limits(PreemptionLimits):
 
     @property
     def permits_nothing_free(self) -> bool:
-        """Whether an exact limit has less left than any free slot weighs."""
+        """Whether the rest of an exact limit is less than the weight of any free slot."""
         return self.exact and self.unclaimed_limit - self.used_unclaimed + TOLERANCE < self.least
 
     def use(self, cost: float, claimed: bool) -> None:
-        """Count a match of that cost; *claimed*: it takes the slot from somebody."""
+        """Count a match of that cost; *claimed*: it preempts a job."""
         self.used += cost
         if not claimed:
             self.used_unclaimed += cost
         self.pie_left -= cost
 
     def permit_unclaimed(self, cost: float) -> bool:
-        """Whether a slot of that cost may be taken that nobody has to leave (matchmaker.cpp, SubmitterLimitPermits)."""
+        """Whether a slot of that cost may be taken without preemption (matchmaker.cpp, SubmitterLimitPermits)."""
         used, limit = self.used_unclaimed, self.unclaimed_limit
         if self.exact:
             return used + cost <= limit + TOLERANCE and self.used + cost <= self.ceiling + TOLERANCE
@@ -55,7 +55,7 @@ class Limits(PreemptionLimits):
         return state == RANK or (self.permit_unclaimed(cost) if state == NONE else self.permit_by_priority(cost))
 
     def permit_popped(self, cost: float, state: PreemptState) -> bool:
-        """The test when a slot is taken off the list; for one that preempts either limit may do."""
+        """The test when a slot is taken off the list; for a preempting match, either limit is sufficient."""
         if state == NONE:
             return self.permit_unclaimed(cost)
         return self.permit_preempting(cost, state) or (self.share is None and self.permit_unclaimed(cost))

@@ -1,10 +1,10 @@
-"""The list of candidate slots for one request, best first, taken from one by one.
+"""The list of candidate slots for one request, best first.
 
-The negotiator builds the list once per kind of request of a turn and then pops it; a slot that the limits
-refuse at its pop is gone for the life of the list (matchmaker.cpp, MatchListType; docs/htcondor.md 3.8). Limits look
-at nothing but a slot's weight and preempt state, and are only ever used up: where they refuse one slot, they
-refuse all alike. The first slot of a list was tested when the list was built, and is not tested again: so a machine
-that prefers a job may be taken once even where the limit is used up.
+The negotiator builds the list once per kind of request in a turn and then pops slots. A slot that the limits refuse
+when it is popped is lost for this list (matchmaker.cpp, MatchListType; docs/htcondor.md 3.8). Limits read only the
+weight and the preempt state of a slot, and their use only grows: if they refuse one slot, they refuse all equal ones.
+The first slot of a list was tested when the list was built, and is not tested again. Therefore a slot that prefers a
+job may be taken once even if the limit is used up.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fairq.engine.negotiation.preemption import NONE, PREEMPT_STATES, PRIO, Pree
 
 
 class FreeSlots:
-    """Which candidates are still to be had in this cycle."""
+    """The candidates not yet matched in this cycle."""
 
     def __init__(self, candidates: NDArray[np.bool_]) -> None:
         self._taken = bytearray(np.logical_not(candidates).tobytes())
@@ -80,7 +80,7 @@ class FreeSlots:
 class SlotBucket:
     """Slots of one preempt state and one weight in a fixed order, shared by many lists.
 
-    *head* is the place up to which all are taken; slots are never given back within a cycle.
+    All slots before *head* are taken; slots are never given back within a cycle.
     """
 
     order: NDArray[np.int32]
@@ -117,7 +117,7 @@ class MatchList(Protocol):
 
 @dataclass(slots=True)
 class _Walk:
-    """How far a list has come in a bucket; *permitted*: the limits let its slots onto the list."""
+    """The position of a list in a bucket; *permitted*: the limits allow its slots on the list."""
 
     bucket: SlotBucket
     at: int
@@ -125,14 +125,14 @@ class _Walk:
 
 
 class BucketedMatchList:
-    """A list made of buckets: always the best of the buckets' first free slots.
+    """A list made of buckets: its next slot is the best of the buckets' first free slots.
 
     Args:
         buckets: the candidates.
         place: the place of every slot in the common order of all buckets.
-        free: the slots still to be had.
-        allowed: per slot of the pool, whether one with a holder may be taken for reasons that hang on who
-            asks (holder, policy, priority).
+        free: the slots not yet matched.
+        allowed: per slot of the pool, whether a slot with a holder may be taken by this submitter (holder, policy,
+            priority).
         limits: the limits as they stand when the list is built, followed as they are used up.
     """
 
@@ -187,7 +187,7 @@ class BucketedMatchList:
         return None
 
     def _lists(self, walk: _Walk) -> bool:
-        """Whether the bucket's slots are on the list, as the limits stood when it was built."""
+        """Whether the bucket's slots are on the list, by the limits when it was built."""
         free_first = self.refused_free and self._limits.free_first and walk.bucket.state == PRIO
         return not free_first and walk.permitted
 
@@ -204,7 +204,7 @@ class BucketedMatchList:
         return None if best is None else (best[1], best[0].bucket.state)
 
     def _best(self) -> tuple[_Walk, int] | None:
-        """The best first free slot of all open buckets, with its bucket; buckets that are used up are closed."""
+        """The best first free slot of all open buckets, with its bucket; used up buckets are closed."""
         best: tuple[_Walk, int] | None = None
         used_up = False
         for walk in self._open:
@@ -231,12 +231,12 @@ class SortedList:
     """A list sorted as a whole when it is built.
 
     Args:
-        slots: the candidates that the limits let onto the list, best first.
+        slots: the candidates that the limits allow on the list, best first.
         state: the preempt state of every slot of the pool.
         cost: the weight of every slot.
         kinds: preempt state and weight of the slots on the list, each pair once.
         limits: the limits, followed as they are used up.
-        refused_by_limit: whether the limits have kept some slot off the list.
+        refused_by_limit: whether the limits have excluded any slot.
     """
 
     __slots__ = ("_cost", "_kinds", "_limits", "_new", "_slots", "_state", "refused_by_limit")

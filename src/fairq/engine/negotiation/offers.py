@@ -1,4 +1,4 @@
-"""What the partitionable slots offer to one kind of job: which of them suit, in which order, at what price.
+"""The offers of partitionable slots to one autocluster: suitable slots, their order and their price.
 
 docs/htcondor.md 3.14; consumption_policy.cpp (cp_override_requested, cp_sufficient_assets, cp_deduct_assets).
 """
@@ -30,23 +30,23 @@ from fairq.records import Ad
 
 _REQUIREMENTS = parse("Requirements")
 _DEFAULT_REQUEST = {"cpus": 1.0}
-"""What a job takes that does not say; of everything else, nothing."""
+"""Default requests of a job; for other resources, nothing."""
 
 _MOST_LEVELS = 4096
-"""How many matches in a row are worked out at once."""
+"""Number of consecutive matches computed at once."""
 
 
 class Offers:
-    """One kind of job's view of all partitionable slots, kept up to date as they are used up.
+    """The view of all partitionable slots for one autocluster, updated as they are used.
 
-    Arrays are per part: `suitable`; `cost`, the weight a match would cost; `amounts`, what it would take of
-    every resource; `keys`, what the parts are ordered by, as those of an `Ordering`.
+    Arrays are per part: `suitable`; `cost`, the weight of a match; `amounts`, the amount of every resource; `keys`, the
+    sort keys, as in an `Ordering`.
 
     Args:
-        context: who asks.
+        context: the request.
         partitions: the slots.
         policy: the cycle's rules.
-        any_held: whether the pool has slots with a holder, so that the order has keys for preemption.
+        any_held: whether any slot has a holder, so that the order has keys for preemption.
         tie_order: each part's place among equals.
     """
 
@@ -73,21 +73,21 @@ class Offers:
         self._work_out(np.arange(size))
 
     def refresh(self) -> None:
-        """Take account of what was taken since the last time."""
+        """Update the offers after the latest matches."""
         changed = self._partitions.changed
         if self._seen < len(changed):
             self._work_out(np.unique(changed[self._seen :]))
             self._seen = len(changed)
 
     def best_first(self, among: NDArray[np.intp] | None = None) -> list[int]:
-        """The parts that suit, of all or *among* some, best first."""
+        """The suitable parts, of all or *among* some, best first."""
         parts = np.flatnonzero(self.suitable) if among is None else among[self.suitable[among]]
         order = np.lexsort([self._tie_order[parts], *(-self.keys[::-1, parts])])
         ordered: list[int] = parts[order].tolist()
         return ordered
 
     def key(self, part: int) -> tuple[float, ...]:
-        """What a part sorts by among other slots; less is better."""
+        """The sort key of a part among other slots; lower is better."""
         return tuple((-self.keys[:, part]).tolist())
 
     def propose(
@@ -97,15 +97,15 @@ class Offers:
         victims: tuple[int, ...] = (),
         given_back: NDArray[np.float64] | None = None,
     ) -> None:
-        """Let the next match take from *part*, at its price unless another one is given.
+        """Propose *part* for the next match, at its price unless another one is given.
 
-        *victims*, dynamic slots, are preempted for it and have *given_back* what they have.
+        The dynamic slots *victims* are preempted for it and return the amounts *given_back*.
         """
         price = float(self.cost[part]) if cost is None else cost
         self._partitions.propose(part, price, self.amounts[:, part], victims, given_back)
 
     def cost_with(self, part: int, left: NDArray[np.float64]) -> float | None:
-        """The price of a match if so much were *left* of *part*; None if it did not suit then."""
+        """The price of a match if *left* were the rest of *part*; None if it would not be suitable."""
         amounts = self.amounts[:, part]
         if not (amounts > 0).any():
             return None
@@ -117,7 +117,7 @@ class Offers:
         return float(self._price(weights[:1], weights[1:])[0])
 
     def costs_in_a_row(self, part: int) -> list[float]:
-        """The price of each of the matches that *part* can take one after the other, as things stand."""
+        """The prices of the consecutive matches that *part* can take now."""
         amounts = self.amounts[:, part]
         wanted = amounts > 0
         fits = np.floor(self._partitions.left[wanted, part] / amounts[wanted] + 1e-9)
@@ -154,7 +154,7 @@ class Offers:
         return np.maximum(before - after, 0.0)
 
     def _requested(self, parts: NDArray[np.intp]) -> NDArray[np.float64]:
-        """How much of every resource a match takes of each of *parts*; infinite where that is no number."""
+        """The amount of every resource that a match takes from each of *parts*; infinite if not a number."""
         partitions, job = self._partitions, self._job
         amounts = np.zeros((len(partitions.resources), len(parts)))
         by_policy = np.flatnonzero(partitions.has_policy[parts])
@@ -175,7 +175,7 @@ class Offers:
         return amounts
 
     def _jobs(self, parts: NDArray[np.intp], amounts: NDArray[np.float64]) -> Sequence[tuple[Ad, NDArray[np.intp]]]:
-        """The job as the slots see it, and which of them: a consumption policy overrides what it requests."""
+        """The job in the view of the slots, with those slots: a consumption policy overrides its requests."""
         by_policy = self._partitions.has_policy[parts]
         if not by_policy.any():
             return [(self._job, parts)]
@@ -193,7 +193,7 @@ class Offers:
         return {**self._job, **requests}
 
     def _agreed(self, job: Ad, ads: AdColumns, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Where both sides' Requirements are true; a missing one is not."""
+        """The slots where the Requirements of both sides are true; missing Requirements are not."""
         agreed = np.zeros(len(rows), np.bool_)
         if "requirements" in job:
             wanted = np.flatnonzero(evaluate_in_ad(expression_of(job["requirements"]), job, ads, rows).is_true())

@@ -23,15 +23,15 @@ Key = NDArray[np.floating] | NDArray[np.integer]
 
 @dataclass(frozen=True, slots=True)
 class Ordering:
-    """Every slot of the pool, ordered for one kind of job.
+    """All slots of the pool, ordered for one autocluster.
 
     Args:
         order: slot indices, best first, ties in the pool's tie-break order.
         place: per slot its place in that order.
-        dense: the same, but equal for slots that rank equally.
+        dense: the same, with equal places for slots that rank equally.
         ties: whether any two slots rank equally.
         state, outranked: as in `ClaimStates`.
-        keys: what it is ordered by, the weightiest first, one value per slot each; more is better.
+        keys: the sort keys, the most significant first, one value per slot each; higher is better.
     """
 
     order: NDArray[np.int32]
@@ -45,12 +45,12 @@ class Ordering:
 
 @dataclass(frozen=True, slots=True)
 class StaticRanks:
-    """The order of all slots for whatever job, settled before the cycle's first match (matchmaker.cpp, rankSorter).
+    """The order of all slots for any job, computed before the cycle's first match (matchmaker.cpp, rankSorter).
 
     Args:
         keys: NEGOTIATOR_PRE_JOB_RANK and NEGOTIATOR_POST_JOB_RANK per slot, as of a job without attributes.
-        place: per slot its place in their order, ties as listed. (The real negotiator's depend on where the ads
-            happen to be in memory.)
+        place: per slot its place in their order, ties as listed. (In the real negotiator, ties depend on memory
+            addresses.)
     """
 
     keys: tuple[NDArray[np.float32], NDArray[np.float32]]
@@ -58,9 +58,9 @@ class StaticRanks:
 
 
 def static_ranks(slots: AdColumns, policy: NegotiationPolicy) -> StaticRanks | None:
-    """Rank the slots once for all jobs, if the policy says so; None if every kind of job has its own order.
+    """Rank the slots once for all jobs, if the policy says so; None if each autocluster has its own order.
 
-    To be called before the ads tell of the slots' holders.
+    Call it before the ads have attributes of the slots' holders.
     """
     if not policy.static_ranks:
         return None

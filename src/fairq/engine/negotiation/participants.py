@@ -1,4 +1,4 @@
-"""Who and what takes part in a cycle at all: the negotiator's constraints on slots, submitters and jobs.
+"""The participants of a cycle: the negotiator's constraints on slots, submitters and jobs.
 
 docs/htcondor.md 3.1 and 3.6; matchmaker.cpp, obtainAdsFromCollector, trimStartdAds_ShutdownLogic.
 """
@@ -33,9 +33,9 @@ _SHUTDOWN = ("DaemonShutdown", "DaemonShutdownFast")
 
 
 def slots_taking_part(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:
-    """The slots for which NEGOTIATOR_SLOT_CONSTRAINT is true; all of them without one.
+    """The slots for which NEGOTIATOR_SLOT_CONSTRAINT is true; all slots without a constraint.
 
-    Others have no part in the pie and are no candidates. Whether what runs on them counts, `slots_seen` says.
+    Other slots are not in the pie and not candidates; `slots_seen` says whether their use counts.
     """
     if policy.slot_constraint is None:
         return np.ones(len(slots), np.bool_)
@@ -43,9 +43,9 @@ def slots_taking_part(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np
 
 
 def slots_seen(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:
-    """The slots on which use is counted: all, or those alone that take part.
+    """The slots on which use is counted: all, or only those that take part.
 
-    Today's negotiator fetches no others, and so frees their users of them until it does (docs/htcondor.md 3.1).
+    Today's negotiator does not fetch the others, so that their use is not charged (docs/htcondor.md 3.1).
     """
     return np.ones(len(slots), np.bool_) if policy.count_slots_outside else slots_taking_part(slots, policy)
 
@@ -53,7 +53,7 @@ def slots_seen(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]
 def slots_shutting_down(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:
     """The slots whose machine will shut down within NEGOTIATOR_TRIM_SHUTDOWN_THRESHOLD seconds.
 
-    That is those whose DaemonShutdown or DaemonShutdownFast will be true by then; none without a time or with 0.
+    That is, DaemonShutdown or DaemonShutdownFast will be true by then; none without a time or with 0.
     """
     ending = np.zeros(len(slots), np.bool_)
     seconds = None
@@ -73,7 +73,7 @@ def submitters_taking_part(
 ) -> tuple[list[SubmitterQueue], list[SubmitterQueue]]:
     """The queues for which NEGOTIATOR_SUBMITTER_CONSTRAINT is true, and the others.
 
-    Where submitters have an ad per job priority, one without idle jobs has none and takes no part.
+    If submitters have an ad per job priority, a submitter without idle jobs has no ad and takes no part.
     """
     constraint = policy.submitter_constraint
     needs_idle = policy.ads_per_job_priority and policy.global_job_prios is not None
@@ -92,7 +92,7 @@ def find_submitters(
     accountant: Accountant,
     admits: Callable[[int], bool] | None,
 ) -> list[SubmitterTurn]:
-    """The submitters for the jobs' queues; *admits* tells by autocluster which jobs may be matched, None: all."""
+    """The submitters for the jobs' queues; *admits* returns by autocluster whether jobs may be matched, None: all."""
     order = job_order(jobs.ads, policy.job_order)
     chosen = policy.significant.chosen
     cluster_of = autoclusters.alike_in(chosen | policy.significant.added) if chosen else None
@@ -137,7 +137,7 @@ def _decision(queue: SubmitterQueue, accountant: Accountant) -> SubmitterDecisio
 
 
 class JobConstraint:
-    """NEGOTIATOR_JOB_CONSTRAINT on the *kinds* of jobs met, of which there may be more later; MY is the job."""
+    """NEGOTIATOR_JOB_CONSTRAINT on the autoclusters *kinds*, which may grow; MY is the job."""
 
     def __init__(
         self, constraint: Expression, now: int, kinds: Sequence[Ad], budget: EvaluationBudget | None = None
@@ -163,7 +163,7 @@ def _is_true(expression: Expression, ad: Ad, now: int, budget: EvaluationBudget 
 
 
 def _submitter_ad(queue: SubmitterQueue) -> Ad:
-    """What a schedd tells the negotiator of a submitter, as far as it is known here."""
+    """The submitter ad of a schedd, as far as fairq knows it."""
     return {
         "MyType": "Submitter",
         "Name": queue.name,

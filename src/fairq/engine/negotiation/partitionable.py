@@ -1,7 +1,7 @@
-"""The partitionable slots of a cycle that may be matched more than once, and what is left of each.
+"""The partitionable slots of a cycle that may be matched more than once, and the rest of each.
 
 docs/htcondor.md 3.14. Under ``carve`` every partitionable slot is divided as jobs take what they request; under
-``whole`` (today's negotiator) only those that advertise a consumption policy are, the others go as a whole
+``whole`` (today's negotiator) only those with a consumption policy are divided; others are matched as a whole
 (consumption_policy.cpp; matchmaker.cpp, negotiate).
 """
 
@@ -21,14 +21,14 @@ from fairq.records import Ad
 
 _PARTITIONABLE = parse("PartitionableSlot")
 _ALWAYS = ("Cpus", "Memory", "Disk")
-"""What every slot has of, whether or not its MachineResources say so."""
+"""Resources of every slot, even if its MachineResources omits them."""
 
 
 class Partitions:
-    """Partitionable slots that are divided, and how much of every resource is left of each.
+    """Partitionable slots that are divided, and the rest of every resource in each.
 
     Slots are counted here from 0 in pool order, as *parts*; `rows` are their indices in the pool. Resources
-    count in the order of `resources`; a slot that does not have one of them has 0 of it.
+    count in the order of `resources`; a missing resource counts as 0.
 
     Args:
         ads: all slots of the pool.
@@ -60,15 +60,15 @@ class Partitions:
         victims: tuple[int, ...] = (),
         given_back: NDArray[np.float64] | None = None,
     ) -> None:
-        """Say what the next match takes of a slot: *amounts* per resource, for a weight of *cost*.
+        """Set the next match of a slot: *amounts* per resource, for a weight of *cost*.
 
-        Before that *victims*, its dynamic slots, have *given_back* what they have.
+        Before it, its dynamic slots *victims* return the amounts *given_back*.
         """
         taken = {name: amount for name, amount in zip(self.resources, amounts.tolist(), strict=True) if amount}
         self._next = part, Carving(cost, taken, victims), amounts if given_back is None else amounts - given_back
 
     def carve(self, row: int) -> Carving | None:
-        """Take from the slot *row* of the pool what was proposed; None if it is not one that is divided."""
+        """Take the proposed part from the slot *row* of the pool; None if that slot is not divided."""
         if self._next is None or self.rows[self._next[0]] != row:
             return None
         part, piece, amounts = self._next
@@ -78,13 +78,13 @@ class Partitions:
         return piece
 
     def is_used_up(self, row: int) -> bool:
-        """Whether no core is left of the slot *row*; no Requirements of a real machine take a job then."""
+        """Whether the slot *row* has no core left; no real machine then accepts a job."""
         return bool(self.left[0, self.parts[row]] <= 0)
 
     def least_piece(self, jobs: Sequence[Ad], policy: NegotiationPolicy) -> float:
-        """The weight of what costs least: of every resource the least that any of *jobs* requests.
+        """The smallest possible weight: that of the smallest request of *jobs* for every resource.
 
-        Infinite if no slot has as much.
+        Infinite if no slot has that much.
         """
         least = [min((_number(job, name) for job in jobs), default=np.inf) for name in self.resources]
         amounts = np.array(least, np.float64)[:, None]
@@ -98,7 +98,7 @@ class Partitions:
         return float(costs[costs > 0].min(initial=np.inf))
 
     def show(self, parts: NDArray[np.intp] | None = None, less: NDArray[np.float64] | None = None) -> None:
-        """Let `ads` say what is left, for *parts* without *less* (per resource and part)."""
+        """Update `ads` to the rest of *parts* without *less* (per resource and part)."""
         left = self.left
         if less is not None:
             left = left.copy()
@@ -108,9 +108,9 @@ class Partitions:
     def levels(
         self, part: int, amounts: NDArray[np.float64], count: int, left: NDArray[np.float64] | None = None
     ) -> AdColumns:
-        """The ad of a slot as it is after none, one and up to *count* matches that take *amounts* each.
+        """The ads of a slot after 0 to *count* matches that take *amounts* each.
 
-        *left* is what is taken to be left of it at first.
+        *left* is the rest at the beginning.
         """
         rows = np.full(count + 1, part)
         first = self.left[:, part] if left is None else left
@@ -118,7 +118,7 @@ class Partitions:
         return self.fill_in(self.ads.of_rows(rows), first[:, None] - taken, self._has[:, rows])
 
     def fill_in(self, ads: AdColumns, left: NDArray[np.float64], has: NDArray[np.bool_]) -> AdColumns:
-        """Let *ads* say what is *left* (per resource and ad) of what they have; returns them."""
+        """Write the rest *left* (per resource and ad) into *ads*, and return them."""
         for number, name in enumerate(self.resources):
             ads.with_numbers(name, left[number], has[number])
         return ads
@@ -127,7 +127,7 @@ class Partitions:
 def divided_slots(
     ads: AdColumns, rule: PartitionableSlots, candidates: NDArray[np.bool_], held: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Which slots are divided: candidates that are partitionable and that nobody holds as a whole."""
+    """The slots to divide: partitionable candidates that are not claimed as a whole."""
     divided = candidates & ~held & evaluate_in_columns(_PARTITIONABLE, ads, {}).is_true()
     if rule == "whole" and divided.any():
         divided &= consumption_policies(ads)
@@ -135,7 +135,7 @@ def divided_slots(
 
 
 def jobs_in_slot(ads: AdColumns, slot: int, job: Ad) -> int:
-    """How many jobs alike a slot that is given as a whole has the cores and the memory for; 1 if static."""
+    """The number of identical jobs for which a whole slot has cores and memory; 1 if static."""
     rows = np.array([slot], np.intp)
     if not evaluate_in_columns(_PARTITIONABLE, ads, {}, rows).is_true()[0]:
         return 1
@@ -148,7 +148,7 @@ def jobs_in_slot(ads: AdColumns, slot: int, job: Ad) -> int:
 
 
 def consumption_policies(ads: AdColumns) -> NDArray[np.bool_]:
-    """Which slots say how much of each of their resources a job uses up (cp_supports_policy)."""
+    """The slots that define the consumption of each of their resources by a job (cp_supports_policy)."""
     supports = np.zeros(len(ads), np.bool_)
     listed = evaluate_in_columns("MachineResources", ads, {})
     needed: dict[str, NDArray[np.bool_]] = {}
@@ -162,14 +162,14 @@ def consumption_policies(ads: AdColumns) -> NDArray[np.bool_]:
 
 
 def _names(listed: object) -> tuple[str, ...]:
-    """The resources that MachineResources lists, but swap, which is never given out."""
+    """The resources in MachineResources, except swap, which is never allocated."""
     if not isinstance(listed, str):
         return ()
     return tuple(name for name in listed.replace(",", " ").split() if name.isidentifier() and name.lower() != "swap")
 
 
 def _number(job: Ad, resource: str) -> float:
-    """What a job requests of a resource; an expression, which may be anything, counts as nothing."""
+    """A job's request of a resource; an expression counts as 0."""
     request = job.get(f"request{resource.lower()}", 1.0 if resource == "Cpus" else 0.0)
     return float(request) if isinstance(request, int | float) else 0.0
 

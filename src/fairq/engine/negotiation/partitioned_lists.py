@@ -1,4 +1,4 @@
-"""Builds the lists of candidates where partitionable slots are divided."""
+"""Builds the lists of candidates with divided partitionable slots."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
 
 _MOST_KEPT = 2_000_000
-"""Of how many slots what they offer to some kind of job is kept; about 60 bytes each."""
+"""Number of stored offers of slots to autoclusters; about 60 bytes each."""
 
 
 class PartitionedLists:
-    """Keeps what the partitionable slots offer to each kind of job, over one cycle.
+    """Stores the offers of partitionable slots to each autocluster, during one cycle.
 
     Args:
         partitions: the partitionable slots that are divided; `rows` are their indices in the pool.
@@ -56,7 +56,7 @@ class PartitionedLists:
         )
 
     def _kept_in_bounds(self, offers: Offers) -> Offers:
-        """Forget all former offers once there are so many that they would fill the memory."""
+        """Drop all earlier offers once they would use too much memory."""
         self._kept += len(self._row_list)
         if self._kept > _MOST_KEPT:
             self._offers.forget()
@@ -64,7 +64,7 @@ class PartitionedLists:
         return offers
 
     def suitable(self, context: RequestContext) -> NDArray[np.bool_]:
-        """Which partitionable slots could take one job more, as things stand."""
+        """The partitionable slots that can take another job now."""
         offers = self._offers.get(context)
         offers.refresh()
         return offers.suitable
@@ -77,7 +77,7 @@ class PartitionedLists:
         limits: Limits,
         find_room: FindRoom | None,
     ) -> CarvedList:
-        """The list for one kind of request where jobs take what they request; *whole* lists the other slots."""
+        """The list for one kind of request if jobs take what they request; *whole* lists the other slots."""
         keys = ordering.keys
 
         def whole_key(slot: int) -> tuple[float, ...]:
@@ -89,6 +89,6 @@ class PartitionedLists:
     def by_policy(
         self, context: RequestContext, ordering: Ordering, whole: NDArray[np.int32], limits: Limits, refused: bool
     ) -> ConsumptionList:
-        """The list as today's negotiator keeps it; *whole* are the other slots on it."""
+        """The list of today's negotiator; *whole* are the other slots on it."""
         offers = self._offers.get(context)
         return ConsumptionList(offers, self.rows, whole, ordering.state, ordering.keys, self._cost, limits, refused)

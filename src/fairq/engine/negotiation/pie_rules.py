@@ -10,16 +10,16 @@ from fairq.engine.negotiation.policy import PieSlices
 
 @dataclass(frozen=True, slots=True)
 class PieQuota:
-    """How a group's quota bounds a pie; the default is the pie of everybody, where there are no groups.
+    """The effect of a group's quota on a pie; the default is the pie of all submitters, without groups.
 
     Args:
-        limit: the most the pie may have, in slot weight; None: as much as there is.
+        limit: the maximum of the pie, in slot weight; None: no maximum.
         group: the group that negotiates.
-        charged: whether what the group has in use counts against the limit.
-        caps_preemption: what is left of the limit also bounds matches that preempt, and is counted anew at
-            every turn (the flat scheme).
+        charged: whether the group's use counts against the limit.
+        caps_preemption: the rest of the limit also bounds preempting matches, and is computed again at every turn (the
+            flat scheme).
         limiting_group: the group whose quota it is: the one that negotiates, or one above it.
-        leftovers: whether it is dealt again, since others left something over.
+        leftovers: whether it is divided again, because others left a rest.
     """
 
     limit: float | None = None
@@ -35,12 +35,12 @@ class PieRules:
     """What binds a pie, besides the submitters' own limits.
 
     Args:
-        total: the weight of all slots of the pool, busy ones too.
+        total: the weight of all slots of the pool, busy slots included.
         min_slot_weight: the smallest weight of any slot.
         consider_preemption, ignore_user_priorities: as in the policy.
         quota: how a group's quota bounds it.
-        floor_round: deal out no more than the submitters' floors.
-        floor_counts_usage: whether what a submitter holds already counts towards its floor.
+        floor_round: hand out no more than the submitters' floors.
+        floor_counts_usage: whether the use of a submitter counts towards its floor.
         preempt_only_to_share, pie_slices, last_dealing: as in the policy.
     """
 
@@ -57,7 +57,7 @@ class PieRules:
 
     @property
     def size(self) -> float:
-        """The weight to be dealt out: that of the pool, or the quota if it is less."""
+        """The weight to divide: that of the pool, or the quota if it is less."""
         return self.total if self.quota.limit is None else min(self.total, self.quota.limit)
 
     @property

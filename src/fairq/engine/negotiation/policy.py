@@ -1,4 +1,4 @@
-"""The settings that a negotiation cycle follows, as the engine wants them."""
+"""The settings of a negotiation cycle, as input of the engine."""
 
 from __future__ import annotations
 
@@ -26,63 +26,63 @@ class NegotiationPolicy:
 
     Args:
         rules: the set of rules in force, ``documented`` or ``htcondor``; named in every result.
-        consider_preemption: look at busy slots at all.
-        consider_early_preemption: look at slots whose job still has retirement time, too.
+        consider_preemption: consider busy slots.
+        consider_early_preemption: also consider slots whose job has retirement time left.
         use_slot_weights: measure in slot weights; otherwise every slot counts 1.
         slot_weight: the weight of a slot whose ad has none (`SLOT_WEIGHT`).
         force_slot_weight: use *slot_weight* even where the ad has its own.
         ignore_user_priorities: no limits; the order of submitters stays.
         ignore_job_ranks: leave the jobs' Rank out of the order of candidates.
         static_ranks: rank every slot once for all jobs, by what its own ad says.
-        preemption_requirements: gate of priority preemption; None is no test.
-        preempt_prio_delta: by how much the holder's effective priority must be worse before a job may preempt by
-            priority, 0: by any amount (the manuals' "better"); None is today's code, which does not ask.
+        preemption_requirements: condition for preemption by priority; None is no condition.
+        preempt_prio_delta: how much worse the holder's effective priority must be for preemption by priority; 0: any
+            amount (the manuals' "better"); None: priorities are not compared, as in today's code.
         match_claimed_idle: whether a claimed slot that runs no job is a candidate.
-        tie_break: the order among candidates that rank equally: by name, as the negotiator's sort leaves
-            them, or as listed, which is what it does without a list.
-        floor_counts_usage: whether what a submitter holds already counts towards the floor.
+        tie_break: the order among candidates that rank equally: by name, in the order of the negotiator's sort, or as
+            listed, as the negotiator does without a list.
+        floor_counts_usage: whether the use of a submitter counts towards its floor.
         report_job: whether a match names the job that runs, or the request's first job as today's
             negotiator logs it.
         quotas: the accounting groups and their rules; None: there are no groups.
-        jobs_per_turn: how many jobs of a submitter its schedd offers in one turn, those offered in vain
-            included; None: all (`MAX_CONCURRENT_UPLOADS_PER_USER`, if limits per user are enabled).
-        partitionable_slots: whether a match takes what its job requests of a partitionable slot, or the
-            whole of it as today's negotiator unless it has a consumption policy.
-        depth_first: fill a partitionable slot before the next one is looked at.
-        limits: the most of each concurrency limit that may be in use, by lower-case name (see
+        jobs_per_turn: maximum number of jobs that a schedd offers for a submitter in one turn, rejected ones included;
+            None: all (`MAX_CONCURRENT_UPLOADS_PER_USER`, if limits per user are enabled).
+        partitionable_slots: whether a match takes the requested part of a partitionable slot, or the whole slot, as in
+            today's negotiator without a consumption policy.
+        depth_first: fill a partitionable slot before using the next one.
+        limits: the maximum of each concurrency limit, by lower-case name (see
             `concurrency.ConcurrencyLimits`).
         slot_constraint, submitter_constraint, job_constraint: only slots, submitters and jobs for which it is
             true take part; None: all.
-        count_slots_outside: count what runs on slots that *slot_constraint* keeps out, too.
-        shutdown_threshold: leave out slots whose machine shuts down within so many seconds; None: none.
+        count_slots_outside: also count the use of slots that *slot_constraint* excludes.
+        shutdown_threshold: leave out slots whose machine shuts down within these seconds; None: no slots.
         discount_suspended: do not charge slots whose job is suspended.
-        budgets: how long the cycle and its turns may take; None: as long as they need.
-        skip_by: what is passed over for the rest of a turn once a job found no slot.
+        budgets: maximum times of the cycle and its turns; None: no maximum.
+        skip_by: the jobs skipped for the rest of a turn after a job finds no slot.
         job_order: the order of a submitter's jobs of equal job priority.
-        request_counts: whether alike jobs are one request, which its first job names.
-        significant: what tells kinds of jobs apart.
-        global_job_prios: among equal submitters their jobs' priorities decide, at most so many of each; None:
-            they do not.
-        requirements_stable, preemption_rank_stable: whether *preemption_requirements* and *preemption_rank* keep
-            their values while one request is matched; else the next slot that would be preempted is tested again.
-        limit_reasons_add_up: a job refused for a concurrency limit is told those of the jobs refused just before
-            it, too.
-        limits_of_slots_stay: a job without concurrency limits that takes a slot whose ad has some counts for those.
-        pool_size: which slots count towards the size of the pool, and so of the pie; None: all.
-        known_groups: accounting groups (lower-case names) of whom the slots' ads may tell, since an earlier cycle
-            has settled their quotas; None: all of them.
+        request_counts: whether identical jobs are one request, named by its first job.
+        significant: the attributes that define autoclusters.
+        global_job_prios: maximum number of job priorities of a submitter that are compared among submitters of equal
+            priority; None: job priorities are not compared.
+        requirements_stable, preemption_rank_stable: whether *preemption_requirements* and *preemption_rank* keep their
+            values while one request is matched; otherwise each slot to be preempted is tested again.
+        limit_reasons_add_up: a rejection for a concurrency limit also names the limits of the jobs rejected just
+            before.
+        limits_of_slots_stay: a job without concurrency limits counts towards the limits in the ad of its slot.
+        pool_size: the slots that count in the size of the pool and of the pie; None: all.
+        known_groups: accounting groups (lower-case names) that the slots' ads may name, because an earlier cycle has
+            computed their quotas; None: all groups.
         allow_pslot_preemption: preempt dynamic slots to make room on a partitionable one.
-        match_working_cm_slots: consider claimed partitionable slots that another pool works on.
-        matchlist_caching: keep the list of candidates while alike jobs are matched.
-        preempt_only_to_share: preempt by priority for nothing but the slice of the first spin, and by machine rank
-            without regard to it, so that another cycle finds nothing more to preempt; today's negotiator goes
-            on, by a slot in every cycle, with what it rounds up and what others leave over.
-        resources_in_use: what expressions are told of use and quotas: whole slots, or weight.
-        pie_slices: what slices are cut from: what is free and what users in want have (weighted max-min, existing
-            use counted), or the whole pool less what each has.
-        last_dealing: what is free after the last spin is dealt one match at a time; otherwise the first match of a
-            turn may go beyond its slice, and what is left then stays free.
-        cross_slot_prios: tell every slot of who has the other slots of its machine, too.
+        match_working_cm_slots: consider claimed partitionable slots that another central manager uses.
+        matchlist_caching: keep the list of candidates while identical jobs are matched.
+        preempt_only_to_share: preempt by priority only up to the slice of the first spin, and by machine rank without
+            regard to it, so that the next cycle finds no more to preempt. Today's negotiator continues, by a slot in
+            every cycle, because it rounds up and uses what others leave.
+        resources_in_use: the unit of use and quotas in expressions: whole slots, or weight.
+        pie_slices: the base of slices: free weight plus the use of wanting users (weighted max-min, existing use
+            counted), or the whole pool less the use of each.
+        last_dealing: hand out the free weight after the last spin one match at a time; otherwise the first match of a
+            turn may exceed its slice, and the rest stays free.
+        cross_slot_prios: also give every slot the attributes of its machine's other slots.
     """
 
     rules: str

@@ -1,16 +1,15 @@
-"""When is a running job preempted? Whose it may be, which one goes first, and how far a submitter may go.
+"""When is a running job preempted? The reasons, the policy, the order, and the limits.
 
 A slot in use is a candidate if the cycle considers preemption and the job's retirement time is over
 (`slots.candidate_slots`). Then:
 
-1. **Reason.** The machine prefers the new job to the one that it runs (`PreemptState.RANK`), or it ranks both equally
-   and priority decides (`PreemptState.PRIO`). A machine that prefers the job it runs is never taken (`claim_states`).
-2. **Policy.** By priority only where PREEMPTION_REQUIREMENTS is true and the holder's effective priority is worse
-   (`PreemptionPolicy`). Nobody preempts its own jobs by priority.
-3. **Order.** Of slots that the ranks hold equal, a free one comes first, then one whose machine prefers the job, then
-   the others, the highest PREEMPTION_RANK first (`claim_keys`).
-4. **Limits.** By priority a submitter takes what it misses to its share, and no more (`PreemptionLimits`,
-   `missing_to_share`).
+1. **Reason.** The slot's Rank prefers the new job to the running one (`PreemptState.RANK`), or it ranks both equally
+and priority decides (`PreemptState.PRIO`). A slot that prefers its running job is never preempted (`claim_states`). 2.
+**Policy.** Preemption by priority requires that PREEMPTION_REQUIREMENTS is true and that the holder's effective
+priority is worse (`PreemptionPolicy`). A submitter does not preempt its own jobs by priority. 3. **Order.** Among slots
+of equal rank, free slots come first, then slots that prefer the job, then the others, with the highest PREEMPTION_RANK
+first (`claim_keys`). 4. **Limits.** By priority, a submitter preempts only up to its share (`PreemptionLimits`,
+`missing_to_share`).
 
 HTCondor 8 manual, "Priorities in Negotiation and Preemption" and "Negotiation"; docs/htcondor.md 3.7 to 3.9;
 matchmaker.cpp, matchmakingAlgorithm, addPreemptionRank.
@@ -38,7 +37,7 @@ _CURRENT_RANK = parse("CurrentRank")
 
 
 class PreemptState(IntEnum):
-    """What a match on a slot would do, better ones larger: preempt by priority, by machine rank, or nobody."""
+    """The effect of a match on a slot, in ascending preference: preempt by priority, by machine rank, or not."""
 
     PRIO = 0
     RANK = 1
@@ -52,12 +51,12 @@ EXPRESSIONS = (_MACHINE_RANK, _CURRENT_RANK)
 
 
 class ClaimStates(NamedTuple):
-    """How every slot of the pool stands to one kind of job.
+    """The relation of every slot of the pool to one autocluster.
 
     Args:
-        state: per slot a `PreemptState`; a slot with a holder is PRIO where the machine does not rank the job
-            below the one it runs.
-        outranked: slots whose machine ranks the job below the one it runs; no candidates.
+        state: per slot a `PreemptState`; a slot with a holder is PRIO unless its Rank puts the job below the running
+            one.
+        outranked: slots whose Rank puts the job below the running one; they are not candidates.
     """
 
     state: NDArray[np.int8]
@@ -65,7 +64,7 @@ class ClaimStates(NamedTuple):
 
 
 def claim_states(job: Ad, slots: AdColumns, held: NDArray[np.bool_]) -> ClaimStates:
-    """Tell for which reason *job* could have each slot; *held* marks those with a holder to be preempted."""
+    """Return the preempt state of each slot for *job*; *held* marks slots with a holder to be preempted."""
     size = len(slots)
     state = np.full(size, NONE, dtype=np.int8)
     if not held.any():
@@ -80,7 +79,7 @@ def claim_states(job: Ad, slots: AdColumns, held: NDArray[np.bool_]) -> ClaimSta
 def claim_keys(
     claims: ClaimStates, job: Ad, slots: AdColumns, held: NDArray[np.bool_], policy: NegotiationPolicy, static: bool
 ) -> list[NDArray[np.floating] | NDArray[np.integer]]:
-    """The last sort keys of candidates, more is better: the reason for the claim, then PREEMPTION_RANK.
+    """The last sort keys of candidates, higher is better: the reason of the claim, then PREEMPTION_RANK.
 
     There is no PREEMPTION_RANK with *static* ranks.
     """
@@ -93,12 +92,12 @@ def claim_keys(
 
 
 class PreemptionPolicy:
-    """Which slots in use a job may have by priority.
+    """The slots in use that a job may preempt by priority.
 
     Args:
         slots: the slots' ads.
         policy: the cycle's rules.
-        holders: who has the slots in use.
+        holders: the users of the slots.
     """
 
     def __init__(self, slots: AdColumns, policy: NegotiationPolicy, holders: Holders) -> None:
@@ -117,11 +116,11 @@ class PreemptionPolicy:
 
     @property
     def held(self) -> NDArray[np.bool_]:
-        """The slots that a match would take from somebody."""
+        """The slots with a holder that a match would preempt."""
         return self._holders.held
 
     def may_preempt(self) -> bool:
-        """Whether anybody has a slot, and PREEMPTION_REQUIREMENTS is not just false."""
+        """Whether any slot has a holder, and PREEMPTION_REQUIREMENTS is not the constant false."""
         requirements = self._policy.preemption_requirements
         return self.any_held and (requirements is None or requirements.node != Literal(False))
 
@@ -130,7 +129,7 @@ class PreemptionPolicy:
         return self._requirements.get(context)
 
     def preemptable(self, context: RequestContext) -> NDArray[np.bool_]:
-        """Those of them whose holder's priority is worse, by the margin that the rules demand."""
+        """Those whose holder's priority is worse by the required margin."""
         meeting = self.meets_requirements(context)
         margin = self._policy.preempt_prio_delta
         if margin is None:
@@ -146,7 +145,7 @@ class PreemptionPolicy:
     def allowed(
         self, context: RequestContext, state: NDArray[np.int8], preemptable: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
-        """The slots with a holder that may be taken from it, by machine rank or priority, for all but the limits."""
+        """The slots that may be preempted by machine rank or priority, without regard to limits."""
         key = (id(state), id(preemptable), context.submitter)
         if self._last_allowed is None or self._last_allowed[0] != key:
             allowed = (state == RANK) | (preemptable & ~self.own(context.submitter))
@@ -174,17 +173,17 @@ class PreemptionPolicy:
 
 @dataclass(slots=True, kw_only=True)
 class PreemptionLimits:
-    """How far a submitter may go in one turn by preemption, in slot weight.
+    """The limits of a submitter's preemption in one turn, in slot weight.
 
     Args:
-        limit: binds all matches.
-        used: how far it has gone.
-        share: set where preemption by priority fills the submitter's share and no more, and that by machine rank
-            is not limited (`preempt_only_to_share`): what is missing to the share, 0 where what others left over
-            is dealt.
-        rounds_up: whether it may go beyond that with one slot there, since the submitter has none at all.
-        free_first: nobody is preempted by priority for a job that suits a better slot which is free but beyond the
-            limit: it may still be dealt that one.
+        limit: limit of all matches.
+        used: the used part of the limit.
+        share: set if preemption by priority only fills the submitter's share, and preemption by machine rank is not
+            limited (`preempt_only_to_share`): the weight missing to the share, 0 while the rest of others is handed
+            out.
+        rounds_up: whether it may exceed that by one slot, because the submitter has no slot.
+        free_first: no preemption by priority for a job that matches a better slot which is free but beyond the limit:
+            the job may still get that slot.
     """
 
     limit: float
@@ -194,11 +193,11 @@ class PreemptionLimits:
     free_first: bool = False
 
     def permit(self, cost: float) -> bool:
-        """Whether the limit lets a slot of that cost be taken; the first one may round the limit up."""
+        """Whether the limit permits a slot of that cost; the first slot may round the limit up."""
         return self.used + cost <= self.limit or self.used <= 0 < self.limit
 
     def permit_by_priority(self, cost: float) -> bool:
-        """Whether the limit lets a slot of that cost be taken from somebody by priority."""
+        """Whether the limit permits preemption by priority of a slot of that cost."""
         if self.share is None:
             return self.permit(cost)
         return self.used + cost <= self.share or (self.rounds_up and self.used <= 0 < self.share)
@@ -211,5 +210,5 @@ class PreemptionLimits:
 
 
 def missing_to_share(share: float, pie: float, used: float) -> float:
-    """What a submitter misses to its *share* of a pie, in slot weight; it may preempt for that."""
+    """The slot weight that a submitter misses to its *share* of a pie; it may preempt for it."""
     return max(0.0, share * pie - used)

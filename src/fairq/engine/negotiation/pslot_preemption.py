@@ -19,14 +19,14 @@ from fairq.engine.negotiation.preemption import PRIO, RANK, PreemptState
 
 @dataclass(frozen=True, slots=True)
 class SlotsForJob:
-    """What preempting every slot of the pool would mean to the job that asks.
+    """The effect of preempting each slot of the pool for a job.
 
     Args:
-        rank: how the machine ranks the job.
-        current_rank: how it ranks the job that it runs.
-        may_go: whether the policy lets the context take it from its holder, who is somebody else.
-        preemption_rank: which to preempt rather; more is better.
-        free: whether it is still to be had in this cycle.
+        rank: the slot's Rank of the job.
+        current_rank: its Rank of the running job.
+        may_go: whether the policy permits preemption of its holder, which is another submitter.
+        preemption_rank: preference for preemption; higher is better.
+        free: whether it is not yet matched in this cycle.
     """
 
     rank: NDArray[np.float64]
@@ -37,10 +37,10 @@ class SlotsForJob:
 
 
 class PslotPreemption:
-    """The dynamic slots of all partitionable ones, to be preempted where that makes room for a job.
+    """The dynamic slots of all partitionable slots, which are preempted to make room for a job.
 
-    Those that the machine likes least go first, then those that PREEMPTION_RANK ranks best, one after the
-    other until the job fits. One that the machine likes as much as the job needs PREEMPTION_REQUIREMENTS.
+    Slots with the lowest Rank of their job go first, then those with the highest PREEMPTION_RANK, until the job fits. A
+    slot that ranks its job equal to the new one needs PREEMPTION_REQUIREMENTS.
     """
 
     def __init__(self, partitions: Partitions, carved: Mapping[int, Carved]) -> None:

@@ -9,7 +9,7 @@ from fairq.engine.classad import AdColumns, Expression, evaluate_in_columns
 from fairq.records import Ad
 
 LOWEST = -np.inf
-"""What a rank of the negotiator counts when it is undefined or no number."""
+"""The value of a negotiator rank that is undefined or not a number."""
 
 
 def negotiator_rank(

@@ -1,9 +1,8 @@
-"""What a slot's ad tells of its holder while a cycle lasts (docs/htcondor.md 3.11; matchmaker.cpp, addRemoteUserPrios).
+"""A slot's attributes about its holder during a cycle (docs/htcondor.md 3.11; matchmaker.cpp, addRemoteUserPrios).
 
-RemoteUserPrio, RemoteUserFloor, RemoteGroup and RemoteGroupQuota are as at the cycle's start;
-RemoteUserResourcesInUse and RemoteGroupResourcesInUse follow the matches made. CurrentRank is that of a claim that
-waits to preempt, where one does. Without accounting groups those of
-the group are undefined, and so is everything where nobody holds the slot.
+RemoteUserPrio, RemoteUserFloor, RemoteGroup and RemoteGroupQuota are as at the cycle's start; RemoteUserResourcesInUse
+and RemoteGroupResourcesInUse follow the matches made. CurrentRank is that of a claim that waits to preempt, if there is
+one. Attributes of the group are undefined without accounting groups, and all are undefined for a slot without a holder.
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ _GROUP_IN_USE = "RemoteGroupResourcesInUse"
 
 
 class RemoteAttributes:
-    """Keeps the attributes of the slots' holders, over one cycle.
+    """Updates the attributes of the slots' holders during one cycle.
 
     Args:
         slots: the slots' ads, which get the attributes.
-        names: per slot, its holder; None where nobody.
-        accountant: knows priorities, floors and use.
+        names: per slot, its holder; None if there is none.
+        accountant: has priorities, floors and use.
         groups: the accounting groups; None: there are none.
-        policy: the cycle's rules; its *known_groups* are those told of.
-        siblings: whether every slot gets the attributes of its machine's other slots, too, as
+        policy: the cycle's rules; only its *known_groups* appear.
+        siblings: whether every slot also gets the attributes of its machine's other slots, as
             ``Slot<N>_RemoteUserPrio``.
     """
 
@@ -61,14 +60,14 @@ class RemoteAttributes:
         )
         """The lower-case names of the attributes that follow the matches made."""
         self.version = 0
-        """Changes whenever they do, as far as `refresh` has seen."""
+        """A number that changes when these attributes change in `refresh`."""
         self._in_use: tuple[float | str, ...] = ()
         self._state_holders()
         show_waiting_ranks(slots)
         self.refresh()
 
     def refresh(self) -> None:
-        """Bring the attributes of what is in use up to date."""
+        """Update the attributes of use."""
         users = {name: self._told.of_user(name) for name in self.known}
         of_groups: dict[str, float | str] = {}
         if self._groups is not None:
@@ -92,7 +91,7 @@ class RemoteAttributes:
             self._give("RemoteGroupQuota", {name: self._told.quota_of(group) for name, group in groups.items()})
 
     def _groups_of_holders(self) -> dict[str, QuotaGroup]:
-        """The groups of the holders, as far as an earlier cycle knew them (matchmaker.cpp, getGroupInfoFromUserId)."""
+        """The groups of the holders, if an earlier cycle knew them (matchmaker.cpp, getGroupInfoFromUserId)."""
         assert self._groups is not None
         groups = {name: self._groups.group_of(name) for name in self.known}
         known = self._known_groups
@@ -119,9 +118,9 @@ def siblings_are_named(policy: NegotiationPolicy, slots: AdColumns, jobs: Jobs) 
 
 
 def holders_by_number(slots: AdColumns, names: Sequence[str | None]) -> dict[str, list[str | None]]:
-    """Per prefix ``Slot<N>_`` and slot, who holds slot number N of the same machine; *names* are the holders.
+    """Per prefix ``Slot<N>_`` and slot, the holder of slot number N of the same machine; *names* are the holders.
 
-    What the slot's own ad says of its siblings (``Slot<N>_RemoteUser`` and its like) comes first.
+    Attributes of siblings in the slot's own ad (such as ``Slot<N>_RemoteUser``) come first.
     """
     found: dict[str, list[str | None]] = {}
     told = re.compile(rf"slot(\d+)_({'|'.join(HOLDER_NAMES)})", re.IGNORECASE)

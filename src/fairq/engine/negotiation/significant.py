@@ -1,4 +1,4 @@
-"""Which attributes tell kinds of jobs apart, where the settings have a say in it.
+"""The settings of significant attributes, which define autoclusters.
 
 docs/htcondor.md 3.1 and 3.6; matchmaker.cpp, compute_significant_attrs; schedd.cpp, SIGNIFICANT_ATTRIBUTES.
 """
@@ -16,10 +16,10 @@ class SignificantAttributes:
     """Attribute names, in lower case.
 
     Args:
-        chosen: these, whatever the slots read; empty: what they and the negotiator's expressions read.
-        added: these besides.
-        removed: not these.
-        removed_pattern: nor those in whose name this is found.
+        chosen: the attributes, whatever the slots read; empty: those that slots and negotiator expressions read.
+        added: further attributes.
+        removed: excluded attributes.
+        removed_pattern: attributes whose names contain a match are excluded.
     """
 
     chosen: frozenset[str] = frozenset()
@@ -28,11 +28,11 @@ class SignificantAttributes:
     removed_pattern: re.Pattern[str] | None = None
 
     def as_clusters(self) -> SignificantAttributes:
-        """The same where the chosen ones say what counts as one cluster, and all that matters tells jobs apart."""
+        """The same, with the chosen attributes defining clusters, and all attributes read defining autoclusters."""
         return replace(self, chosen=frozenset(), added=self.added | self.chosen)
 
     def of(self, read: frozenset[str]) -> frozenset[str]:
-        """The attributes that tell jobs apart where slots and expressions *read* these."""
+        """The attributes that define autoclusters if slots and expressions *read* these."""
         if self.chosen:
             return self.chosen | self.added
         pattern = self.removed_pattern

@@ -1,4 +1,4 @@
-"""What the cycle reads off the slots before it deals them out: weights, holders, candidates, tie order."""
+"""Properties of slots at the start of a cycle: weights, holders, candidates, tie order."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _CLAIMED_IDLE = parse('State == "Claimed" && Activity == "Idle"')
 _WANTS_NONE = parse("WantMatching =?= false")
 
 HOLDER_NAMES = ("PreemptingAccountingGroup", "PreemptingUser", "AccountingGroup", "RemoteUser")
-"""Attributes that name whom a match would have to beat, the first one that is there."""
+"""Attributes with the submitter that a match would preempt; the first existing one counts."""
 _USER_NAMES = ("AccountingGroup", "RemoteUser")
 
 
 HEAVIEST = 1e100
-"""A weight beyond this is no weight: sums of such would not stay numbers."""
+"""Maximum valid weight, so that sums remain finite."""
 
 
 def slot_weights(
@@ -37,8 +37,8 @@ def slot_weights(
 ) -> NDArray[np.float64]:
     """The weight of every slot, or of *rows* (Accountant.cpp, GetSlotWeight; matchmaker.cpp, obtainAdsFromCollector).
 
-    Its own SlotWeight, else the pool's SLOT_WEIGHT; 1 where that is negative, no number or absurd, and everywhere
-    when slot weights are off.
+    Its own SlotWeight, otherwise the pool's SLOT_WEIGHT; 1 if that is negative, not a number or too large, and always
+    if slot weights are off.
     """
     ones = np.ones(len(slots) if rows is None else len(rows))
     if not policy.use_slot_weights:
@@ -53,9 +53,9 @@ def slot_weights(
 
 
 def weights_in_pie(slots: AdColumns, weights: NDArray[np.float64], policy: NegotiationPolicy) -> NDArray[np.float64]:
-    """What every slot adds to the size of the pool: its weight, 0 where it does not count.
+    """The weight of every slot in the size of the pool; 0 if it does not count.
 
-    One with a GhostMultiplier counts as so many (matchmaker.cpp, sumSlotWeights).
+    A GhostMultiplier multiplies it (matchmaker.cpp, sumSlotWeights).
     """
     counted = slots_taking_part(slots, policy)
     if policy.pool_size is not None:
@@ -67,9 +67,9 @@ def weights_in_pie(slots: AdColumns, weights: NDArray[np.float64], policy: Negot
 
 
 def users_of(slots: AdColumns, policy: NegotiationPolicy) -> list[str | None]:
-    """Who is charged for each slot: the user of one that is claimed or being preempted, else None.
+    """The submitter charged for each slot: the user of a slot that is claimed or being preempted, otherwise None.
 
-    Nobody is for a suspended job if the policy does not count those (Accountant.cpp, IsClaimed), nor for a slot
+    There is no charge for suspended jobs if the policy does not count them (Accountant.cpp, IsClaimed), or for slots
     that it does not see.
     """
     in_use = evaluate_in_columns(_IN_USE, slots, {}).is_true() & slots_seen(slots, policy)
@@ -79,13 +79,13 @@ def users_of(slots: AdColumns, policy: NegotiationPolicy) -> list[str | None]:
 
 
 def holders_of(slots: AdColumns) -> list[str | None]:
-    """Whom a match on each slot would have to beat: who waits to preempt it, else who has it."""
+    """The submitter that a match on each slot must outrank: the one waiting to preempt it, otherwise its user."""
     anybody = np.ones(len(slots), np.bool_)
     return _names(slots, anybody, HOLDER_NAMES)
 
 
 def running_on(slots: AdColumns, holders: list[str | None]) -> list[str | None]:
-    """Whose job each slot runs: its user, else its holder."""
+    """The submitter of each slot's running job: its user, otherwise its holder."""
     if not {"preemptinguser", "preemptingaccountinggroup"} & slots.names():
         return holders
     users = _names(slots, np.ones(len(slots), np.bool_), _USER_NAMES)
@@ -93,9 +93,9 @@ def running_on(slots: AdColumns, holders: list[str | None]) -> list[str | None]:
 
 
 def show_waiting_ranks(slots: AdColumns) -> None:
-    """Let CurrentRank say how a machine ranks the claim that waits to preempt, where one does.
+    """Set CurrentRank to the rank of a claim that waits to preempt, if there is one.
 
-    A new one would have to beat that (docs/htcondor.md 3.9; matchmaker.cpp, addRemoteUserPrios).
+    A new claim must exceed it (docs/htcondor.md 3.9; matchmaker.cpp, addRemoteUserPrios).
     """
     if "preemptingrank" not in slots.names():
         return
@@ -106,7 +106,7 @@ def show_waiting_ranks(slots: AdColumns) -> None:
 
 
 def text_of(slots: AdColumns, attribute: str) -> list[str | None]:
-    """The attribute of every slot, None where it is no text."""
+    """The attribute of every slot, None if it is not a text."""
     return _names(slots, np.ones(len(slots), np.bool_), [attribute])
 
 
@@ -125,11 +125,11 @@ def _names(slots: AdColumns, rows: NDArray[np.bool_], attributes: Sequence[str])
 
 
 def candidate_slots(pool: PoolSlots, policy: NegotiationPolicy) -> NDArray[np.bool_]:
-    """Which slots may be matched in this cycle at all (matchmaker.cpp, trimStartdAds).
+    """The slots that may be matched in this cycle (matchmaker.cpp, trimStartdAds).
 
-    Without preemption no busy slots but partitionable ones; with it no slots whose job may still retire
-    unless early preemption is considered; none that are draining, about to shut down, or kept out; no claimed
-    partitionable ones that are not to be matched here.
+    Without preemption, busy slots are excluded except partitionable ones. With preemption, slots whose job has
+    retirement time left are excluded unless early preemption is considered. Slots that are draining, about to shut down
+    or excluded by the constraint, and claimed partitionable slots of other owners, are excluded as well.
     """
     slots = pool.ads
     candidates = slots_taking_part(slots, policy) & ~slots_shutting_down(slots, policy)
@@ -147,7 +147,7 @@ def candidate_slots(pool: PoolSlots, policy: NegotiationPolicy) -> NDArray[np.bo
 
 
 def _not_to_be_matched(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:
-    """Claimed partitionable slots whose owner wants no matches, or that another pool's negotiator works on."""
+    """Claimed partitionable slots whose owner accepts no matches, or that another pool's negotiator uses."""
     in_use = evaluate_in_columns(_IN_USE, slots, {}).is_true()
     owned = in_use & evaluate_in_columns(_PARTITIONABLE, slots, {}).is_true()
     refuses = evaluate_in_columns(_WANTS_NONE, slots, {}).is_true()
@@ -157,13 +157,13 @@ def _not_to_be_matched(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[n
 
 
 def tie_order(names: Sequence[str], policy: NegotiationPolicy) -> NDArray[np.int64]:
-    """Each slot's place among slots that rank equally: by name, numbers in it as numbers, or as listed."""
+    """Each slot's place among slots that rank equally: by name, with numbers compared by value, or as listed."""
     return _places_by_name(tuple(names)) if policy.tie_break == "slot_name" else np.arange(len(names))
 
 
 @lru_cache(maxsize=1)
 def _places_by_name(names: tuple[str, ...]) -> NDArray[np.int64]:
-    """The same for the cycles of one pool in a row, as in a simulation: the names are sorted once."""
+    """The same for consecutive cycles of one pool, as in a simulation: the names are sorted once."""
     size = len(names)
     places = np.arange(size)
     places[sorted(range(size), key=lambda row: _natural(names[row]))] = np.arange(size)

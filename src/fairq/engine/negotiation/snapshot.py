@@ -1,4 +1,4 @@
-"""What a cycle sees: the slots as they stand and each submitter's idle jobs."""
+"""The input of a cycle: the slots in their current state, and the idle jobs of each submitter."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class PoolSlots:
 
     Args:
         names: one per slot, as advertised.
-        keys: one per slot, what the accountant charges its use under.
-        ads: the slots' ads as columns, with the claims fairq itself has made laid over them.
-        draining: indices of slots that fairq is to give no more work.
+        keys: one per slot, the accountant's key of its use.
+        ads: the slots' ads as columns, with the claims that fairq has made.
+        draining: indices of slots that get no more jobs.
         carved: the dynamic slots that fairq made itself, by index.
     """
 
@@ -31,7 +31,7 @@ class PoolSlots:
 
 @dataclass(frozen=True, slots=True)
 class SubmitterQueue:
-    """One submitter at one schedd: its idle jobs in any order, how many run, and the weight of their slots."""
+    """One submitter at one schedd: its idle jobs in any order, its number of running jobs, and their slot weight."""
 
     name: str
     schedd: str

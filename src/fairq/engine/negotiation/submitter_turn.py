@@ -1,4 +1,4 @@
-"""Those who take part in a pie: one entry for each submitter at each schedd."""
+"""The participants of a pie: one entry for each submitter at each schedd."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from fairq.engine.negotiation.requests import JobQueue
 
 @dataclass(slots=True, eq=False)
 class SubmitterTurn:
-    """One submitter at one schedd in a cycle: its queue and the record of what it got.
+    """One submitter at one schedd in a cycle: its queue and its results.
 
-    With global job priorities there may be several, one for each range of priorities; *job_priority* is the
-    highest of the range. *found_nothing_free*: its jobs were offered in vain when nothing was free any more;
-    *stopped_at* is the job that a limit stopped last.
+    With global job priorities there may be several, one for each range of priorities; *job_priority* is the highest of
+    the range. *found_nothing_free*: its jobs found no free slot; *stopped_at* is the last job that a limit stopped.
     """
 
     name: str
@@ -29,17 +28,17 @@ class SubmitterTurn:
 
     @property
     def turn_order(self) -> tuple[float, float, float, str, str]:
-        """Less is earlier in a spin (docs/htcondor.md 2.6)."""
+        """Lower is earlier in a spin (docs/htcondor.md 2.6)."""
         priority = -math.inf if self.job_priority is None else self.job_priority
         return self.effective_priority, -priority, self.starvation, self.name, self.schedd
 
     @property
     def effective_priority(self) -> float:
-        """As at the cycle's start; it decides shares and order for the whole cycle."""
+        """The value at the start of the cycle; it decides shares and order for the whole cycle."""
         return self.decision.effective_priority
 
     def pass_over(self, quota_group: str | None) -> None:
-        """Note that it gets no turn, since a group's quota is used up."""
+        """Record that it gets no turn, because a group's quota is used up."""
         if self.decision.idle:
             self.decision.stopped = StopReason.QUOTA
             self.decision.quota_group = quota_group

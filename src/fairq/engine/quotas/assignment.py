@@ -1,7 +1,7 @@
-"""How quotas follow from the configuration and the size of the pool, from the root down.
+"""The assignment of quotas from the configuration and the size of the pool, from the root down.
 
-docs/htcondor.md 4.3; GroupEntry.cpp, hgq_assign_quotas. The order of operations is kept, since results are
-compared and cut later.
+docs/htcondor.md 4.3; GroupEntry.cpp, hgq_assign_quotas. The order of operations is HTCondor's, since results are
+compared and truncated later.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ def assign_quotas(tree: Tree, total: float, oversubscription: bool) -> None:
     """Set `quota` and `subtree_quota` of every group in a pool of *total* slot weight.
 
     At each level static quotas come before dynamic ones, which are fractions of what is left. Without
-    *oversubscription* the static quotas of siblings that exceed what their parent has are scaled down in
-    proportion, and a group with children keeps what they leave; with it they are never scaled, and the
-    group's own quota is that of its whole subtree. Fractions that sum to more than 1 are scaled to 1.
+    *oversubscription*, static quotas of siblings that exceed the parent's quota are scaled down in proportion, and a
+    group with children keeps the rest. With it, quotas are never scaled, and the group's own quota is that of its whole
+    subtree. Fractions that sum to more than 1 are scaled to 1.
     """
     for group in tree.groups:
         group.quota = group.subtree_quota = 0.0

@@ -1,6 +1,6 @@
-"""How much slot weight a group's submitters ask for (docs/htcondor.md 4.2; schedd.cpp, count_a_job).
+"""The demand of a group's submitters in slot weight (docs/htcondor.md 4.2; schedd.cpp, count_a_job).
 
-The weight of an idle job is that of a slot which has just what the job requests.
+The weight of an idle job is that of a slot with exactly the resources that the job requests.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from fairq.engine.quotas.policy import DemandPolicy
 from fairq.records import Ad, JobRange
 
 _REQUESTS = {"requestcpus": ("Cpus", 1), "requestmemory": ("Memory", 0), "requestdisk": ("Disk", 0)}
-"""What a slot made for the job has of each, and how much if the job does not say."""
+"""The resources of a slot made for the job, and their defaults."""
 
 
 class IdleDemand:
-    """Weighs idle jobs; *ads* are their shared ads by id, *budget* is for what their expressions cost."""
+    """Computes the weight of idle jobs; *ads* are their shared ads by id, *budget* limits their expressions."""
 
     def __init__(self, policy: DemandPolicy, ads: Mapping[int, Ad], budget: EvaluationBudget | None = None) -> None:
         self._budget = budget
@@ -59,7 +59,7 @@ class IdleDemand:
         return float(int(weight) if policy.whole else weight)
 
     def _of_slot(self, slot: Ad) -> Any:
-        """The weight of a slot by SLOT_WEIGHT; jobs that request the same share it."""
+        """The weight of a slot by SLOT_WEIGHT; jobs with equal requests share it."""
         key = tuple((type(value), value) for value in slot.values())
         known = self._of_slots.get(key)
         if known is not None:

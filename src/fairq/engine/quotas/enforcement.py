@@ -1,4 +1,4 @@
-"""The hard cap of groups that take no surplus (docs/htcondor.md 4.6; GroupEntry.cpp, strict_enforce_quota)."""
+"""The hard cap of groups that accept no surplus (docs/htcondor.md 4.6; GroupEntry.cpp, strict_enforce_quota)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from fairq.engine.quotas.tree import QuotaGroup
 def enforce_caps(
     group: QuotaGroup, limit: float, usage: float, subtree_usage: Callable[[QuotaGroup], float]
 ) -> tuple[float, QuotaGroup | None]:
-    """Cut *limit* so far that no group up the tree that takes no surplus gets beyond its quota.
+    """Lower *limit* so that no group above that accepts no surplus exceeds its quota.
 
-    What the group would get beyond its *usage* must fit into what each such group's subtree has left, whose
-    present use *subtree_usage* tells. Returns the limit, and which group cut it last, None if none did.
+    The increase above *usage* must fit into the rest of the quota of each of these groups; *subtree_usage* is their
+    current use. Return the limit, and the group that lowered it last, None if none did.
     """
     more = limit - usage
     limiting_group = None

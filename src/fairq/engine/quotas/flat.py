@@ -1,4 +1,4 @@
-"""The flat scheme of old: one level of groups, each with a maximum, and everybody else last.
+"""The old flat scheme: one level of groups, each with a maximum, and all other submitters last.
 
 docs/htcondor.md 4.9; the manuals of HTCondor 6.8 and 7.x; matchmaker.cpp at 7.4, negotiationTime.
 """
@@ -20,8 +20,8 @@ LONGEST_NAME = 40
 def build_flat(configured: Iterable[GroupQuota]) -> Tree:
     """Return the groups as children of ``<none>``, none below them.
 
-    Names are at most 40 characters long. A group without a quota, or of quota 0, is left out: its members
-    negotiate with everybody else.
+    Names are at most 40 characters long. A group without a quota, or of quota 0, is left out: its members negotiate
+    with all other submitters.
     """
     usable, problems = [], []
     for group in configured:
@@ -46,8 +46,8 @@ def build_flat(configured: Iterable[GroupQuota]) -> Tree:
 def assign_flat(tree: Tree, total: float) -> None:
     """Set each group's quota in a pool of *total* slot weight.
 
-    A static quota is what is configured, whatever there is; a fraction gives whole slots. What the quotas do
-    not cover is left to everybody else.
+    A static quota is used as configured, whatever the size of the pool; a fraction gives whole slots. The rest of the
+    pool is for all other submitters.
     """
     covered = 0.0
     for group in tree.groups[1:]:
@@ -59,7 +59,7 @@ def assign_flat(tree: Tree, total: float) -> None:
 
 
 class FlatTurns:
-    """Negotiates with one group after the other, then with everybody else; there is just one round."""
+    """Negotiates with one group after the other, then with all other submitters, in one round."""
 
     rounds = 1
 
@@ -72,9 +72,9 @@ class FlatTurns:
         self.keys: dict[str, float] = {}
 
     def run(self) -> Iterator[GroupPie | PassedOver]:
-        """Yield every group's pie, then that of everybody else over whatever slots remain.
+        """Yield every group's pie, then the pie of all other submitters over the remaining slots.
 
-        The submitters of groups with autoregroup who are not satisfied yet take part in that last one, too.
+        Unsatisfied submitters of groups with autoregroup also take part in the last pie.
         """
         groups, root = self._tree.groups[1:], self._tree.root
         for group in groups:

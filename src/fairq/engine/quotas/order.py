@@ -1,4 +1,4 @@
-"""The order in which groups negotiate: by the percentage of the quota used, or as GROUP_SORT_EXPR has it.
+"""The order in which groups negotiate: by the percentage of the quota used, or by GROUP_SORT_EXPR.
 
 docs/htcondor.md 4.7; GroupEntry.cpp, hgq_negotiate_with_all_groups.
 """
@@ -18,7 +18,7 @@ LAST = float(np.finfo(np.float32).max)
 
 
 def percent_of_quota_used(usage: float, quota: float) -> float:
-    """Return how much of its quota a group uses, in per cent, infinite without one: who uses least negotiates first."""
+    """Return the percentage of its quota that a group uses, infinite without a quota; the lowest negotiates first."""
     return 100.0 * usage / quota if quota > 0 else math.inf
 
 
@@ -46,8 +46,8 @@ def sort_keys(tree: Tree, expression: Expression, now: int, budget: EvaluationBu
 def negotiation_order(tree: Tree, keys: list[float], std_sort: bool, pool: float | None = None) -> list[QuotaGroup]:
     """Return the groups by ascending key; with autoregroup ``<none>`` comes last whatever its key.
 
-    Given the size of the *pool*, groups with a quota beyond it come first (`strict_place`). Groups with equal keys
-    stay in the order of the tree, or with *std_sort* in that in which ``std::sort`` leaves them.
+    Given the size of the *pool*, groups with a quota beyond it come first (`strict_place`). Groups with equal keys stay
+    in the order of the tree, or with *std_sort* in the order in which ``std::sort`` leaves them.
     """
     if pool is not None:
         placed = {id(group): (*strict_place(group, pool), key) for group, key in zip(tree.groups, keys, strict=True)}
@@ -65,6 +65,6 @@ def negotiation_order(tree: Tree, keys: list[float], std_sort: bool, pool: float
 def strict_place(group: QuotaGroup, pool: float) -> tuple[int, float]:
     """The place of a group by strict priority, less is earlier (HTCondor 8 manual, hierarchical group quotas).
 
-    A quota that the *pool* can never meet makes a group negotiate before all others, the larger one first.
+    A group whose quota exceeds the *pool* negotiates before all others, the larger quota first.
     """
     return (0, -group.quota) if not group.is_root and group.quota > pool else (1, 0.0)

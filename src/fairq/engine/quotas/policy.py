@@ -1,4 +1,4 @@
-"""The settings that the quotas of accounting groups follow, as the engine wants them."""
+"""The settings for the quotas of accounting groups, as input of the engine."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ QuotaModel = Literal["hierarchical", "flat"]
 
 @dataclass(frozen=True, slots=True)
 class GroupQuota:
-    """What is configured for one accounting group.
+    """The configuration of one accounting group.
 
     Args:
-        name: dots part the levels; names that differ in case only are one.
-        quota: static quota in slot weight; wins over *quota_dynamic*.
-        quota_dynamic: quota as a fraction of what the parent's subtree has, 0 to 1.
-        accept_surplus: whether it takes what others leave unused.
-        autoregroup: whether its submitters get a second chance at the end, among those of no group.
+        name: dots separate the levels; letter case is ignored.
+        quota: static quota in slot weight; overrides *quota_dynamic*.
+        quota_dynamic: quota as a fraction of the quota of the parent's subtree, 0 to 1.
+        accept_surplus: whether it accepts quota that others leave unused.
+        autoregroup: whether its submitters get a second chance at the end, with those of ``<none>``.
     """
 
     name: str
@@ -37,8 +37,8 @@ class DemandPolicy:
 
     Args:
         weighted: in weights; otherwise in jobs (`NEGOTIATOR_USE_WEIGHTED_DEMAND`, `SCHEDD_USE_SLOT_WEIGHT`).
-        slot_weight: the weight of a slot, evaluated in a slot that has just what the job requests.
-        whole: cut each idle job's weight to a whole number.
+        slot_weight: the weight of a slot, evaluated for a slot with exactly the job's requests.
+        whole: truncate each idle job's weight to a whole number.
         job_weight: the weight of an idle job, evaluated in its ad (`SCHEDD_SLOT_WEIGHT`); None: *slot_weight*.
     """
 
@@ -58,18 +58,18 @@ class QuotaPolicy:
         sort_expression: `GROUP_SORT_EXPR`; groups with a lower value negotiate earlier.
         strict_priority: groups whose quota exceeds the pool negotiate before all others, the larger quota first.
         demand: how demand is measured.
-        model: the tree of groups, or the flat scheme of old.
-        oversubscription: static quotas may exceed what there is; otherwise they are scaled down.
-        accept_surplus: the setting for all groups; some group's may still differ.
+        model: the tree of groups, or the old flat scheme.
+        oversubscription: static quotas may exceed the pool; otherwise they are scaled down.
+        accept_surplus: the default for all groups; a group may override it.
         max_rounds: `GROUP_QUOTA_MAX_ALLOCATION_ROUNDS`, at least 1.
         round_robin_rate: `GROUP_QUOTA_ROUND_ROBIN_RATE`, in slot weight.
         strict: a group that accepts no surplus caps its whole subtree.
-        integer_limits: cut the limit of each group to a whole number, and give nothing for one that is no
-            number, as today's negotiator does (its callback takes an integer).
-        live_caps: strict caps count what a group itself got earlier in the same round; today's negotiator
-            counts it in the subtree only, and so counts it against the group.
-        regroup_keeps_quota: with autoregroup, `<none>` takes part in the shares of every round with its own
-            quota; today's negotiator leaves it the whole pool after the first.
+        integer_limits: truncate the limit of each group to a whole number, and use 0 for not-a-number, as today's
+            negotiator does (its callback takes an integer).
+        live_caps: strict caps count once what a group itself got earlier in the same round; today's negotiator counts
+            it only in the subtree, to the disadvantage of the group.
+        regroup_keeps_quota: with autoregroup, `<none>` takes part in every round with its own quota; today's negotiator
+            uses the whole pool after the first round.
     """
 
     groups: Sequence[GroupQuota]

@@ -1,4 +1,4 @@
-"""What a cycle records about groups: every turn in the order taken, and each group's figures."""
+"""The records of a cycle about groups: every turn in order, and the figures of each group."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fairq.engine.quotas.tree import QuotaGroup
 
 
 class SkipReason(StrEnum):
-    """Why a group is passed over in a round; `fairq.words.groups` has the negotiator's words."""
+    """The reason why a group is skipped in a round; `fairq.words.groups` has the negotiator's words."""
 
     NOTHING_ALLOCATED = "nothing allocated"
     QUOTA_IN_USE = "quota in use"
@@ -19,11 +19,10 @@ class SkipReason(StrEnum):
 
 
 class GroupTurn(NamedTuple):
-    """One group's turn in a round of allocation, or why it was passed over; figures in slot weight.
+    """One group's turn in a round of allocation, or why it was skipped; figures in slot weight.
 
-    *used* is what the group had in use when the round began, *limit* how far it might go, None if that was
-    no number; *handed_out* is the limit as its pie got it, *stopped_by* the group whose quota it came from.
-    *skipped* says why there was no pie.
+    *used* is the group's use at the start of the round, *limit* its limit, None if not a number. *handed_out* is the
+    limit of its pie, *stopped_by* the group whose quota sets it. *skipped* is the reason if there was no pie.
     """
 
     round: int
@@ -45,7 +44,7 @@ class GroupFigures:
 
     *quota*, *allocated* and *sort_key* are those of the last round. *requested* is the demand at the start.
     *used_before*, *used_after* are of the group's own submitters, *subtree_used* of all below it too, after
-    the cycle. *surplus* is by how much the allocation exceeds the quota, *submitters* how many it has.
+    the cycle. *surplus* is the allocation above the quota, *submitters* their number.
     """
 
     group: str

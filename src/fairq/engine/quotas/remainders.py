@@ -1,4 +1,4 @@
-"""Whole slots out of fractions, when every slot counts 1: what is cut off is dealt out in turn.
+"""Whole slots from fractions if every slot counts 1: the remainders are handed out in turn.
 
 docs/htcondor.md 4.5; GroupEntry.cpp, hgq_recover_remainders, hgq_round_robin.
 """
@@ -18,9 +18,9 @@ NEVER = sys.float_info.max
 
 
 def deal_remainders(tree: Tree, std_sort: bool = False) -> float:
-    """Cut every allocation to whole slots and deal out what that frees; return what is left over.
+    """Truncate every allocation to whole slots and hand out the remainders; return the rest.
 
-    Whoever was dealt a slot longest ago (`round_robin_time`) comes first; `served` marks who is dealt one.
+    The group that got a slot longest ago (`round_robin_time`) comes first; `served` marks the groups that get one.
     *std_sort*: among equals the order is that of ``std::sort``, otherwise that of the tree.
     """
     unused: dict[str, float] = {}
@@ -61,7 +61,7 @@ def _go_round(top: QuotaGroup, surplus: float, std_sort: bool) -> float:
 
 @dataclass(slots=True, eq=False)
 class _Candidate:
-    """One of those among whom slots are dealt out: a child with all below it, or the group's own submitters."""
+    """One candidate for a slot: a child with its subtree, or the group's own submitters."""
 
     group: QuotaGroup
     last_served: float
@@ -71,7 +71,7 @@ class _Candidate:
 
 
 def _split(group: QuotaGroup, surplus: float, std_sort: bool) -> tuple[float, list[tuple[QuotaGroup, float]]]:
-    """Deal whole slots to the children and the group itself; what is left, and what the children got."""
+    """Hand out whole slots to the children and the group itself; return the rest and the slots of the children."""
     want = float(math.floor(group.subtree_requested))
     if want <= 0 or surplus < 1:
         return surplus, []

@@ -1,4 +1,4 @@
-"""Rounds of allocation and negotiation, until what was allocated is in use or nothing more comes of it.
+"""Rounds of allocation and negotiation, until the allocations are in use or a round has no effect.
 
 docs/htcondor.md 4.7; GroupEntry.cpp, hgq_negotiate_with_all_groups.
 """
@@ -12,42 +12,42 @@ from typing import Any, NamedTuple, Protocol
 
 from fairq.engine.classad import EvaluationBudget
 from fairq.engine.quotas.enforcement import enforce_caps
-from fairq.engine.quotas.fairshare import share_fairly
 from fairq.engine.quotas.order import negotiation_order, sort_keys
 from fairq.engine.quotas.policy import QuotaPolicy
 from fairq.engine.quotas.record import GroupTurn, SkipReason
 from fairq.engine.quotas.remainders import deal_remainders
+from fairq.engine.quotas.surplus import share_fairly
 from fairq.engine.quotas.tree import QuotaGroup, Tree
 
 NOTHING = -(2.0**31)
-"""What a limit that is no number becomes as an integer on the machines that HTCondor runs on."""
+"""The integer value of not-a-number on the machines that HTCondor runs on."""
 
 _DECIMALS = 3
-"""Of a limit that count: 0.33334 and 0.66667 of 30 slots are meant to be 10 and 20, and rounding errors nothing."""
+"""Precision of a limit: 0.33334 and 0.66667 of 30 slots count as 10 and 20, and rounding errors are dropped."""
 
 
 class GroupUse(Protocol):
-    """What the groups have in use at this moment, and whether any of their submitters wants more."""
+    """The current use of groups, and whether any of their submitters wants more."""
 
     def used(self, group: QuotaGroup) -> float:
-        """Slot weight that the group's own submitters have in use at this moment."""
+        """Slot weight that the group's own submitters use now."""
 
     def subtree_used(self, group: QuotaGroup) -> float:
         """The same of the group and all below it."""
 
     def has_submitters(self, group: QuotaGroup) -> bool:
-        """Whether anybody of the group still takes part."""
+        """Whether any submitter of the group still takes part."""
 
 
 class GroupPie(NamedTuple):
-    """A pie to be dealt among the submitters of a group before the rounds go on.
+    """A pie to divide among the submitters of a group before the rounds continue.
 
     Args:
-        group: whose submitters negotiate.
-        limit: the most that the pie may have, in slot weight; None: as much as there is.
-        charged: whether what the group has in use counts against it.
+        group: the group that negotiates.
+        limit: the maximum of the pie in slot weight; None: no maximum.
+        charged: whether the group's use counts against the limit.
         limiting_group: the group whose quota it is.
-        again: whether others had their turns before, and left something over.
+        again: whether other groups had turns before and left a rest.
     """
 
     group: QuotaGroup
@@ -58,7 +58,7 @@ class GroupPie(NamedTuple):
 
 
 class PassedOver(NamedTuple):
-    """A group whose submitters get no turn, since the quota of *limiting_group* is used up."""
+    """A group without a turn, because the quota of *limiting_group* is used up."""
 
     group: QuotaGroup
     limiting_group: QuotaGroup
@@ -66,14 +66,14 @@ class PassedOver(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PoolTerms:
-    """What else binds the rounds of a cycle.
+    """Further terms of the rounds of a cycle.
 
     Args:
         total: the size of the pool, in slot weight.
         now: seconds since 1970.
-        consider_preemption: groups at their allocation negotiate, too.
+        consider_preemption: groups at their allocation also negotiate.
         use_slot_weights: otherwise every slot counts 1, and quotas come in whole slots.
-        std_sort: groups equal in order go as ``std::sort`` leaves them.
+        std_sort: groups with equal keys are in the order of ``std::sort``.
         budget: of evaluation.
     """
 
@@ -86,7 +86,7 @@ class PoolTerms:
 
 
 class AllocationRounds:
-    """Allocates quota, and tells whose turn it is to negotiate, round by round.
+    """Allocates quota, and yields the turns of groups, round by round.
 
     *tree* has its quotas assigned, and each group's `demand`; `turns` are all turns in order, `rounds` how
     many rounds it took, and `keys` the order of the last one, by group name.
@@ -104,9 +104,9 @@ class AllocationRounds:
         self.keys: dict[str, float] = {}
 
     def run(self) -> Iterator[GroupPie | PassedOver]:
-        """Go through the rounds, yielding each turn for its pie to be dealt.
+        """Run the rounds and yield each turn, so that its pie is divided.
 
-        Afterwards `round_robin_time` is *now* for whoever need not come first.
+        Afterwards, `round_robin_time` is *now* for groups that need not come first.
         """
         groups = self._tree.groups
         for group in groups:
@@ -186,7 +186,7 @@ class AllocationRounds:
         return None if self._use.has_submitters(group) else SkipReason.NO_SUBMITTERS
 
     def _limit(self, group: QuotaGroup, reach: float, largest: float) -> tuple[float, QuotaGroup]:
-        """How far a group may go, its present use counted, and the group whose quota it is."""
+        """The limit of a group, current use included, and the group whose quota sets it."""
         target = max(group.allocated, group.quota)
         missing = max(0.0, target - group.usage)
         limit = target
@@ -204,9 +204,9 @@ class AllocationRounds:
         return limit, limiting_group or group.limiting_group()
 
     def _part(self, reach: float, largest: float) -> float:
-        """Which part of what a group misses it may have in this step.
+        """The part of its missing allocation that a group may get in this step.
 
-        Nothing of nothing is all of it, unless integers are the rule: then it is no number.
+        Zero of zero is all of it; with integer limits it is not a number.
         """
         if largest > 0:
             return reach / largest

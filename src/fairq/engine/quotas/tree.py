@@ -11,7 +11,7 @@ from fairq.engine.quotas.policy import GroupQuota
 
 
 class SurplusPolicy(StrEnum):
-    """How a group gets at what others leave unused, in the words of condor_userprio."""
+    """How a group uses surplus, in the words of condor_userprio."""
 
     NO = "no"
     BY_QUOTA = "byquota"
@@ -20,20 +20,20 @@ class SurplusPolicy(StrEnum):
 
 @dataclass(slots=True, eq=False)
 class QuotaGroup:
-    """One group: what is configured, its place in the tree, and its figures of the cycle at hand.
+    """One group: its configuration, its place in the tree, and its figures of the current cycle.
 
     All figures are in slot weight.
 
     Args:
-        name: in the spelling of the configuration; that of the root is ``<none>``.
+        name: as configured; that of the root is ``<none>``.
         config_quota: the quota configured, a fraction of the parent's unless *static*.
         accept_surplus, autoregroup: as configured; the root always accepts surplus.
-        quota: what belongs to the group itself. *subtree_quota*: what it and all groups below it have.
-        demand: what its own submitters ask for. *usage*: what they had when the round began.
+        quota: quota of the group itself. *subtree_quota*: quota with all groups below.
+        demand: demand of its own submitters. *usage*: their use at the start of the round.
         requested: demand that is not allocated yet. *allocated*: quota in use and surplus given.
         subtree_requested: the same of the subtree, as far as it may be given surplus.
-        round_robin_time: when it was last dealt a remainder; the longest ago comes first.
-        served: it was dealt one in the last round.
+        round_robin_time: when it last got a remainder; the longest ago comes first.
+        served: it got one in the last round.
     """
 
     name: str
@@ -56,7 +56,7 @@ class QuotaGroup:
 
     @property
     def is_root(self) -> bool:
-        """Whether this is ``<none>``, the group of everybody who is in no other."""
+        """Whether this is ``<none>``, the group of submitters without another group."""
         return self.parent is None
 
     @property
@@ -66,7 +66,7 @@ class QuotaGroup:
 
     @property
     def surplus_policy(self) -> SurplusPolicy:
-        """As condor_userprio shows it; a second chance is named before accepted surplus."""
+        """The policy that condor_userprio shows; autoregroup comes before accepted surplus."""
         if self.autoregroup:
             return SurplusPolicy.REGROUP
         return SurplusPolicy.BY_QUOTA if self.accept_surplus else SurplusPolicy.NO
@@ -79,9 +79,9 @@ class QuotaGroup:
             group = group.parent
 
     def limiting_group(self) -> QuotaGroup:
-        """Who keeps this group from more: the nearest group up the tree that takes no surplus.
+        """The group that limits this one: the nearest group above that accepts no surplus.
 
-        The group itself where nobody does: then there is just no more to be had.
+        It is the group itself if all accept surplus: then there is no more to allocate.
         """
         return next((group for group in self.up() if not group.accept_surplus), self)
 
@@ -99,7 +99,7 @@ class ProblemKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something odd about *group*; *ignored*: it is left out for that. `fairq.words.groups` puts it in words."""
+    """A problem of *group*; *ignored*: the group is left out. `fairq.words.groups` has the words."""
 
     group: str
     kind: ProblemKind
@@ -118,7 +118,7 @@ class Tree:
         self._by_name = {group.name.lower(): group for group in self.groups}
 
     def __len__(self) -> int:
-        """How many groups there are besides ``<none>``."""
+        """Number of groups besides ``<none>``."""
         return len(self.groups) - 1
 
     def find(self, name: str) -> QuotaGroup | None:
@@ -132,9 +132,9 @@ class Tree:
 
 
 def build_tree(configured: Iterable[GroupQuota]) -> Tree:
-    """Build the tree of the *configured* groups, in whichever order they come.
+    """Build the tree of the *configured* groups, given in any order.
 
-    Siblings are in alphabetical order without regard to case. A group whose parent is missing, that is
+    Siblings are in alphabetical order, ignoring case. A group whose parent is missing, that is
     configured twice or is called ``<none>`` is left out; one without a quota has a quota of 0.
     """
     root = QuotaGroup(ROOT_GROUP, accept_surplus=True)

@@ -1,24 +1,24 @@
-"""Priorities as a live DIRAC keeps them, against what they should be (DIRAC issue 8650; docs/dirac.md 7)."""
+"""Priorities stored by a live DIRAC, compared with the expected ones (DIRAC issue 8650; docs/dirac.md 7)."""
 
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from fairq.engine.shares.recalculation import Recalculation
-from fairq.engine.shares.written import as_selected, as_written
+from fairq.engine.shares.queue_priorities import Recalculation
 
 TOLERANCE = 6e-6
-"""How far two numbers may be apart that were once the same: a table keeps six digits."""
+"""Tolerance between equal numbers after storage: a table keeps six digits."""
 
 Verdict = Literal["same", "differs", "missing", "emptied"]
 
 
 class Checked(NamedTuple):
-    """One queue: its number, the expected priority as it would be kept, the stored one, and the verdict.
+    """One queue: its number, the expected priority as DIRAC would store it, the stored priority, and the verdict.
 
-    *missing*: nothing is stored; *emptied*: it holds no job, so that nothing is expected.
+    *missing*: no priority is stored; *emptied*: the queue has no job, so that none is expected.
     """
 
     queue: int
@@ -28,7 +28,7 @@ class Checked(NamedTuple):
 
 
 def check(result: Recalculation, stored: Mapping[int, float]) -> list[Checked]:
-    """Compare every queue's priority with what is *stored* of it, by the queue's number."""
+    """Compare every queue's priority with the *stored* one, by number of the queue."""
     found = []
     for queue, priority in zip(result.queues, result.priorities.tolist(), strict=True):
         kept = stored.get(queue.id)
@@ -42,10 +42,21 @@ def check(result: Recalculation, stored: Mapping[int, float]) -> list[Checked]:
 
 
 def all_alike(stored: Mapping[int, float]) -> float | None:
-    """Return the priority that all of several queues have, if they do: nobody recalculates them."""
+    """Return the priority if several queues all have the same: then they are not recalculated."""
     values = set(stored.values())
     return values.pop() if len(stored) > 1 and len(values) == 1 else None
 
 
 def _same(expected: float, stored: float) -> bool:
     return math.isclose(expected, stored, rel_tol=TOLERANCE, abs_tol=5e-5)
+
+
+def as_written(priority: float) -> str:
+    """Return the text with which DIRAC sets a queue's priority: four decimals (docs/dirac.md 3.4)."""
+    return f"{priority:.4f}"
+
+
+def as_selected(text: str) -> float:
+    """Return what a query shows of a priority that was set with *text*: six digits of a 4-byte number."""
+    (stored,) = struct.unpack("f", struct.pack("f", float(text)))
+    return float(f"{stored:.6g}")

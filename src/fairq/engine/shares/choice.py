@@ -1,8 +1,8 @@
-"""Which task queue, and which of its jobs, a pilot gets (DIRAC TaskQueueDB.matchAndGetJob; docs/dirac.md 5.3).
+"""The draw of a task queue, and of one of its jobs, for a pilot (DIRAC TaskQueueDB.matchAndGetJob; docs/dirac.md 5.3).
 
-Three ways: *dirac* orders by U/w with a uniform U for each, which favours the heavy ones beyond their share;
-*proportional* orders by -ln(U)/w, so that each comes first in proportion to its weight; *strict* takes the
-heaviest, and of equals the one with the lowest number.
+There are three ways. *dirac* orders by U/w with a uniform U for each, which favours high weights beyond their share.
+*proportional* orders by -ln(U)/w, so that each comes first in proportion to its weight. *strict* takes the highest
+weight; ties by number.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from fairq.engine.shares.user_priority import real_priority
 Floats = NDArray[np.float64]
 
 Draw = Callable[[int], Floats]
-"""Gives so many numbers, uniform in [0, 1): the method `random` of a NumPy generator, with a seed or without."""
+"""Returns the given number of uniform numbers in [0, 1): the method `random` of a NumPy generator."""
 
 NODES = 128
 """Points of the integration of `chance`: exact for up to 256 candidates, and no worse than 1e-9 above."""
 
 
 def order(weights: Sequence[float] | Floats, draw: Draw, selection: Selection) -> list[int]:
-    """Return the places of *weights* in the order in which they are tried.
+    """Return the places of *weights* in the order of the draw.
 
-    A weight of 0 or less, or none (NaN), comes last.
+    A weight of 0 or less, or NaN, comes last.
     """
     given = np.nan_to_num(np.asarray(weights, float), nan=0.0)
     if selection == "strict":
@@ -44,15 +44,15 @@ def order(weights: Sequence[float] | Floats, draw: Draw, selection: Selection) -
 
 
 def choose_queues(priorities: Sequence[float] | Floats, draw: Draw, rules: Rules) -> list[int]:
-    """Return the places of the matching queues that are tried, in order; DIRAC tries ten."""
+    """Return the places of the matching queues to try, in order; DIRAC tries ten."""
     return order(priorities, draw, rules.selection)[: rules.candidates]
 
 
 def choose_jobs(jobs: Sequence[WaitingJob], draw: Draw, rules: Rules) -> list[int]:
-    """Return the numbers of the jobs of one queue that are tried, in order.
+    """Return the numbers of the jobs of one queue to try, in order.
 
-    A job is drawn by its real priority; what is tried are the oldest jobs of that same UserPriority: under
-    DIRAC's rules 50 of them in random order, otherwise the oldest one.
+    A job is drawn by its real priority. The jobs tried are the oldest ones with the UserPriority of that job: under the
+    rules dirac 50 of them in random order, otherwise the oldest one.
     """
     if not jobs:
         return []
@@ -63,7 +63,7 @@ def choose_jobs(jobs: Sequence[WaitingJob], draw: Draw, rules: Rules) -> list[in
 
 
 def chance(weights: Sequence[float] | Floats, place: int, selection: Selection) -> float:
-    """Return with what chance the weight at *place* comes first; all *weights* are positive.
+    """Return the chance that the weight at *place* comes first; all *weights* are positive.
 
     For *dirac* the integral over u from 0 to 1 of the product, over all others, of max(0, 1 - u w_j / w_i).
     """

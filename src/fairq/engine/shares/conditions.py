@@ -1,4 +1,4 @@
-"""Single conditions that a pilot puts on task queues (DIRAC TaskQueueDB.__generateTQMatchSQL; docs/dirac.md 5.2)."""
+"""Single conditions of a pilot on task queues (DIRAC TaskQueueDB.__generateTQMatchSQL; docs/dirac.md 5.2)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SETS: Mapping[str, Callable[[Requirements], tuple[str, ...]]] = {
     "JobType": lambda queue: queue.job_types,
     "Tag": lambda queue: queue.tags,
 }
-"""What a pilot may say of itself, and what a queue lists for it."""
+"""Properties of a pilot, and the lists of queues compared with them."""
 
 SINGLE: Mapping[str, Callable[[Requirements], Any]] = {
     "Owner": lambda queue: queue.owner,
@@ -29,10 +29,10 @@ class Condition:
     """One condition.
 
     Attributes:
-        key: what of the pilot it is about: CPUTime, Owner, Site, BannedSites, Tag, ...
-        offered: what the pilot says of it, as text.
-        wanted: returns what the queue asks for, as text.
-        holds: tells whether a queue fulfils it.
+        key: the property of the pilot: CPUTime, Owner, Site, BannedSites, Tag, ...
+        offered: its value for the pilot, as text.
+        wanted: returns the requirement of the queue, as text.
+        holds: returns whether a queue meets it.
     """
 
     key: str
@@ -42,7 +42,7 @@ class Condition:
 
 
 def values(given: Any) -> list[str]:
-    """Return what is given as one value or as a list of them, as texts."""
+    """Return one value or a list of values as texts."""
     listed = given if isinstance(given, list | tuple | set | frozenset) else [given]
     return [str(value).strip() for value in listed]
 
@@ -70,7 +70,7 @@ def one_of(key: str, given: Any) -> Condition:
 
 
 def listed(key: str, offered: list[str]) -> Condition:
-    """The queue lists nothing, or one of what the pilot has."""
+    """The queue has no list, or lists a value that the pilot has."""
     read, has = SETS[key], frozenset(offered)
     return Condition(
         key,
@@ -92,7 +92,7 @@ def not_banned_by_queue(offered: list[str]) -> Condition:
 
 
 def not_banned_by_pilot(key: str, banned: list[str]) -> Condition:
-    """The queue does not list all of what the pilot bans."""
+    """The queue does not list all the sites that the pilot bans."""
     read, bans = SETS[key], frozenset(banned)
     return Condition(
         f"Banned{key}",
@@ -103,7 +103,7 @@ def not_banned_by_pilot(key: str, banned: list[str]) -> Condition:
 
 
 def tags(offered: list[str]) -> Condition:
-    """The pilot has all the tags that the queue asks for."""
+    """The pilot has all the tags that the queue requires."""
     has = frozenset(offered)
     return Condition(
         "Tag", text(sorted(has - {""})), lambda queue: text(queue.tags), lambda queue: has.issuperset(queue.tags)
@@ -111,7 +111,7 @@ def tags(offered: list[str]) -> Condition:
 
 
 def required_tags(required: list[str]) -> Condition:
-    """The queue asks for all the tags that the pilot insists on."""
+    """The queue requires all the required tags of the pilot."""
     needs = frozenset(required)
     return Condition(
         "RequiredTag", text(sorted(needs)), lambda queue: text(queue.tags), lambda queue: needs <= set(queue.tags)
@@ -119,6 +119,6 @@ def required_tags(required: list[str]) -> Condition:
 
 
 def max_ram(given: Any) -> Condition:
-    """The pilot has the RAM (MB) that the queue needs at least."""
+    """The pilot has at least the RAM (MB) that the queue requires."""
     has = max(float(value) for value in values(given))
     return Condition("MaxRAM", f"{has:g}", lambda queue: str(queue.min_ram), lambda queue: has >= queue.min_ram)

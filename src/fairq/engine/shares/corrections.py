@@ -1,4 +1,4 @@
-"""All correctors at work, one after the other (DIRAC SharesCorrector; docs/dirac.md 4.1)."""
+"""All active correctors, applied in order (DIRAC SharesCorrector; docs/dirac.md 4.1)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ TO_START = "ShareCorrectorsToStart"
 
 
 def built_in(user_dns: Mapping[str, Sequence[str]] | None = None) -> dict[str, CorrectorMaker]:
-    """Return the correctors that DIRAC brings along; they differ only in where the history comes from."""
+    """Return DIRAC's own correctors; they differ only in the source of the history."""
     make = partial(HistoryCorrector, user_dns=user_dns)
     return {"WMSHistory": make, "MonitoringHistory": make}
 
 
 @dataclass(frozen=True)
 class Corrected:
-    """Shares after all correctors, and what each of them did, in order, by group or user."""
+    """Shares after all correctors, and the result of each corrector in order, by group or user."""
 
     shares: Mapping[str, float]
     steps: Mapping[str, tuple[EntityCorrection, ...]]
@@ -35,11 +35,11 @@ class Corrections:
     """The correctors that were started.
 
     Attributes:
-        notes: what is worth telling about the settings and the reports.
+        notes: notes about the settings and the reports.
     """
 
     def __init__(self, rules: Rules, makers: Mapping[str, CorrectorMaker] | None = None) -> None:
-        """Nothing is corrected before the first `update`; *makers* are the known correctors (`built_in`)."""
+        """No share is corrected before the first `update`; *makers* are the known correctors (`built_in`)."""
         self._rules = rules
         self._makers = built_in() if makers is None else makers
         self._started: dict[str, dict[str, ShareCorrector]] = {}
@@ -70,11 +70,10 @@ class Corrections:
                 )
 
     def update(self, block: Mapping[str, Any], reports: Reports, now: float = 0.0) -> None:
-        """Start what *block* (ShareCorrections) asks for, and ask for the history that is not known.
+        """Start the correctors in *block* (ShareCorrections), and request missing history.
 
-        Instances that run keep the settings they were made with, as in DIRAC; a fresh object reads them anew.
-        Raises ShareCorrectionError for settings that cannot be meant, and under DIRAC's rules DiracStopsError
-        where DIRAC fails.
+        Running instances keep their first settings, as in DIRAC; a new object reads the settings again. Raises
+        ShareCorrectionError for invalid settings, and under the rules dirac DiracStopsError where DIRAC fails.
         """
         self._notes = []
         wanted = names(block.get(TO_START))

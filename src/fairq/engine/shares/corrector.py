@@ -1,4 +1,4 @@
-"""The door for share correctors: what one gets, and what it gives back.
+"""The interface of share correctors: their input and their result.
 
 A plugin is a `CorrectorMaker`, found by name (entry points; ShareCorrectorsToStart). DIRAC SharesCorrector,
 BaseCorrector; docs/dirac.md 4.1.
@@ -18,12 +18,12 @@ Bound = Literal["upper", "lower"]
 
 @dataclass(frozen=True)
 class UsageRequest:
-    """Which history is asked for: the average number of jobs over the last *span* seconds.
+    """A request for history: the average number of jobs over the last *span* seconds.
 
     Attributes:
         span: seconds.
-        group: whose users are asked for; "": all groups are.
-        running_only: count running jobs alone.
+        group: the group whose users are requested; "": all groups are requested.
+        running_only: count only running jobs.
     """
 
     span: float
@@ -32,21 +32,21 @@ class UsageRequest:
 
 
 Reports = Callable[[UsageRequest], Mapping[str, float] | None]
-"""Answers a request with the use of every group or user that used anything; None: the report failed."""
+"""Returns the use of every group or user with any use; None: the report failed."""
 
 
 class SliceCorrection(NamedTuple):
-    """What one time slice says of one group or user.
+    """The result of one time slice for one group or user.
 
     Attributes:
         name, span, maximum: the slice, its seconds, its MaxCorrection.
-        weight: normalised; of the slices that count.
+        weight: normalised over the slices that count.
         use: average number of jobs; None: none.
-        use_fraction: of the use of all that are compared.
-        raw: expected over used, before the bounds; None where there was no use to compare with.
+        use_fraction: fraction of the use of all groups or users compared.
+        raw: expected over used, before the bounds; None if there was no use.
         clamped: after the bounds; None: the slice was skipped.
         bound: which bound cut it, if one did.
-        term: what it adds to the factor.
+        term: its part of the factor.
     """
 
     name: str
@@ -65,12 +65,12 @@ class EntityCorrection(NamedTuple):
     """How one corrector changed the share of one group or user.
 
     Attributes:
-        corrector, instance: whose work it is.
+        corrector, instance: the corrector and its instance.
         entity: the group's or user's name.
         expected: the share before.
-        fraction: of the shares of all that are compared; None: there was nothing to compare.
-        slices: what each time slice said.
-        raw: the sum of the terms; None: no slice said anything.
+        fraction: fraction of the shares of all groups or users compared; None: no shares to compare.
+        slices: the result of each time slice.
+        raw: the sum of the terms; None: no slice has a result.
         maximum: MaxGlobalCorrection.
         factor: after the bounds.
         bound: which bound cut it, if one did.
@@ -92,7 +92,7 @@ class EntityCorrection(NamedTuple):
 
 @dataclass(frozen=True)
 class Correction:
-    """The shares after one instance of a corrector, and how each came about."""
+    """The shares after one instance of a corrector, and their calculation."""
 
     shares: Mapping[str, float]
     entities: Mapping[str, EntityCorrection] = field(default_factory=dict)
@@ -103,21 +103,21 @@ class ShareCorrector(Protocol):
 
     @property
     def group(self) -> str:
-        """Whose users it corrects; "": it corrects groups."""
+        """The group whose users it corrects; "": it corrects groups."""
 
     @property
     def notes(self) -> Sequence[Note | str]:
         """What its settings say that is worth telling."""
 
     def update(self, reports: Reports, now: float) -> None:
-        """Ask for the history, if what is known is too old at the time *now* (epoch seconds)."""
+        """Request the history if the known one is too old at *now* (seconds since 1970)."""
 
     def correct(self, expected: Mapping[str, float]) -> Correction:
-        """Return the corrected shares of those whose *expected* shares are given."""
+        """Return the corrected shares for the *expected* ones."""
 
 
 class CorrectorMaker(Protocol):
     """Makes an instance from its name and its block of settings."""
 
     def __call__(self, corrector: str, instance: str, options: Mapping[str, Any], rules: Rules) -> ShareCorrector:
-        """Return the *instance* of *corrector*; raises ShareCorrectionError for *options* that cannot be meant."""
+        """Return the *instance* of *corrector*; raises ShareCorrectionError for invalid *options*."""

@@ -1,4 +1,4 @@
-"""Buckets of CPU time: jobs that ask for nearly the same share a task queue (docs/dirac.md 1.2)."""
+"""Buckets of CPU time: jobs with similar requests share a task queue (docs/dirac.md 1.2)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_segments(text: str | None, rules: Rules) -> tuple[int, ...]:
     As in DIRAC, one item that is no integer or not larger than the one before it (the first: than 0) voids the
     whole list.
 
-    Raises DiracStopsError, under DIRAC's rules alone, for a list without items: no job can be inserted.
+    Raises DiracStopsError, only under the rules dirac, for a list without items: no job can be inserted.
     """
     if text is not None and not text.replace(",", "").strip() and not rules.checked_settings:
         raise DiracStopsError(DiracFailure.NO_INTERVALS)
@@ -33,5 +33,5 @@ def read_segments(text: str | None, rules: Rules) -> tuple[int, ...]:
 
 
 def bucket(seconds: float, segments: Sequence[int] = SEGMENTS) -> int:
-    """Return the smallest segment that holds *seconds*; what is beyond the last one counts as the last one."""
+    """Return the smallest segment of at least *seconds*, or the last segment."""
     return segments[min(bisect_left(segments, seconds), len(segments) - 1)]

@@ -1,7 +1,7 @@
-"""Matching delays of a site: how soon the next job of a kind may start there (DIRAC Limiter; docs/dirac.md 6.2).
+"""Matching delays of a site: the minimum time between starts of jobs of one kind (DIRAC Limiter; docs/dirac.md 6.2).
 
-Every attribute and value has a bucket of starts: it is full with `burst` of them (1, unless set), a start takes
-one out, and one comes back every so many seconds. With a burst of 1 that is the least time between two starts.
+Every attribute and value has a bucket of at most `burst` starts (default 1). A job start takes one out, and one returns
+after each delay. With a burst of 1, the delay is the minimum time between two starts.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Kind = tuple[str, str]
 
 @dataclass(frozen=True)
 class Delay:
-    """One kind's delay: seconds per start, and how many may come at once."""
+    """The delay of one kind: seconds per start, and the burst."""
 
     seconds: float
     burst: float = 1.0
 
 
 class Bucket(NamedTuple):
-    """How many starts were left at a time (epoch seconds). This is what has to be remembered."""
+    """Number of starts left at a time (seconds since 1970); this is the stored state."""
 
     left: float
     time: float
@@ -39,8 +39,8 @@ class Bucket(NamedTuple):
 def read_delays(job_scheduling: Mapping[str, Any], site: str, rules: Rules) -> dict[Kind, Delay]:
     """Return the delays of *site* in the options CheckMatchingDelay and MatchingDelay.
 
-    Raises ShareCorrectionError for a delay that is no number or a burst below 1; under DIRAC's rules the one voids
-    the site's delays, and the other is 1.
+    Raises ShareCorrectionError for a delay that is not a number or a burst below 1. Under the rules dirac, the former
+    disables all delays of the site, and the latter counts as 1.
     """
     if not is_yes(job_scheduling.get("CheckMatchingDelay", True)):
         return {}
@@ -73,14 +73,14 @@ def _number(text: Any) -> float:
 
 
 def left(delay: Delay, bucket: Bucket | None, now: float) -> float:
-    """Return how many starts are left at the time *now*."""
+    """Return the number of starts left at *now*."""
     if bucket is None or not delay.seconds:
         return delay.burst
     return min(delay.burst, bucket.left + max(0.0, now - bucket.time) / delay.seconds)
 
 
 def delayed(delays: Mapping[Kind, Delay], buckets: Mapping[Kind, Bucket], now: float) -> dict[str, list[str]]:
-    """Return the negative condition: the kinds of which none may start at the time *now*."""
+    """Return the negative condition: the kinds of jobs that may not start at *now*."""
     negative: dict[str, list[str]] = {}
     for (attribute, value), delay in delays.items():
         if left(delay, buckets.get((attribute, value)), now) < 1 - 1e-9:
@@ -91,7 +91,7 @@ def delayed(delays: Mapping[Kind, Delay], buckets: Mapping[Kind, Bucket], now: f
 def started(
     delays: Mapping[Kind, Delay], buckets: Mapping[Kind, Bucket], job: Mapping[str, str], now: float
 ) -> dict[Kind, Bucket]:
-    """Return the buckets that change when a *job* with these attributes starts at the time *now*."""
+    """Return the buckets that change when a *job* with these attributes starts at *now*."""
     return {
         kind: Bucket(max(0.0, left(delay, buckets.get(kind), now) - 1), now)
         for kind, delay in delays.items()

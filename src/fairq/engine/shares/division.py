@@ -1,6 +1,6 @@
-"""A pool of task queues shares out its share (DIRAC calculate_priority; docs/dirac.md 3.2 and 3.3).
+"""The division of a pool's share among its task queues (DIRAC calculate_priority; docs/dirac.md 3.2 and 3.3).
 
-Sums are made in the order of the queues, one after the other, as DIRAC makes them.
+Sums are computed in the order of the queues, as in DIRAC.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fairq.errors.shares import DiracFailure, DiracStopsError
 
 FLOOR = 0.001
-"""The least priority a queue gets, and what a background queue gets."""
+"""The minimum priority of a queue, and the priority of a background queue."""
 
 BACKGROUND_UP_TO = 0.1
 """The largest average priority of a background queue."""
@@ -24,14 +24,14 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Division:
-    """What came of a division; arrays over the queues unless they say otherwise.
+    """The result of a division; arrays are over the queues unless stated otherwise.
 
     Attributes:
         background: the queue is in the background.
-        totals: over the pools: the sum of the weights of their queues that are not in the background.
+        totals: over the pools: the sum of the weights of their queues, without background queues.
         own: the queue's own part of its pool's share.
-        priority: the parts of all of its family together.
-        families: over the families: how many queues are in each.
+        priority: the sum of the parts of its family.
+        families: over the families: the number of queues.
     """
 
     background: NDArray[np.bool_]
@@ -54,12 +54,12 @@ def divide(
     """Divide the *shares* of all pools among their queues.
 
     Args:
-        weights: over the queues: what a queue weighs in its pool.
-        averages: over the queues: the average real priority of its jobs, which tells background queues.
+        weights: over the queues: the weight of a queue in its pool.
+        averages: over the queues: the average real priority of its jobs, which identifies background queues.
         pool, family: over the queues: the numbers of its pool and of its family, from 0.
         shares, allowed: over the pools: the share, and whether background queues are allowed.
-        strict: raise DiracStopsError where DIRAC divides by zero; otherwise queues that all weigh nothing are
-            given equal parts.
+        strict: raise DiracStopsError where DIRAC divides by zero; otherwise queues that all have weight 0 get equal
+            parts.
     """
     background = allowed[pool] & (averages <= BACKGROUND_UP_TO)
     totals = _sums(pool, np.where(background, 0.0, weights), len(shares))

@@ -1,4 +1,4 @@
-"""How every priority came about, from the group to the user to the task queue, as data."""
+"""The calculation of every priority, from the group to the user to the task queue, as data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fairq.engine.shares.corrector import EntityCorrection
 from fairq.engine.shares.model import DEFAULT_SHARE, OwnerGroup, TaskQueue
-from fairq.engine.shares.recalculation import Recalculation, Share
+from fairq.engine.shares.queue_priorities import Recalculation, Share
 
 
 @dataclass(frozen=True)
@@ -15,12 +15,12 @@ class QueueExplanation:
     """One task queue.
 
     Attributes:
-        queue: what it asks for, and its jobs.
-        average: of its jobs' real priorities; None: it is emptied.
+        queue: its requirements and jobs.
+        average: average of its jobs' real priorities; None: it is emptied.
         background: it is in the background.
-        pool_share, pool_weight: what its pool shares out, and the sum of the weights that compete for it.
-        own: its own part of that, or the floor; None: not set.
-        family: how many queues are summed with it, itself counted.
+        pool_share, pool_weight: the share of its pool, and the sum of the weights that divide it.
+        own: its own part of the share, or the minimum; None: not set.
+        family: number of queues in its family, itself included.
         priority: the result; None: not set.
     """
 
@@ -40,7 +40,7 @@ class UserExplanation:
 
     Attributes:
         owner: the user.
-        share: the expected share, what each corrector did, and the share after.
+        share: the expected share, the result of each corrector, and the corrected share.
         queues: of the user, in the order given.
     """
 
@@ -60,9 +60,9 @@ class GroupExplanation:
 
     Attributes:
         group: its properties.
-        configured: it is in the registry; otherwise the defaults stand in.
-        share: JobShare, what each corrector did, and the share after.
-        users: those with queues, by name; in a group with job sharing one entry for all of them.
+        configured: it is in the registry; otherwise the defaults apply.
+        share: JobShare, the result of each corrector, and the corrected share.
+        users: users with queues, by name; in a group with job sharing, one entry for all.
     """
 
     group: OwnerGroup
@@ -77,7 +77,7 @@ class GroupExplanation:
 
 
 def explain(result: Recalculation, group: str | None = None) -> list[GroupExplanation]:
-    """Return how every priority came about, group by group in order of name; *group*: of that one alone."""
+    """Return the calculation of every priority by group, in order of name; *group*: only that group."""
     queues = _queues(result, group)
     wanted = sorted({*result.group_shares, *queues}) if group is None else [group]
     found = []
@@ -129,7 +129,7 @@ def _queue(result: Recalculation, queue: TaskQueue, row: int, place: int | None)
 
 
 def factor(steps: Sequence[EntityCorrection]) -> float:
-    """Return by what all corrections together multiply a share."""
+    """Return the product of all corrections of a share."""
     product = 1.0
     for step in steps:
         product *= step.factor

@@ -1,4 +1,4 @@
-"""Task queues are formed from jobs (docs/dirac.md 1.3; DIRAC TaskQueueDB.insertJob)."""
+"""Forming task queues from jobs (docs/dirac.md 1.3; DIRAC TaskQueueDB.insertJob)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from fairq.engine.shares.model import Requirements, TaskQueue
 
 @dataclass(slots=True)
 class FormedQueue:
-    """A task queue that takes jobs.
+    """A task queue that accepts jobs.
 
     Attributes:
         number: the queue's number.
-        requirements: what all of its jobs have in common.
-        part: how many queues with the same requirements were formed before it.
-        jobs: how many jobs are in it.
+        requirements: the common requirements of its jobs.
+        part: number of queues with the same requirements that were formed before it.
+        jobs: number of its jobs.
         real_priorities: the sum of their real priorities (`user_priority.in_sum`).
     """
 
@@ -27,7 +27,7 @@ class FormedQueue:
     real_priorities: float = 0.0
 
     def record(self) -> TaskQueue:
-        """Return the queue as the recalculation reads it."""
+        """Return the queue as a record for the recalculation."""
         return TaskQueue(self.number, self.requirements, self.jobs, self.real_priorities)
 
 
@@ -35,8 +35,8 @@ class QueueFormer:
     """Puts jobs into task queues, in the order in which they are given.
 
     Args:
-        capacity: how many jobs a queue takes.
-        known: numbers of earlier queues, by their requirements and part; a queue that is formed again keeps its number.
+        capacity: maximum number of jobs of a queue.
+        known: numbers of earlier queues, by requirements and part; a queue keeps its number.
         next_number: the number of the next queue that is not known.
 
     Attributes:
@@ -54,7 +54,7 @@ class QueueFormer:
         self._parts: dict[Requirements, int] = {}
 
     def place(self, requirements: Requirements, jobs: int, real_priority: float) -> Iterator[tuple[FormedQueue, int]]:
-        """Put equal *jobs* into queues; yield each queue with the number of jobs that it takes."""
+        """Put identical *jobs* into queues; yield each queue with its number of new jobs."""
         room = self.with_room.setdefault(requirements, {})
         while jobs:
             number = queue_with_room({one.number: one.jobs for one in room.values()}, self.capacity)
@@ -83,9 +83,8 @@ class QueueFormer:
 def queue_with_room(queues: Mapping[int, int], capacity: int) -> int | None:
     """Return the number of the queue that the next job joins, None if it needs a new one.
 
-    *queues* are those with the job's requirements, and how many jobs each holds. The job joins the smallest that
-    holds any, unless that one is full; an emptied queue is never filled again. Of equally small ones it is the one
-    with the lowest number.
+    *queues* are those with the job's requirements, with their numbers of jobs. The job joins the smallest queue that
+    has jobs, unless that one is full; ties by number. An emptied queue is never filled again.
     """
     number = min((one for one in queues if queues[one]), key=lambda one: (queues[one], one), default=None)
     return None if number is None or queues[number] >= capacity else number

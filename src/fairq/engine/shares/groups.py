@@ -1,4 +1,4 @@
-"""A group's share and properties as the registry gives them (docs/dirac.md 3.1)."""
+"""A group's share and properties in the registry (docs/dirac.md 3.1)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def has_job_sharing(properties: Iterable[str], rules: Rules) -> bool:
 def read_group(name: str, options: Mapping[str, Any], rules: Rules) -> OwnerGroup:
     """Return the group *name* with the *options* JobShare, Properties, AllowBackgroundTQs and VO.
 
-    Raises ShareCorrectionError for a JobShare that is no number or negative, except under DIRAC's rules.
+    Raises ShareCorrectionError for a JobShare that is not a number or negative, except under the rules dirac.
     """
     return OwnerGroup(
         name,

@@ -1,4 +1,4 @@
-"""The history corrector: who used more than expected gets less, and the other way round.
+"""The history corrector: more use than expected lowers a share, less use raises it.
 
 DIRAC BaseHistoryCorrector.applyCorrection, WMSHistoryCorrector; docs/dirac.md 4.2 and 4.3. The order of
 floating-point operations is DIRAC's.
@@ -28,8 +28,8 @@ class HistoryCorrector:
     """One instance: between groups, or between the users of one group.
 
     Attributes:
-        settings: its slices and bounds, as they were when it was made.
-        history: what each slice's report said, by the slice's name.
+        settings: its slices and bounds at its creation.
+        history: the report of each slice, by name of the slice.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class HistoryCorrector:
         rules: Rules,
         user_dns: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """Read the settings; *user_dns* are the users' distinguished names, for DIRAC's rules inside a group."""
+        """Read the settings; *user_dns* are the users' distinguished names, for the rules dirac inside a group."""
         self._where = f"{corrector} {instance}"
         self.settings = read_history_settings(self._where, options, rules)
         self.history: dict[str, Mapping[str, float]] = {}
@@ -57,11 +57,11 @@ class HistoryCorrector:
 
     @property
     def notes(self) -> Sequence[Note]:
-        """What the settings and the last reports say that is worth telling."""
+        """Notes about the settings and the last reports."""
         return (*self.settings.notes, *self._failures)
 
     def update(self, reports: Reports, now: float) -> None:
-        """Ask for each slice's history, unless what is known is younger than UpdateHistoryPeriod."""
+        """Request the history of each slice, unless the known one is younger than UpdateHistoryPeriod."""
         if self._updated is not None and self._updated + self.settings.period > now:
             return
         self._updated = now
@@ -89,7 +89,7 @@ class HistoryCorrector:
     def correct(self, expected: Mapping[str, float]) -> Correction:
         """Return the corrected shares.
 
-        Raises DiracStopsError, under DIRAC's rules alone, where DIRAC divides by zero.
+        Raises DiracStopsError, only under the rules dirac, where DIRAC divides by zero.
         """
         total = 0.0
         for share in expected.values():
@@ -121,12 +121,12 @@ class HistoryCorrector:
         return Correction({name: one.share for name, one in entities.items()}, entities)
 
     def _slices(self) -> list[Slice]:
-        """Return the slices that have a history; one without a bound to divide by says nothing."""
+        """Return the slices with a history and a valid bound."""
         found = [one for one in self.settings.slices if one.name in self.history]
         return [one for one in found if one.maximum != 0 or self._rules.zero_use == "error"]
 
     def _used(self, one: Slice, expected: Mapping[str, float]) -> tuple[Mapping[str, float], float]:
-        """Return the use of those that are compared, and its sum; 0: the slice says nothing."""
+        """Return the use of the groups or users compared, and its sum; 0: the slice has no result."""
         history = self.history[one.name]
         absent_zero = self._rules.zero_use == "absent"
         uses, total = {}, 0.0
@@ -182,7 +182,7 @@ class HistoryCorrector:
 
 
 def _clamp(value: float, maximum: float) -> tuple[float, Bound | None]:
-    """Return *value* within 1/maximum and maximum, and which of them cut it."""
+    """Return *value* bounded by 1/maximum and maximum, and the bound that applied."""
     low = 1.0 / maximum
     clamped = max(min(value, maximum), low)
     if clamped == value:

@@ -39,12 +39,12 @@ class HistorySettings:
     """One instance.
 
     Attributes:
-        group: whose users are corrected; "": groups are.
+        group: the group whose users are corrected; "": groups are corrected.
         maximum: MaxGlobalCorrection.
-        bound_option: which option gave it; None: the default.
-        period: for how many seconds a history is good.
+        bound_option: the option that sets it; None: the default.
+        period: seconds for which a history is valid.
         slices: in their order.
-        notes: what is worth telling about the settings.
+        notes: notes about the settings.
     """
 
     group: str
@@ -56,10 +56,10 @@ class HistorySettings:
 
 
 def read_history_settings(where: str, options: Mapping[str, Any], rules: Rules) -> HistorySettings:
-    """Return the settings in *options*, in which every block is a slice; *where* names them in messages.
+    """Return the settings in *options*, where every block is a slice; *where* names them in messages.
 
-    Raises ShareCorrectionError for what cannot be meant, and under DIRAC's rules DiracStopsError where DIRAC
-    cannot start.
+    Raises ShareCorrectionError for invalid settings, and under the rules dirac DiracStopsError where DIRAC cannot
+    start.
     """
     notes = _unread(where, options, OF_INSTANCE)
     maximum, bound_option = _bound(where, options, rules, notes)

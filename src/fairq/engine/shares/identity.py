@@ -1,4 +1,4 @@
-"""What makes two jobs share a task queue, and what their tags are (docs/dirac.md 1.1, JobScheduling, TaskQueueDB)."""
+"""The requirements that define a task queue, and the tags of jobs (docs/dirac.md 1.1, JobScheduling, TaskQueueDB)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def requirements(
     min_ram: int = 0,
     max_ram: int = 0,
 ) -> Requirements:
-    """Return what a job asks for, in the one form that alike jobs have: names stripped, sorted and once each.
+    """Return the requirements of a job in normal form: names stripped, sorted and unique.
 
-    Raises JobRequirementError for RAM that cannot be, and under DIRAC's rules for a list of blanks alone.
+    Raises JobRequirementError for invalid RAM, and under the rules dirac for a list of only blanks.
     """
     _check_ram(min_ram, max_ram)
 
@@ -58,9 +58,9 @@ def requirements(
 
 
 def whole_number(what: str, given: Any, default: int) -> int:
-    """Return the number of 0 or more that a job gives for *what*, *default* if it gives none (None).
+    """Return the number, at least 0, that a job gives for *what*; *default* if it gives none (None).
 
-    Raises JobRequirementError if it is no such number; decimals are cut off.
+    Raises JobRequirementError for an invalid number; decimals are truncated.
     """
     if given is None:
         return default
@@ -84,9 +84,9 @@ def _check_ram(min_ram: int, max_ram: int) -> None:
 
 
 def derived_tags(min_processors: int = 1, max_processors: int | None = 1, whole_node: bool = False) -> tuple[str, ...]:
-    """Return the tags that a job gets for the processors it asks for.
+    """Return the tags of a job for its requested processors.
 
-    *max_processors* None: as many as there are. Equal bounds above 1 are an exact number.
+    *max_processors* None: no maximum. Equal bounds above 1 are an exact number.
     """
     tags = set()
     if min_processors > 1:

@@ -1,6 +1,6 @@
-"""What a job asks for, read off its attributes (docs/dirac.md 1.1 and 2; DIRAC JobScheduling).
+"""The requirements of a job, from its attributes (docs/dirac.md 1.1 and 2; DIRAC JobScheduling).
 
-Attributes are named as in DIRAC's job descriptions, or follow from what is requested of HTCondor.
+Attributes have the names of DIRAC's job descriptions, or are derived from HTCondor's requests.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LISTS = {
     "grid_ces": ("gridces", "gridce"),
     "tags": ("tags", "tag"),
 }
-"""The attributes, in lower case, that hold each list."""
+"""The attributes of each list, in lower case."""
 
 _LABELS = {
     "sites": "Sites", "banned_sites": "BannedSites", "platforms": "Platforms", "job_types": "JobTypes",
@@ -47,11 +47,11 @@ GPU = "GPU"
 
 
 class JobDefaults(NamedTuple):
-    """How jobs are read, and what counts for a job that does not say it.
+    """Rules for reading jobs, and defaults.
 
     Attributes:
-        rules: the rules in force.
-        segments: bounds of the CPU times that share a queue, in HS06 seconds.
+        rules: the rules in use.
+        segments: bounds of the CPU time steps, in HS06 seconds.
         cpu_time: in HS06 seconds.
         user_priority: as UserPriority.
     """
@@ -63,9 +63,9 @@ class JobDefaults(NamedTuple):
 
 
 class JobNeeds(NamedTuple):
-    """What a job asks for, its UserPriority, and what it adds to the sum of its queue.
+    """The requirements of a job, its UserPriority, and its part of the sum of its queue.
 
-    Owner and group of *requirements* are empty: the attributes do not say who the job is for.
+    Owner and group of *requirements* are empty: the attributes do not contain them.
     """
 
     requirements: Requirements
@@ -75,12 +75,12 @@ class JobNeeds(NamedTuple):
 
 
 def read_needs(job: Mapping[str, Any], job_priority: int, defaults: JobDefaults) -> JobNeeds:
-    """Return what a job asks for.
+    """Return the needs of a job.
 
     Args:
         job: plain values by the lower-case names of `ATTRIBUTES`.
         job_priority: HTCondor's JobPrio.
-        defaults: the rules, and what counts for what the job does not say.
+        defaults: the rules and defaults.
 
     Raises JobRequirementError for an invalid value.
     """
@@ -104,7 +104,7 @@ def read_needs(job: Mapping[str, Any], job_priority: int, defaults: JobDefaults)
 
 
 def _user_priority(job: Mapping[str, Any], job_priority: int, defaults: JobDefaults) -> float:
-    """UserPriority if it is given, else the job's own priority if that is not 0."""
+    """UserPriority if given, otherwise the job priority if it is not 0."""
     rules, given = defaults.rules, job.get("userpriority")
     if given is None and job_priority:
         # HTCondor's has no bounds, which DIRAC's has.
@@ -124,7 +124,7 @@ def _max_ram(job: Mapping[str, Any]) -> int:
 
 
 def _min_ram(job: Mapping[str, Any]) -> int:
-    """MinRAM if it is given, else what is requested of memory, in MB."""
+    """MinRAM if given, otherwise the requested memory, in MB."""
     if "minram" in job:
         return whole_number("MinRAM", job.get("minram"), 0)
     requested = job.get("requestmemory")

@@ -1,4 +1,4 @@
-"""Running limits of a site: what it has enough of (DIRAC Limiter; docs/dirac.md 6.1)."""
+"""Running limits of a site (DIRAC Limiter; docs/dirac.md 6.1)."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ JOB_ATTRIBUTES = frozenset(
         *("SubmissionTime", "RescheduleTime", "LastUpdateTime", "StartExecTime", "HeartBeatTime", "EndExecTime"),
     )
 )
-"""What of a job can be limited: the columns of DIRAC's job table."""
+"""Attributes that can be limited: the columns of DIRAC's job table."""
 
 Counter = Callable[[str, str | None], Mapping[str, int]]
-"""Given an attribute and a CE (None: the whole site), says how many jobs of each value run at the site."""
+"""Returns the number of running jobs at the site by value, for an attribute and a CE (None: the whole site)."""
 
 
 @dataclass(frozen=True)
 class SiteLimits:
-    """What the limits of a site come to.
+    """The effect of a site's limits.
 
     Attributes:
-        negative: the negative condition: of which attribute which values are at their limit.
-        notes: limits that are not applied, and why.
+        negative: the negative condition: by attribute, the values at their limit.
+        notes: limits that are not applied, with the reason.
     """
 
     negative: dict[str, list[str]]
@@ -42,9 +42,10 @@ class SiteLimits:
 def running_limits(
     job_scheduling: Mapping[str, Any], site: str, ce: str | None, count: Counter, rules: Rules
 ) -> SiteLimits:
-    """Return what the options CheckJobLimits and RunningLimit of *job_scheduling* keep from *site* and its *ce*.
+    """Return the limits at *site* and its *ce* from the options CheckJobLimits and RunningLimit of *job_scheduling*.
 
-    Raises ShareCorrectionError for a limit that is no integer; under DIRAC's rules it voids the limits beside it.
+    Raises ShareCorrectionError for a limit that is not an integer; under the rules dirac, it disables the limits beside
+    it.
     """
     if not is_yes(job_scheduling.get("CheckJobLimits", True)):
         return SiteLimits({})
@@ -58,7 +59,7 @@ def running_limits(
 
 
 def merge(*conditions: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return one negative condition with the values of all of them."""
+    """Return one negative condition with all values."""
     merged: dict[str, list[str]] = {}
     for condition in conditions:
         for field, values in condition.items():

@@ -1,4 +1,4 @@
-"""Which task queues a pilot may be given, and why not the others (DIRAC TaskQueueDB; docs/dirac.md 5.2)."""
+"""The task queues that match a pilot, and the reasons of the others (DIRAC TaskQueueDB; docs/dirac.md 5.2)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LIMITS = "limits"
 
 
 class Refusal(NamedTuple):
-    """One reason for which a queue is not offered: what it is about, what it asks for, what the pilot has."""
+    """One reason why a queue is not offered: property, requirement of the queue, offer of the pilot."""
 
     key: str
     wanted: str
@@ -38,7 +38,7 @@ class Refusal(NamedTuple):
 
 
 class Matcher:
-    """Holds one pilot's conditions against task queues."""
+    """Compares the conditions of one pilot with task queues."""
 
     def __init__(
         self,
@@ -47,10 +47,10 @@ class Matcher:
         rules: Rules,
         negative: Negative | None = None,
     ) -> None:
-        """*conditions* as `resource` makes them, *negative* as `limits` does.
+        """*conditions* come from `resource`, *negative* from `limits`.
 
-        Raises PilotDescriptionError if CPUTime is missing or no number (for DIRAC: no integer), if a name is no
-        text or a list of owners or groups empty, or if a tag is required that is not offered; DiracStopsError as
+        Raises PilotDescriptionError if CPUTime is missing or not a number (under dirac: not an integer), if a name is
+        not a text, if a list of owners or groups is empty, or if a required tag is not offered; DiracStopsError like
         `negative.excluded`.
         """
         _check_types(conditions, rules)
@@ -84,17 +84,17 @@ class Matcher:
         return [of(named)]
 
     def matches(self, queue: Requirements) -> bool:
-        """Tell whether the pilot may be given jobs of *queue*."""
+        """Return whether the pilot may get jobs of *queue*."""
         if all(condition.holds(queue) for condition in self._conditions) and not self._excluded(queue):
             return True
         return any(condition.holds(queue) for condition in self._escapes)
 
     def matching(self, queues: Iterable[Requirements]) -> list[int]:
-        """Return the places of those of *queues* that match."""
+        """Return the places of the matching *queues*."""
         return [place for place, queue in enumerate(queues) if self.matches(queue)]
 
     def refusals(self, queue: Requirements) -> list[Refusal]:
-        """Return every reason for which *queue* is not offered; none: it is."""
+        """Return every reason why *queue* is not offered; empty if it is offered."""
         if any(condition.holds(queue) for condition in self._escapes):
             return []
         found = [

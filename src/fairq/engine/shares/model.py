@@ -1,4 +1,4 @@
-"""The records of DIRAC's scheme: what a task queue asks for, its jobs, the groups, and who asks for work."""
+"""The records of DIRAC's scheme: requirements of task queues, jobs, groups, and credentials of pilots."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 DEFAULT_SHARE = 1000
-"""The JobShare of a group that names none (docs/dirac.md 3.1)."""
+"""The JobShare of a group without one (docs/dirac.md 3.1)."""
 
 
 class Requirements(NamedTuple):
-    """What all jobs of a task queue have in common (docs/dirac.md 1.1, DIRAC TaskQueueDB).
+    """The common requirements of a task queue's jobs (docs/dirac.md 1.1, DIRAC TaskQueueDB).
 
-    Made by `identity.requirements`, which strips, sorts and checks; two jobs belong together exactly if these
-    are equal. Upper and lower case differ (DIRAC leaves that to its database). The fields that tell *families*
-    apart come first.
+    Created by `identity.requirements`, which strips, sorts and checks. Two jobs share a task queue exactly if these are
+    equal. Names are case-sensitive (in DIRAC, this depends on the database). The fields that define *families* come
+    first.
 
     Attributes:
         owner: the user's name.
@@ -38,12 +38,12 @@ class Requirements(NamedTuple):
 
 
 class TaskQueue(NamedTuple):
-    """A task queue as it stands.
+    """A task queue in its current state.
 
     Attributes:
         id: its number.
-        requirements: what its jobs have in common.
-        jobs: how many jobs wait in it; 0: an emptied one, which has no part in the division.
+        requirements: the common requirements of its jobs.
+        jobs: number of waiting jobs; 0: an emptied queue, which takes no part in the division.
         real_priorities: the sum of its jobs' real priorities (`user_priority.in_sum`).
     """
 
@@ -68,7 +68,7 @@ class OwnerGroup:
         name: as jobs name it in OwnerGroup.
         share: JobShare, an absolute weight.
         job_sharing: property JobSharing: all its task queues are one pool, whoever owns them.
-        background: AllowBackgroundTQs: queues whose jobs average at most 0.1 go to the floor.
+        background: AllowBackgroundTQs: queues whose jobs average at most 0.1 get the minimum priority.
         vo: the virtual organisation; "": none.
     """
 
@@ -81,13 +81,13 @@ class OwnerGroup:
 
 @dataclass(frozen=True)
 class Credentials:
-    """With what right a pilot asks for work.
+    """The credentials of a pilot.
 
     Attributes:
         group: the group of its proxy.
         properties: of that group: GenericPilot, JobSharing, ...
-        owner: the user's name; None if not known.
-        dn: the distinguished name; None if not known.
+        owner: the user's name; None if unknown.
+        dn: the distinguished name; None if unknown.
     """
 
     group: str

@@ -1,4 +1,4 @@
-"""What limits keep a pilot from: a negative condition on task queues (docs/dirac.md 6.3, DIRAC TaskQueueDB)."""
+"""Negative conditions: task queues that limits exclude for a pilot (docs/dirac.md 6.3, DIRAC TaskQueueDB)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import DiracFailure, DiracStopsError
 
 Negative = Mapping[str, Any] | Sequence[Mapping[str, Any]]
-"""Field: values that must not all hit. Of several (one per site) all must exclude a queue."""
+"""Field: values, of which not all may match. If there are several (one per site), all must exclude a queue."""
 
 
 def excluded(negative: Negative, rules: Rules) -> Callable[[Requirements], bool]:
-    """Return what tells whether *negative* excludes a task queue.
+    """Return a function that returns whether *negative* excludes a task queue.
 
-    One dictionary excludes a queue if every one of its fields hits. Under DIRAC's rules, what is in a field that
-    queues do not have is left out, and raises DiracStopsError if nothing else is left; otherwise such a field
-    never hits.
+    One dictionary excludes a queue if every field matches. Under the rules dirac, unknown fields are ignored, and raise
+    DiracStopsError if there are no others; otherwise unknown fields never match.
     """
     if isinstance(negative, Mapping):
         return _excluded_by(negative, rules) if negative else lambda queue: False

@@ -1,4 +1,4 @@
-"""What is worth telling about settings and reports, as data: the command line has the words."""
+"""Notes about settings and reports, as data: the command line has the words."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Note(NamedTuple):
     """One note.
 
     Attributes:
-        kind: what it is about.
+        kind: the kind of the note.
         where: the block of settings.
-        facts: the values that its words mention.
+        facts: the values in its words.
     """
 
     kind: NoteKind

@@ -1,4 +1,4 @@
-"""Reading numbers, lists and yes or no from options, as DIRAC reads its configuration or as they are meant."""
+"""Numbers, lists and booleans in options, read as in DIRAC or strictly."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def names(value: Any) -> tuple[str, ...]:
 
 
 def is_yes(value: Any) -> bool:
-    """Tell whether DIRAC reads *value* as true: y, yes, true or 1, in any case."""
+    """Return whether DIRAC reads *value* as true: y, yes, true or 1, in any letter case."""
     return str(value).strip().lower() in ("y", "yes", "true", "1")
 
 
@@ -36,8 +36,8 @@ def number(
 ) -> float:
     """Return the number that *options* give for *name*, or *default*.
 
-    Under DIRAC's rules what is no integer is the default, and *tell* is given a note; otherwise decimals count, and
-    what is no finite number raises ShareCorrectionError.
+    Under the rules dirac, a value that is not an integer selects the default, and *tell* gets a note. Otherwise
+    decimals count, and a value that is not a finite number raises ShareCorrectionError.
     """
     if name not in options:
         return default

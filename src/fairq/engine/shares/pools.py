@@ -1,4 +1,4 @@
-"""Which task queues compete in one pool, and which are variants of one queue (docs/dirac.md 3.2)."""
+"""Pools of competing task queues, and families of queues (docs/dirac.md 3.2)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairq.engine.shares.model import OwnerGroup, TaskQueue
 from fairq.engine.shares.rules import Rules
 
 SINGLE_FIELDS, FAMILY_FIELDS = 3, 7
-"""The first fields of `Requirements` tell families apart, not sites, banned sites and RAM; three are no lists."""
+"""The first fields of `Requirements` define families, without sites, banned sites and RAM; three are not lists."""
 
 
 class QueuePool(NamedTuple):
@@ -25,13 +25,13 @@ class QueuePool(NamedTuple):
 
 @dataclass(frozen=True)
 class QueueCounts:
-    """How many queues each owner has in each group, in order of their names."""
+    """Number of queues of each owner in each group, in order of name."""
 
     owners: Mapping[str, Mapping[str, int]]
 
 
 def count_queues(queues: Sequence[TaskQueue], rules: Rules) -> QueueCounts:
-    """Count the queues of each group's owners: those with jobs, or under DIRAC's rules the emptied ones, too."""
+    """Count the queues of each group's owners: those with jobs; under the rules dirac, emptied ones as well."""
     emptied = rules.users_counted == "rows"
     found: dict[tuple[str, str], int] = {}
     for _, requirements, jobs, _ in queues:
@@ -47,7 +47,7 @@ def count_queues(queues: Sequence[TaskQueue], rules: Rules) -> QueueCounts:
 def place(
     queues: Sequence[TaskQueue], groups: Mapping[str, OwnerGroup], pools: Mapping[QueuePool, int]
 ) -> tuple[Indices, Indices]:
-    """Return the places of the queues that hold jobs and are in one of *pools*, and each one's pool."""
+    """Return the places of the queues with jobs in one of *pools*, and the pool of each."""
     shared = {name for name, group in groups.items() if group.job_sharing}
     rows, numbers = [], []
     for row, (_, requirements, jobs, _) in enumerate(queues):
@@ -61,7 +61,7 @@ def place(
 
 
 def families(queues: Sequence[TaskQueue], rows: Indices, rules: Rules) -> Indices:
-    """Return the number of the family of each queue at *rows*: those that differ only in sites and RAM."""
+    """Return the number of the family of each queue at *rows*: queues that differ only in sites and RAM."""
     if not rules.site_families:
         return np.arange(len(rows))
     known: dict[tuple[object, ...], int] = {}

@@ -1,4 +1,4 @@
-"""From a pilot's description of itself to what is matched (DIRAC Matcher; docs/dirac.md 5.1)."""
+"""Match conditions from the description of a pilot (DIRAC Matcher; docs/dirac.md 5.1)."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from fairq.errors.shares import PilotDescription, PilotDescriptionError
 
 GENERIC_PILOT = "GenericPilot"
 TAKEN_OVER = ("Owner", "OwnerGroup", "CPUTime", "GridCE", "Site", "Platform", "JobType", "MaxRAM", "JobID")
-"""What counts of a description, besides tags and processors; all Banned keys are dropped."""
+"""The keys of a description that count, besides tags and processors; all Banned keys are dropped."""
 
 REPORTED = (
     *("PilotReference", "PilotBenchmark", "PilotInfoReportedFlag"),
     *("DIRACVersion", "ReleaseVersion", "ReleaseProject", "VirtualOrganization"),
 )
-"""What a pilot reports of itself, which is handed on and restricts nothing."""
+"""Keys that a pilot reports for information; they restrict nothing."""
 
 HOSTS = "hosts"
-"""The group of machines; what VO they work for is in the description."""
+"""The group of machines; their VO is in the description."""
 
 MOST_PROCESSORS = 1024
-"""Beyond so many processors DIRAC adds no tags for their numbers."""
+"""Number of processors above which DIRAC adds no tags for numbers."""
 
 TEST = "Test"
-"""The job type that alone is given to a site that is not in use."""
+"""The only job type for a site that is not in use."""
 
 
 def match_conditions(pilot: Mapping[str, Any], rules: Rules) -> dict[str, Any]:
     """Return the match conditions (DIRAC's match dictionary) that the description of a *pilot* makes.
 
-    Raises PilotDescriptionError if NumberOfProcessors is no number; DIRAC passes over it.
+    Raises PilotDescriptionError if NumberOfProcessors is not a number; DIRAC ignores it.
     """
     conditions = {key: pilot[key] for key in (*TAKEN_OVER, *REPORTED) if key in pilot}
     tags: set[str] = set()
@@ -73,8 +73,9 @@ def apply_credentials(
 ) -> dict[str, Any]:
     """Return *conditions* narrowed to the groups and owners whose jobs a pilot with these *credentials* may take.
 
-    A generic pilot takes what it named, or any group of its VO; any other its own group's. One that is not of a
-    group with job sharing is bound to its user; DIRAC sets OwnerDN alone for that, which no queue is kept by.
+    A generic pilot gets jobs of the groups it names, or of any group of its VO; any other pilot gets jobs of its own
+    group, and without job sharing only of its own user. For the latter, DIRAC sets only OwnerDN, which task queues no
+    longer have.
 
     Raises PilotDescriptionError if a generic pilot names no group and there is none in its VO; in DIRAC, also if
     it has no VO.
@@ -100,7 +101,7 @@ def apply_credentials(
 
 
 def apply_site(conditions: Mapping[str, Any], usable_sites: Sequence[str] | None) -> dict[str, Any]:
-    """Return *conditions* with test jobs alone for a site that is not among *usable_sites* (None: all are).
+    """Return *conditions*, with only test jobs for a site that is not in *usable_sites* (None: all sites).
 
     Raises PilotDescriptionError if no site is named.
     """

@@ -1,6 +1,6 @@
-"""What DIRAC's scheme computes where the priority schema and DIRAC differ.
+"""The rules of DIRAC's scheme where the priority schema and DIRAC differ.
 
-The two sets of values, and what text and program say of each point, stand once, in `fairq.settings.rule_points.dirac`;
+The two sets of values, with text and program of each point, are in `fairq.settings.rule_points.dirac`;
 `fairq.steps.taskqueues.policy` makes `Rules` from them. docs/dirac.md describes the rules.
 """
 

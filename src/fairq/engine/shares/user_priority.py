@@ -1,4 +1,4 @@
-"""What a job's UserPriority weighs (docs/dirac.md 2; DIRAC JobManifest, TaskQueueDB.insertJob)."""
+"""The weight of a job's UserPriority (docs/dirac.md 2; DIRAC JobManifest, TaskQueueDB.insertJob)."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from fairq.errors.shares import JobRequirement, JobRequirementError
 
 BACKGROUND = 1e-5
 FIRST = 1e6
-"""What DIRAC makes of UserPriorities of 0 and less, and of 10 and more."""
+"""DIRAC's weights of UserPriorities of 0 and less, and of 10 and more."""
 
 LEAST, MOST = 1e-30, 1e30
-"""The range of weights as given; sums and quotients of them stay numbers, in four bytes too."""
+"""The range of weights as given; their sums and quotients remain finite, also in four bytes."""
 
 
 def read_priority(given: Any, default: float, rules: Rules) -> float:
-    """Return the UserPriority that a job names, *default* if it names none (None).
+    """Return the UserPriority of a job, *default* if it has none (None).
 
-    As given, or under DIRAC's rules without its decimals. Raises JobRequirementError if it is not a number.
+    Under the rules dirac, decimals are truncated. Raises JobRequirementError if it is not a number.
     """
     if given is None:
         return default
@@ -34,9 +34,9 @@ def read_priority(given: Any, default: float, rules: Rules) -> float:
 
 
 def inserted_priority(user_priority: float, rules: Rules) -> float:
-    """Return the UserPriority that a task queue keeps of a job.
+    """Return the UserPriority that a task queue stores for a job.
 
-    Raises JobRequirementError, under DIRAC's rules alone, if it is negative: its table has no room for the sign.
+    Raises JobRequirementError, only under the rules dirac, if it is negative: DIRAC's column is unsigned.
     """
     if user_priority < 0 and rules.user_priority_weight == "mapped":
         raise JobRequirementError(JobRequirement.PRIORITY_NEGATIVE, what="UserPriority", value=user_priority)
@@ -52,8 +52,7 @@ def check_submitted(given: Any, rules: Rules) -> None:
 def real_priority(user_priority: float, rules: Rules) -> float:
     """Return the weight of a job.
 
-    As given, 0 and less the least there is; or DIRAC's: 1 to 9 as they are, 0 and less 0.00001, 10 and more a
-    million.
+    As given, with a minimum for 0 and less. Under mapped: 1 to 9 unchanged, 0 and less 0.00001, 10 and more a million.
     """
     if rules.user_priority_weight == "as_given":
         return min(max(float(user_priority), LEAST), MOST)
@@ -64,7 +63,7 @@ def real_priority(user_priority: float, rules: Rules) -> float:
 
 
 def in_sum(user_priority: float, rules: Rules) -> float:
-    """Return what a job adds to its queue's sum; DIRAC's is kept in a 4-byte column."""
+    """Return the part of a job in its queue's sum; DIRAC stores it in a 4-byte column."""
     weight = real_priority(user_priority, rules)
     stored: float = struct.unpack("f", struct.pack("f", weight))[0]
     return stored if rules.decimals is not None else weight

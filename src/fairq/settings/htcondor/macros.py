@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from fairq.errors.base import HTCondorConfigError
 from fairq.settings.keys import BY_MACRO
@@ -167,8 +168,17 @@ def _too_long(where: str) -> HTCondorConfigError:
     return HTCondorConfigError(where=where, problem=problem)
 
 
-def _references(text: str) -> Iterator[tuple[int, str, str, int]]:
-    """Yield each reference's beginning, function, body and end, outer ones only; ``$$(...)`` is none."""
+class _Reference(NamedTuple):
+    """A reference in a text: its *start* and *end*, ``ENV`` or another *function*, and the *body* in brackets."""
+
+    start: int
+    function: str
+    body: str
+    end: int
+
+
+def _references(text: str) -> Iterator[_Reference]:
+    """Yield each reference, outer ones only; ``$$(...)`` is none."""
     if "$" not in text:
         return
     closing: dict[int, int] = {}
@@ -186,4 +196,4 @@ def _references(text: str) -> Iterator[tuple[int, str, str, int]]:
         if close is None:
             return
         end = close + 1
-        yield found.start(), found.group(1), text[found.end() : close], end
+        yield _Reference(found.start(), found.group(1), text[found.end() : close], end)

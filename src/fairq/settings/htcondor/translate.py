@@ -215,6 +215,8 @@ class _Translation:
     def _group(self, name: str) -> dict[str, Any]:
         table = {}
         for key in GROUP_KEYS.values():
+            if not key.macros:
+                continue
             assignment = self._macros.find(key.macros[0].replace("<NAME>", name), "NEGOTIATOR")
             if assignment is not None and (value := self._read(key, assignment)) is not None:
                 table[key.name] = value[0]

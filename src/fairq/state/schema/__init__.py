@@ -19,6 +19,7 @@ from fairq.state.schema import (
     m0012_undo,
     m0013_ended_jobs,
     m0013_usage,
+    m0014_requests,
 )
 
 
@@ -43,5 +44,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("0011_launch", m0011_launch.STATEMENTS),
     Migration("0012_undo", m0012_undo.STATEMENTS),
     Migration("0013_past", m0013_ended_jobs.STATEMENTS + m0013_usage.STATEMENTS),
+    Migration("0014_requests", m0014_requests.STATEMENTS),
 )
 """In order: the schema after the first n of them has the number n. Never edit one that was released."""

@@ -96,7 +96,7 @@ def read_bundle(name: str, *, lenient: bool = False) -> Bundle:
         kind, form = recognised
         if form is CRIC_STATES:
             table = _joined(states, table)
-        bundle.parts.append(Part(kind, read(kind, table)))
+        bundle.parts.append(Part(kind, read(kind, table, form)))
     if bundle.unknown and (not lenient or not bundle.parts):
         raise UnknownFilesError(source=name, what=bundle.unknown[0], others=more(bundle.unknown))
     bundle.parts.sort(key=lambda part: (part.completes, _ORDER[part.kind.name], part.found.source))
@@ -116,7 +116,7 @@ def _table(held: Held) -> Table | None:
 
 def _joined(states: dict[str, Any], table: Table) -> Table:
     """Return CRIC's states of endpoints with those of the files before: CRIC publishes them by activity, too."""
-    for name, told in table.document.items():
+    for name, told in (table.document or {}).items():
         states[name] = {**states.get(name, {}), **told}
     return Table(table.source, dict(states))
 
@@ -149,8 +149,12 @@ def _replaced(parts: Sequence[Part]) -> set[str]:
 
 def _store(state: State, parts: Sequence[Part], before: dict[str, set[Row]], replace: bool, actor: Actor) -> None:
     if replace:
+        wanted: dict[str, set[Row]] = defaultdict(set)
+        for part in parts:
+            if not part.completes:
+                wanted[part.kind.name] |= keys_of(part.kind, part.found)
         for kind in {part.kind.name: part.kind for part in parts if not part.completes}.values():
-            broker_data.clear(state, kind)
+            broker_data.keep(state, kind, wanted[kind.name])
     changes = []
     for part in parts:
         store(state, part.kind, part.found)

@@ -56,7 +56,7 @@ def import_records(
         added = len(after - before)
         if not dry_run:
             if replaces:
-                broker_data.clear(state, kind)
+                broker_data.keep(state, kind, after)
             store(state, kind, found)
             change = {"records": found.number, "added": added, "removed": removed, "refused": len(found.refused)}
             history.record(state, actor, [Change(f"broker {kind.name}", {"records": len(before)}, change)])

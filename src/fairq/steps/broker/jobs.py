@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairq.brokerdata.figures import PILOTS, SLOTS
+from fairq.brokerdata.counts import PILOTS, SLOTS
 from fairq.brokerdata.jobs import JOBS
 from fairq.brokerdata.places import QUEUES
 from fairq.engine.brokerage.pool.catchall import read_flags

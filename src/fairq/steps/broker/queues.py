@@ -46,9 +46,10 @@ def check_queue(kind: Kind, record: dict[str, Any]) -> Checked:
     if not isinstance(name, str):
         raise UnfitError("name must be given" if name is None else f"name must be text, not {shown(name)}")
     queue, complaints = read_queue(name.strip(), fields, site=_text(fields.get("site")))
+    cric = {key: value for key, value in record.items() if key != NAME}
     row = []
     for column in kind.columns:
-        value = record if column.name == _CRIC else getattr(queue, column.name)
+        value = cric if column.name == _CRIC else getattr(queue, column.name)
         try:
             row.append(value_of(column, value))
         except UnfitError as error:

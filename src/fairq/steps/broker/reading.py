@@ -63,12 +63,12 @@ class Found:
         return (row for rows in self.rows.values() for row in rows)
 
 
-def read_records(kind: Kind, table: Table, check: Check, join: Join | None = None) -> Found:
+def read_records(kind: Kind, table: Table, check: Check, join: Join | None = None, form: Form | None = None) -> Found:
     """Return the records of *kind* in *table*, in a published form or with the columns of the kind.
 
-    *join* puts entries together. Raises InvalidDumpError.
+    *join* puts entries together; *form* is the published form if it is known already. Raises InvalidDumpError.
     """
-    form = None if table.csv is not None else form_of(table.document, kind)
+    form = form or (None if table.csv is not None else form_of(table.document, kind))
     found = Found(table.source, form)
     seen: dict[Row, str] = {}
     places = [kind.positions[column.name] for column in kind.keys]

@@ -6,6 +6,7 @@ from fairq.brokerdata.column import Kind
 from fairq.brokerdata.machines import SOFTWARE
 from fairq.brokerdata.places import QUEUES
 from fairq.brokerdata.work import CONFIG, INPUTS, TASKS
+from fairq.dumps.published.form import Form
 from fairq.dumps.table import Table
 from fairq.state.connection import State
 from fairq.steps.broker.config import check_setting
@@ -23,9 +24,10 @@ _CHECKS: dict[str, Check] = {
 }
 
 
-def read(kind: Kind, table: Table) -> Found:
-    """Return the records of *kind* in *table*, checked; raises InvalidDumpError."""
-    return read_records(kind, table, _CHECKS.get(kind.name, check_record), join_files if kind is INPUTS else None)
+def read(kind: Kind, table: Table, form: Form | None = None) -> Found:
+    """Return the records of *kind* in *table*, checked; *form* as for `read_records`. Raises InvalidDumpError."""
+    join = join_files if kind is INPUTS else None
+    return read_records(kind, table, _CHECKS.get(kind.name, check_record), join, form)
 
 
 def relate(state: State, kind: Kind, found: Found) -> None:

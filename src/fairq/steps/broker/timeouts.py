@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairq.brokerdata.figures import OUTCOMES
+from fairq.brokerdata.counts import OUTCOMES
 from fairq.brokerdata.jobs import JOBS
 from fairq.brokerdata.values import value_of
 from fairq.brokerdata.work import TASKS

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from fairq.brokerdata.column import Kind
-from fairq.brokerdata.figures import (
+from fairq.brokerdata.counts import (
     METRICS,
     OUTCOMES,
     PILOTS,

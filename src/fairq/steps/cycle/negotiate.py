@@ -12,7 +12,7 @@ from fairq.engine.explain.record import CycleRecorder
 from fairq.engine.negotiation.cycle import negotiate as decide
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.records import Actor
-from fairq.state import cycles
+from fairq.state import cycles, meta
 from fairq.state.connection import State, reading, watching, writing
 from fairq.state.cycle_lock import cycle_lock
 from fairq.state.rows import without_collection
@@ -20,6 +20,7 @@ from fairq.steps.cycle.document import Cycle, decision_document, explanation_doc
 from fairq.steps.cycle.load import LoadedPool, load_pool, with_known_groups
 from fairq.steps.cycle.meanwhile import can_drop, drop, matches_lost, still_holds
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
+from fairq.steps.cycle.sampling import CYCLE_SECONDS
 from fairq.steps.cycle.store import store_cycle
 from fairq.steps.jobs.ended import forget_old
 from fairq.steps.launch.clock import Clock
@@ -80,7 +81,7 @@ def hold_cycle(
     jobs that were removed, held or changed meanwhile are dropped. If slots, claims or priorities have changed, or
     matches cannot be taken back alone, the cycle is decided again, once, while the state is locked.
     """
-    clock = Clock.at(actor.time)
+    clock, begin = Clock.at(actor.time), time.monotonic()
     if first is not None:
         with writing(path) as state:
             first(state)
@@ -107,6 +108,7 @@ def hold_cycle(
                 intend(state, settings, _matched(cycle, snapshot.pool), clock)
             forget_old(state, settings, actor.time)
             cycles.forget_decisions(state, keep=settings["negotiator.decisions_kept"])
+            meta.set(state, CYCLE_SECONDS, f"{time.monotonic() - begin:.3f}")
         return cycle
 
 

@@ -14,6 +14,9 @@ POOL = ""
 KEPT_BY_HOUR = 62 * 86400
 """Seconds for which usage is kept by the hour; older usage is kept by the local day, for ever."""
 
+CYCLE_SECONDS = "last_cycle_seconds"
+"""Where the state keeps how long the last cycle took, up to the end of its transaction."""
+
 _DAYS_AT_ONCE = 3
 
 

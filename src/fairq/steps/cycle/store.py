@@ -10,6 +10,7 @@ from fairq.engine.accounting.leases import ExpiredLease
 from fairq.records import Actor, Change, Claim, CycleRecord, JobStatus, MatchRecord, Run
 from fairq.state import claims, cycles, dynamic_slots, history, job_changes, meta, pilot_slots, runs, slots, submitters
 from fairq.state.connection import State
+from fairq.state.job_ranges import Procs
 from fairq.steps.cycle.accounts import LAST_UPDATE, RECORDED_UNTIL
 from fairq.steps.cycle.document import Cycle
 from fairq.steps.cycle.load import GROUP_NAMES, ROUND_ROBIN, LoadedPool, load_group_names
@@ -66,7 +67,7 @@ def _end_preempted(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> No
     )
     job_changes.set_status(
         state,
-        ((claim.schedd or "", claim.cluster or 0, claim.proc or 0, claim.proc or 0) for claim in evicted),
+        (Procs(claim.schedd or "", claim.cluster or 0, claim.proc or 0, claim.proc or 0) for claim in evicted),
         JobStatus.IDLE,
         now,
         "preempted",

@@ -22,6 +22,7 @@ from fairq.steps.jobs.selection import Selection, Target, find, matcher
 from fairq.steps.launch import events
 from fairq.steps.launch.launchers import is_launching
 from fairq.steps.launch.order import order_ends
+from fairq.steps.rights import check_owner, is_own
 from fairq.steps.undo.jobs import kept_jobs
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 BY_USER = 1
 """HTCondor's hold code of a user's own hold."""
+
+_VERBS = {"prio": "change the priority of"}
 
 _NAMES = {int(status): status.name.lower() for status in JobStatus}
 _LARGEST_PRIORITY = 2**31 - 1
@@ -70,8 +73,11 @@ class JobEditor:
         def change(state: State, found: Sequence[JobRange]) -> None:
             rest = self._order(state, found, {"how": "remove", "reason": said})
             self._end(state, rest, "removed")
-            self._tell(state, rest, events.ABORTED, {"reason": said})
-            record_ended(state, rest, JobStatus.REMOVED, self._actor.time, said)
+            completed = [job for job in rest if job.status == JobStatus.COMPLETED]
+            gone = [job for job in rest if job.status != JobStatus.COMPLETED]
+            self._tell(state, gone, events.ABORTED, {"reason": said})
+            record_ended(state, completed, JobStatus.COMPLETED, self._actor.time)
+            record_ended(state, gone, JobStatus.REMOVED, self._actor.time, said)
             jobs.remove_many(state, map(procs, rest))
 
         after = {"JobStatus": int(JobStatus.REMOVED), **_because("Remove", reason)}
@@ -126,12 +132,13 @@ class JobEditor:
         kind: str,
     ) -> Changed:
         with self._open() as state:
-            changed = choose(state, selection, statuses)
+            changed = choose(state, selection, statuses, actor=self._actor)
+            check_owner(self._actor, changed.jobs, _VERBS.get(kind, kind))
             changes = list(_changes(changed.jobs, after))
             if not self._dry_run:
                 former = kept_jobs(state, changed.jobs)
                 change(state, changed.jobs)
-                entries = history.record(state, self._actor, changes)
+                entries = history.record(state, self._actor, changes, own=True)
                 if self._ordered:
                     kind, former = "none", {"reason": "it ended processes of running jobs"}
                 undo.record(state, self._actor, entries, kind, former, self._settings["pool.undo_kept"])
@@ -156,7 +163,9 @@ class JobEditor:
             from fairq.steps.launch.settle import settle
 
             left = settle(self._path, self._settings, self._actor, self._ordered)
-        events.flush(self._path)
+        if self._actor.request is None:
+            # The logs are their owners' files, which the account of a host's pool must not write.
+            events.flush(self._path)
         return len(left)
 
     def _open(self) -> AbstractContextManager[State]:
@@ -168,8 +177,12 @@ class JobEditor:
         end_runs(state, self._settings, claims.of_procs(state, running), self._actor.time, how)
 
 
-def choose(state: State, selection: Selection, statuses: Sequence[JobStatus] | None) -> Changed:
+def choose(
+    state: State, selection: Selection, statuses: Sequence[JobStatus] | None, actor: Actor | None = None
+) -> Changed:
     """Return the jobs of *selection* that are in one of *statuses* (None: in any).
+
+    If none is named, they are all jobs, or all that *actor* may change.
 
     Raises:
         UnknownJobError, NoMatchingJobError: a target has no job, or none in those statuses.
@@ -180,6 +193,8 @@ def choose(state: State, selection: Selection, statuses: Sequence[JobStatus] | N
     test = matcher(state, selection)
     for target, found in find(state, selection, test):
         fit = [job for job in found if statuses is None or job.status in statuses]
+        if not selection.targets and actor is not None and not actor.administrator:
+            fit = [job for job in fit if is_own(actor, job)]
         if found and not fit:
             if target.is_one_job:
                 status = _NAMES.get(found[0].status, f"in status {found[0].status}")

@@ -16,6 +16,7 @@ from fairq.steps.jobs.change import choose, procs
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.jobs.ended import record_ended
 from fairq.steps.jobs.selection import Selection, Target
+from fairq.steps.rights import check_owner
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -49,7 +50,8 @@ def finish(
     """
     when = actor.time if end is None else end
     with reading(path) if dry_run or not exists(path) else writing(path) as state:
-        chosen = choose(state, selection, (JobStatus.RUNNING,))
+        chosen = choose(state, selection, (JobStatus.RUNNING,), actor=actor)
+        check_owner(actor, chosen.jobs, "finish")
         if chosen.jobs and when > actor.time:
             job = f"{chosen.jobs[0].cluster}.{chosen.jobs[0].first_proc}"
             raise InvalidEndTimeError(job=job, end=shown_time(when), reason=f"it is {shown_time(actor.time)} now")
@@ -76,5 +78,6 @@ def finish(
                 )
                 for run in ended
             ),
+            own=True,
         )
     return Finished(chosen.targets, ended)

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairq.engine.accounting.identity import submitter_name
+from fairq.errors.people import TooManyJobsError
 from fairq.records import Actor, Ad, Change, JobRange
 from fairq.state import history, jobs, meta, undo
 from fairq.state.connection import State, reading, writing
 from fairq.steps.jobs.groups import unknown_group
 from fairq.steps.launch import events
 from fairq.steps.launch.launchers import is_launching
+from fairq.steps.rights import check_submitters
 from fairq.submitfile import Context, Description, External, JobGroup, Program, Submission, submission
 
 if TYPE_CHECKING:
@@ -66,6 +68,8 @@ def submit(
     Raises:
         SubmitDescriptionError, InvalidSubmitValueError: something in the description is wrong.
         InvalidNameError: a submitter's name is.
+        NotAllowedError: the actor may not submit to the group, or not as this user.
+        TooManyJobsError: schedd.max_jobs_per_owner or schedd.max_jobs_submitted is reached.
         JobRequirementError: a UserPriority is not above 0 (task queues under the documented rules).
     """
     domain = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"] or host
@@ -75,14 +79,18 @@ def submit(
     _check_user_priorities(made, settings)
     made.warnings += _unknown_groups(made, settings)
     if dry_run:
-        return Submitted(expected, made, _ranges(made, expected, domain, context.owner, actor, lambda _: 0))
+        ranges = _ranges(made, expected, domain, context.owner, actor, lambda _: 0)
+        check_submitters(settings, actor, {job.submitter for job in ranges}, context.owner, domain)
+        return Submitted(expected, made, ranges)
     with writing(path) as state:
         cluster = jobs.next_cluster(state)
         if cluster != expected and made.uses_cluster:
             made = submission(source, cluster, context)
         ranges = _ranges(made, cluster, domain, context.owner, actor, _ad_numbers(state))
+        check_submitters(settings, actor, {job.submitter for job in ranges}, context.owner, domain)
+        _check_limits(state, settings, context.owner, len(made))
         jobs.add(state, ranges)
-        entries = history.record(state, actor, [_change(cluster, made, ranges)])
+        entries = history.record(state, actor, [_change(cluster, made, ranges)], own=True)
         undo.record(state, actor, entries, "submit", {"cluster": cluster}, settings["pool.undo_kept"])
         is_launched = is_launching(state, settings)
         events.record(state, ranges, events.SUBMITTED, {"host": host}, actor.time, always=is_launched)
@@ -104,6 +112,14 @@ def _check_user_priorities(made: Submission, settings: Settings) -> None:
         rules = share_rules(settings)
         for value in given:
             check_submitted(plain_value(value), rules)
+
+
+def _check_limits(state: State, settings: Settings, owner: str, new: int) -> None:
+    for name, whose in (("max_jobs_per_owner", owner), ("max_jobs_submitted", None)):
+        most = settings[f"schedd.{name}"]
+        if most is not None and (there := jobs.count(state, owner=whose)) + new > most:
+            who = f"{owner} has" if whose else "the queue has"
+            raise TooManyJobsError(new=new, who=who, there=there, most=most, name=name)
 
 
 def _unknown_groups(made: Submission, settings: Settings) -> list[str]:

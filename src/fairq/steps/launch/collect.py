@@ -127,7 +127,7 @@ def _without_claim(state: State, live: Sequence[Launch]) -> list[Launch]:
 
 def held_slots(state: State, live: Sequence[Launch]) -> dict[str, Claim]:
     """Return the claims that live runs have on their slots, by the names of the runs."""
-    found = claims.of_procs(state, {(*launch.key, launch.proc) for launch in live})
+    found = claims.of_procs(state, {jobs.Procs(*launch.key, launch.proc) for launch in live})
     by_job = {(claim.schedd or "", claim.cluster or 0, claim.proc or 0): claim for claim in found}
     names = slots.names_of(state, [claim.slot_id for claim in found])
     last = {launch.key: launch.name for launch in live}
@@ -230,7 +230,7 @@ class _Collection:
 
     def _apply(self, launch: Launch, what: Outcome, job: JobRange, ad: Ad, former: Sequence[Launch]) -> None:
         """Give the job its new status, with its history and its events."""
-        state, procs = self._state, [(*launch.key, launch.proc)]
+        state, procs = self._state, [jobs.Procs(*launch.key, launch.proc)]
         end = launch.end_time or self._clock.now
         body = usage(launch, ad, former, self._clock.now)
         after: dict[str, Any] = {"JobStatus": int(what.status)}

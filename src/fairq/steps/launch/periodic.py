@@ -84,7 +84,7 @@ def _further(state: State, job: JobRange) -> Ad:
         if job.status == JobStatus.COMPLETED and ended:
             more |= {**at_exit(ended[-1].ended or {}), "CompletionDate": job.status_date}
     if job.status == JobStatus.RUNNING:
-        for claim in claims.of_procs(state, [(job.schedd, job.cluster, job.first_proc, job.first_proc)]):
+        for claim in claims.of_procs(state, [jobs.Procs(job.schedd, job.cluster, job.first_proc, job.first_proc)]):
             more |= {"JobCurrentStartDate": claim.start_time, "JobStartDate": claim.start_time}
     return {name: value for name, value in more.items() if value is not None}
 
@@ -108,7 +108,7 @@ def _of_job(job: JobRange, ad: Ad, now: int) -> Due | None:
 
 
 def _apply(state: State, settings: Settings, actor: Actor, due: Due) -> None:
-    now, procs = actor.time, [(due.job.schedd, due.job.cluster, due.job.first_proc, due.job.last_proc)]
+    now, procs = actor.time, [jobs.Procs(due.job.schedd, due.job.cluster, due.job.first_proc, due.job.last_proc)]
     how = {_HOLD: "hold", _REMOVE: "remove"}.get(due.policy)
     if how is not None:
         order: dict[str, Any] = {"how": how, "reason": due.reason}
@@ -130,6 +130,7 @@ def _apply(state: State, settings: Settings, actor: Actor, due: Due) -> None:
         jobs.set_status(state, procs, JobStatus.IDLE, now)
     elif due.policy == _LEAVE:
         after = {"JobStatus": int(JobStatus.COMPLETED), "LeaveJobInQueue": False}
+        record_ended(state, [due.job], JobStatus.COMPLETED, now)
         jobs.remove_many(state, procs)
     else:
         after = {"JobStatus": int(JobStatus.REMOVED), "RemoveReason": due.reason}

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 _SOON = 0.3
 """Seconds for which it is not recorded that a run has begun: the turn after a short one records it."""
 
+_TOGETHER = 0.01
+"""Seconds between an end and the turn: what ends at about the same time costs one turn, not one each."""
+
 _OBSTRUCTED = 5.0
 """Seconds until the next turn after one that could not store anything, as on a full disk."""
 
@@ -89,6 +92,7 @@ def run(
                 watched = view.watched
             if not held.started or not view.unknown:
                 wait(place, after, watched, min(every, _NOT_BEGUN) if view.unknown else every)
+            time.sleep(_TOGETHER)
 
 
 @dataclass(frozen=True, slots=True)

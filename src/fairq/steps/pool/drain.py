@@ -116,7 +116,7 @@ def _evict(
     if not dry_run:
         launches.store(state, live, "ordered")
         runs = end_runs(state, settings, rest, actor.time, "preempted")
-        procs = [(run.schedd, run.cluster, run.proc, run.proc) for run in runs]
+        procs = [jobs.Procs(run.schedd, run.cluster, run.proc, run.proc) for run in runs]
         jobs.set_status(state, procs, JobStatus.IDLE, actor.time)
         changes = [
             Change(f"job {launch.job}", {"JobStatus": int(JobStatus.RUNNING)}, {"Evict": schedule.value})

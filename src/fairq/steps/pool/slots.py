@@ -88,7 +88,7 @@ def remove(
             raise SlotInUseError(name=slot.name, user=held[slot.id].submitter, job=_for_job(held[slot.id]))
         if not dry_run:
             runs = end_runs(state, settings, ended, actor.time, "lost")
-            procs = [(run.schedd, run.cluster, run.proc, run.proc) for run in runs]
+            procs = [jobs.Procs(run.schedd, run.cluster, run.proc, run.proc) for run in runs]
             jobs.set_status(state, procs, JobStatus.IDLE, actor.time)
             slots.remove(state, [slot.id for slot in found])
             entries = history.record(state, actor, [Change(f"slot {slot.name}", _size(slot), None) for slot in found])

@@ -16,7 +16,7 @@ from fairq.state import meta, submitters
 from fairq.state.connection import State, reading
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.quota_policy import group_quotas
-from fairq.steps.quotas.figures import LastFigures, last_figures
+from fairq.steps.quotas.last_cycle import LastFigures, last_figures
 from fairq.steps.userprio.ads import accounting_ads, quota_attributes
 
 if TYPE_CHECKING:

@@ -42,6 +42,14 @@ class SubmitterStanding:
     stopped: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class GroupUse:
+    """What a group with its subgroups has in use, in slot weight, and its effective priority."""
+
+    weight: float
+    priority: float
+
+
 @dataclass(slots=True)
 class LastCycle:
     """The last cycle: its number, *time* (seconds since 1970), rules, matches, and how many of them preempted."""
@@ -61,7 +69,7 @@ class Standing:
     *slots* are those that were not carved out of others, *drained* those of them that take no jobs, *claims* the jobs
     and dynamic slots in use. *weight* is that of all slots in the last cycle, None before the first one. *running_here*
     counts the processes that a launcher has started. *rejected* says for which reasons how many requests of the last
-    cycle got nothing. *groups* are the last cycle's figures of the accounting groups.
+    cycle got nothing. *groups* are the last cycle's figures of the accounting groups, *used_by_groups* what they use.
     """
 
     state: str
@@ -78,6 +86,7 @@ class Standing:
     submitters: list[SubmitterStanding] = field(default_factory=list)
     rejected: Counter[str] = field(default_factory=Counter)
     groups: list[dict[str, Any]] = field(default_factory=list)
+    used_by_groups: dict[str, GroupUse] = field(default_factory=dict)
 
     def count(self, status: str) -> int:
         """Return how many jobs are *idle*, *running* or *held*."""
@@ -105,6 +114,12 @@ def standing(path: Path, settings: Settings, now: int) -> Standing:
             groups=list(decision.get("quotas", ())),
         )
         result.submitters = _submitters(state, settings, decision)
+        policy = accounting_policy(settings)
+        for record in submitters.load_all(state):
+            if record.is_group:
+                factor = record.priority_factor or resolve_factor(record.name, policy)
+                use = GroupUse(record.hier_weighted_resources_used, effective_priority(record, factor))
+                result.used_by_groups[record.name] = use
     result.weight_in_use = fsum(one.in_use for one in result.submitters)
     return result
 

@@ -12,7 +12,7 @@ from fairq.engine.shares.check import all_alike, check
 from fairq.engine.shares.corrector import UsageRequest
 from fairq.engine.shares.model import TaskQueue
 from fairq.engine.shares.notes import Note
-from fairq.engine.shares.recalculation import recalculate
+from fairq.engine.shares.queue_priorities import recalculate
 from fairq.engine.shares.rules import Rules
 from fairq.engine.shares.user_priority import in_sum
 from fairq.records import Ad

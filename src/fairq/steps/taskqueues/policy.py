@@ -56,7 +56,9 @@ def share_policy(settings: Settings, state: State, rules_name: str | None = None
         SettingValueError: the intervals of CPU time are no rising whole numbers.
         ShareCorrectionError: a group's share cannot be meant.
     """
-    rules = share_rules(settings, rules_name)
+    if rules_name is not None:
+        settings = settings.under(rules_name, scheme=DIRAC)
+    rules = share_rules(settings)
     intervals = settings["shares.task_queue_cpu_time_intervals"]
     segments = read_segments(intervals, rules)
     if intervals and rules.checked_settings and ",".join(map(str, segments)) != ",".join(names(intervals)):

@@ -153,7 +153,7 @@ def _not_waiting(state: State, world: ShareWorld, cluster: int, proc: int) -> st
         raise UnknownJobError(job=f"{cluster}.{proc}")
     job = found[0]
     if job.status == JobStatus.RUNNING:
-        held = claims.of_procs(state, [(job.schedd, cluster, proc, proc)])
+        held = claims.of_procs(state, [jobs.Procs(job.schedd, cluster, proc, proc)])
         host = Overlay(state).of(job, proc).get("RemoteHost") if held else None
         return f"it is running{f' on {host}' if host else ''}"
     if job.status == JobStatus.HELD:

@@ -11,7 +11,7 @@ from fairq.engine.shares.history_settings import DEFAULT_PERIOD
 from fairq.engine.shares.model import OwnerGroup
 from fairq.engine.shares.notes import Note
 from fairq.engine.shares.options import names, number
-from fairq.engine.shares.recalculation import Recalculation, recalculate
+from fairq.engine.shares.queue_priorities import Recalculation, recalculate
 from fairq.errors.shares import UnknownShareGroupError
 from fairq.records import JobStatus
 from fairq.state import jobs, share_groups

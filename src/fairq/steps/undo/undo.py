@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
+_OF_JOBS = {"submit", "remove", "hold", "release", "prio"}
+"""What others than administrators can have changed."""
+
 _DERIVED = {"Priority", "LastUpdate"}
 """Attributes of a record that follow from others."""
 
@@ -33,12 +36,10 @@ class Undone:
     entries: list[Entry]
 
 
-def take_back(
-    path: Path, settings: Settings, actor: Actor, number: int | None, *, anybodys: bool = True, dry_run: bool = False
-) -> Undone:
+def take_back(path: Path, settings: Settings, actor: Actor, number: int | None, *, dry_run: bool = False) -> Undone:
     """Undo the last change of *actor*, or the one that entry *number* of the history belongs to.
 
-    Without *anybodys* only changes of his own.
+    Only an administrator may undo what somebody else changed.
 
     Raises:
         UndoError: there is no such change, or something depends on it.
@@ -50,7 +51,7 @@ def take_back(
             raise _unknown(state, actor, number)
         entries = [one for one in history.load(state, after=change.first - 1) if one.number <= change.last]
         told = f"change {change.first} ({entries[0].command})"
-        if change.user != actor.user and not anybodys:
+        if change.user != actor.user and not actor.administrator:
             who = f"{change.user} and administrators"
             raise NotAllowedError(user=actor.user, action=f"undo {told} of {change.user}", who=who)
         if change.undone is not None:
@@ -61,7 +62,7 @@ def take_back(
         if problem is not None:
             raise UndoError(change=told, reason=problem)
         mark = Change(f"change {change.first}", {"Command": entries[0].command, "User": change.user}, None)
-        numbers = history.record(state, actor, [mark])
+        numbers = history.record(state, actor, [mark], own=change.kind in _OF_JOBS)
         undo.mark(state, change.first, numbers[0])
         if dry_run:
             raise _DryRunError(Undone(entries))

@@ -11,7 +11,7 @@ from fairq.state import claims, meta, slots, submitters
 from fairq.state.connection import reading
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import pool_version
-from fairq.steps.quotas.figures import last_figures
+from fairq.steps.quotas.last_cycle import last_figures
 from fairq.steps.userprio.ads import accounting_ads, as_logged, quota_attributes, rolled_up, with_configured_factors
 from fairq.steps.userprio.names import full_name
 from fairq.steps.userprio.reported import last_reported

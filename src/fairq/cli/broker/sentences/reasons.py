@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from fairq.cli.broker.sentences import software
-from fairq.cli.broker.sentences.figures import said
+from fairq.cli.broker.sentences.compared_values import said
 
 
 class Words(NamedTuple):

@@ -33,7 +33,7 @@ from fairq.engine.brokerage.analysis.stops import STOPS, stop_of
 from fairq.engine.brokerage.analysis.storage_check import Storage
 from fairq.engine.brokerage.analysis.weights import Balance, Classes, Data
 from fairq.engine.brokerage.checks.candidates import NoPseudoQueue
-from fairq.engine.brokerage.checks.scratch import atom_of, scratch_for_jobs
+from fairq.engine.brokerage.checks.scratch_disk import atom_of, scratch_for_jobs
 from fairq.engine.brokerage.checks.software import AnalysisSoftware, platform_at
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.engine.brokerage.flow.pending import retry_after
@@ -44,7 +44,7 @@ from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.flow.weighing import weigh, weighing_of
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task
-from fairq.engine.brokerage.jobs.walltime import job_seconds
+from fairq.engine.brokerage.jobs.walltime_needed import job_seconds
 from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Columns
 

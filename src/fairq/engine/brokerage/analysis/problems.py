@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairq.engine.brokerage.analysis.queue_checks import failures_of
+from fairq.engine.brokerage.analysis.queue_checks import ended_jobs
 from fairq.engine.brokerage.analysis.share_jobs import counted_running, queued, start_rate
 from fairq.engine.brokerage.analysis.sources import has_second_pass, ignores_locality
 from fairq.engine.brokerage.analysis.user_queues import user_queues
@@ -50,7 +50,7 @@ def mark_problems(request: BrokerageRequest, rows: Rows) -> None:
         waiting >= config.amount("anal_jobbroker.BASE_EXPECTED_WAIT_HOUR_ON_PQ") * start_rate(request)
     )
     crowded = long & numbers.known
-    failed, closed, finished = failures_of(request)
+    failed, closed, finished = ended_jobs(request)
     bad, tolerated = failed + closed, np.maximum(2 * finished, config.amount("anal_jobbroker.MIN_BAD_JOBS_TO_SKIP_PQ"))
     # Documented: bad jobs must be fewer, at every queue; panda: at crowded queues, they must not be more.
     failing = bad >= tolerated if request.rules.failures_everywhere else crowded & (bad > tolerated)
@@ -97,6 +97,6 @@ def problem_details(request: BrokerageRequest, row: int) -> Details:
         numbers = user_queues(request)
         told |= {"userQ": int(numbers.queued[row]), "userQ_max": float(numbers.limit[row])}
     if marks[FAILURES][row]:
-        failed, closed, finished = failures_of(request)
+        failed, closed, finished = ended_jobs(request)
         told |= {"nFailed": int(failed[row]), "nClosed": int(closed[row]), "nFinished": int(finished[row])}
     return told

@@ -5,6 +5,8 @@ Source: docs/panda.md, Analysis.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from fairq.engine.brokerage.analysis.selection import given_rows, preassigned_rows, select
@@ -147,24 +149,31 @@ class Closed(PlainFilter):
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse where one was."""
-        closed = failures_of(request)[1]
+        closed = ended_jobs(request).closed
         return closed[rows] > 0
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return their number."""
-        return {"closed": int(failures_of(request)[1][row])}
+        return {"closed": int(ended_jobs(request).closed[row])}
 
 
-def failures_of(request: BrokerageRequest) -> tuple[Floats, Floats, Floats]:
-    """Return the task's failed, closed and finished jobs at each row in the last hours."""
+class EndedJobs(NamedTuple):
+    """A task's jobs that ended in the last hours, per row."""
+
+    failed: Floats
+    closed: Floats
+    finished: Floats
+
+
+def ended_jobs(request: BrokerageRequest) -> EndedJobs:
+    """Return the task's jobs that ended at each row."""
     columns = request.columns
     known = request.world.failures.get(request.task.task_id, {})
     counts = np.zeros((3, len(columns.unit_names)))
     for name, numbers in known.items():
         if name in columns.unit_numbers:
             counts[:, columns.unit_numbers[name]] = Failures(*numbers)
-    failed, closed, finished = counts[:, columns.unit_of]
-    return failed, closed, finished
+    return EndedJobs(*counts[:, columns.unit_of])
 
 
 class NoPilot(PlainFilter):

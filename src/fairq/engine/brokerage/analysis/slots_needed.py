@@ -7,12 +7,12 @@ from typing import Literal
 import numpy as np
 
 from fairq.engine.brokerage.checks.memory import MemoryCheck
-from fairq.engine.brokerage.checks.scratch import ScratchCheck, atom_of, scratch_rules
+from fairq.engine.brokerage.checks.scratch_disk import ScratchCheck, atom_of, scratch_rules
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest
-from fairq.engine.brokerage.jobs.scratch import Scratch, analysis_scratch
+from fairq.engine.brokerage.jobs.scratch_needed import Scratch, analysis_scratch
 from fairq.engine.brokerage.jobs.units import is_hs06
-from fairq.engine.brokerage.jobs.walltime import (
+from fairq.engine.brokerage.jobs.walltime_needed import (
     DAY,
     compared_times,
     is_time_unknown,
@@ -34,7 +34,7 @@ class Memory(MemoryCheck):
 
 
 class ScratchDisk(ScratchCheck):
-    """A job's files must fit into its part of the scratch disk; a task may insist on reading input directly."""
+    """The files of a job must fit into its part of the scratch disk; a task may require that input is read directly."""
 
     name = "analysis scratch"
     stage = "scratch disk check"

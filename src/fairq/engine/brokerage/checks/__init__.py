@@ -1,1 +1,1 @@
-"""Checks that production and analysis share; each flow says where they stand and for which tasks."""
+"""Checks that production and analysis share; each flow defines their place and the tasks they apply to."""

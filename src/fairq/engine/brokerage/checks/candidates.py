@@ -1,4 +1,4 @@
-"""Queues that no task can go to (docs/panda.md, Queues)."""
+"""Queues that can accept no task (docs/panda.md, Queues)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.pool.activity import Activity
 
 CANDIDATES_STAGE = "candidates"
-"""The line of the stage table for the queues to begin with."""
+"""The line of the stage table for the first candidates."""
 
 
 class NoPseudoQueue(PlainFilter):

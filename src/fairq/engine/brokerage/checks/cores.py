@@ -1,4 +1,4 @@
-"""Cores of a slot against those that a task's jobs use (docs/panda.md, Production filters and Analysis)."""
+"""Cores of a slot compared with those of a task's jobs (docs/panda.md, Production filters and Analysis)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reas
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 
 CoreMode = Literal["multi", "any", "single"]
-"""Slots that suit a task: of several cores only, any, or of one core only."""
+"""Slots that are suitable for a task: multi-core only, any, or single-core only."""
 
 
 class CoresCheck(PlainFilter):
@@ -22,7 +22,7 @@ class CoresCheck(PlainFilter):
     )
 
     def cores(self, request: BrokerageRequest) -> int | None:
-        """Return the cores that jobs ask for: 0 is any number, None one."""
+        """Return the cores that jobs request: 0 is any number, None is one."""
         return request.task.core_count
 
     def mode(self, request: BrokerageRequest) -> CoreMode:

@@ -1,9 +1,11 @@
-"""Disk traffic and I/O intensity of a task against what a queue bears.
+"""Disk traffic and I/O intensity of a task compared with the limits of a queue.
 
 Source: docs/panda.md, Production filters and Analysis.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,27 +15,35 @@ from fairq.engine.brokerage.pool.columns import Floats
 from fairq.engine.brokerage.pool.queue_kinds import flag_numbers
 
 
+class _Traffic(NamedTuple):
+    """Disk traffic per core and row, in kB/s: what the queue has, what it bears, and what the task adds."""
+
+    usage: Floats
+    limit: Floats
+    own: Floats
+
+
 class DiskIOCheck(PlainFilter):
-    """A queue with too much disk traffic takes no tasks that make much themselves."""
+    """A queue with too much disk traffic accepts no tasks with much disk traffic."""
 
     stage = "diskIO check"
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
-        """Refuse where both are over the limit, which is never 0."""
+        """Refuse if the traffic of the queue and of the task both exceed the limit; the limit is never 0."""
         if not request.task.disk_io:
             return None
-        usage, limit, own = self._numbers(request)
+        usage, limit, own = self._traffic(request)
         codes: Codes = (usage > limit) & (own > limit)
         return codes[rows]
 
-    def _numbers(self, request: BrokerageRequest) -> tuple[Floats, Floats, Floats]:
+    def _traffic(self, request: BrokerageRequest) -> _Traffic:
         columns = request.columns
         default = request.config.amount("jobbroker.MAX_DISKIO_DEFAULT")
         usage = columns.unit_numbers_of("disk traffic", lambda unit: columns.world.disk_io.get(unit.name, 0))
         limit = columns.unit_numbers_of(
             ("disk traffic limit", default), lambda unit: unit.maxdiskio if unit.maxdiskio > 0 else default
         )
-        return usage, limit, self.own_traffic(request)
+        return _Traffic(usage, limit, self.own_traffic(request))
 
     def own_traffic(self, request: BrokerageRequest) -> Floats:
         """Return the kB/s per core that a job of the task makes at each row."""
@@ -44,8 +54,8 @@ class DiskIOCheck(PlainFilter):
         return own
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
-        """Return the traffic of both and the limit, kB/s per core."""
-        usage, limit, own = self._numbers(request)
+        """Return the traffic of queue and task, and the limit, in kB/s per core."""
+        usage, limit, own = self._traffic(request)
         return {"usage": float(usage[row]), "limit": float(limit[row]), "diskIO": float(own[row])}
 
 

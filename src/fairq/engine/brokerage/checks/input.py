@@ -1,4 +1,4 @@
-"""Where an input dataset is, as PanDA's settings count replicas (docs/panda.md, Production filters)."""
+"""The location of an input dataset, with PanDA's settings for replicas (docs/panda.md, Production filters)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fairq.engine.brokerage.storage.availability import VP_SUFFIX, Availability,
 
 
 def dataset_availability(request: BrokerageRequest, dataset: Dataset) -> Availability:
-    """Return what the replicas of one dataset come to, by the settings of the request's brokerage."""
+    """Return the availability of one dataset, by the settings of the request's brokerage."""
     config, component = request.config, "jobbroker" if request.activity == PRODUCTION else "anal_jobbroker"
     most_missing = config.amount(f"{component}.MAX_MISSING_INPUT_FILES")
     least = config.amount(f"{component}.MIN_INPUT_COMPLETENESS")
@@ -19,11 +19,11 @@ def dataset_availability(request: BrokerageRequest, dataset: Dataset) -> Availab
 
 
 def is_readable_from_afar(request: BrokerageRequest, dataset: Dataset, available: Availability) -> bool:
-    """Return whether input of *dataset* can be moved to where it is not.
+    """Return whether input of *dataset* can be moved to another site.
 
     Under the rules panda, some replica that is complete enough (*available*) must be readable over WAN. Under the rules
-    documented, only storage that is out of service keeps it from being moved: some replica with files must be readable,
-    if any has.
+    documented, only storage that is out of service prevents this: if there are replicas with files, one of them must be
+    readable.
     """
     if request.rules.incomplete_input:
         return available.remote_source

@@ -1,4 +1,4 @@
-"""The least weight of a candidate (docs/panda.md, Production weight and Analysis)."""
+"""The minimum weight of a candidate (docs/panda.md, Production weight and Analysis)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def least_weight(request: BrokerageRequest) -> float:
 
 
 class LeastWeightCheck(PlainFilter):
-    """Candidates need a minimum weight where one is configured for the label and share, or the label."""
+    """Candidates need a minimum weight if one is configured for the label and share, or for the label."""
 
     stage = FINAL_STAGE
     phase: Phase = "after"
@@ -32,7 +32,7 @@ class LeastWeightCheck(PlainFilter):
         return least_weight(request) > 0
 
     def exempt(self, request: BrokerageRequest) -> Booleans | None:
-        """Return the rows that need no weight; None: there are none."""
+        """Return the rows that need no minimum weight; None: no rows."""
         return None
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:

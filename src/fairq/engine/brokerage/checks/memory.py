@@ -1,4 +1,4 @@
-"""Memory of a slot against what a job needs (docs/panda.md, Estimates)."""
+"""Memory of a slot compared with the need of a job (docs/panda.md, Estimates)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest
-from fairq.engine.brokerage.jobs.memory import job_memory, stated_memory
+from fairq.engine.brokerage.jobs.memory_needed import job_memory, stated_memory
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns, Floats
 
 
 class MemoryCheck(PlainFilter):
-    """A job's memory must lie between the least and the most of the queue's slots; limits themselves pass."""
+    """The memory of a job must be between the minimum and the maximum of the queue's slots, both included."""
 
     stage = "memory check"
     reasons = (

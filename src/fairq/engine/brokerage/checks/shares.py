@@ -34,7 +34,7 @@ class ZeroShareCheck(PlainFilter):
         )
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
-        """Return the policy and the part of it that decided; where none did, the type of the task."""
+        """Return the policy and its deciding part, or the type of the task if no part decided."""
         policy, asked = request.columns.queues[row].fairsharepolicy, policy_request_of(request)
         part = deciding_part(policy, asked, reading_of(request))
         told: Details = {"fairsharepolicy": policy}

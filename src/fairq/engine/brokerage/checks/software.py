@@ -1,4 +1,4 @@
-"""Software, containers and hardware of a queue against what a task needs (docs/panda.md, Software)."""
+"""Software, containers and hardware of a queue compared with the needs of a task (docs/panda.md, Software)."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class SoftwareCheck(PlainFilter):
     )
 
     def needs(self, request: BrokerageRequest, asked: Architecture) -> Sequence[Needs]:
-        """Return what the task needs, one after the other: a queue left unjudged by the first is asked the next."""
+        """Return the needs of the task, in order: if the first leaves a queue unjudged, the next is checked."""
         raise NotImplementedError
 
     def suits_any_release(self, needs: Sequence[Needs], asked: Architecture) -> bool:
-        """Return whether a queue with ANY for its releases has what is needed."""
+        """Return whether a queue whose releases are ANY is accepted."""
         return asked.cpus is None and asked.gpu is None
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
@@ -72,7 +72,7 @@ class SoftwareCheck(PlainFilter):
         return 0 if free else 1
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
-        """Return what is asked for, and why the queue does not have it."""
+        """Return the request, and why the queue does not meet it."""
         task, asked = request.task, architecture_of(request)
         unit = int(request.columns.unit_of[row])
         told: Details = {"architecture": task.architecture, "releases": list(request.columns.units[unit].releases)}
@@ -105,7 +105,7 @@ class ProductionSoftware(SoftwareCheck):
         return () if needs is None else (needs,)
 
     def suits_any_release(self, needs: Sequence[Needs], asked: Architecture) -> bool:
-        """Return whether ANY is enough: not for containers that a tag must name."""
+        """Return whether ANY is sufficient: not for containers that a tag must name."""
         tagged = any(one.container and one.only_tags for one in needs)
         return super().suits_any_release(needs, asked) and not tagged
 
@@ -126,7 +126,7 @@ class AnalysisSoftware(SoftwareCheck):
 
 
 def asks_for_nothing(needs: Needs) -> bool:
-    """Return whether a task asks for no software, no container and no hardware."""
+    """Return whether a task needs no software, no container and no hardware."""
     return needs.hardware_only and not needs.container and needs.cpus is None and needs.gpu is None
 
 
@@ -158,7 +158,7 @@ def _judgement(request: BrokerageRequest, unit: int, needs: Sequence[Needs]) -> 
 
 
 def platform_of_unit(request: BrokerageRequest, unit: int, asked: Architecture) -> str | None:
-    """Return what the platform asked for comes out as at a unit; None: it fits none there."""
+    """Return the platform that the requested one selects at a unit; None: it matches none there."""
     entry = request.world.software.get(request.columns.unit_names[unit])
     return resolve_platform(asked.sw_platform, asked.base_platform, entry)
 

@@ -1,1 +1,1 @@
-"""How a task goes through filters and weights, and what is told of it; common to production and analysis."""
+"""The way of a task through filters and weights, and its result; common to production and analysis."""

@@ -1,4 +1,4 @@
-"""The result of a brokerage run for one task: the candidates, and why each other queue is none."""
+"""The result of a brokerage run for one task: the candidates, and the reason of each other queue."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from fairq.engine.brokerage.flow.plugin import Details, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 
 Status = Literal["assigned", "failed", "waiting", "fatal"]
-"""There are candidates; no queue is left, or the input is missing; the task is throttled, which does not age it; only
-the queue that the task was given is refused."""
+"""Candidates found; no queue or no input; throttled, without ageing; only the given queue is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +26,13 @@ class Candidate:
         queue: its name; of a pseudo queue with its resource type.
         unit: the name that CRIC knows.
         weight: its weight; 0 of a queue that is tried out (*bootstrap*).
-        bootstrap: whether it runs nothing and gets one job to find out.
+        bootstrap: whether it is idle and gets one job as a trial.
         jumbo: whether it is for jumbo jobs, which are not among the ten.
-        queued, cap: jobs queued there, and how many may be before it takes no more; None is no cap.
-        running: jobs taken for running there (nRun).
+        queued, cap: jobs queued there, and their maximum; None is no cap.
+        running: jobs that count as running there (nRun).
         maxwdir: MiB of scratch for the job; None is no limit.
-        max_walltime: seconds that the smallest job is given there; 0 is no limit.
-        platform: the platform that a regular expression came out as at this queue.
+        max_walltime: walltime limit in seconds of the smallest job there; 0 is no limit.
+        platform: the platform that a regular expression selects at this queue.
         local_files, tape_files: input files on its disks, and on disk or tape.
     """
 
@@ -61,8 +60,8 @@ class Verdict(NamedTuple):
         reason: PanDA's tag; empty for a candidate.
         permanent: the issue is persistent, not temporary.
         details: the numbers compared.
-        weight, terms: the weight and its factors; None and empty where the queue was not weighed.
-        numbers: what the factors came from.
+        weight, terms: the weight and its factors; None and empty if the queue was not weighed.
+        numbers: the numbers behind the factors.
         of: the reason itself; None for a candidate.
     """
 
@@ -83,12 +82,12 @@ class Outcome:
     """The result for one task.
 
     Attributes:
-        request: what was asked.
-        plan: the flow; its `reasons` are what the numbers in *decided* mean.
+        request: the request.
+        plan: the flow; the numbers in *decided* refer to its `reasons`.
         status: see `Status`.
         decided: for every row of the columns the number of its reason, or `UNDECIDED` for a candidate.
         stages: the stage table.
-        candidates: in the order in which they are taken: those to be tried out, then by weight, then by name.
+        candidates: in order: queues to be tried out, then by weight, then by name.
         stopped_by: tag of the reason that stopped the task before any queue; empty if none.
         stop_details: the numbers compared then.
         retry_after: seconds until the task is brokered again; None if it is assigned.

@@ -1,4 +1,4 @@
-"""When a task without queues is retried, and when it is given up (docs/panda.md, Production weight)."""
+"""The retry of a task without queues, and its end (docs/panda.md, Production weight)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MINUTE = 60.0
 def retry_after(task: Task, activity: Activity, rules: Rules) -> float:
     """Return the seconds until the next try: 60 minutes; 20 minutes for analysis under the rules documented.
 
-    Under the rules panda, it is 30 minutes from priority 900 and 10 from 950, if that is sooner.
+    Under the rules panda, it is 30 minutes from priority 900 and 10 from 950, if that is earlier.
     """
     minutes = 20 if activity == ANALYSIS and rules.retry_by_activity else 60
     if not rules.retry_by_priority:
@@ -26,6 +26,6 @@ def retry_after(task: Task, activity: Activity, rules: Rules) -> float:
 
 
 def is_exhausted(task: Task, now: float, config: Config) -> bool:
-    """Return whether a task has failed to find queues for so long that it is given up (``PENDING_TIMEOUT``)."""
+    """Return whether a task has had no queue for longer than ``PENDING_TIMEOUT``, so that it is exhausted."""
     limit = config.amount("watchdog.PENDING_TIMEOUT", task.label)
     return task.frozen_time is not None and now - task.frozen_time > limit * 3600

@@ -1,4 +1,4 @@
-"""The filter pipeline: which queues remain, why the others are out, and how many remained after each stage."""
+"""The filter pipeline: the remaining queues, the reasons of the others, and the counts after each stage."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Filter, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 
 UNDECIDED = -1
-"""Instead of a reason's number: the queue is still in; at the end it is a candidate."""
+"""In place of the number of a reason: the queue is not refused; at the end it is a candidate."""
 
 TEMPORARY_STAGE = "temporary problem check"
 
 
 class StageCount(NamedTuple):
-    """Queues before and after one stage: *rows* counts pseudo queues, *units* what CRIC knows as a queue.
+    """Queues before and after one stage: *rows* counts pseudo queues, *units* counts queues as CRIC knows them.
 
     *marked* counts the rows that it refuses temporarily; they are still counted after it.
     """
@@ -39,10 +39,10 @@ class FilterPipeline:
     Args:
         request: the task and the pool.
         plan: the flow.
-        rows: the queues to begin with; all if None.
+        rows: the first candidates; all queues if None.
 
     Attributes:
-        left: rows still in, those with a temporary problem included.
+        left: rows not refused, those with a temporary problem included.
         decided: for every row the number of the deciding reason, or `UNDECIDED`.
         temporary: for every row the number of its last temporary reason, or `UNDECIDED`.
         stages: counts so far.

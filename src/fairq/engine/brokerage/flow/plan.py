@@ -1,4 +1,4 @@
-"""The filters and weights of one flow in their order, with every reason numbered."""
+"""The filters and weights of one flow in their order, with a number for every reason."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TASK_STAGE = "task"
 
 
 STEP = 100.0
-"""From the place of a filter or weight to that of the next one in the list."""
+"""Distance between the places of two filters or weights in the list."""
 
 _Step = TypeVar("_Step", Filter, Weight)
 

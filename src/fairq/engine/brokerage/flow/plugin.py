@@ -31,10 +31,10 @@ SWITCHED_OFF: Codes = np.zeros(0, dtype=np.bool_)
 """The answer of a filter that does not apply to these queues; it gets no line in the stage table."""
 
 Details = dict[str, Any]
-"""The numbers compared, by PanDA's names where it has some; plain JSON values."""
+"""The numbers compared, by PanDA's names if there are any; plain JSON values."""
 
 Phase = Literal["before", "after"]
-"""Whether a filter looks at queues before they have a weight, or after."""
+"""Whether a filter runs before the weights or after them."""
 
 BOTH: frozenset[Activity] = frozenset({PRODUCTION, ANALYSIS})
 
@@ -45,11 +45,11 @@ class Reason(NamedTuple):
     Attributes:
         tag: PanDA's name for it.
         meaning: what it means, in words.
-        permanent: the queue is out at once. Otherwise it is still counted until the temporary problems are sorted out.
-        remedy: what would have to change, after *it would pass if*, with names of the `Details` in braces.
-        passing: the issue is temporary, although the queue is out at once.
+        permanent: the queue is refused at once. Otherwise it counts until the temporary problems are settled.
+        remedy: the change that would help, as the end of *it would pass if*, with names of the `Details` in braces.
+        passing: the issue is temporary, although the queue is refused at once.
 
-    The engine's own reasons have no words: the command line writes them by the tag. Words that a reason has are shown.
+    The engine's own reasons have no words; the command line adds them by tag. The words of other reasons are shown.
     """
 
     tag: str
@@ -78,7 +78,7 @@ class Filter(Protocol):
 
     @property
     def place(self) -> float | None:
-        """Its place in the flow; None: behind the one before it in the list. fairq's own are 100, 200, ..."""
+        """Its place in the flow; None: after the one before it in the list. fairq's own are 100, 200, ..."""
 
     @property
     def phase(self) -> Phase:
@@ -99,7 +99,7 @@ class Filter(Protocol):
         """Return for each of *rows* whether it passes; None: all pass; or `SWITCHED_OFF`."""
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
-        """Return what was compared when *row* was refused for *reason*."""
+        """Return the values compared when *row* was refused for *reason*."""
 
 
 @runtime_checkable
@@ -112,7 +112,7 @@ class Weight(Protocol):
 
     @property
     def place(self) -> float | None:
-        """Its place among the factors; None: behind the one before it in the list. fairq's own are 100, 200, ..."""
+        """Its place among the factors; None: after the one before it in the list. fairq's own are 100, 200, ..."""
 
     @property
     def activities(self) -> frozenset[Activity]:
@@ -129,7 +129,7 @@ class Weight(Protocol):
 
 
 class PlainFilter:
-    """What most filters have in common; subclasses add the rest."""
+    """Defaults for most filters; subclasses override them."""
 
     name: str
     stage: str
@@ -152,7 +152,7 @@ class PlainFilter:
 
 
 class PlainWeight:
-    """What most weights have in common; subclasses add the rest."""
+    """Defaults for most weights; subclasses override them."""
 
     name: str
     place: float | None = None
@@ -179,7 +179,7 @@ class per_queue(PlainFilter):  # noqa: N801 - reads as the function that it is u
         reason: why it refuses.
         rule: (task, queue, world) to None or False if the queue passes, and otherwise to True or the numbers compared.
         stage: line of the stage table; the name if empty.
-        place: in the flow; behind fairq's own if None.
+        place: in the flow; after fairq's own if None.
         phase: before the weight or after it.
         activities: production, analysis or both.
     """

@@ -24,7 +24,7 @@ Answers = dict[Callable[["BrokerageRequest"], Any], Any]
 
 
 def once_per_task(compute: Callable[[BrokerageRequest], T]) -> Callable[[BrokerageRequest], T]:
-    """Make *compute* a function whose answer is computed once for each task."""
+    """Make *compute* a function that is evaluated once per task."""
 
     @wraps(compute)
     def answer(request: BrokerageRequest) -> T:
@@ -34,7 +34,7 @@ def once_per_task(compute: Callable[[BrokerageRequest], T]) -> Callable[[Brokera
 
 
 def once_per_pass(compute: Callable[[BrokerageRequest], T]) -> Callable[[BrokerageRequest], T]:
-    """Make *compute* a function whose answer is computed once for each pass of a task."""
+    """Make *compute* a function that is evaluated once per pass of a task."""
 
     @wraps(compute)
     def answer(request: BrokerageRequest) -> T:
@@ -52,10 +52,10 @@ def _kept(answers: Answers, compute: Callable[[BrokerageRequest], T], request: B
 
 
 class Weighing:
-    """The weights of the queues that passed the filters, term by term; arrays are of all rows, 0 where not weighed.
+    """The weights of the queues that passed the filters, term by term; arrays are of all rows, 0 if not weighed.
 
     Attributes:
-        rows: the queues weighed; *weighed* says it of every row.
+        rows: the queues weighed; *weighed* is the same as one value per row.
         weight: the product of all terms.
         terms: the factors by the names of the weights, in their order.
     """
@@ -81,14 +81,14 @@ class BrokerageRequest:
         columns: the queues.
         rules: the rules in force.
         activity: production or analysis; that of the task if None.
-        local: of the analysis flow, whether this is the pass that wants input nearby.
+        local: in the analysis flow, whether this is the pass that requires input nearby.
 
     Attributes:
         preassigned: whether queues are given: one (``single``) or several (``list``); None: all queues.
-        weighing: the weights, as soon as there are some.
-        given: production's rows that the task or its merge is given; None: all.
-        is_fatal: the one queue that the task is given is out although others are not.
-        of_task, of_pass: the answers of functions that `once_per_task` and `once_per_pass` keep.
+        weighing: the weights, once they are computed.
+        given: in production, the rows to which the task or its merge is pre-assigned; None: all.
+        is_fatal: the single given queue is refused although others are not.
+        of_task, of_pass: the results stored by `once_per_task` and `once_per_pass`.
     """
 
     def __init__(

@@ -1,1 +1,1 @@
-"""What one job of a task needs: its smallest size, memory, scratch disk, walltime; and the tasks themselves."""
+"""The needs of one job of a task (smallest size, memory, scratch disk, walltime), and the tasks themselves."""

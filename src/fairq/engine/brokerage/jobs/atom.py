@@ -9,7 +9,7 @@ from fairq.engine.brokerage.jobs.tasks import Chunk, File, Task
 from fairq.engine.brokerage.jobs.units import MIB
 
 DEFAULT_MAX_FILES = 200
-"""Files of a job where the task does not state a limit."""
+"""Files of a job if the task states no limit."""
 
 
 _JOB_RULES = "NF", "NE", "MF"
@@ -43,8 +43,8 @@ def effective_mib(file: File) -> float:
 def smallest_job(task: Task, chunk: Chunk) -> Atom:
     """Return the smallest job of *chunk*: *NF* files, or consecutive events up to *NE*, or one file.
 
-    A merge goes by rules *ZF*, *ZE* and *ZM* instead of *NF*, *NE* and *MF*.
-    Of several such jobs each number is that of the largest.
+    A merge uses the rules *ZF*, *ZE* and *ZM* instead of *NF*, *NE* and *MF*. Each number is the largest over all
+    smallest jobs.
     """
     if not chunk.datasets:
         return Atom()
@@ -78,9 +78,9 @@ def _largest_file(files: Sequence[File]) -> Atom:
 
 
 def share_of(secondary: int, first: int, end: int, total: int) -> slice:
-    """Return which of the files of a *secondary* dataset a job reads with the master's files from *first* to *end*.
+    """Return the files of a *secondary* dataset that a job reads with the master's files from *first* to *end*.
 
-    It is the same part of them as of the master's *total*, at least one file.
+    This is the same part of them as of the master's *total*, at least one file.
     """
     begin = secondary * first // total
     return slice(begin, max(begin + 1, -(-secondary * end // total)))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fairq.engine.brokerage.jobs.memory import compensated, is_per_core
+from fairq.engine.brokerage.jobs.memory_needed import compensated, is_per_core
 from fairq.engine.brokerage.pool.model import ResourceType
 
 CORES_OF_ANY = 8
-"""Cores that a task for any number of them is taken to use when its resource type is found."""
+"""Cores assumed for a task that accepts any number, to find its resource type."""
 
 
 def matching_resource_types(
@@ -18,9 +18,10 @@ def matching_resource_types(
     ram_unit: str | None,
     types: Iterable[ResourceType],
 ) -> list[str]:
-    """Return the resource types whose bounds hold for a task; the first is its own (PanDA ResourceSpec).
+    """Return the resource types whose bounds a task meets; the first is its own (PanDA ResourceSpec).
 
-    No cores given is one, 0 (any) is eight; memory is that per core after PanDA's compensation.
+    Without a number of cores, the task has one; 0 (any) counts as eight. Memory is per core, after PanDA's
+    compensation.
     """
     cores = CORES_OF_ANY if core_count == 0 else core_count or 1
     memory = (ram_count or 0) * (cores if is_per_core(ram_unit) else 1) + (base_ram_count or 0)

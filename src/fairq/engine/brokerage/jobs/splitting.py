@@ -1,4 +1,4 @@
-"""How many jobs a chunk would be split into (docs/panda.md, Analysis; PanDA InputChunk.getSubChunk)."""
+"""The number of jobs into which a chunk is split (docs/panda.md, Analysis; PanDA InputChunk.getSubChunk)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from fairq.engine.brokerage.jobs.units import (
 )
 
 EXPECTED_OUTPUT = 1500 * MIB
-"""Bytes of output that a job is given room for."""
+"""Bytes of output reserved for a job."""
 
 SCOUT_SIZE = 50_000 * MIB
 DEFAULT_SIZE = 500_000 * MIB
-"""Bytes that a job may have where the task does not say, of a task that is tried out and of others."""
+"""Maximum bytes of a job if the task states none: for a task with scouts, and for others."""
 
 DEFAULT_SECONDS = 345_600
 HS06_OF_CORE = 10
@@ -30,7 +30,7 @@ GIB = 2**30
 
 
 class _Load(NamedTuple):
-    """What files come to in a job: their number, bytes of input and output, seconds, events of ranges."""
+    """The load of files in a job: their number, bytes of input and output, seconds, events of ranges."""
 
     files: int = 0
     size: float = 0
@@ -49,10 +49,10 @@ class _Load(NamedTuple):
 
 
 def split_job_count(task: Task, chunk: Chunk, margin: float) -> int:
-    """Return the jobs that *chunk* is split into: files are taken group by group while a job holds them.
+    """Return the number of jobs into which *chunk* is split: a job takes groups of files while they fit.
 
-    A group is as many files as rule *NF* says, or one file. A chunk without input is not split: 0. *margin*: MiB that
-    are added to the working space.
+    A group has as many files as rule *NF* says, or one. A chunk without input gives 0. *margin*: MiB added to the
+    working space.
     """
     files = chunk.datasets[0].files if chunk.datasets else ()
     if not files:

@@ -1,4 +1,4 @@
-"""What one brokerage run reads of tasks: the task, the chunk of input to be brokered, and its files."""
+"""The data of tasks in one brokerage run: the task, the chunk of input to be brokered, and its files."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION, Activity
 
 USER_LABELS = frozenset({"user", "panda"})
-"""Labels of tasks that the analysis brokerage is for; all others are production."""
+"""Labels of tasks for the analysis brokerage; all others are production."""
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One input file: *fsize* in bytes; an event range where only a part of it is read."""
+    """One input file: *fsize* in bytes, and an event range if only a part of it is read."""
 
     lfn: str
     fsize: float = 0
@@ -31,10 +31,10 @@ class Dataset:
     Args:
         name: its name, under which its replicas are found.
         files: the files of this chunk.
-        distributed: its files lie at many places by intention; completeness anywhere is not asked for.
+        distributed: its files are spread over many sites on purpose; no site needs all of them.
         type: ``input``, ``trn_log`` of merge chunks, ...
         site: of the master of a merge chunk: the queue that the chunk is pre-assigned to.
-        created, modified: when; None is not known.
+        created, modified: times; None is unknown.
     """
 
     name: str
@@ -58,8 +58,8 @@ class Chunk:
     Args:
         datasets: master first; empty is no input.
         is_merging: whether the chunk's jobs merge the output of others.
-        is_scout: whether its jobs try the task out.
-        ram_count: MiB that files of the chunk were seen to need; None is not known.
+        is_scout: whether its jobs are scouts.
+        ram_count: MiB that files of the chunk have needed; None is unknown.
         ready_events: events that are ready, for jumbo jobs; None is those of the master files.
     """
 
@@ -81,34 +81,34 @@ class Chunk:
 
     @property
     def preassigned_site(self) -> str:
-        """The queue that the chunk of a merge must go to; empty if none."""
+        """The queue to which the chunk of a merge is pre-assigned; empty if none."""
         return self.datasets[0].site if self.is_merging and self.datasets else ""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A task (docs/panda.md, Queues). None is what PanDA leaves open.
+    """A task (docs/panda.md, Queues). None is a value that PanDA does not set.
 
     Args:
         task_id: its number.
         label: ``prodSourceLabel``: ``managed``, ``user``, ``test``, ...
         gshare: the share that its jobs are charged to.
         processing_type: ``simul``, ``evgen``, ``urgent``, ...
-        core_count: 1 or None single core, 0 any, more is as many.
+        core_count: number of cores; None is 1, 0 is any number.
         ram_unit: ``MB``, ``MBPerCore`` or ``MBPerCoreFixed``.
         cpu_time_unit: ``HS06sPerEvent``, ``mHS06sPerEvent``, each with or without ``Fixed``; None: *walltime* counts.
         cpu_efficiency: per cent.
-        out_disk_unit, work_disk_unit: ``kB``, ``MB`` or ``GB``, the former with ``PerEvent`` or ``Fixed`` behind it.
+        out_disk_unit, work_disk_unit: ``kB``, ``MB`` or ``GB``; the former may end in ``PerEvent`` or ``Fixed``.
         io_intensity, disk_io: kB/s.
-        architecture: what hardware and platform it needs (docs/panda.md, Software).
+        architecture: the hardware and platform that it needs (docs/panda.md, Software).
         trans_home: release, as ``Project-Version``.
         container_name: image of its container; None is none.
-        site: queues it is pre-assigned to, between commas.
+        site: queues to which it is pre-assigned, separated by commas.
         rules: PanDA's two-letter rules, such as ``{"NF": "1"}`` (see `parse_rules`).
-        event_service: 1 or 2 for event service; *cloning* is job cloning, which is not meant by it.
-        frozen_time: when the first of the cycles that failed one after the other was; None: the last one did not.
-        parameters: the user's own: ``includedSite``, ``excludedSite``, ...
-        changed: when the task was last changed, for the list of those that wait.
+        event_service: 1 or 2 for event service; *cloning* is job cloning, which does not count as event service.
+        frozen_time: time of the first of the last failed cycles; None: the last cycle did not fail.
+        parameters: parameters of the user: ``includedSite``, ``excludedSite``, ...
+        changed: time of the last change, for the list of waiting tasks.
     """
 
     task_id: int = 0
@@ -159,7 +159,7 @@ class Task:
         return code in self.rules
 
     def rule(self, code: str, default: int | None = None) -> int | None:
-        """Return the number that rule *code* is set to, or *default* if it is not set or is no number."""
+        """Return the number of rule *code*, or *default* if it is not set or not a number."""
         try:
             return int(self.rules[code])
         except (KeyError, ValueError):
@@ -167,12 +167,12 @@ class Task:
 
     @property
     def most_cores(self) -> int | None:
-        """The most cores that its jobs may use: rule *CC*, else ``maxCoreCount``; None or 0 is no limit."""
+        """The maximum cores of its jobs: rule *CC*, otherwise ``maxCoreCount``; None or 0 is no limit."""
         return self.rule("CC", self.max_core_count)
 
     @property
     def copies_input(self) -> bool:
-        """Whether its jobs copy their input wherever they run: rule *LI*, which at 0 is not set (PanDA useLocalIO)."""
+        """Whether its jobs always copy their input: rule *LI*, where 0 counts as not set (PanDA useLocalIO)."""
         return bool(self.rule("LI"))
 
     @property
@@ -182,7 +182,7 @@ class Task:
 
     @property
     def is_event_service(self) -> bool:
-        """Whether its jobs are event service, cloning left out."""
+        """Whether its jobs are event service, without cloning."""
         return bool(self.event_service) and not self.cloning
 
     @property
@@ -192,9 +192,9 @@ class Task:
 
 
 def parse_rules(text: str | None) -> dict[str, str]:
-    """Return the two-letter rules of a task's ``splitRule``, such as ``NF=1,IP=1``; what is no rule is left out.
+    """Return the two-letter rules of a task's ``splitRule``, such as ``NF=1,IP=1``; other words are ignored.
 
-    Of a rule that is set twice the first counts.
+    If a rule is set twice, the first one counts.
     """
     rules: dict[str, str] = {}
     for code, value in _pairs((text or "").split(",")):

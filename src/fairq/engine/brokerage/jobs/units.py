@@ -10,12 +10,12 @@ _HS06_UNITS = {_HS06, f"{_HS06}Fixed", f"m{_HS06}", f"m{_HS06}Fixed"}
 
 
 def work_bytes(count: float | None, unit: str | None, margin: float) -> float:
-    """Return the bytes of working space that a job needs; none stated is 0, anything else has *margin* MiB more."""
+    """Return the bytes of working space of a job: 0 if none is stated, otherwise *margin* MiB are added."""
     return 0 if count is None else count * _BYTES.get(unit or "", 1) + margin * MIB
 
 
 def output_bytes(count: float | None, unit: str | None) -> float:
-    """Return the bytes of output for each MiB of input or each event; none stated or a negative number is 0."""
+    """Return the bytes of output per MiB of input or per event; a missing or negative number is 0."""
     if count is None or count < 0:
         return 0
     return count * _BYTES.get((unit or "")[:2], 1)
@@ -32,7 +32,7 @@ def is_hs06(unit: str | None) -> bool:
 
 
 def cpu_time_per_event(cpu_time: float | None, unit: str | None) -> float | None:
-    """Return HS06 seconds for each event; None where the task does not state its CPU time in them."""
+    """Return HS06 seconds per event; None if the task does not state its CPU time in them."""
     if not is_hs06(unit) or cpu_time is None:
         return None
     return cpu_time / 1000 if unit is not None and unit.startswith("m") else cpu_time

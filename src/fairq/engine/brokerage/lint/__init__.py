@@ -1,1 +1,1 @@
-"""What of a pool's description does not mean what it seems, and queues that nothing can match."""
+"""Likely misconfigurations of a pool, and queues that no task can match."""

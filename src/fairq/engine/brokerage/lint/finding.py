@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 
 class Finding(NamedTuple):
-    """What is probably wrong with a queue.
+    """A likely misconfiguration of a queue.
 
     Attributes:
-        queue: the queue; empty if it is about none.
-        field: the field of the queue, or of what is known of it.
+        queue: the queue; empty if no queue is concerned.
+        field: the field of the queue, or of another record about it.
         kind: a short name that stays the same, for scripts.
         value: the value of the field.
-        problem: what exactly is wrong; the words go by it.
-        facts: the values that the words mention.
+        problem: the exact problem, which selects the words.
+        facts: the values that the words contain.
     """
 
     queue: str
@@ -28,12 +28,12 @@ class Finding(NamedTuple):
 
 
 def finding(queue: str, field: str, kind: str, value: str, problem: str = "", /, **facts: Any) -> Finding:
-    """Return a finding; the problem is the kind where a kind has only one."""
+    """Return a finding; the problem is the kind if a kind has only one problem."""
     return Finding(queue, field, kind, value, problem or kind, facts)
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the word of *known* that *word* was probably meant to be, whatever its case and punctuation."""
+    """Return the word of *known* that is nearest to *word*, ignoring case and punctuation."""
     plain = {_plain(one): one for one in sorted(known)}
     if _plain(word) in plain:
         return plain[_plain(word)]

@@ -1,4 +1,4 @@
-"""Flags of ``catchall`` and ``params`` that do not mean what they seem to (docs/panda.md, Queues)."""
+"""Flags of ``catchall`` and ``params`` that have another effect than expected (docs/panda.md, Queues)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queues that nothing can match, for limits that exclude each other.
+"""Queues that no task can match, because limits exclude each other.
 
 Source: docs/panda.md, Queues and Estimates and Production filters.
 """
@@ -13,11 +13,11 @@ from fairq.engine.brokerage.pool.model import Queue, ResourceType
 from fairq.engine.brokerage.pool.pseudo_queues import split_queue
 
 SMALLEST_OUTPUT = 1500
-"""MiB of scratch that every production job is taken to need for its output."""
+"""MiB of scratch that every production job is assumed to need for its output."""
 
 
 def limit_findings(queue: Queue, types: Iterable[ResourceType]) -> Iterator[Finding]:
-    """Yield the limits of *queue* that leave little or nothing over."""
+    """Yield the limits of *queue* that few or no tasks can meet."""
     found = partial(finding, queue.name)
     if queue.is_unified:
         yield from _of_unified(queue, tuple(types))

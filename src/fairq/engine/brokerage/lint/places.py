@@ -1,4 +1,4 @@
-"""Queues without storage, and what is known of queues that do not exist (docs/panda.md, Queues)."""
+"""Queues without storage, and records about queues that do not exist (docs/panda.md, Queues)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PRODUCTION_TYPE = "DATADISK"
 
 
 def storage_findings(queue: Queue, world: World) -> Iterator[Finding]:
-    """Yield what of the storage of *queue* is missing; nothing if nothing is known of the pool's storage."""
+    """Yield the missing storage of *queue*; nothing if no storage was imported."""
     found = partial(finding, queue.name, "relations")
     if not world.relations or not world.storages:
         return
@@ -36,7 +36,7 @@ def storage_findings(queue: Queue, world: World) -> Iterator[Finding]:
 
 
 def stray_findings(world: World) -> Iterator[Finding]:
-    """Yield what is known of queues that do not exist."""
+    """Yield the records about queues that do not exist."""
     described = {
         "software": sorted(set(world.software) - {"ALL"}),
         "slots": sorted({one.queue for one in world.slots}),

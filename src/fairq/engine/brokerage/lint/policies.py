@@ -1,4 +1,4 @@
-"""Fairshare policies that do not mean what they seem to (docs/panda.md, Fair share policies)."""
+"""Fairshare policies that have another effect than expected (docs/panda.md, Fair share policies)."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _is_bare(part: SubPolicy) -> bool:
 
 
 def _strays(text: str) -> bool:
-    """Whether there is a blank that changes what the part means: shares alone may have one inside their names."""
+    """Whether a blank changes the meaning of the part: only names of shares may contain one."""
     fields = text.split(":")
     return any(
         field != field.strip() or (any(map(str.isspace, field)) and not field.startswith(("gshare=", "group=")))

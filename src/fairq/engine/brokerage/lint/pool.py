@@ -16,7 +16,7 @@ from fairq.engine.brokerage.pool.world import World
 
 
 def lint(world: World, further: Mapping[str, Mapping[str, Any]] | None = None) -> list[Finding]:
-    """Return the findings about the queues of *world*, by queue; *further*: what else CRIC says of each."""
+    """Return the findings about the queues of *world*, by queue; *further*: other fields of CRIC, by queue."""
     return [*_of_queues(world, further or {}), *_of_software(world), *stray_findings(world)]
 
 

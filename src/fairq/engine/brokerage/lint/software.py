@@ -1,4 +1,4 @@
-"""Software and hardware as CRIC publishes them: what no task can match (docs/panda.md, Software)."""
+"""Software and hardware in CRIC that no task can match (docs/panda.md, Software)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LISTS = ("cmtconfigs", "containers", "cvmfs")
 
 
 def release_findings(queue: Queue, software: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:
-    """Yield the findings about the ``releases`` of *queue* beside the software map."""
+    """Yield the findings about the ``releases`` of *queue*, compared with the software map."""
     found = partial(finding, queue.name, "releases")
     text = ", ".join(queue.releases)
     if queue.releases == ("AUTO",):

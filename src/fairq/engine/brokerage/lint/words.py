@@ -1,4 +1,4 @@
-"""Words that the brokerage does not know, and fields that are not the ones meant.
+"""Words that the brokerage does not know, and misspelt fields.
 
 Source: docs/panda.md, Queues and Connectivity.
 """
@@ -37,11 +37,11 @@ OTHERS = frozenset(
     validatedreleases vo_name wansinklimit wansourcelimit wntmpdir zip_time_gap
     """.split()  # noqa: SIM905
 )
-"""Fields of CRIC that the brokerage does not read, some of them near in name to those that it does."""
+"""Fields of CRIC that the brokerage does not read; some resemble fields that it reads."""
 
 
 def word_findings(queue: Queue, further: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield the words of *queue* that nothing knows; *further*: what else CRIC says of it."""
+    """Yield the unknown words of *queue*; *further*: its other fields of CRIC."""
     found = partial(finding, queue.name)
     if queue.status not in STATES:
         known = sorted(STATES)

@@ -1,1 +1,1 @@
-"""What a run knows of the pool: queues as CRIC publishes them, their flags, shares, pilots and job counts."""
+"""The data of the pool: queues as CRIC publishes them, their flags, shares, pilots and job counts."""

@@ -7,28 +7,28 @@ from dataclasses import dataclass
 from typing import Any
 
 NUCLEUS_MODES = ("only", "allow")
-"""The values of ``bareNucleus`` that mean anything."""
+"""The valid values of ``bareNucleus``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """What the flags of one queue say.
+    """The flags of one queue.
 
     Args:
-        gpu: the queue has GPUs (an old way to say it).
-        use_jumbo_jobs: it takes jumbo jobs.
+        gpu: the queue has GPUs (obsolete).
+        use_jumbo_jobs: it accepts jumbo jobs.
         grandly_unified: production and analysis both run here, whatever the queue's type.
-        use_only_local_data: no input may be brought here.
-        disable_reassign: jobs that wait here stay here.
+        use_only_local_data: no input may be moved here.
+        disable_reassign: waiting jobs stay here.
         per_core_attr: memory and scratch are given per core.
-        allow_no_pilot: pilots need not have shown up.
+        allow_no_pilot: the queue needs no recent pilots.
         sim_events, min_events_for_jumbo, max_disk_per_core, job_chunk_size: whole numbers, None is not given.
         bare_nucleus: ``only`` or ``allow``.
         secondary_nucleus: the nucleus that it also belongs to.
         allowed_processing, excluded_processing: processing types; None is not given.
-        max_io_intensity: kB/s that tasks may have here; of ``params`` alone.
+        max_io_intensity: maximum kB/s of tasks; only in ``params``.
 
-    Those that PanDA's brokers read no more are there for filters of an organisation's own.
+    Flags that PanDA's brokers no longer read are kept for filters of plugins.
     """
 
     gpu: bool = False
@@ -50,10 +50,10 @@ class Flags:
 
 
 def read_flags(catchall: str | None, params: Mapping[str, Any] | None = None) -> Flags:
-    """Return the flags in *catchall* (``name`` or ``name=value`` between commas) and *params*, which goes first.
+    """Return the flags in *catchall* (``name`` or ``name=value``, between commas) and *params*, which comes first.
 
-    A flag is set if an item begins with its name, or if *params* has the name, whatever its value. What does not read
-    as the number or word that it should be counts as not given.
+    A flag is set if an item begins with its name, or if *params* has the name, whatever its value. An invalid number or
+    word counts as not given.
     """
     source = _Source((catchall or "").split(",") if catchall else [], params or {})
     return Flags(

@@ -1,4 +1,4 @@
-"""A run's queues as columns: one number per queue in NumPy arrays, and what is computed once for many tasks."""
+"""The queues of a run as NumPy columns, and values that are computed once for many tasks."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ Refusals = NDArray[np.bool_] | NDArray[np.uint8]
 
 
 class Columns:
-    """The queues that can be brokered, pseudo queues in the place of their unified ones, in order of name.
+    """The queues that can be brokered, in order of name; pseudo queues replace their unified queues.
 
-    A *row* is such a queue; a *unit* is the queue under whose name statistics, links, storage, pilots and software are
-    found: the unified queue of a pseudo queue, otherwise the queue itself. All arrays are of rows; those of units are
-    spread over their rows.
+    A *row* is one of these queues. Its *unit* is the queue that statistics, links, storage, pilots and software refer
+    to: the unified queue of a pseudo queue, otherwise the queue itself. All arrays have one value per row.
 
     Args:
         world: the snapshot.
@@ -55,9 +54,9 @@ class Columns:
         return len(self.queues)
 
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what *make* returned the first time that *key* was asked for: computed once per run.
+        """Return the result of *make* under *key*, computed once per run.
 
-        The key names the rule and everything of the task that the answer depends on.
+        The key names the rule and all properties of the task on which the result depends.
         """
         try:
             return cast(T, self._kept[key])
@@ -66,7 +65,7 @@ class Columns:
             return value
 
     def refusals(self, key: Hashable, make: Callable[[], Refusals], rows: NDArray[np.intp]) -> Refusals | None:
-        """Return what *make* says of *rows*, kept as by `kept`; None where it refuses no queue at all."""
+        """Return the codes of *make* for *rows*, stored like `kept`; None if it refuses no queue."""
 
         def unless_none() -> Refusals | None:
             codes = make()
@@ -76,19 +75,19 @@ class Columns:
         return None if codes is None else codes[rows]
 
     def numbers(self, name: Hashable, get: Callable[[Queue], float]) -> Floats:
-        """Return a number of each row's own queue, kept under *name*."""
+        """Return a number of each row's queue, stored under *name*."""
         return self.kept(("row", name), lambda: np.array([get(queue) for queue in self.queues], dtype=np.float64))
 
     def flags(self, name: Hashable, get: Callable[[Queue], bool]) -> Booleans:
-        """Return whether something holds for each row's own queue, kept under *name*."""
+        """Return a boolean of each row's queue, stored under *name*."""
         return self.kept(("flag", name), lambda: np.array([get(queue) for queue in self.queues], dtype=np.bool_))
 
     def unit_numbers_of(self, key: Hashable, get: Callable[[Queue], float]) -> Floats:
-        """Return a number of each row's unit, computed once per unit and kept under *key*."""
+        """Return a number of each row's unit, computed once per unit and stored under *key*."""
         return self.kept(("unit", key), lambda: self.spread([get(unit) for unit in self.units]))
 
     def unit_flags(self, key: Hashable, get: Callable[[Queue], bool]) -> Booleans:
-        """Return whether something holds for each row's unit, computed once per unit and kept under *key*."""
+        """Return a boolean of each row's unit, computed once per unit and stored under *key*."""
 
         def make() -> Booleans:
             return np.array([get(unit) for unit in self.units], dtype=np.bool_)[self.unit_of]
@@ -112,5 +111,5 @@ class Columns:
 
 
 def columns_of(world: World) -> Columns:
-    """Return the queues of *world* as columns, pseudo queues in the place of unified ones."""
+    """Return the queues of *world* as columns; pseudo queues replace unified queues."""
     return Columns(world, candidates_of(world.queues.values(), world.resource_types))

@@ -1,4 +1,4 @@
-"""PanDA's own settings (gdpconfig): names, defaults, and how a value is found (docs/panda.md, Queues)."""
+"""PanDA's own settings (gdpconfig): names, defaults, and the lookup of a value (docs/panda.md, Queues)."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ KEYS: dict[str, ConfigKey] = {
 """Every setting that the brokerage knows, as ``component.KEY``; the names of a family end in ``_`` and the ending."""
 
 ALSO_ALONE = frozenset({"rebroker.ANALY_TIMEOUT"})
-"""Families whose name without an ending is read as well; of the others PanDA reads the members alone."""
+"""Families whose name without an ending is also a setting; of other families, PanDA reads only the members."""
 
 
 class Config:
-    """The values that are set, with PanDA's defaults behind them; names are ``component.KEY``."""
+    """The values that are set, and otherwise PanDA's defaults; names are ``component.KEY``."""
 
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
         self._values = dict(values or {})
@@ -115,7 +115,7 @@ class Config:
 
 
 def key_of(name: str) -> ConfigKey | None:
-    """Return the description of the setting called *name*, a family's member included; None: there is no such."""
+    """Return the description of the setting *name*, perhaps a member of a family; None if it does not exist."""
     if name in KEYS:
         return KEYS[name]
     return next((key for base, key in KEYS.items() if key.family and name.startswith(f"{base}_")), None)

@@ -1,4 +1,4 @@
-"""What worker nodes reach of the network, and what a task needs of it (docs/panda.md, Connectivity)."""
+"""The network access of worker nodes, and the needs of tasks (docs/panda.md, Connectivity)."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ HTTP = "http"
 
 NETWORK_RULES = {FULL: "1", HTTP: "2"}
 IP_RULES = {"IPv4": "4", "IPv6": "6"}
-"""What the two-letter rules ``IP`` and ``IK`` of a task store for each word; no other word is stored."""
+"""The values of the two-letter rules ``IP`` and ``IK`` of a task, by word; no other word is stored."""
 
 
 class Connectivity(NamedTuple):
-    """Network and IP stack, as a queue offers them or a task asks for them; None is nothing said."""
+    """Network and IP stack that a queue offers or a task requests; None is unspecified."""
 
     network: str | None = None
     ip_stack: str | None = None
 
     def __str__(self) -> str:
-        """Write it as CRIC and tasks do: ``network#ip``."""
+        """Return ``network#ip``, as in CRIC and tasks."""
         return f"{self.network or ''}#{self.ip_stack}" if self.ip_stack else self.network or ""
 
 
 def read_queue_connectivity(wnconnectivity: str | None) -> Connectivity:
-    """Return what a queue's ``network[#ip]`` offers; more than one ``#`` hides the IP stack."""
+    """Return the offer in a queue's ``network[#ip]``; with more than one ``#`` there is no IP stack."""
     parts = (wnconnectivity or "").split("#")
     return Connectivity(parts[0] or None, (parts[1] or None) if len(parts) == 2 else None)
 
 
 def read_task_connectivity(ip_connectivity: str | None) -> Connectivity:
-    """Return what a task's ``network[#ip]`` asks for: full or http, IPv4 or IPv6; any other word asks for nothing."""
+    """Return the request in a task's ``network[#ip]``: full or http, IPv4 or IPv6; other words request nothing."""
     parts = (ip_connectivity or "").split("#")
     network = parts[0] if parts[0] in NETWORK_RULES else None
     return Connectivity(network, parts[1] if len(parts) > 1 and parts[1] in IP_RULES else None)
 
 
 def connectivity_rules(asked: Connectivity) -> dict[str, str]:
-    """Return the two-letter rules in which a task keeps what it asked for."""
+    """Return the two-letter rules that store a task's request."""
     stored = {}
     if asked.network in NETWORK_RULES:
         stored["IP"] = NETWORK_RULES[asked.network]
@@ -47,7 +47,7 @@ def connectivity_rules(asked: Connectivity) -> dict[str, str]:
 
 
 def connectivity_of_rules(network_rule: str | None, ip_rule: str | None) -> Connectivity:
-    """Return what a task asks for by its rules ``IP`` and ``IK``: the way back from `connectivity_rules`."""
+    """Return the request in a task's rules ``IP`` and ``IK``, the inverse of `connectivity_rules`."""
     return Connectivity(
         next((word for word, code in NETWORK_RULES.items() if code == network_rule), None),
         next((word for word, code in IP_RULES.items() if code == ip_rule), None),
@@ -55,9 +55,9 @@ def connectivity_of_rules(network_rule: str | None, ip_rule: str | None) -> Conn
 
 
 def is_connected(offered: Connectivity, asked: Connectivity, *, ip_stack_of_queue: bool) -> bool:
-    """Return whether a queue that has *offered* serves a task that has *asked*; nothing asked is always served.
+    """Return whether a queue's offer meets a task's request; an empty request is always met.
 
-    With *ip_stack_of_queue* a queue that names an IP stack serves tasks that ask for it, and no others.
+    With *ip_stack_of_queue*, a queue with an IP stack accepts only tasks that request it.
     """
     if asked.network and offered.network != FULL and (offered.network, asked.network) != (HTTP, HTTP):
         return False

@@ -1,7 +1,7 @@
-"""A queue as CRIC publishes it, read with care (docs/panda.md, Queues; PanDA getSiteInfo).
+"""A queue as CRIC publishes it (docs/panda.md, Queues; PanDA getSiteInfo).
 
-CRIC leaves numbers out, writes them as text, or knows states that the brokerage does not. What can be understood is
-taken; what cannot is named in a complaint and replaced by what PanDA takes for an absent value.
+CRIC omits numbers, writes them as text, or has states that the brokerage does not know. Valid values are used. An
+invalid value is named in a complaint and replaced by PanDA's default for a missing value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fairq.engine.brokerage.pool.model import Queue
 Taken = TypeVar("Taken")
 
 STATES = frozenset({"online", "offline", "brokeroff", "test", "standby", "paused"})
-"""The states of a queue that PanDA knows; any other is never brokered to."""
+"""The states of a queue that PanDA knows; queues in other states get no tasks."""
 
 TYPES = frozenset({"production", "analysis", "unified", "special"})
 SEEDS = frozenset({"std", "es", "all", "eshigh"})
@@ -26,11 +26,11 @@ DEFAULT_SCRATCH = 16336
 """MiB of scratch of a queue whose ``maxwdir`` and ``maxinputsize`` cannot be read."""
 
 SCRATCH_BESIDE_INPUT = 2000
-"""MiB of scratch beside the largest input, where only ``maxwdir`` cannot be read."""
+"""MiB of scratch in addition to the largest input, if only ``maxwdir`` cannot be read."""
 
 
 class Complaint(NamedTuple):
-    """A field that was not understood: its name, its value, and what was taken in its place."""
+    """An invalid field: its name, its value, and the value used instead."""
 
     field: str
     value: object
@@ -45,13 +45,13 @@ class ReadQueue(NamedTuple):
 
 
 def read_queue(name: str, fields: Mapping[str, Any], *, role: str = "", site: str = "") -> ReadQueue:
-    """Return the queue *name* that CRIC describes by *fields*.
+    """Return the queue *name* from CRIC's *fields*.
 
     Args:
         name: its name; CRIC's ``nickname`` or ``panda_queue``.
         fields: the JSON object; keys in lower case, null and missing are the same.
-        role: the role of its site, where *fields* does not tell.
-        site: its site, where *fields* does not tell.
+        role: the role of its site if *fields* has none.
+        site: its site if *fields* has none.
     """
     reader = _Reader(fields)
     params = reader.mapping("params")
@@ -109,7 +109,7 @@ def _times(value: float | None, cores: int) -> float | None:
 
 
 class _Reader:
-    """Takes fields out of the JSON object and notes what is not as it should be."""
+    """Reads fields of the JSON object and collects complaints."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         self._fields = fields

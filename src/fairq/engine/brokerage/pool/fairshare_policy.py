@@ -23,7 +23,7 @@ OTHERS = "others"
 TEST = "test"
 EVGENSIMUL = "evgensimul"
 EVGENSIMUL_GROUPS = frozenset({"evgen", "simul"})
-"""A type of policies, and the process groups that it stands for."""
+"""Types of policies that stand for several process groups."""
 
 PROCESS_GROUPS = {
     **{name: name for name in ("evgen", "simul", "reprocessing", "mcore", "group", "deriv", "pile", "merge")},
@@ -46,13 +46,13 @@ _PRIORITY = re.compile(r"priority\s*(>=|<=|==|!=|>|<)\s*(.*)")
 
 
 def process_group(processing_type: str | None) -> str:
-    """Return the group that policies know a processing type by; ``others`` for all that have none."""
+    """Return the process group of a processing type; ``others`` if it has none."""
     return PROCESS_GROUPS.get(processing_type or "", OTHERS)
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyRequest:
-    """What a policy looks at: the process group, working group, share and current priority of a task."""
+    """The properties of a task that a policy reads: process group, working group, share and current priority."""
 
     process_group: str
     working_group: str | None = None
@@ -62,7 +62,7 @@ class PolicyRequest:
 
 
 class PolicyReading(NamedTuple):
-    """How policies are read; the fields are rule points of the same names."""
+    """Rules for reading policies; the fields are rule points of the same names."""
 
     unnamed_have_no_share: bool
     evgensimul: bool
@@ -76,8 +76,8 @@ class SubPolicy:
     Args:
         text: as written.
         process_group, working_group, share: patterns; None is no condition.
-        priority: operator and number; a number that is None was not understood, and holds for everybody.
-        unknown: fields that were not understood and put no condition.
+        priority: operator and number; None is an invalid number, which every task meets.
+        unknown: invalid fields, which set no condition.
     """
 
     text: str
@@ -89,9 +89,9 @@ class SubPolicy:
     unknown: tuple[str, ...] = ()
 
     def applies(self, request: PolicyRequest, how: PolicyReading) -> bool:
-        """Return whether every condition holds for *request*; the priority of a merge is not looked at.
+        """Return whether every condition holds for *request*; the priority of a merge is ignored.
 
-        A task without a share meets every condition on shares. Raises re.error for a pattern that is none.
+        A task without a share meets every condition on shares. Raises re.error for an invalid pattern.
         """
         if how.evgensimul and self.process_group == EVGENSIMUL:
             if request.process_group not in EVGENSIMUL_GROUPS:
@@ -117,7 +117,7 @@ def read_policy(text: str | None) -> tuple[SubPolicy, ...]:
 def deciding_part(policy: str | None, request: PolicyRequest, how: PolicyReading) -> SubPolicy | None:
     """Return the part of *policy* that decides for *request*: the first that applies; None if none does.
 
-    Under the rules panda, test jobs are always accepted. Raises re.error for a pattern that is no regular expression.
+    Under the rules panda, test jobs are always accepted. Raises re.error for an invalid pattern.
     """
     if how.tests_have_shares and request.process_group == TEST:
         return None
@@ -127,8 +127,8 @@ def deciding_part(policy: str | None, request: PolicyRequest, how: PolicyReading
 def has_zero_share(policy: str | None, request: PolicyRequest, how: PolicyReading) -> bool:
     """Return whether a queue with this policy refuses *request* (PanDA hasZeroShare, reason ``zeroshare``).
 
-    Whom no part names has no share where some part gives one to others; PanDA's code accepts him. From the first
-    pattern on that is no regular expression everybody is accepted.
+    A task that no part names has no share if some part gives a share to others; the rules panda accept it. From the
+    first invalid pattern on, every task is accepted.
     """
     if how.tests_have_shares and request.process_group == TEST:
         return False

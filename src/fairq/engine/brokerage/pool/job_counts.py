@@ -20,7 +20,7 @@ def count_jobs(stats: JobStats, queue: str, states: Iterable[str], share: str | 
 
 
 def queued_to_running(stats: JobStats, share: str | None = None) -> float | None:
-    """Return jobs waiting to jobs running over all queues; None if none runs (PanDA get_total_nq_nr_ratio)."""
+    """Return the ratio of waiting to running jobs over all queues; None if none runs (PanDA get_total_nq_nr_ratio)."""
     running = sum(count_jobs(stats, queue, ("running",), share) for queue in stats)
     queued = sum(count_jobs(stats, queue, QUEUED, share) for queue in stats)
     return queued / running if running else None

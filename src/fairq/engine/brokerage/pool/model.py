@@ -1,4 +1,4 @@
-"""What one brokerage run reads of queues and storage: plain records, no rule.
+"""The records of queues and storage in one brokerage run, without rules.
 
 Field names are PanDA's and CRIC's in lower case. Sizes that PanDA calls MB are MiB; storage space is GB, times are
 seconds (docs/panda.md, Queues).
@@ -19,7 +19,7 @@ class Queue:
     """A PanDA queue as CRIC publishes it, or a pseudo queue ``QUEUE/TYPE`` of a unified one (docs/panda.md, Queues).
 
     Args:
-        name: its name; of a pseudo queue with the resource type behind a slash.
+        name: its name; for a pseudo queue with a slash and the resource type.
         site: the site that it belongs to (CRIC ``atlas_site``).
         role: the site's role: ``nucleus``, ``satellite`` or other.
         cloud: the first cloud of the list.
@@ -27,24 +27,24 @@ class Queue:
         status: ``online``, ``offline``, ``brokeroff``, ``test``, ``standby``, ``paused`` or unknown to PanDA.
         capability: ``ucore`` is a unified queue.
         workflow: ``pull_ups``, ``push``, ...
-        corecount: cores of a slot; 0 is none given.
+        corecount: cores of a slot; 0 is not given.
         maxrss, minrss: MiB of memory of the whole slot; None is no limit.
         maxwdir: MiB of scratch of a slot; 0 is no limit.
         maxtime, mintime: seconds of wall time; 0 is no limit.
         maxinputsize: MiB; -1: the queue always reads its input directly.
         corepower: HS06 per core.
         releases: ``("ANY",)``, ``("AUTO",)`` or others.
-        fairsharepolicy: who has no share here (docs/panda.md, Fair share policies); empty is nobody.
-        wnconnectivity: what the worker nodes reach (docs/panda.md, Connectivity); empty is nothing said.
-        transferringlimit: jobs that may transfer at a time; 0 is PanDA's default.
+        fairsharepolicy: the tasks without a share here (docs/panda.md, Fair share policies); empty refuses none.
+        wnconnectivity: network access of the worker nodes (docs/panda.md, Connectivity); empty is unspecified.
+        transferringlimit: maximum number of transferring jobs; 0 is PanDA's default.
         pledgedcpu: cores pledged; -1 is an opportunistic queue.
         maxdiskio: kB/s of disk traffic per core; 0 is PanDA's default.
-        direct_access_lan, direct_access_wan: whether jobs may read input from storage nearby, and far away.
+        direct_access_lan, direct_access_wan: whether jobs may read input from local, and from remote storage.
         jobseed: which jobs of event service: ``std``, ``es``, ``all``, ``eshigh``.
-        catchall: flags ``name`` or ``name=value`` between commas (see `catchall.py`).
+        catchall: flags ``name`` or ``name=value``, separated by commas (see `catchall.py`).
         params: CRIC's extra parameters, looked up before *catchall*.
-        unified: of a pseudo queue, the unified queue that it is derived from; otherwise the queue's own name.
-        resource_type: of a pseudo queue, the resource type that it is for; otherwise empty.
+        unified: the unified queue of a pseudo queue; otherwise the queue's own name.
+        resource_type: the resource type of a pseudo queue; otherwise empty.
     """
 
     name: str
@@ -79,12 +79,12 @@ class Queue:
 
     @property
     def unit(self) -> str:
-        """The name under which statistics, links, storage, pilots and software of this queue are found."""
+        """The name of this queue in statistics, links, storage, pilots and software."""
         return self.unified or self.name
 
     @property
     def is_unified(self) -> bool:
-        """Whether it is brokered through pseudo queues and never itself."""
+        """Whether it is brokered only through its pseudo queues."""
         return self.capability == UCORE and not self.resource_type
 
 
@@ -105,13 +105,13 @@ ATLAS_RESOURCE_TYPES = (
     ResourceType("MCORE", 2, None, None, 2000),
     ResourceType("MCORE_HIMEM", 2, None, 2001, None),
 )
-"""The resource types that ATLAS uses: those of a pool that has not given its own."""
+"""The resource types of ATLAS, used for a pool without types of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Storage:
     """A storage endpoint (RSE); space in GB, *activities* maps ``read_lan``, ``write_lan``, ``read_wan``,
-    ``write_wan`` to a state, of which only ``OFF`` and ``TEST`` are down (docs/panda.md, Queues)."""
+    ``write_wan`` to a state, where only ``OFF`` and ``TEST`` are down (docs/panda.md, Queues)."""
 
     rse: str
     site: str = ""
@@ -126,15 +126,15 @@ class Storage:
 
     @property
     def space_usable(self) -> float:
-        """GB that may still be used: free and expired, less what is kept free and what is reserved."""
+        """Usable GB: free and expired space, less the space to keep free and the reserved space."""
         return self.space_free + self.space_expired - self.space_min_free - self.space_unavailable
 
     def space(self, kind: Literal["free", "usable"]) -> float:
-        """Return GB of what is free or may still be used; the latter where nothing is said to be free."""
+        """Return the free or usable GB; the usable GB if no free space is known."""
         return self.space_free or self.space_usable if kind == "free" else self.space_usable
 
     def is_up(self, activity: str) -> bool:
-        """Return whether *activity* works: everything but OFF and TEST does, an unknown state as well."""
+        """Return whether *activity* is in service: every state except OFF and TEST, unknown states included."""
         return self.activities.get(activity) not in {"OFF", "TEST"}
 
 
@@ -154,7 +154,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class LinkMetric:
-    """One measured number of the link from *source* to *nucleus*; *measured* is when, None is now
+    """One metric of the link from *source* to *nucleus*; *measured* is its time, None is now
     (docs/panda.md, Queues)."""
 
     source: str
@@ -166,7 +166,7 @@ class LinkMetric:
 
 @dataclass(frozen=True, slots=True)
 class Pilots:
-    """Pilots of a queue in the last 3 hours, and when a job last started there (None: not known)."""
+    """Pilots of a queue in the last 3 hours, and the time of the last job start there (None: unknown)."""
 
     get_job: int = 0
     update_job: int = 0

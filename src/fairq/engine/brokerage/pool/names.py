@@ -16,10 +16,10 @@ _DROPPED = (
     r"limited proxy",
     r"/CN=(?:Robot|nickname):[^/]+",
 )
-"""Parts of a certificate's name that say nothing about whose it is."""
+"""Parts of a certificate's name that do not identify the user."""
 
 _PAIR = re.compile(r".*/CN=[^/]+/CN=([^/]+)")
-"""Of two common names one behind the other the second is the user's."""
+"""Of two consecutive common names, the second is the user's."""
 
 
 def is_named(queue: Queue, patterns: tuple[str, ...]) -> bool:
@@ -28,7 +28,7 @@ def is_named(queue: Queue, patterns: tuple[str, ...]) -> bool:
 
 
 def matches_any(name: str, patterns: Iterable[str]) -> bool:
-    """Return whether *name* equals a pattern, or contains what one with ``*`` stands for (PanDA isMatched)."""
+    """Return whether *name* equals a pattern, or contains a match of a pattern with ``*`` (PanDA isMatched)."""
     return any(_matches(name, pattern) for pattern in patterns if pattern)
 
 
@@ -42,7 +42,7 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def user_of(distinguished_name: str) -> str:
-    """Return the name of the user that a certificate is of; any other text is the name itself (PanDA clean_user_id)."""
+    """Return the user of a certificate; any other text is the name itself (PanDA clean_user_id)."""
     name = distinguished_name
     for part in _DROPPED:
         name = re.sub(part, "", name)

@@ -1,4 +1,4 @@
-"""Unified queues and the pseudo queues that they are brokered as (docs/panda.md, Queues; PanDA SiteMapper)."""
+"""Unified queues and their pseudo queues (docs/panda.md, Queues; PanDA SiteMapper)."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from fairq.engine.brokerage.pool.model import Queue, ResourceType
 def split_queue(queue: Queue, types: Iterable[ResourceType]) -> list[Queue]:
     """Return the pseudo queues of a unified *queue*, one for each resource type that its slots can hold.
 
-    Memory that is not limited stays so. The least memory of a pseudo queue may lie above its most; it takes no task
-    then.
+    Unlimited memory stays unlimited. The minimum memory of a pseudo queue may exceed its maximum; it then accepts no
+    task.
     """
     slot_cores = max(1, queue.corecount)
     return [_pseudo_queue(queue, slot_cores, kind) for kind in types if slot_cores >= kind.mincore]
 
 
 def candidates_of(queues: Iterable[Queue], types: Iterable[ResourceType]) -> list[Queue]:
-    """Return what can be a candidate: *queues*, with the pseudo queues in place of each unified one.
+    """Return the possible candidates: *queues*, with pseudo queues in place of each unified queue.
 
-    A unified queue without any pseudo queue stays itself, so that it can be told why it takes nothing.
+    A unified queue without pseudo queues stays, so that its refusal can be explained.
     """
     kinds = tuple(types)
     return [each for queue in queues for each in ((split_queue(queue, kinds) if queue.is_unified else []) or [queue])]

@@ -1,4 +1,4 @@
-"""What a queue is for, and its flags, read once per run (docs/panda.md, Queues)."""
+"""The activities of a queue and its flags, computed once per run (docs/panda.md, Queues)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ACTIVITIES: dict[str, frozenset[Activity]] = {
 
 
 def activities_of(queue: Queue, flags: Flags) -> frozenset[Activity]:
-    """Return what runs at a queue: by its type, and both where ``grandly_unified`` is set."""
+    """Return the activities of a queue: by its type, or both if ``grandly_unified`` is set."""
     return _ACTIVITIES["unified"] if flags.grandly_unified else _ACTIVITIES.get(queue.type, frozenset())
 
 
@@ -32,7 +32,7 @@ def flags_of(columns: Columns) -> tuple[Flags, ...]:
 
 
 def listed(columns: Columns) -> Booleans:
-    """Return for each row whether PanDA knows the queue: it drops those for production that have no cloud."""
+    """Return for each row whether PanDA knows the queue: it drops production queues without a cloud."""
 
     def make() -> Booleans:
         kinds = [activities_of(queue, flags) for queue, flags in zip(columns.queues, flags_of(columns), strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fairq.engine.brokerage.checks.candidates import NoPseudoQueue
-from fairq.engine.brokerage.checks.scratch import atom_of, scratch_for_jobs
+from fairq.engine.brokerage.checks.scratch_disk import atom_of, scratch_for_jobs
 from fairq.engine.brokerage.checks.software import ProductionSoftware, platform_at
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.engine.brokerage.flow.pending import retry_after
@@ -16,7 +16,7 @@ from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.flow.weighing import weigh, weighing_of
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task
-from fairq.engine.brokerage.jobs.walltime import job_seconds
+from fairq.engine.brokerage.jobs.walltime_needed import job_seconds
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs

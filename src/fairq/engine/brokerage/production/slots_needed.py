@@ -6,10 +6,10 @@ import numpy as np
 
 from fairq.engine.brokerage.checks.cores import CoreMode, CoresCheck
 from fairq.engine.brokerage.checks.memory import MemoryCheck
-from fairq.engine.brokerage.checks.scratch import ScratchCheck, atom_of, scratch_rules
+from fairq.engine.brokerage.checks.scratch_disk import ScratchCheck, atom_of, scratch_rules
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest
-from fairq.engine.brokerage.jobs.scratch import Scratch, production_scratch
+from fairq.engine.brokerage.jobs.scratch_needed import Scratch, production_scratch
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.connectivity import connectivity_of_rules, is_connected, read_queue_connectivity
@@ -48,7 +48,7 @@ class Memory(MemoryCheck):
 
 
 class ScratchDisk(ScratchCheck):
-    """A job's files must fit into its part of the scratch disk; a task may insist on reading input directly."""
+    """The files of a job must fit into its part of the scratch disk; a task may require that input is read directly."""
 
     name = "scratch"
     stage = "disk check"

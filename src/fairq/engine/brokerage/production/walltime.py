@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.checks.scratch import atom_of
+from fairq.engine.brokerage.checks.scratch_disk import atom_of
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.jobs.tasks import Chunk
 from fairq.engine.brokerage.jobs.units import cpu_time_per_event
-from fairq.engine.brokerage.jobs.walltime import (
+from fairq.engine.brokerage.jobs.walltime_needed import (
     DAY,
     compared_times,
     is_time_unknown,
@@ -147,8 +147,17 @@ def longest_run(chunk: Chunk) -> int:
     return most
 
 
-def _limits(columns: Columns) -> tuple[Floats, Floats, Floats, Floats]:
-    return (
+class _Limits(NamedTuple):
+    """What queues say of cores and times, per row."""
+
+    cores: Floats
+    power: Floats
+    most: Floats
+    least: Floats
+
+
+def _limits(columns: Columns) -> _Limits:
+    return _Limits(
         columns.numbers("corecount", lambda queue: queue.corecount),
         columns.numbers("corepower", lambda queue: queue.corepower),
         columns.numbers("maxtime", lambda queue: queue.maxtime),

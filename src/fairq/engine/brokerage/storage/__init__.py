@@ -1,1 +1,1 @@
-"""Storage: endpoints, where datasets are, and what is out of service."""
+"""Storage: endpoints, location of datasets, and endpoints out of service."""

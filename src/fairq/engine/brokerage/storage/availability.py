@@ -1,4 +1,4 @@
-"""Where a dataset is, and whether it is complete enough to be read (docs/panda.md, Production filters and Analysis)."""
+"""The location and completeness of datasets (docs/panda.md, Production filters and Analysis)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fairq.engine.brokerage.pool.model import Storage
 Name = TypeVar("Name", str, int)
 
 VP_SUFFIX = "_VP_DISK"
-"""End of the names of endpoints where input is placed virtually."""
+"""End of the names of endpoints with virtually placed input."""
 
 
 def available_files(dataset: Dataset, rse: str, held: frozenset[str] | None, *, merging: bool) -> frozenset[str]:
-    """Return the files of *dataset* that count as being at *rse*, which is known to hold *held* of them (None: all).
+    """Return the files of *dataset* that count as present at *rse*, which has *held* of them (None: all).
 
-    For a merge, and where files are placed virtually, any of them stand for all (PanDA AtlasDDMClient).
+    For a merge, and for virtually placed files, any file counts as all files (PanDA AtlasDDMClient).
     """
     files = dataset.lfns if held is None else held & dataset.lfns
     return dataset.lfns if files and (merging or rse.endswith(VP_SUFFIX)) else files
@@ -27,7 +27,7 @@ def available_files(dataset: Dataset, rse: str, held: frozenset[str] | None, *, 
 class Replica(NamedTuple):
     """A replica of a dataset: the endpoint, and the files found there of *total*; *vp* is a virtual one.
 
-    *found* is None where nobody has counted.
+    *found* is None if the files were not counted.
     """
 
     storage: Storage
@@ -41,11 +41,11 @@ class Replica(NamedTuple):
         return self.found == self.total
 
     def counts(self, max_missing: float, min_completeness: float) -> bool:
-        """Return whether so few files are missing that the dataset may be read from here.
+        """Return whether the replica is complete enough to be read.
 
         Args:
-            max_missing: files that may be missing (``MAX_MISSING_INPUT_FILES``).
-            min_completeness: per cent that must be there otherwise (``MIN_INPUT_COMPLETENESS``).
+            max_missing: number of files that may be missing (``MAX_MISSING_INPUT_FILES``).
+            min_completeness: percentage that is sufficient otherwise (``MIN_INPUT_COMPLETENESS``).
         """
         if self.is_complete:
             return True
@@ -60,12 +60,12 @@ class Availability:
     be read over neither LAN nor WAN.
 
     Args:
-        disk: a replica that counts is on disk.
-        complete_disk: one with all files is on disk.
-        tape: one that counts is on tape.
-        local_source: one that counts can be read over LAN.
-        remote_source: one that counts can be read over WAN.
-        locations: all endpoints of those that count.
+        disk: a counting replica is on disk.
+        complete_disk: a counting replica with all files is on disk.
+        tape: a counting replica is on tape.
+        local_source: a counting replica can be read over LAN.
+        remote_source: a counting replica can be read over WAN.
+        locations: the endpoints of all counting replicas.
     """
 
     disk: bool = False
@@ -77,12 +77,12 @@ class Availability:
 
     @property
     def is_readable(self) -> bool:
-        """Whether a replica that counts can be read at all."""
+        """Whether a counting replica can be read."""
         return self.local_source or self.remote_source
 
 
 def availability(replicas: Iterable[Replica], max_missing: float, min_completeness: float) -> Availability:
-    """Return what *replicas* come to (PanDA get_sites_with_data); for the numbers see `Replica.counts`."""
+    """Return the availability from *replicas* (PanDA get_sites_with_data); for the limits see `Replica.counts`."""
     real = [each for each in replicas if not each.vp and each.counts(max_missing, min_completeness)]
     lan = [each.storage.is_up("read_lan") for each in real]
     wan = [each.storage.is_up("read_wan") for each in real]
@@ -114,8 +114,8 @@ def queues_with_data(
         states: the replicas that each queue reads; queues by names or numbers.
         include_tape: replicas on tape count.
         use_vp: virtual replicas count, as long as no queue has a complete one on a normal disk.
-        use_incomplete: queues with incomplete replicas are welcome beside those with complete ones, as long as none of
-            these is on a normal disk. Where no complete replica is, they are taken anyway.
+        use_incomplete: queues with incomplete replicas are accepted beside those with complete ones, unless a complete
+            one is on a normal disk. If there is no complete replica, they are always accepted.
     """
     complete, incomplete, virtual = set[Name](), set[Name](), set[Name]()
     on_disk = False

@@ -1,4 +1,4 @@
-"""Storage endpoints that are out of service, and what that means for a queue (docs/panda.md, Production filters)."""
+"""Storage endpoints out of service, and the effect on a queue (docs/panda.md, Production filters)."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def blacklist_reason(
     storage_type: str | None = None,
     complete_at: Collection[str] | None = None,
 ) -> str | None:
-    """Return why the storage of a queue rules it out, None if it does not (PanDA check_endpoints_with_blacklist).
+    """Return why the storage of a queue excludes it, or None (PanDA check_endpoints_with_blacklist).
 
     Args:
         read, write: the endpoints that it reads from and writes to.
-        in_nucleus: it belongs to the nucleus (in analysis: has the data), where nothing need be moved over WAN.
+        in_nucleus: it belongs to the nucleus (in analysis: it has the data), so that no transfer over WAN is needed.
         source_available: the input can be read over WAN somewhere.
-        storage_type: the only type of endpoint to look at; None is all.
-        complete_at: endpoints that have all of the input; where there are some, input must be moved to a nucleus's
-            other endpoints as to those of a satellite.
+        storage_type: the type of endpoints to check; None is all.
+        complete_at: endpoints that have all of the input; if there are any, input must be moved to the other endpoints
+            of a nucleus, as to those of a satellite.
     """
     inputs = [each for each in read if storage_type in {None, each.type}]
     outputs = [each for each in write if storage_type in {None, each.type}]

@@ -1,7 +1,7 @@
-"""Which storage a queue uses, as CRIC tells it with the queue (``astorages``; PanDA's configurator).
+"""The storage of a queue in CRIC's record of the queue (``astorages``; PanDA's configurator).
 
 CRIC lists endpoints by activity, the preferred one first: ``read_lan`` and ``write_lan`` (older queues: ``pr`` and
-``pw``), with ``_analysis`` behind it those of user jobs. The first of a list is the default.
+``pw``), with the ending ``_analysis`` for user jobs. The first of a list is the default.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _OLDER = {"read_lan": "pr", "write_lan": "pw"}
 
 
 def relations_of(fields: Mapping[str, Any]) -> list[Relation]:
-    """Return the relations that the CRIC queue *fields* gives, none where it names no storage.
+    """Return the relations in the CRIC queue *fields*; none if it names no storage.
 
-    User jobs have a scope of their own as soon as one of their activities is told; the other one is as for all.
+    User jobs have a scope of their own if one of their activities is given; the other activity is then as for all jobs.
     """
     told = fields.get("astorages")
     if not isinstance(told, Mapping):

@@ -1,4 +1,4 @@
-"""Which storage a queue reads from and writes to (docs/panda.md, Queues)."""
+"""The storage that a queue reads from and writes to (docs/panda.md, Queues)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairq.engine.brokerage.pool.model import Relation, Storage
 
 DEFAULT = "default"
 USER = "analysis"
-"""The scope of user jobs, where a queue has relations of it."""
+"""The scope of user jobs, if a queue has relations in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Endpoints:
 
     @property
     def is_virtual(self) -> bool:
-        """Whether input is placed here virtually (VP) only."""
+        """Whether input is placed here only virtually (VP)."""
         return any(storage.rse.endswith("_VP_DISK") for storage in self.read)
 
 
@@ -37,7 +37,7 @@ def endpoints(relations: Iterable[Relation], storages: Mapping[str, Storage], sc
     for reading and for writing each where there is none of their own.
 
     An endpoint is read if the relation has the role ``read_lan`` and the endpoint is not blacklisted for reading, and
-    written to with the role ``write_lan``; relations to endpoints that are not known are left out.
+    written to with the role ``write_lan``. Relations to unknown endpoints are ignored.
     """
     known = [relation for relation in relations if relation.rse in storages]
     reading = [r for r in known if "read_lan" in r.roles and not storages[r.rse].blacklisted_read]
@@ -76,7 +76,7 @@ def units_reading(columns: Columns, scope: str = DEFAULT) -> dict[str, NDArray[n
 
 
 def lacks_space(storage: Storage, least: float, rules: Rules) -> bool:
-    """Return whether *storage* does not have *least* GB: of which space, and whether as much will do, the rules say."""
+    """Return whether *storage* lacks *least* GB; the rules define which space counts, and whether equality passes."""
     space = storage.space(rules.space)
     return space <= least if rules.space_must_exceed else space < least
 

@@ -1,1 +1,1 @@
-"""Jobs that took too long: timeouts, fast rebrokerage, rebrokerage of users' jobs."""
+"""Jobs past their time limit: timeouts, fast rebrokerage, rebrokerage of users' jobs."""

@@ -1,4 +1,4 @@
-"""Fast rebrokerage: take from a queue what it has piled up beyond its part of a share.
+"""Fast rebrokerage: send back the waiting jobs of a queue that exceed its part of a share.
 
 Sources: PanDA's brokerage page, "Timeout Rules"; docs/panda.md, Timeouts.
 """
@@ -13,18 +13,15 @@ from math import ceil
 from fairq.engine.brokerage.timeouts.job import QUEUED, JobQueue, PandaJob, queue_of
 from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
 
-CODE = 10
-"""PanDA's number for a job closed by fast rebrokerage."""
-
 
 @dataclass(frozen=True, slots=True)
 class Overshoot:
-    """A queue that has too many jobs of a share waiting.
+    """A queue with too many waiting jobs of a share.
 
     Args:
-        queued, running: its jobs of the share. *total*: those that wait for the share anywhere.
+        queued, running: its jobs of the share. *total*: waiting jobs of the share at all queues.
         threshold: the ``FAST_REBRO_THRESHOLD_NQUEUE`` of the share.
-        excess: how many it has too many by the mildest of the three limits.
+        excess: number of jobs above the mildest of the three limits.
     """
 
     queue: str
@@ -37,9 +34,9 @@ class Overshoot:
 
 
 def overshoots(jobs: Iterable[PandaJob], queues: Mapping[str, JobQueue], policy: TimeoutPolicy) -> list[Overshoot]:
-    """Return the queues and shares that all three limits of *policy* are passed at, by queue and share.
+    """Return the queues and shares that exceed all three limits of *policy*.
 
-    A queue with a ``numSlots`` row is left out whole, of the totals as well: many jobs wait there by intention.
+    A queue with a ``numSlots`` row is left out, also from the totals: many jobs wait there on purpose.
     """
     queued: Counter[tuple[str, str]] = Counter()
     running: Counter[tuple[str, str]] = Counter()
@@ -71,9 +68,9 @@ def overshoots(jobs: Iterable[PandaJob], queues: Mapping[str, JobQueue], policy:
 def fast_rebrokerage(
     jobs: Iterable[PandaJob], queues: Mapping[str, JobQueue], policy: TimeoutPolicy
 ) -> dict[int, Overshoot]:
-    """Return the jobs to send back, by id: of each queue that overshoots, the oldest of those that wait.
+    """Return the jobs to send back, by id: the oldest waiting jobs of each queue above the limits.
 
-    PanDA takes one job less than the excess (docs/panda.md).
+    PanDA sends back one job less than the excess (docs/panda.md).
     """
     jobs = list(jobs)
     found = {(one.queue, one.share): one for one in overshoots(jobs, queues, policy)}

@@ -1,4 +1,4 @@
-"""A job of PanDA, as far as timeouts and rebrokerage look at it."""
+"""A job of PanDA, with the data that timeouts and rebrokerage need."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ACTIVE = frozenset(
 """States in which a queue has the job."""
 
 QUEUED = frozenset({"defined", "assigned", "activated", "starting"})
-"""States in which a job waits at a queue and can still be taken from it."""
+"""States in which a job waits at a queue and can be sent back."""
 
 ENDED = frozenset({"finished", "failed", "cancelled", "closed"})
 """States that a job does not leave any more."""
@@ -30,7 +30,7 @@ EVENT_SERVICE_MERGE = 2
 """``eventService`` of the jobs that merge what event-service jobs made."""
 
 CO_JUMBO = 5
-"""``eventService`` of the jobs that stand by while a jumbo job has their events."""
+"""``eventService`` of the jobs that wait while a jumbo job has their events."""
 
 NOT_REASSIGNED = 2
 """The ``relocationFlag`` of a job that must stay where it is."""
@@ -38,21 +38,21 @@ NOT_REASSIGNED = 2
 
 @dataclass(frozen=True, slots=True)
 class PandaJob:
-    """One job; times are seconds since 1970, None if they are not known.
+    """One job; times are seconds since 1970, None if unknown.
 
     Args:
         id: the ``PandaID``; a smaller one is older.
         status: the ``jobStatus``, one of `STATES`.
-        queue: the ``computingSite``; empty before there is one.
+        queue: the ``computingSite``; empty if not assigned yet.
         share: the ``gshare``.
         label: the ``prodSourceLabel``: ``managed``, ``user``, ``panda``, ``test``, ...
         priority: the ``currentPriority``.
         task: the ``jediTaskID``.
         job_set: the ``jobDefinitionID``: the jobs of a task that were made together for one queue.
-        from_jedi: whether ``lockedby`` says that a task made it, which can make another one.
+        from_jedi: whether, by ``lockedby``, a task created it and can create another one.
         build: whether it builds the user's program for the other jobs of its set.
-        special: whether its work queue serves a special resource; fast rebrokerage passes it over.
-        has_report: whether a report about its output waits to be worked on.
+        special: whether its work queue is for a special resource; fast rebrokerage skips it.
+        has_report: whether a report about its output waits to be processed.
         output_complete: whether all its output files have arrived.
     """
 
@@ -90,14 +90,14 @@ class PandaJob:
 
 @dataclass(frozen=True, slots=True)
 class JobQueue:
-    """A queue as timeouts look at it.
+    """A queue, with the data that timeouts need.
 
     Args:
-        status: ``online``, ``offline``, ``test``, ``paused``, ...; empty for a queue that is not known.
-        workflow: decides which heartbeat is asked of its jobs.
-        disable_reassign: whether ``disableReassign`` stands in its ``catchall``.
-        last_start: when a job last started there, seconds since 1970; None if that is not known.
-        has_slots: whether a ``numSlots`` row exists: many queued jobs are then intended.
+        status: ``online``, ``offline``, ``test``, ``paused``, ...; empty for an unknown queue.
+        workflow: decides which heartbeat its jobs must send.
+        disable_reassign: whether ``disableReassign`` is in its ``catchall``.
+        last_start: time of the last job start there, seconds since 1970; None if unknown.
+        has_slots: whether a ``numSlots`` row exists: many queued jobs are then on purpose.
         transfer_days_high, transfer_days_low: ``transtimehi`` and ``transtimelo``, in days.
     """
 
@@ -117,5 +117,5 @@ class JobQueue:
 
 
 def queue_of(queues: Mapping[str, JobQueue], name: str) -> JobQueue | None:
-    """Return the queue *name*, that of a pseudo queue ``QUEUE/TYPE`` too; None if it is not known."""
+    """Return the queue *name*, or that of a pseudo queue ``QUEUE/TYPE``; None if it is unknown."""
     return queues.get(name) or queues.get(name.partition("/")[0])

@@ -1,4 +1,4 @@
-"""Which jobs have waited too long, and what becomes of them."""
+"""The jobs past their time limit, and the actions on them."""
 
 from __future__ import annotations
 
@@ -6,33 +6,31 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairq.engine.brokerage.timeouts.fast_rebrokerage import CODE, Overshoot, fast_rebrokerage
+from fairq.engine.brokerage.timeouts.codes import Code
+from fairq.engine.brokerage.timeouts.fast_rebrokerage import Overshoot, fast_rebrokerage
 from fairq.engine.brokerage.timeouts.job import QUEUED, JobQueue, PandaJob, queue_of
 from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
 from fairq.engine.brokerage.timeouts.table import FAST, ORDER, SETS, TABLE, Action, Situation, TimeoutRule
 from fairq.engine.brokerage.timeouts.user_rebrokerage import Waited, user_rebrokerage
 
-REASSIGN = 51
-"""PanDA's number for a job closed because its set goes back to brokerage."""
-
 
 @dataclass(frozen=True, slots=True)
 class Timeout:
-    """What becomes of one job.
+    """The action on one job.
 
     Args:
         row: the row of the table that decides, one of `ORDER`.
-        action, code: what happens, and PanDA's number for it.
-        since: the time of the job that *age* is counted from; empty where no age decides.
-        age, limit: seconds; None where no age decides.
-        exempt: why nothing happens all the same: ``paused`` or ``disableReassign``, of the job's queue; or empty.
-        numbers: what else was compared.
+        action, code: the action, and PanDA's number for it.
+        since: the time of the job from which *age* counts; empty if no age decides.
+        age, limit: seconds; None if no age decides.
+        exempt: why the job's queue is exempt: ``paused`` or ``disableReassign``; otherwise empty.
+        numbers: other values compared.
     """
 
     job: PandaJob
     row: str
     action: Action
-    code: int | None
+    code: Code | None
     since: str = ""
     age: float | None = None
     limit: float | None = None
@@ -49,10 +47,10 @@ _ROWS_OF: dict[str, tuple[str, ...]] = {
 def timeouts(
     jobs: Iterable[PandaJob], queues: Mapping[str, JobQueue], policy: TimeoutPolicy, now: float
 ) -> list[Timeout]:
-    """Return what becomes of the *jobs* for which the time is over at *now*, at most one thing each, by job.
+    """Return the actions on the *jobs* that are past a limit at *now*, at most one per job.
 
-    The first row of `ORDER` that applies decides. A job whose queue is exempt from it is told with the reason,
-    if no later row applies that its queue is not exempt from.
+    The first row of `ORDER` that applies decides. A job whose queue is exempt from that row is returned with the
+    reason, unless a later row applies from which its queue is not exempt.
     """
     jobs = list(jobs)
     fast = fast_rebrokerage(jobs, queues, policy)
@@ -85,7 +83,7 @@ def _decide(name: str, of: Situation, fast: Mapping[int, Overshoot], sets: Mappi
         waited = sets.get(of.job.id)
         if waited is None:
             return None
-        return Timeout(of.job, SETS, "rebroker", REASSIGN, *waited, exempt=_exemption(of, ""))
+        return Timeout(of.job, SETS, "rebroker", Code.REASSIGNED, *waited, exempt=_exemption(of, ""))
     row = TABLE[name]
     oldest = _age(row, of) if row.looks_at(of.job, of.policy.rules) else None
     if oldest is None:
@@ -105,14 +103,14 @@ def _sent_back_fast(job: PandaJob, over: Overshoot) -> Timeout:
         "threshold": over.threshold,
         "excess": over.excess,
     }
-    return Timeout(job, FAST, "rebroker", CODE, numbers=numbers)
+    return Timeout(job, FAST, "rebroker", Code.FAST_REBROKERAGE, numbers=numbers)
 
 
 def _age(row: TimeoutRule, of: Situation) -> tuple[str, float] | None:
-    """Return which time of the job counts, and how long ago it was; None if none is known.
+    """Return the name of the time that counts, and the age; None if no time is known.
 
-    Under the rules documented, that is when the job entered its state, or was heard of. Otherwise a transfer counts
-    from the end of the job; only where that is not known, from its start.
+    Under the rules documented, the time is that of the last state change or heartbeat. Otherwise a transfer counts from
+    the end of the job, or from its start if the end is unknown.
     """
     if of.policy.rules.timeouts_of_state and row.named and not row.heard and of.job.changed is not None:
         return "changed", of.now - of.job.changed
@@ -124,7 +122,7 @@ def _age(row: TimeoutRule, of: Situation) -> tuple[str, float] | None:
 
 
 def _exemption(of: Situation, spared: str) -> str:
-    """Return why the job's queue is exempt from a row from which PanDA's code spares the queues *spared*."""
+    """Return why the job's queue is exempt from a row; PanDA's code exempts the queues *spared*."""
     is_all = of.policy.rules.pauses_stop_timeouts
     if of.queue.status == "paused" and (is_all or spared == "paused"):
         return "paused"

@@ -1,4 +1,4 @@
-"""The limits of timeouts and rebrokerage, as gdpconfig sets them."""
+"""The limits of timeouts and rebrokerage from gdpconfig."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _FRACTION = "rebroker.FAST_REBRO_THRESHOLD_NQUEUE_FRAC"
 
 @dataclass(frozen=True, slots=True)
 class TimeoutPolicy:
-    """The limits in force; durations are seconds.
+    """The limits in use; durations are seconds.
 
     Args:
-        rules: where PanDA's brokerage page and its code differ, which of them holds.
+        rules: whether PanDA's brokerage page or its code applies where they differ.
         defined, holding: ``job_timeout.TIMEOUT_defined`` and ``TIMEOUT_holding``.
         heartbeat: ``watcher.HEARTBEAT_TIMEOUT_*`` by workflow; always holds production and analysis.
         rebroker_sets, rebroker_sets_of: ``rebroker.ANALY_TIMEOUT``, and by working group.
         fast_ratio, fast_fraction: ``rebroker.FAST_REBRO_THRESHOLD_NQNR_RATIO`` and ``..._NQUEUE_FRAC``.
-        fast_queued: ``rebroker.FAST_REBRO_THRESHOLD_NQUEUE_*`` by share; a share without is left alone.
+        fast_queued: ``rebroker.FAST_REBRO_THRESHOLD_NQUEUE_*`` by share; other shares are exempt.
     """
 
     rules: Rules
@@ -42,9 +42,10 @@ class TimeoutPolicy:
 
     @classmethod
     def of(cls, config: Mapping[str, Any], rules: Rules) -> TimeoutPolicy:
-        """Return what *config* (``component.KEY``: value, in hours; docs/panda.md, Queues) sets.
+        """Return the limits in *config* (``component.KEY``: value, in hours; docs/panda.md, Queues).
 
-        0, null and what is no number select the default; of heartbeats and ``ANALY_TIMEOUT`` 0 is a limit of 0.
+        0, null and other values that are not numbers select the default. For heartbeats and ``ANALY_TIMEOUT``, 0 is a
+        limit of 0.
         """
         heartbeat = {"production": 2 * HOUR, "analysis": 2 * HOUR}
         of_group: dict[str, float] = {}
@@ -71,5 +72,5 @@ class TimeoutPolicy:
         )
 
     def heartbeat_of(self, workflow: str) -> float:
-        """Return the seconds after which a job of a queue with *workflow* must have been heard of."""
+        """Return the seconds within which a job of a queue with *workflow* must send a heartbeat."""
         return self.heartbeat.get(workflow, self.heartbeat["production"])

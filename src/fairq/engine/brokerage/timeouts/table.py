@@ -1,4 +1,4 @@
-"""The table of timeouts, as data: which jobs, counted from when, how long, and what then.
+"""The table of timeouts, as data: jobs, start of the age, limit and action.
 
 Sources: PanDA's brokerage page, "Timeout Rules"; the periodic cleaner of PanDA (docs/panda.md, Timeouts).
 """
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.timeouts.codes import Code
 from fairq.engine.brokerage.timeouts.job import (
     ACTIVE,
     CO_JUMBO,
@@ -23,14 +24,14 @@ from fairq.engine.brokerage.timeouts.job import (
 from fairq.engine.brokerage.timeouts.policy import DAY, HOUR, TimeoutPolicy
 
 Action = Literal["kill", "fail", "rebroker"]
-"""End the job; fail it, which counts as an attempt; or close it and let the task make another one."""
+"""Close the job; fail it, which counts as an attempt; or close it and let the task create another one."""
 
 Since = Literal["created", "modified", "changed", "ended", "started"]
-"""The time of a job that an age is counted from: created, last heard of, changed state, ended, started."""
+"""The time of a job from which an age counts: creation, last heartbeat, state change, end, start."""
 
 
 class Situation(NamedTuple):
-    """What a row looks at: a job, its queue, the limits in force and the time."""
+    """The data for a row: a job, its queue, the limits in use and the time."""
 
     job: PandaJob
     queue: JobQueue
@@ -43,17 +44,16 @@ class TimeoutRule:
     """One row of the table.
 
     Args:
-        name: what results call it; the same for ever.
-        states: the states of a job that it looks at.
-        since: the times that the age is counted from; of several the longest age counts.
-        limit: the age in seconds that is still allowed.
-        applies: what else must hold.
-        action, code: what happens, and PanDA's number for it; None if it has none.
-        spared: the queues whose jobs PanDA's code leaves alone: ``paused`` ones, those with ``disableReassign``.
+        name: its name in results, which never changes.
+        states: the states of the jobs to which it applies.
+        since: the times from which the age counts; the longest age is used.
+        limit: the maximum age in seconds.
+        applies: further conditions.
+        action, code: the action, and PanDA's number for it; None if it has none.
+        spared: the queues that PanDA's code exempts: ``paused`` ones, or those with ``disableReassign``.
         named: the states that the page names; None: the page has no such row.
-        heard: under the rules documented, too, the age counts from when the job was last heard of, not from when it
-            entered the state.
-        extra: the page says otherwise for its jobs, so that the row is PanDA's alone.
+        heard: also under the rules documented, the age counts from the last heartbeat, not from the state change.
+        extra: the page has another rule for these jobs, so that the row applies only under the rules panda.
     """
 
     name: str
@@ -61,7 +61,7 @@ class TimeoutRule:
     since: tuple[Since, ...]
     limit: Callable[[Situation], float]
     action: Action
-    code: int | None
+    code: Code | None
     applies: Callable[[Situation], bool] = lambda _: True
     spared: Literal["", "paused", "disableReassign"] = ""
     named: frozenset[str] | None = None
@@ -69,22 +69,19 @@ class TimeoutRule:
     extra: bool = False
 
     def looks_at(self, job: PandaJob, rules: Rules) -> bool:
-        """Return whether the row is about jobs in this one's state."""
+        """Return whether the row applies to jobs in this state."""
         if self.extra and not rules.extra_timeouts:
             return False
         return job.status in (self.named if rules.timeouts_of_state and self.named else self.states)
 
 
 FAST, SETS = "fast_rebrokerage", "user_rebrokerage"
-"""The two rows that look at many jobs together; they stand in files of their own."""
+"""The two rows that compare many jobs; each has a file of its own."""
 
 INACTIVE_AFTER = 2 * HOUR
-"""A queue where no job has started for so long is inactive."""
+"""Seconds without a job start after which a queue is inactive."""
 
 _HEARD = frozenset({"running", "starting", "stagein", "stageout"})
-_KILL_EXPIRED, _KILL_WAITING = 2, 4
-_REASSIGN = 51
-_NO_HEARTBEAT, _NOT_TAKEN, _NO_OUTPUT = 100, 102, 103
 
 
 def _after(seconds: float) -> Callable[[Situation], float]:
@@ -162,55 +159,56 @@ def _one(*states: str) -> frozenset[str]:
 
 TABLE: dict[str, TimeoutRule] = _rows(
     TimeoutRule("heartbeat_user", _HEARD, ("modified",),
-        lambda of: of.policy.heartbeat["analysis"], "fail", _NO_HEARTBEAT, lambda of: of.job.of_user, extra=True),
+        lambda of: of.policy.heartbeat["analysis"], "fail", Code.NO_HEARTBEAT, lambda of: of.job.of_user, extra=True),
     TimeoutRule("heartbeat_transferring", _one("transferring"), ("modified",),
-        _transferring_heartbeat, "fail", _NO_HEARTBEAT, _is_watched_transfer, named=_one("transferring"), heard=True),
+        _transferring_heartbeat, "fail", Code.NO_HEARTBEAT, _is_watched_transfer, named=_one("transferring"),
+        heard=True),
     TimeoutRule("sent", _one("sent"), ("modified",),
-        _after(HOUR / 2), "fail", _NOT_TAKEN, named=_one("sent")),
+        _after(HOUR / 2), "fail", Code.NOT_TAKEN, named=_one("sent")),
     TimeoutRule("holding_user", _one("holding"), ("modified", "ended"),
-        _after(3 * HOUR), "fail", _NO_OUTPUT, _is_users_without_report, extra=True),
+        _after(3 * HOUR), "fail", Code.NO_OUTPUT, _is_users_without_report, extra=True),
     TimeoutRule("holding_high", _one("holding"), ("modified", "ended"),
-        _after(3 * HOUR), "fail", _NO_OUTPUT, _is_high_and_holding, named=_one("holding")),
+        _after(3 * HOUR), "fail", Code.NO_OUTPUT, _is_high_and_holding, named=_one("holding")),
     TimeoutRule("holding", _one("holding"), ("modified", "ended"),
-        lambda of: of.policy.holding, "fail", _NO_OUTPUT, named=_one("holding")),
+        lambda of: of.policy.holding, "fail", Code.NO_OUTPUT, named=_one("holding")),
     TimeoutRule("heartbeat", _HEARD, ("modified",),
-        _heartbeat, "fail", _NO_HEARTBEAT, spared="paused", named=_one("running", "starting"), heard=True),
-    TimeoutRule("pending", _one("pending"), ("created",), _after(HOUR), "kill", _KILL_WAITING,
+        _heartbeat, "fail", Code.NO_HEARTBEAT, spared="paused", named=_one("running", "starting"), heard=True),
+    TimeoutRule("pending", _one("pending"), ("created",), _after(HOUR), "kill", Code.WAITED_TOO_LONG,
         named=_one("pending")),
-    TimeoutRule("waiting", _one("waiting"), ("created",), _after(HOUR), "kill", _KILL_WAITING,
+    TimeoutRule("waiting", _one("waiting"), ("created",), _after(HOUR), "kill", Code.WAITED_TOO_LONG,
         lambda of: of.job.event_service != CO_JUMBO),
     TimeoutRule("defined_long", IN_DEFINED_TABLE, ("created",),
-        _after(7 * DAY), "kill", _KILL_EXPIRED, extra=True),
+        _after(7 * DAY), "kill", Code.EXPIRED, extra=True),
     TimeoutRule("activated_long", _one("activated"), ("created",),
-        _after(7 * DAY), "kill", _KILL_EXPIRED, extra=True),
+        _after(7 * DAY), "kill", Code.EXPIRED, extra=True),
     # Here the cleaner looks for fast rebrokerage.
     TimeoutRule("inactive", _one("activated"), ("modified",),
-        _after(4 * HOUR), "rebroker", _REASSIGN, _is_urgent_at_inactive, "disableReassign", _one("activated")),
+        _after(4 * HOUR), "rebroker", Code.REASSIGNED, _is_urgent_at_inactive, "disableReassign", _one("activated")),
     TimeoutRule("inactive_starting", _one("starting"), ("changed",),
-        _after(4 * HOUR), "rebroker", _REASSIGN, _is_urgent_at_inactive, "disableReassign", _one("starting")),
+        _after(4 * HOUR), "rebroker", Code.REASSIGNED, _is_urgent_at_inactive, "disableReassign", _one("starting")),
     TimeoutRule("defined", _one("defined"), ("modified",),
-        lambda of: of.policy.defined, "rebroker", _REASSIGN, _can_be_made_anew, named=_one("defined")),
+        lambda of: of.policy.defined, "rebroker", Code.REASSIGNED, _can_be_made_anew, named=_one("defined")),
     TimeoutRule("defined_alone", _one("defined"), ("created",),
-        lambda of: of.policy.defined, "kill", _KILL_EXPIRED, _cannot_be_made_anew, named=_one("defined")),
+        lambda of: of.policy.defined, "kill", Code.EXPIRED, _cannot_be_made_anew, named=_one("defined")),
     TimeoutRule("assigned", IN_DEFINED_TABLE, ("modified",),
-        _after(12 * HOUR), "rebroker", _REASSIGN, _is_managed, named=_one("assigned")),
+        _after(12 * HOUR), "rebroker", Code.REASSIGNED, _is_managed, named=_one("assigned")),
     TimeoutRule("activated", _one("activated"), ("modified",),
-        _after(2 * DAY), "rebroker", _REASSIGN, _may_move, "disableReassign", _one("activated")),
+        _after(2 * DAY), "rebroker", Code.REASSIGNED, _may_move, "disableReassign", _one("activated")),
     TimeoutRule("starting", _one("starting"), ("changed",),
-        _after(2 * DAY), "rebroker", _REASSIGN, _may_move, "disableReassign", _one("starting")),
+        _after(2 * DAY), "rebroker", Code.REASSIGNED, _may_move, "disableReassign", _one("starting")),
     TimeoutRule("user_long", ACTIVE, ("modified",), _after(7 * DAY), "kill",
-        _KILL_EXPIRED, lambda of: of.job.of_user or of.job.label == "test", extra=True),
+        Code.EXPIRED, lambda of: of.job.of_user or of.job.label == "test", extra=True),
     TimeoutRule("event_service", _one("running", "starting"), ("changed",),
-        _after(DAY), "kill", _KILL_EXPIRED, _is_long_event_service, extra=True),
+        _after(DAY), "kill", Code.EXPIRED, _is_long_event_service, extra=True),
     # Here the cleaner looks for users' job sets to send back.
     TimeoutRule("transferring", _one("transferring"), ("ended", "started"),
         _transfer_limit, "fail", None, lambda of: not of.job.output_complete, named=_one("transferring")),
-    TimeoutRule("throttled", _one("throttled"), ("created",), _after(7 * DAY), "kill", _KILL_EXPIRED,
+    TimeoutRule("throttled", _one("throttled"), ("created",), _after(7 * DAY), "kill", Code.EXPIRED,
         named=_one("throttled")),
-    TimeoutRule("active_long", ACTIVE, ("created",), _after(21 * DAY), "kill", _KILL_EXPIRED,
+    TimeoutRule("active_long", ACTIVE, ("created",), _after(21 * DAY), "kill", Code.EXPIRED,
         named=_one("running")),
 )  # fmt: skip
-"""In the order in which PanDA's cleaner goes: the first row that a job is too old for decides."""
+"""In the order of PanDA's cleaner: the first row whose limit a job exceeds decides."""
 
 ORDER: tuple[str, ...] = tuple(
     name for row in TABLE for name in ({"inactive": (FAST, row), "transferring": (SETS, row)}.get(row, (row,)))

@@ -1,4 +1,4 @@
-"""Rebrokerage of users' jobs: a set of jobs that waits too long at a queue goes back as a whole.
+"""Rebrokerage of users' jobs: a job set that waits too long at a queue is sent back as a whole.
 
 Sources: PanDA's periodic cleaner (docs/panda.md, Timeouts, last row).
 """
@@ -13,13 +13,13 @@ from fairq.engine.brokerage.timeouts.job import QUEUED, JobQueue, PandaJob, queu
 from fairq.engine.brokerage.timeouts.policy import HOUR, TimeoutPolicy
 
 _SHORT = 3 * HOUR
-"""The limit where the queue is offline or in test, and the time in which a set that moves is left alone."""
+"""The limit if the queue is offline or in test, and the time for which an active set is exempt."""
 
 _DOES_NOT_MOVE = frozenset({"closed", "failed", "starting"})
 
 
 class Waited(NamedTuple):
-    """How long a set has waited, and how long it might: seconds."""
+    """The time that a set has waited, and its limit, in seconds."""
 
     since: str
     age: float
@@ -38,8 +38,8 @@ def user_rebrokerage(
 ) -> dict[int, Waited]:
     """Return the jobs of the sets to send back, by id.
 
-    A set is counted from when its first job was activated, or, while none is, from when its last was made. It is
-    left alone while any job of it has changed state in the last three hours, unless its queue is down.
+    The time counts from the activation of its first job or, if none is activated, from the creation of its last job. A
+    set is exempt if one of its jobs has changed state in the last three hours, unless its queue is down.
     """
     sets: defaultdict[_Key, list[PandaJob]] = defaultdict(list)
     for job in jobs:
@@ -55,7 +55,7 @@ def user_rebrokerage(
 
 
 def _waited(members: list[PandaJob], queue: JobQueue, policy: TimeoutPolicy, now: float) -> Waited | None:
-    """Return how long the jobs of one set have waited, or None if that is not too long."""
+    """Return the waiting time of a set, or None if it is within the limit."""
     of_task = [job for job in members if job.from_jedi]
     active = [job for job in of_task if job.status in ("activated", "starting")]
     if active:

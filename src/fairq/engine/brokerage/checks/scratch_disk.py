@@ -1,4 +1,4 @@
-"""Scratch disk of a slot against what a job needs (docs/panda.md, Estimates)."""
+"""Scratch disk of a slot compared with the need of a job (docs/panda.md, Estimates)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
 from fairq.engine.brokerage.jobs.atom import Atom, smallest_job
-from fairq.engine.brokerage.jobs.scratch import (
+from fairq.engine.brokerage.jobs.scratch_needed import (
     ALWAYS_DIRECT,
     Scratch,
     ScratchRules,
@@ -20,12 +20,12 @@ from fairq.engine.brokerage.pool.columns import Booleans, Floats
 
 @once_per_task
 def atom_of(request: BrokerageRequest) -> Atom:
-    """Return the smallest job of the request's chunk, found once."""
+    """Return the smallest job of the request's chunk, computed once."""
     return smallest_job(request.task, request.chunk)
 
 
 class ScratchCheck(PlainFilter):
-    """A job's files must fit into its part of the scratch disk; a task may insist on reading input directly."""
+    """The files of a job must fit into its part of the scratch disk; a task may require that input is read directly."""
 
     reasons = (
         Reason("remoteio"),
@@ -33,7 +33,7 @@ class ScratchCheck(PlainFilter):
     )
 
     def estimate(self, request: BrokerageRequest) -> Scratch:
-        """Return what a job needs; to be given by the flow."""
+        """Return the need of a job; each flow defines it."""
         raise NotImplementedError
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
@@ -85,7 +85,7 @@ def scratch_for_jobs(request: BrokerageRequest) -> Floats:
 
 
 def scratch_rules(request: BrokerageRequest) -> ScratchRules:
-    """Return how the rules in force estimate scratch."""
+    """Return the rules that estimate scratch."""
     rules = request.rules
     sizes = rules.scratch_floor, rules.scratch_margin
     return ScratchRules(*sizes, rules.scratch_must_exceed, rules.scratch_of_whole_job)

@@ -18,17 +18,17 @@ from fairq.engine.shares.pools import QueueCounts, QueuePool, count_queues, fami
 from fairq.engine.shares.rules import Rules
 
 EVERYBODY = "all"
-"""The name that stands for all users; DIRAC takes a real user of that name for it."""
+"""The name for all users; DIRAC confuses a real user of this name with it."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """What a group or a user is to get.
+    """The share of a group or a user.
 
     Attributes:
         expected: before corrections.
-        steps: what each corrector did, in order.
-        share: after them.
+        steps: the result of each corrector, in order.
+        share: after corrections.
     """
 
     expected: float
@@ -38,19 +38,19 @@ class Share:
 
 @dataclass(frozen=True)
 class Recalculation:
-    """The priorities of all task queues, and what they were made from.
+    """The priorities of all task queues, and the values behind them.
 
     Attributes:
-        rules: by which it was made.
+        rules: the rules used.
         groups: the configured groups, by name.
-        queues: as they were given.
+        queues: the queues as given.
         priorities: over the queues, full precision; NaN: not set (an emptied queue).
-        group_shares: of every configured group, and of every other that has queues.
+        group_shares: of every configured group, and of every other group with queues.
         user_shares: of the users with queues in the groups without job sharing, by group.
         pools: the numbers of the pools.
-        pool_shares: over the pools: what each shares out.
-        rows, pool, family: over the queues that take part: place in *queues*, pool, family.
-        division: how the pools were divided.
+        pool_shares: over the pools: the share of each.
+        rows, pool, family: over the queues with jobs: place in *queues*, pool, family.
+        division: the division of the pools.
     """
 
     rules: Rules
@@ -67,7 +67,7 @@ class Recalculation:
     division: Division
 
     def kept_priorities(self) -> list[float]:
-        """Return the priorities as they are kept: under DIRAC's rules with four decimals."""
+        """Return the priorities to store: under the rules dirac with four decimals."""
         decimals = self.rules.decimals
         values: list[float] = self.priorities.tolist()
         return values if decimals is None else [float(f"{value:.{decimals}f}") for value in values]
@@ -83,11 +83,11 @@ def recalculate(
 
     Args:
         queues: all task queues, by number.
-        groups: the configured groups; any other has the default share and no properties.
-        rules: what is computed.
-        corrections: the correctors at work, with their history (`Corrections.update`); None: none are.
+        groups: the configured groups; other groups have the default share and no properties.
+        rules: the rules to use.
+        corrections: the active correctors, with their history (`Corrections.update`); None: no correctors.
 
-    Raises DiracStopsError, under DIRAC's rules alone, where DIRAC ends with an error.
+    Raises DiracStopsError, only under the rules dirac, where DIRAC ends with an error.
     """
     counts = count_queues(queues, rules)
     shares = share_groups(counts, groups, corrections)
@@ -171,5 +171,5 @@ def share_users(
 
 
 def _served(owners: Mapping[str, int], rules: Rules) -> list[str]:
-    """Return whose queues are set: everybody's, unless DIRAC takes a user called "all" for its word for everybody."""
+    """Return the owners whose queues are set: all of them, unless a user is called "all" under the rules dirac."""
     return [EVERYBODY] if rules.user_all_bug and owners.get(EVERYBODY, 0) > 1 else list(owners)

@@ -1,7 +1,7 @@
-"""How unused quota moves through the tree: first to brothers, sisters and the parent, then further up.
+"""The distribution of unused quota: first to siblings and the parent, then further up the tree.
 
 docs/htcondor.md 4.4; GroupEntry.cpp, hgq_fairshare, hgq_allocate_surplus, hgq_allocate_surplus_loop. The order of
-floating-point operations is HTCondor's, since limits are cut to whole numbers afterwards.
+floating-point operations is HTCondor's, since limits are truncated to whole numbers afterwards.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from fairq.engine.quotas.tree import QuotaGroup, Tree
 
 
 def share_fairly(tree: Tree) -> float:
-    """Set `allocated` of every group from `quota` and `requested`, and return the quota nobody uses.
+    """Set `allocated` of every group from `quota` and `requested`, and return the unused quota.
 
-    Every group first gets what it asks for out of its own quota. What it leaves is offered to its parent and
-    the groups beside it, then to those above; groups that accept no surplus are passed over, with all below
-    them. `requested` keeps what is still wanted.
+    Every group first gets its request from its own quota. The rest is offered to its siblings and its parent, then to
+    groups above. Groups that accept no surplus are skipped with their subtrees. `requested` keeps the unmet demand.
     """
     unused: dict[str, float] = {}
     for group in reversed(tree.groups):
@@ -33,7 +32,7 @@ def share_fairly(tree: Tree) -> float:
 
 
 def _allocate(top: QuotaGroup, surplus: float) -> float:
-    """Give *surplus* to the subtree of *top*; return what is left."""
+    """Allocate *surplus* to the subtree of *top*; return the rest."""
     left = 0.0
     pending = [(top, surplus)]
     while pending:
@@ -46,9 +45,9 @@ def _allocate(top: QuotaGroup, surplus: float) -> float:
 
 
 def _split(group: QuotaGroup, surplus: float) -> tuple[float, list[float]]:
-    """Split *surplus* between the children of *group* and, last of all, the group's own submitters.
+    """Split *surplus* among the children of *group* and, last, the group's own submitters.
 
-    Returns what is left and the children's shares.
+    Return the rest and the shares of the children.
     """
     if surplus <= 0:
         return 0.0, []
@@ -76,7 +75,7 @@ def _split(group: QuotaGroup, surplus: float) -> tuple[float, list[float]]:
 def _deal(
     wants: list[float], weights: Sequence[float], shares: list[float], total: float, surplus: float
 ) -> tuple[float, float]:
-    """Add to *shares* in the ratio of *weights*, none beyond its want; return the *total* want and surplus left."""
+    """Add to *shares* in proportion to *weights*, at most each demand; return *total* demand and surplus left."""
     while surplus > 0:
         wanting = [at for at, want in enumerate(wants) if want > 0]
         normal = 0.0

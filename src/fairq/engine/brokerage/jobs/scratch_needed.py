@@ -14,14 +14,14 @@ ALWAYS_DIRECT = -1
 
 
 class Scratch(NamedTuple):
-    """MiB of scratch that a job needs if it copies its input, and if it reads it where it is."""
+    """MiB of scratch that a job needs if it copies its input, and if it reads it directly."""
 
     copied: float
     direct: float
 
 
 class ScratchRules(NamedTuple):
-    """How scratch is estimated; the fields are the rule points of these names behind ``scratch_``, sizes in MiB."""
+    """Rules for scratch; the fields are the rule points ``scratch_NAME``, sizes in MiB."""
 
     floor: float
     margin: float
@@ -29,7 +29,7 @@ class ScratchRules(NamedTuple):
     of_whole_job: bool
 
     def mib(self, size: float) -> float:
-        """Return bytes as MiB: as they are where a limit must be exceeded, otherwise rounded down."""
+        """Return bytes as MiB: exact if a limit must be exceeded, otherwise rounded down."""
         return size / MIB if self.must_exceed else int(size // MIB)
 
 
@@ -42,10 +42,10 @@ def production_scratch(task: Task, atom: Atom, how: ScratchRules) -> Scratch:
 
 
 def analysis_scratch(task: Task, chunk: Chunk, atom: Atom, how: ScratchRules) -> Scratch:
-    """Return the scratch of an analysis job; a merge holds its input twice.
+    """Return the scratch of an analysis job; a merge stores its input twice.
 
-    Under the rules panda, with rule *NG* (GiB of a job) the whole of it must fit, copied, or its output if input is
-    read directly.
+    Under the rules panda, with rule *NG* (GiB of a job), all of that size must fit if input is copied, otherwise its
+    output.
     """
     if chunk.is_merging:
         twice = how.mib(2 * atom.input_bytes)
@@ -64,7 +64,7 @@ def analysis_scratch(task: Task, chunk: Chunk, atom: Atom, how: ScratchRules) ->
 
 
 def reads_directly(task: Task, queue: Queue, *, merging: bool) -> bool:
-    """Return whether jobs of *task* at *queue* read input where it is (PanDA use_direct_io_for_job)."""
+    """Return whether jobs of *task* at *queue* read input directly (PanDA use_direct_io_for_job)."""
     if merging:
         return False
     if queue.maxinputsize == ALWAYS_DIRECT:
@@ -75,7 +75,7 @@ def reads_directly(task: Task, queue: Queue, *, merging: bool) -> bool:
 def available_scratch(task: Task, queue: Queue, *, per_core: bool, event_service: bool = False) -> float:
     """Return the MiB of scratch that one job of *task* has at *queue*; 0 is no limit.
 
-    With *per_core* the scratch of a slot is divided among its cores, otherwise for tasks of a single core alone.
+    With *per_core*, the scratch of a slot is divided among its cores; otherwise only for single-core tasks.
     """
     if not per_core and (task.core_count not in {None, 0, 1} or event_service):
         return queue.maxwdir

@@ -1,4 +1,4 @@
-"""Walltime of a job against the limits of a queue (docs/panda.md, Estimates).
+"""Walltime of a job compared with the limits of a queue (docs/panda.md, Estimates).
 
 A queue's time limit is compared as the work that fits into it, which needs no division: HS06 seconds for a task that
 states its CPU time so, else seconds times cores.
@@ -20,20 +20,20 @@ Numbers = Any
 """A number, or an array of them for many queues."""
 
 DAY = 24 * 3600
-"""Seconds that a queue must offer for jobs whose time is not known."""
+"""Seconds that a queue must offer for jobs of unknown duration."""
 
 FOR_EVER = 10**18
-"""Seconds that no job takes; what is computed to be more is cut off there."""
+"""Upper limit of computed seconds."""
 
 HS06_OF_CORE = 10
 """HS06 of a core by which that day is counted."""
 
 
 def job_work(task: Task, atom: Atom, consumers: float = 1) -> float | None:
-    """Return the work of a job, in HS06 seconds or seconds times cores; None is not known.
+    """Return the work of a job, in HS06 seconds or seconds times cores; None is unknown.
 
     Args:
-        task: CPU time an event, or seconds an effective MiB.
+        task: the task, with CPU time per event or seconds per effective MiB.
         atom: the smallest job.
         consumers: jobs that share the work in event service, times attempts.
     """
@@ -56,7 +56,7 @@ def work_within(seconds: Numbers, task: Task, cores: Numbers, corepower: Numbers
 
 
 def seconds_for(work: float, task: Task, cores: int, corepower: float) -> float | None:
-    """Return the seconds that *work* takes a job of *task*: the way back from `work_within`; None is for ever."""
+    """Return the seconds of *work* for a job of *task*, the inverse of `work_within`; None is infinite."""
     if not is_hs06(task.cpu_time_unit):
         return work / max(1, cores)
     speed = max(1, cores) * corepower * efficiency(task)
@@ -90,12 +90,12 @@ def compared_times(
 
 
 def efficiency(task: Task) -> float:
-    """Return the CPU efficiency of a task as a fraction; none given is 1, 0 is 0."""
+    """Return the CPU efficiency of a task as a fraction; 1 if not given."""
     return 1.0 if task.cpu_efficiency is None else task.cpu_efficiency / 100
 
 
 def is_time_unknown(task: Task) -> bool:
-    """Return whether a task states no time at all, so that a queue must offer a day."""
+    """Return whether a task states no time, so that a queue must offer a day."""
     if task.cpu_time_unit:
         return not cpu_time_per_event(task.cpu_time, task.cpu_time_unit)
     return not task.walltime and not task.walltime_unit
@@ -110,9 +110,9 @@ def minimum_work(cores: Numbers) -> Numbers:
 
 
 def job_seconds(task: Task, events: int, queue: Queue) -> float:
-    """Return the walltime limit that a job of *events* is given at *queue*, seconds (PanDA getJobMaxWalltime).
+    """Return the walltime limit in seconds of a job with *events* at *queue* (PanDA getJobMaxWalltime).
 
-    The queue's own limit where the task does not state its CPU time.
+    It is the limit of the queue if the task does not state its CPU time.
     """
     seconds = cpu_time_per_event(task.cpu_time, task.cpu_time_unit)
     if seconds is None:

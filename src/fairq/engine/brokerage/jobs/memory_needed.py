@@ -5,10 +5,10 @@ from __future__ import annotations
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task
 
 COMPENSATION = 0.9
-"""Keeps jobs whose estimate lies a little above a limit out of queues for high memory."""
+"""Factor that keeps jobs slightly above a limit out of queues for high memory."""
 
 MERGE_MINIMUM = 2000
-"""MiB that a merge job has at least where the task states its memory."""
+"""Minimum MiB of a merge job if the task states its memory."""
 
 
 def is_per_core(unit: str | None) -> bool:
@@ -22,9 +22,9 @@ def compensated(memory: float) -> int:
 
 
 def stated_memory(task: Task, chunk: Chunk) -> float | None:
-    """Return the MiB that the task states or the chunk was seen to need, the larger; per core if the unit says so.
+    """Return the larger of the MiB that the task states and that the chunk has needed; per core if the unit says so.
 
-    None or 0: nothing is known, and memory is not looked at (PanDA InputChunk.getMaxRamCount).
+    None or 0: unknown, and memory is not checked (PanDA InputChunk.getMaxRamCount).
     """
     if chunk.is_merging:
         if not task.merge_ram_count:

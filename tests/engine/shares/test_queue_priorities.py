@@ -7,11 +7,10 @@ import math
 import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, corrected, history, instance, preset, queue, registry
 
-from fairq.engine.shares.check import all_alike, check
+from fairq.engine.shares.check import all_alike, as_selected, as_written, check
 from fairq.engine.shares.explanation import explain
 from fairq.engine.shares.model import OwnerGroup, Requirements, TaskQueue
-from fairq.engine.shares.recalculation import recalculate
-from fairq.engine.shares.written import as_selected, as_written
+from fairq.engine.shares.queue_priorities import recalculate
 from fairq.errors.shares import DiracStopsError
 
 both_rules = pytest.mark.parametrize("rules", [DOCUMENTED, DIRAC], ids=["documented", "dirac"])

@@ -1,0 +1,210 @@
+"""``fairq metrics``: the pool as Prometheus reads it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from math import fsum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from fairq import files
+from fairq.cli.command import App
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import Now
+from fairq.cli.output.emit import write_text
+from fairq.errors.report import ReportFileError
+
+if TYPE_CHECKING:
+    from fairq.steps.reports.standing import Standing, SubmitterStanding
+    from fairq.steps.reports.totals import Totals
+
+app = App()
+
+_MODE = 0o644
+"""Whoever collects metrics is another user."""
+
+_OTHERS = "other"
+_LIMIT = "concurrency limit reached"
+
+
+class Metric(NamedTuple):
+    """One metric: name, type, help, the names of its labels, and for each sample their values and its own."""
+
+    name: str
+    kind: str
+    help: str
+    labels: Sequence[str]
+    samples: Sequence[tuple[Sequence[str], float]]
+
+
+@app.command(
+    examples="""
+        fairq metrics                                                                   # print them
+        fairq metrics --out /var/lib/prometheus/node-exporter/fairq.prom                # for node_exporter
+        fairq metrics --users 0 --out /var/lib/prometheus/node-exporter/fairq.prom      # no names of users
+    """,
+)
+def metrics(
+    invocation: Invocation,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="FILE", help="Write this file, in one step, instead of stdout.")
+    ] = None,
+    users: Annotated[
+        int | None,
+        typer.Option("--users", metavar="N", min=0, help="Tell N submitters apart [default: metrics.submitters]."),
+    ] = None,
+    now: Now = None,
+) -> None:
+    """Print metrics of the pool in the text format of Prometheus.
+
+    With --out, they go to a file that the textfile collector of node_exporter reads. The file is replaced in one step,
+    readable for everybody. Weights are slot weights. Submitters beyond the first ones are summed up as "other"; their
+    priorities are left out. Groups are all there.
+
+    fairq_cycle_last_timestamp_seconds is the time of the last cycle: alert if it is too long ago. Counters count from
+    the beginning of the pool.
+    """
+    from fairq.steps.reports.standing import standing
+    from fairq.steps.reports.totals import totals
+
+    settings = invocation.settings
+    found = standing(invocation.state_path, settings, invocation.now(now))
+    most = settings["metrics.submitters"] if users is None else users
+    rules = settings["negotiator.rules"]
+    text = "".join(map(_text, _metrics(found, totals(invocation.state_path), most, rules)))
+    if out is None:
+        write_text(text)
+        return
+    try:
+        with files.replacing(files.followed(Path(out)), _MODE) as stream:
+            stream.write(text.encode())
+    except OSError as error:
+        raise ReportFileError(target=out, reason=error.strerror or error) from error
+
+
+def _text(metric: Metric) -> str:
+    lines = [f"# HELP {metric.name} {_escaped(metric.help)}", f"# TYPE {metric.name} {metric.kind}"]
+    for values, number in metric.samples:
+        pairs = (f'{name}="{_quoted(value)}"' for name, value in zip(metric.labels, values, strict=True))
+        labels = f"{{{','.join(pairs)}}}" if metric.labels else ""
+        lines.append(f"{metric.name}{labels} {_number(number)}")
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n")
+
+
+def _quoted(text: str) -> str:
+    return _escaped(text).replace('"', '\\"')
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(float(value))
+
+
+def _metrics(found: Standing, counted: Totals, most: int, rules: str) -> Iterator[Metric]:
+    from fairq import __version__
+
+    def gauge(name: str, text: str, value: float | None) -> Iterator[Metric]:
+        if value is not None:
+            yield Metric(f"fairq_{name}", "gauge", text, (), [((), value)])
+
+    build = [((__version__, rules), 1.0)]
+    yield Metric("fairq_info", "gauge", "Version of fairq and rules in force.", ("version", "rules"), build)
+    yield from gauge("slots", "Slots that were not carved out of others.", float(found.slots))
+    yield from gauge("slots_draining", "Slots that are draining.", float(found.drained))
+    yield from gauge(
+        "slots_claimed", "Slots in use, those that were carved out of others among them.", float(found.claims)
+    )
+    yield from gauge("pool_slot_weight", "Weight of all slots in the last cycle.", found.weight)
+    yield from gauge("in_use_slot_weight", "Weight of the slots in use.", found.weight_in_use)
+    states = [((name,), float(found.count(name))) for name in ("idle", "running", "held")]
+    yield Metric("fairq_jobs", "gauge", "Jobs in the queue.", ("state",), states)
+    runs = [((name,), float(number)) for name, number in sorted(counted.runs.items())]
+    yield Metric(
+        "fairq_runs_ended_total", "counter", "Runs that ended; finished ones had the exit code 0.", ("outcome",), runs
+    )
+    yield from _of_submitters(found, most)
+    yield from _of_groups(found)
+    yield from _of_cycles(found, counted, gauge)
+    size = Path(found.state).stat().st_size if Path(found.state).exists() else 0
+    yield from gauge("state_size_bytes", "Size of the state file.", float(size))
+    yield from gauge("metrics_timestamp_seconds", "Time at which these metrics were written.", float(found.now))
+
+
+def _of_submitters(found: Standing, most: int) -> Iterator[Metric]:
+    ranked = sorted(found.submitters, key=lambda one: (-one.in_use, -one.idle, one.submitter))
+    told, others = ranked[:most], ranked[most:]
+
+    def samples(value: Callable[[SubmitterStanding], float | None]) -> list[tuple[Sequence[str], float]]:
+        own = [((one.submitter,), number) for one in told if (number := value(one)) is not None]
+        rest = fsum(number for one in others if (number := value(one)) is not None)
+        return [*own, *([((_OTHERS,), rest)] if others else [])]
+
+    jobs: list[tuple[Sequence[str], float]] = []
+    for name in ("idle", "running", "held"):
+        jobs += [((*labels, name), number) for labels, number in samples(lambda one, of=name: getattr(one, of))]  # type: ignore[misc]
+    yield Metric("fairq_submitter_jobs", "gauge", "Jobs of a submitter.", ("submitter", "state"), jobs)
+    summed: tuple[tuple[str, str, str, Callable[[Any], float | None]], ...] = (
+        ("in_use_slot_weight", "gauge", "Weight of the slots that a submitter has.", lambda one: one.in_use),
+        (
+            "entitled_slot_weight",
+            "gauge",
+            "Weight that the last cycle allowed to a submitter.",
+            lambda one: one.entitled,
+        ),
+        ("usage_slot_seconds_total", "counter", "Accumulated weighted usage of a submitter.", lambda one: one.usage),
+    )
+    for name, kind, text, value in summed:
+        yield Metric(f"fairq_submitter_{name}", kind, text, ("submitter",), samples(value))
+    single: tuple[tuple[str, str, Callable[[Any], float]], ...] = (
+        ("priority", "Effective priority of a submitter; lower is better.", lambda one: one.priority),
+        ("real_priority", "Real priority of a submitter; lower is better.", lambda one: one.real_priority),
+        ("priority_factor", "Priority factor of a submitter.", lambda one: one.factor),
+    )
+    for name, text, value in single:
+        values = [((one.submitter,), float(value(one))) for one in told]
+        yield Metric(f"fairq_submitter_{name}", "gauge", text, ("submitter",), values)
+
+
+def _of_groups(found: Standing) -> Iterator[Metric]:
+    named = (
+        ("configured_quota_slot_weight", "Quota of a group as configured.", "config_quota"),
+        ("quota_slot_weight", "Quota of a group with all its subgroups in the last cycle.", "subtree_quota"),
+        ("requested_slot_weight", "Weight that a group requested in the last cycle.", "requested"),
+        ("allocated_slot_weight", "Weight allocated to a group in the last cycle.", "allocated"),
+    )
+    for name, text, member in named:
+        values = [((str(one["group"]),), float(one[member])) for one in found.groups if one.get(member) is not None]
+        if values:
+            yield Metric(f"fairq_group_{name}", "gauge", text, ("group",), values)
+    used = [((name,), one.weight) for name, one in found.used_by_groups.items()]
+    yield Metric(
+        "fairq_group_in_use_slot_weight", "gauge", "Weight in use of a group and its subgroups.", ("group",), used
+    )
+    priorities = [((name,), one.priority) for name, one in found.used_by_groups.items()]
+    yield Metric("fairq_group_priority", "gauge", "Effective priority of a group.", ("group",), priorities)
+
+
+def _of_cycles(
+    found: Standing, counted: Totals, gauge: Callable[[str, str, float | None], Iterator[Metric]]
+) -> Iterator[Metric]:
+    yield Metric("fairq_cycles_total", "counter", "Negotiation cycles held.", (), [((), float(counted.cycles))])
+    if found.cycle is None:
+        return
+    rejected: Counter[str] = Counter()
+    for reason, number in found.rejected.items():
+        # The names of limits are not bounded.
+        rejected[_LIMIT if reason.startswith("concurrency limit") else reason] += number
+    reasons = [((reason,), float(number)) for reason, number in sorted(rejected.items())]
+    if reasons:
+        text = "Requests that the last cycle rejected."
+        yield Metric("fairq_rejected_requests", "gauge", text, ("reason",), reasons)
+    yield from gauge("cycle_last_timestamp_seconds", "Time of the last cycle.", float(found.cycle.time))
+    yield from gauge("cycle_last_duration_seconds", "How long the last cycle took.", counted.cycle_seconds)
+    yield from gauge("cycle_last_matches", "Matches of the last cycle.", float(found.cycle.matches))
+    yield from gauge("cycle_last_spins", "Spins of the last cycle.", float(found.cycle.spins))

@@ -1,0 +1,29 @@
+"""Errors of reports, pictures and metrics."""
+
+from __future__ import annotations
+
+from fairq.errors.base import FairqError
+
+# 112-115
+
+
+class ReportFileError(FairqError):
+    """{target} cannot be written: {reason}; name another file with --out"""
+
+    exit_code = 112
+    summary = "A picture or a file of metrics cannot be written"
+
+
+class PlotPackageError(FairqError):
+    """a picture in a file needs Matplotlib, which is not installed; run "pip install 'fairq[plot]'", or leave out \
+    --out"""
+
+    exit_code = 113
+    summary = "Matplotlib is not installed"
+
+
+class PoolFaultError(FairqError):
+    """{failed} of {checks} checks failed; see the cure of each above"""
+
+    exit_code = 114
+    summary = "A check of the pool failed"

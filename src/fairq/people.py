@@ -1,0 +1,44 @@
+"""Who runs this process: what the kernel says, and, for root, what sudo says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A user of the system: name (or the number as text), number, and the names of all Unix groups."""
+
+    name: str
+    uid: int
+    groups: frozenset[str] = frozenset()
+
+
+def user_of(uid: int) -> Person:
+    """Return the user with this number as the user database has it; without an entry a user in no group."""
+    import grp
+    import pwd
+
+    try:
+        entry = pwd.getpwuid(uid)
+    except KeyError:
+        return Person(str(uid), uid)
+    names = []
+    for number in os.getgrouplist(entry.pw_name, entry.pw_gid):
+        try:
+            names.append(grp.getgrgid(number).gr_name)
+        except KeyError:
+            names.append(str(number))
+    return Person(entry.pw_name, uid, frozenset(names))
+
+
+def behind(environment: Mapping[str, str]) -> Person:
+    """Return the person whose deed this process is: its real user, or, if that is root, who called sudo.
+
+    Anybody can set SUDO_UID, so it counts for root only, who may claim to be anybody anyway.
+    """
+    uid = os.getuid()
+    called = environment.get("SUDO_UID", "") if uid == 0 else ""
+    return user_of(int(called) if called.isdecimal() and called.isascii() and len(called) < 11 else uid)

@@ -1,0 +1,199 @@
+"""Is all well with a pool: what a monitor asks, each answer with its cure."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.errors.base import CycleUnderWayError, FairqError
+from fairq.quantities import shown_duration, shown_time
+from fairq.state import cycles, launches
+from fairq.state.connection import reading
+from fairq.state.cycle_lock import cycle_lock
+from fairq.state.location import exists, resolve
+from fairq.steps.cycle.accounts import last_update
+from fairq.steps.launch.collect import look
+from fairq.steps.launch.launchers import Launchers, is_launching, opened
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+GOOD, FAULT, NOT_NEEDED = "good", "fault", "not needed"
+
+_SLACK = 60
+"""Seconds by which clocks may differ."""
+
+_PATIENCE = 2.0
+"""Seconds that this waits for the lock on the state."""
+
+_LEAST_SPACE = 100 * 1024**2
+_CRON_PLACES = ("/etc/crontab", "/etc/cron.d", "/var/spool/cron", "/var/spool/cron/crontabs")
+_UNIT_PLACES = ("/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check: its *name*, how it is (good, fault or not needed), what was found, and the cure of a fault."""
+
+    name: str
+    status: str
+    detail: str
+    cure: str | None = None
+
+
+def check_pool(path: Path, load: Callable[[], Settings], now: int, longest: int) -> list[Finding]:
+    """Return the findings at *now*; cycles should be at most *longest* seconds apart. *load* reads the settings."""
+    settings: Settings | None = None
+    try:
+        settings = load()
+        found = [Finding("settings", GOOD, "they are read without an error")]
+    except FairqError as error:
+        found = [Finding("settings", FAULT, str(error), "correct the file, then run 'fairq config check'")]
+    found.append(_state(path))
+    if found[-1].status == FAULT or not exists(resolve(path)):
+        return [*found, _disk(path)]
+    found += [*_times(path, now, longest), _lock(path), _disk(path)]
+    if settings is not None:
+        found += _launching(path, settings)
+    return found
+
+
+def _state(path: Path) -> Finding:
+    place = resolve(path)
+    if not exists(place):
+        return Finding("state", GOOD, f"{place} does not exist yet; the first change creates it")
+    try:
+        with reading(path, _PATIENCE) as state:
+            last_update(state)
+    except FairqError as error:
+        return Finding("state", FAULT, str(error), "run 'fairq state check'")
+    if not os.access(place, os.W_OK):
+        return Finding("state", FAULT, f"{place} cannot be written", "run fairq as its owner, or change its mode")
+    return Finding("state", GOOD, f"{place} can be read and written")
+
+
+def _times(path: Path, now: int, longest: int) -> Iterator[Finding]:
+    """Yield what is found of the clock, the last cycle, and whatever holds the cycles."""
+    with reading(path) as state:
+        updated = last_update(state)
+        last = next(iter(cycles.summaries(state, 1)), None)
+    if updated > now + _SLACK:
+        detail = f"usage is charged up to {shown_time(updated)}, but it is {shown_time(now)}"
+        yield Finding("clock", FAULT, detail, "correct the clock of this machine, such as with 'timedatectl'")
+    else:
+        yield Finding("clock", GOOD, f"it is {shown_time(now)}")
+    cure = "run 'fairq negotiate -q' by cron or by a systemd timer, see docs/operations.md"
+    if last is None:
+        yield Finding("last cycle", FAULT, "no cycle was ever held", cure)
+    elif now - last.time > longest:
+        age = shown_duration(now - last.time)
+        yield Finding("last cycle", FAULT, f"cycle {last.number} was held {age} ago", cure)
+    else:
+        yield Finding("last cycle", GOOD, f"cycle {last.number} was held {shown_duration(max(0, now - last.time))} ago")
+    places = sorted({*_mentions(_CRON_PLACES), *_mentions(_UNIT_PLACES, "fairq*"), *_crontab()})
+    if places:
+        yield Finding("cron", GOOD, f"{', '.join(places)} {'runs' if len(places) == 1 else 'run'} fairq")
+    elif last is not None and now - last.time <= longest:
+        yield Finding("cron", GOOD, "nothing was found that runs fairq, but the last cycle is recent")
+    else:
+        yield Finding("cron", FAULT, "neither a crontab nor a systemd unit that can be read runs fairq", cure)
+
+
+def _mentions(places: tuple[str, ...], pattern: str = "*") -> Iterator[str]:
+    """Yield the files among *places*, or in them, that mention fairq."""
+    for place in map(Path, places):
+        try:
+            files = [place] if place.is_file() else sorted(place.glob(pattern))
+            for file in files:
+                if file.is_file() and b"fairq" in file.read_bytes():
+                    yield str(file)
+        except OSError:
+            continue
+
+
+def _crontab() -> Iterator[str]:
+    """Yield the crontab of this user if it mentions fairq."""
+    program = shutil.which("crontab")
+    if program is None:
+        return
+    listed = subprocess.run([program, "-l"], capture_output=True, check=False, timeout=10, stdin=subprocess.DEVNULL)
+    if any(b"fairq" in line and not line.lstrip().startswith(b"#") for line in listed.stdout.splitlines()):
+        yield "crontab -l"
+
+
+def _lock(path: Path) -> Finding:
+    try:
+        with cycle_lock(path):
+            return Finding("lock", GOOD, "no other cycle is running")
+    except CycleUnderWayError:
+        return Finding("lock", GOOD, "a cycle is running now")
+    except FairqError as error:
+        return Finding("lock", FAULT, str(error), "let the user who runs fairq write in the directory of the state")
+
+
+def _disk(path: Path) -> Finding:
+    place = resolve(path)
+    directory = next((one for one in place.parents if one.exists()), Path("/"))
+    free = shutil.disk_usage(directory).free
+    size = place.stat().st_size if exists(place) else 0
+    detail = f"{free // 1024**2} MB free in {directory}; the state has {-(-size // 1024**2)} MB"
+    if free < max(_LEAST_SPACE, 2 * size):
+        return Finding(
+            "disk", FAULT, detail, "free space, or move the state: a change may need as much again as it has"
+        )
+    return Finding("disk", GOOD, detail)
+
+
+def _launching(path: Path, settings: Settings) -> Iterator[Finding]:
+    """Yield what is found of the launcher, the control group, and the supervisors of jobs."""
+    with reading(path) as state:
+        live = launches.live(state)
+        if not (is_launching(state, settings) or live):
+            for name in ("launcher", "cgroup", "supervisor"):
+                yield Finding(name, NOT_NEEDED, "no slot has a launcher")
+            return
+    with opened(path, settings) as launchers:
+        yield _launcher(launchers, settings["launch.kind"])
+        yield _cgroup(settings)
+        try:
+            looks = look(live, launchers)
+        except FairqError as error:
+            yield Finding("supervisor", FAULT, str(error), "install the launcher again, then run 'fairq negotiate'")
+            return
+    lost = sorted(one.job for one in live if looks[one.name].condition.name in ("LOST", "STRAY"))
+    if lost:
+        names = ", ".join(lost[:3]) + (" and others" if len(lost) > 3 else "")
+        detail = f"{len(lost)} of {len(live)} runs have no supervisor: {names}"
+        yield Finding("supervisor", FAULT, detail, "run 'fairq negotiate'; it takes them in and starts them again")
+    else:
+        yield Finding("supervisor", GOOD, f"{len(live)} runs have their supervisors")
+
+
+def _launcher(launchers: Launchers, kind: str) -> Finding:
+    try:
+        for name in launchers.in_use(kind):
+            _ = launchers[name]
+    except FairqError as error:
+        return Finding("launcher", FAULT, str(error), "install the package of the launcher, or set launch.kind")
+    return Finding("launcher", GOOD, f"{', '.join(launchers.in_use(kind)) or 'that of the slots'} can be used")
+
+
+def _cgroup(settings: Settings) -> Finding:
+    from fairq.launch.supervisor.cgroup import base
+
+    setting = settings["launch.cgroup"]
+    if setting == "none":
+        return Finding("cgroup", NOT_NEEDED, "launch.cgroup is none")
+    place = base(setting)
+    if place is not None:
+        return Finding("cgroup", GOOD, f"groups of jobs are made in {place}")
+    detail = "no control group can be made: jobs are ended by their processes, and memory is measured now and then"
+    if setting == "auto":
+        return Finding("cgroup", GOOD, detail)
+    cure = "give the group to the user who runs fairq (Delegate=yes in the systemd unit), or set launch.cgroup to auto"
+    return Finding("cgroup", FAULT, detail, cure)

@@ -1,0 +1,30 @@
+"""What metrics count since the pool began."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairq.state import meta, report_figures
+from fairq.state.connection import reading
+from fairq.steps.cycle.sampling import CYCLE_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Ended runs by outcome, cycles held, and seconds that the last one took; None where nobody measured it."""
+
+    runs: dict[str, int]
+    cycles: int
+    cycle_seconds: float | None
+
+
+def totals(path: Path) -> Totals:
+    """Return what was counted since the pool began."""
+    with reading(path) as state:
+        seconds = meta.get(state, CYCLE_SECONDS)
+        return Totals(
+            report_figures.run_outcomes(state),
+            report_figures.cycle_count(state),
+            None if seconds is None else float(seconds),
+        )

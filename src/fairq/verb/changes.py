@@ -1,0 +1,146 @@
+"""What can be asked for: each verb checks its arguments anew, and makes the change as any command does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from fairq.errors.people import RequestError
+from fairq.records import Actor
+from fairq.steps.jobs.change import Changed, JobEditor
+from fairq.steps.jobs.selection import Selection, parse_targets
+from fairq.steps.undo.undo import take_back
+from fairq.steps.userprio.edit import Bound, Edited, Editor
+from fairq.verb.document import Request, members, text
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+_MOST_WORDS = 10_000
+_LARGEST = 2**31 - 1
+_BOUNDS = {"setfactor": "factor", "setfloor": "floor", "setceiling": "ceiling"}
+_CANCELS = {"cancelfactorlease": "factor", "cancelfloorlease": "floor", "cancelceilinglease": "ceiling"}
+
+Answer = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The pool that the account owns: its *state*, and the *settings* of its site file."""
+
+    state: Path
+    settings: Settings
+
+
+def make(pool: Pool, actor: Actor, request: Request) -> Answer:
+    """Make the change that *request* asks for and return what to tell of it.
+
+    Raises RequestError for a verb or an argument that there is not; else what the steps raise.
+    """
+    verb = _VERBS.get(request.verb)
+    if verb is None:
+        raise RequestError(problem=f"there is no verb {request.verb!r}; there are {', '.join(_VERBS)}")
+    return verb(pool, actor, request.arguments)
+
+
+def _of_jobs(name: str) -> Callable[[Pool, Actor, dict[str, Any]], Answer]:
+    def make(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+        given = _exactly(arguments, {"jobs"})
+        editor = JobEditor(pool.state, pool.settings, actor)
+        return _jobs(getattr(editor, name)(_selection(given["jobs"]), actor.reason))
+
+    return make
+
+
+def _prio(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    given = _exactly(arguments, {"jobs", "value", "relative"})
+    if type(given["relative"]) is not bool:
+        raise RequestError(problem="relative is neither true nor false")
+    editor = JobEditor(pool.state, pool.settings, actor)
+    return _jobs(editor.prioritise(_selection(given["jobs"]), _whole(given["value"]), relative=given["relative"]))
+
+
+def _undo(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    number = _exactly(arguments, {"number"})["number"]
+    undone = take_back(pool.state, pool.settings, actor, None if number is None else _whole(number))
+    return {"change": undone.entries[0].number}
+
+
+def _userprio(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    edits = _exactly(arguments, {"edits"})["edits"]
+    if not isinstance(edits, list) or not 0 < len(edits) <= _MOST_WORDS:
+        raise RequestError(problem=f"edits is not a list of 1 to {_MOST_WORDS}")
+    editor = Editor(pool.state, pool.settings, actor)
+    total = Edited("")
+    with editor.together():
+        for edit in edits:
+            total.add(_edit(editor, members(edit, "an edit")))
+    return {"message": total.message, "notes": total.notes}
+
+
+def _edit(editor: Editor, edit: dict[str, Any]) -> Edited:
+    given = _exactly(edit, {"kind", "name", "value", "seconds"})
+    kind, name, value = text(given["kind"], "kind"), text(given["name"], "name"), given["value"]
+    if kind in _BOUNDS:
+        amount = _number(value) if kind == "setfactor" else float(_whole(value))
+        seconds = None if given["seconds"] is None else _whole(given["seconds"])
+        return editor.set_bound(name, cast("Bound", _BOUNDS[kind]), amount, seconds)
+    if given["seconds"] is not None:
+        raise RequestError(problem=f"{kind} takes no seconds")
+    if kind in _CANCELS:
+        return editor.cancel(name, cast("Bound", _CANCELS[kind]))
+    ways: dict[str, Callable[[], Edited]] = {
+        "setprio": lambda: editor.set_priority(name, _number(value)),
+        "setaccum": lambda: editor.set_usage(name, _number(value)),
+        "setbegin": lambda: editor.set_begin(name, _whole(value)),
+        "setlast": lambda: editor.set_last(name, _whole(value)),
+        "resetusage": lambda: editor.reset_usage(name),
+        "delete": lambda: editor.delete(name),
+    }
+    if kind not in ways:
+        raise RequestError(problem=f"there is no edit {kind!r}")
+    return ways[kind]()
+
+
+_VERBS: dict[str, Callable[[Pool, Actor, dict[str, Any]], Answer]] = {
+    "remove": _of_jobs("remove"),
+    "hold": _of_jobs("hold"),
+    "release": _of_jobs("release"),
+    "prio": _prio,
+    "userprio": _userprio,
+    "undo": _undo,
+}
+
+
+def _exactly(arguments: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    if arguments.keys() != names:
+        raise RequestError(problem=f"the arguments are not {', '.join(sorted(names))}")
+    return arguments
+
+
+def _selection(words: Any) -> Selection:
+    """Return the jobs named; null stands for all that the asker may change. Constraints are the asker's to evaluate."""
+    if words is None:
+        return Selection()
+    if not isinstance(words, list) or not 0 < len(words) <= _MOST_WORDS:
+        raise RequestError(problem=f"jobs is neither null nor a list of 1 to {_MOST_WORDS}")
+    return Selection(parse_targets([text(word, "a job") for word in words]))
+
+
+def _jobs(changed: Changed) -> Answer:
+    return {"jobs": len(changed), "targets": [[target.text, count] for target, count in changed.targets]}
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int or abs(value) > _LARGEST:
+        raise RequestError(problem=f"a number is not whole, or above {_LARGEST}")
+    return value
+
+
+def _number(value: Any) -> float:
+    if type(value) not in (int, float) or not math.isfinite(value):
+        raise RequestError(problem="a number is none")
+    return float(value)

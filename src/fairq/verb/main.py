@@ -1,0 +1,78 @@
+"""The program behind the narrow verb; the root-owned script that sudo starts calls `main`."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+import sys
+import time
+from pathlib import Path
+
+from fairq.errors.base import FairqError
+from fairq.people import Person
+from fairq.records import Actor
+from fairq.steps.rights import names
+from fairq.verb.asker import asker
+from fairq.verb.document import parse, read
+from fairq.verb.surroundings import apart, clear
+
+_LONGEST = 120
+"""Seconds after which the system ends the process, whatever it is doing: nobody can make it stay."""
+
+
+def main(state: Path, site: Path) -> int:
+    """Fulfil one request to the pool whose file is *state* and whose settings are *site*; return the exit code.
+
+    Both paths come from the script, never from the caller. All input is read before the state is opened, and the
+    answer is written after it is closed: the caller cannot keep its lock.
+    """
+    try:
+        person = asker(os.environ)
+    except FairqError as error:
+        return _refuse(error)
+    return apart(lambda: _serve(state, site, person))
+
+
+def _serve(state: Path, site: Path, person: Person) -> int:
+    try:
+        signal.alarm(_LONGEST)
+        clear()
+        request = parse(read(0))
+        from fairq.settings import load
+        from fairq.verb.changes import Pool, make
+
+        settings = load(site, None, {})
+        account = os.getuid()
+        actor = Actor(
+            user=person.name,
+            command=request.command,
+            time=int(time.time()),
+            reason=request.reason,
+            administrator=person.uid in (0, account) or names(settings["pool.administrators"], person),
+            unix_groups=person.groups,
+            request=(request.id, secrets.token_hex(16)),
+        )
+        answer = make(Pool(state, settings), actor, request)
+    except FairqError as error:
+        return _refuse(error)
+    except Exception as error:  # what went wrong inside is not the caller's to see
+        return _refuse(FairqError(message=f"internal error: {type(error).__name__}"))
+    _write(sys.stdout.fileno(), {"done": answer})
+    return 0
+
+
+def _refuse(error: FairqError) -> int:
+    _write(1, {"refused": str(error), "code": error.exit_code})
+    return error.exit_code
+
+
+def _write(descriptor: int, answer: dict[str, object]) -> None:
+    """Write the answer; a caller who does not read it misses it."""
+    content = memoryview((json.dumps(answer) + "\n").encode())
+    try:
+        while content:
+            content = content[os.write(descriptor, content) :]
+    except OSError:
+        pass

@@ -1,0 +1,86 @@
+"""Leave behind what a caller can hand over besides the document: session, signals, limits, directory, environment."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from fairq.errors.people import SurroundingsError
+
+_IGNORED = (
+    signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE,
+    signal.SIGXFSZ,
+)  # fmt: skip
+"""A terminal's signals; PIPE and XFSZ come back as errors of the write."""
+
+_LEAST = {
+    "open files": (resource.RLIMIT_NOFILE, 64),
+    "CPU time": (resource.RLIMIT_CPU, 600),
+    "file size": (resource.RLIMIT_FSIZE, 1 << 40),
+    "address space": (resource.RLIMIT_AS, 4 << 30),
+    "data segment": (resource.RLIMIT_DATA, 4 << 30),
+    "stack": (resource.RLIMIT_STACK, 1 << 20),
+}
+"""Least limits under which a change is begun: below them the caller could make it fail at a moment of his choice."""
+
+_ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent"}
+
+
+def apart(work: Callable[[], int]) -> int:
+    """Do *work* in a session of its own and return its exit code.
+
+    The caller's terminal can stop or end the process that waits here, and not the one that works.
+    """
+    for number in signal.valid_signals():
+        with contextlib.suppress(OSError, ValueError):  # those that cannot be set
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for number in _IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    code = 1
+    try:
+        os.setsid()
+        code = work()
+        sys.stdout.flush()
+    finally:
+        os._exit(code)
+
+
+def clear() -> None:
+    """Take nothing of the caller's but standard input and output: no descriptor, variable, directory, mask or group.
+
+    Raises SurroundingsError for what cannot be left behind.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            raise SurroundingsError(problem=f"descriptor {number} is closed", cure="open it") from None
+    for number in [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]:
+        if number > 2:  # one of them is that of the listing, closed by now
+            with contextlib.suppress(OSError):
+                os.close(number)
+    os.environ.clear()
+    os.environ.update(_ENVIRONMENT)
+    os.umask(0o077)
+    os.chdir("/")
+    if os.getuid() != os.geteuid() or os.getgid() != os.getegid():
+        raise SurroundingsError(problem="real and effective user differ", cure="run it by sudo")
+    if set(os.getgroups()) - {os.getgid()}:
+        raise SurroundingsError(problem="it has the caller's groups", cure="run sudo without -P")
+    for name, (limit, least) in _LEAST.items():
+        soft, hard = resource.getrlimit(limit)
+        if 0 <= soft < least:
+            with contextlib.suppress(OSError, ValueError):
+                resource.setrlimit(limit, (hard, hard))
+            soft = resource.getrlimit(limit)[0]
+        if 0 <= soft < least:
+            raise SurroundingsError(problem=f"the limit of {name} is {soft}", cure=f"raise it to {least} with ulimit")

@@ -1,0 +1,60 @@
+"""docs/operations.md: its units are what systemd reads, and its cron lines run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parents[1] / "docs" / "operations.md").read_text()
+PROGRAM = "/opt/fairq/bin/fairq"
+
+
+def block(start: str) -> str:
+    """The indented block that begins after the line that ends with *start*."""
+    text = PAGE.partition(f"{start}\n\n")[2]
+    lines = []
+    for line in text.split("\n"):
+        if line and not line.startswith("    "):
+            break
+        lines.append(line[4:])
+    return "\n".join(lines).strip() + "\n"
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_systemd_accepts_the_units(tmp_path: Path) -> None:
+    for name in ("fairq.service", "fairq.timer"):
+        unit = block(f"`/etc/systemd/system/{name}`:")
+        (tmp_path / name).write_text(unit.replace(PROGRAM, sys.executable).replace("User=fairq", "User=root"))
+    files = [str(tmp_path / name) for name in ("fairq.service", "fairq.timer")]
+    checked = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", *files], capture_output=True, text=True, check=False
+    )
+    said = [line for line in checked.stderr.splitlines() if "fairq" in line]
+    assert (checked.returncode, said) == (0, [])
+
+
+def test_the_lines_of_cron_run_and_are_quiet_on_success(tmp_path: Path) -> None:
+    lines = re.findall(r"^    (?:\S+ ){5} ?(FAIRQ_STATE=\S+ .*)$", PAGE, re.MULTILINE)
+    assert len(lines) == 4
+    program = f"{sys.executable} -m fairq"
+    for line in lines:
+        # cron gives a shell what stands before an unescaped percent sign.
+        words = line.replace("\\%", "%").replace("/var/lib/fairq/", f"{tmp_path}/").replace(PROGRAM, program)
+        words = words.replace("/var/lib/prometheus/node-exporter", str(tmp_path))
+        done = subprocess.run(
+            ["/bin/sh", "-c", words],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "HOME": str(tmp_path)},
+            check=False,
+        )
+        assert done.returncode == 0, line
+        # A report is there to be mailed.
+        assert "report" in line or done.stdout + done.stderr == "", line
+    assert (tmp_path / "fairq.prom").read_text().startswith("# HELP")

@@ -1,0 +1,192 @@
+"""The document that asks a host's pool for a change, and what comes of it; without sudo."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairq.errors.base import FairqError
+from fairq.errors.people import RepeatedError, RequestError, SurroundingsError
+from fairq.records import Actor
+from fairq.settings import load
+from fairq.state import history
+from fairq.state.connection import reading
+from fairq.verb import document
+from fairq.verb.asker import asker
+from fairq.verb.changes import Pool, make
+from fairq.verb.document import LARGEST, Request, parse, read
+
+NOW = 1_795_200_000
+ID = "0123456789abcdef" * 2
+
+
+def request(verb: str = "hold", **arguments: Any) -> dict[str, Any]:
+    return {"fairq": 1, "id": ID, "verb": verb, "command": f"fairq {verb}", "reason": None, "arguments": arguments}
+
+
+def piped(content: bytes) -> bytes:
+    """Read *content* from a pipe."""
+    ours, theirs = os.pipe()
+    try:
+        os.write(theirs, content)
+        os.close(theirs)
+        return read(ours)
+    finally:
+        os.close(ours)
+
+
+def test_a_document_comes_behind_its_length():
+    assert piped(b"4\nabcd") == b"abcd"
+    assert piped(b"4\nabcdef") == b"abcd"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"\n", b"4", b"5\nabcd", b"-1\n", b"x\n", b"4 \nabcd",
+        "٤\n".encode(), b"0x4\nabcd", b"99999999999999999999",
+        f"{LARGEST + 1}\n".encode(), b"{}", b"1_0\n" + b"a" * 10, b"\xff\xfe\n",
+    ],
+)  # fmt: skip
+def test_what_is_too_long_or_incomplete_is_not_read(content: bytes):
+    with pytest.raises(RequestError):
+        piped(content)
+
+
+def test_a_document_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(document, "PATIENCE", 0.05)
+    ours, theirs = os.pipe()
+    os.write(theirs, b"4\nab")
+    with pytest.raises(RequestError, match="did not come within"):
+        read(ours)
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_an_exact_document_is_a_request():
+    assert parse(json.dumps(request(jobs=["1"])).encode()) == Request(ID, "hold", "fairq hold", None, {"jobs": ["1"]})
+
+
+WRONG: list[Any] = [
+    b"", b"{", b"[]", b"null", b"1", b'"x"', b"\xff", b"{}", b"NaN", b"[" * 100_000, b"1" * 5000,
+    {**request(), "fairq": 2}, {**request(), "fairq": True}, {**request(), "fairq": 1.0}, {**request(), "more": 1},
+    {**request(), "id": ID[1:]}, {**request(), "id": ID.upper()}, {**request(), "id": ID + "\n"},
+    {**request(), "id": 1},
+    {**request(), "verb": None}, {**request(), "verb": "a\0b"}, {**request(), "command": "\x1b[2J"},
+    {**request(), "command": "x" * 5000}, {**request(), "reason": 3}, {**request(), "arguments": []},
+    {**request(), "arguments": None}, {key: value for key, value in request().items() if key != "reason"},
+    json.dumps(request()).replace('"reason": null', '"reason": null, "reason": "x"').encode(),
+    json.dumps(request()).replace('"fairq": 1', '"fairq": Infinity').encode(),
+    json.dumps(request()).replace('"fairq": 1', '"fairq": 1e400').encode(),
+    json.dumps(request()).replace('"arguments": {}', '"arguments": ' + '{"a":' * 30 + "1" + "}" * 30).encode(),
+    json.dumps(request(value=2**64)).encode(), json.dumps(request(name="\ud800")).encode("utf-8", "surrogatepass"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=range(len(WRONG)))
+def test_anything_else_is_none(wrong: Any):
+    with pytest.raises(RequestError):
+        parsed = parse(wrong if isinstance(wrong, bytes) else json.dumps(wrong).encode())
+        make(Pool(Path("/nonexistent"), None), Actor("bob", "", NOW), parsed)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def pool(run, state: Path, tmp_path: Path) -> Pool:
+    """Root has cluster 1, bob cluster 2; ann is an administrator."""
+    site = tmp_path / "site.toml"
+    site.write_text('[pool]\nadministrators = ["ann"]\n[accounting]\nuid_domain = "lab"\n')
+    run("--state", state, "--config", site, "submit", "--count", 3, "--now", NOW, "--", "/bin/true")
+    run("--state", state, "--config", site, "submit", "--count", 3, "--now", NOW, "--", "/bin/true")
+    from fairq.state import jobs
+    from fairq.state.connection import writing
+
+    with writing(state) as opened:
+        jobs.change(opened, "", 2, 0, 2, owner="bob", submitter="bob@lab")
+    return Pool(state, load(site, None, {}))
+
+
+def ask(pool: Pool, user: str, verb: str, serial: int = 0, /, **arguments: Any) -> Any:
+    """Ask as *user*, each time with another number as another request."""
+    is_ann, name = user == "ann", f"{serial:032x}"
+    actor = Actor(user, f"fairq {verb}", NOW + 1, administrator=is_ann, request=(name, os.urandom(4).hex()))
+    return make(pool, actor, Request(name, verb, f"fairq {verb}", None, arguments))
+
+
+SETFACTOR = {"kind": "setfactor", "name": "bob@lab", "value": 3, "seconds": None}
+
+
+def test_everybody_changes_what_is_his_and_an_administrator_all(pool: Pool):
+    assert ask(pool, "bob", "hold", 1, jobs=["2.0"]) == {"jobs": 1, "targets": [["2.0", 1]]}
+    assert ask(pool, "bob", "release", 2, jobs=None)["jobs"] == 1
+    assert ask(pool, "bob", "prio", 3, jobs=["bob"], value=5, relative=False)["jobs"] == 3
+    assert ask(pool, "bob", "remove", 4, jobs=None)["jobs"] == 3
+    assert ask(pool, "bob", "undo", 5, number=None)["change"]
+    assert ask(pool, "ann", "hold", 6, jobs=None)["jobs"] == 6
+    assert "was set to 3" in ask(pool, "ann", "userprio", 7, edits=[SETFACTOR])["message"]
+    with reading(pool.state) as opened:
+        assert [entry.user for entry in history.load(opened)][-7:-6] == ["bob"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments"),
+    [
+        ("hold", {"jobs": ["1"]}), ("remove", {"jobs": ["1.0-1", "2"]}), ("remove", {"jobs": ["root"]}),
+        ("prio", {"jobs": ["1"], "value": 1, "relative": True}), ("userprio", {"edits": [SETFACTOR]}),
+        ("undo", {"number": 1}),
+        ("userprio", {"edits": [{"kind": "delete", "name": "bob@lab", "value": None, "seconds": None}]}),
+        ("finish", {"jobs": ["2"]}), ("negotiate", {}), ("hold", {}), ("hold", {"jobs": []}), ("hold", {"jobs": [2]}),
+        ("hold", {"jobs": ["2"], "force": True}), ("hold", {"jobs": "2"}), ("undo", {"number": True}), ("undo", {}),
+        ("prio", {"jobs": ["2"], "value": 1.5, "relative": False}),
+        ("prio", {"jobs": ["2"], "value": 1, "relative": 0}),
+        ("__class__", {}), ("hold", {"jobs": ["2", "2.0; rm"]}), ("userprio", {"edits": []}),
+    ],
+)  # fmt: skip
+def test_what_others_may_not_changes_nothing(pool: Pool, verb: str, arguments: dict[str, Any]):
+    before = pool.state.read_bytes()
+    with pytest.raises(FairqError):
+        ask(pool, "bob", verb, **arguments)
+    assert pool.state.read_bytes() == before
+
+
+def test_a_request_that_comes_twice_is_fulfilled_once(pool: Pool):
+    ask(pool, "bob", "prio", 9, jobs=["2"], value=1, relative=True)
+    before = pool.state.read_bytes()
+    with pytest.raises(RepeatedError):
+        ask(pool, "bob", "prio", 9, jobs=["2"], value=1, relative=True)
+    assert pool.state.read_bytes() == before
+
+
+def test_a_thousand_mutilated_documents_do_nothing_but_what_they_may(pool: Pool):
+    dice = random.Random(1)
+    whole = json.dumps(request("prio", jobs=["2"], value=1, relative=True)).encode()
+    before = pool.state.read_bytes()
+    for _ in range(1000):
+        content = bytearray(whole)
+        for _ in range(dice.randint(1, 4)):
+            at, kind = dice.randrange(len(content)), dice.randrange(3)
+            if kind == 0:
+                content[at] = dice.randrange(256)
+            elif kind == 1:
+                del content[at : at + dice.randint(1, 20)]
+            else:
+                content[at:at] = dice.choice(
+                    [b"null", b"[", b"{}", b'"', b"1e9", b"-", b"\\u0000", b"true", b"ann", b"1"]
+                )
+        try:
+            parsed = parse(bytes(content))
+            make(pool, Actor("eve", "", NOW, administrator=False, request=(parsed.id, "x")), parsed)
+        except FairqError:
+            continue
+        pytest.fail(f"eve has no jobs, but this was done: {bytes(content)!r}")
+    assert pool.state.read_bytes() == before
+
+
+@pytest.mark.parametrize("forged", ["0", "", "-1", "1 ", "99999999999999", "root"])
+def test_nobody_is_believed_without_sudo(forged: str):
+    with pytest.raises(SurroundingsError):
+        asker({"SUDO_UID": forged})
