@@ -17,14 +17,13 @@ from fairq.engine.negotiation.carving import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
 from fairq.records import AccountingRecord, Claim, JobRange
-from fairq.state import claims, dynamic_slots, job_ads, jobs, meta, slots
+from fairq.state import claims, job_ads, jobs, meta
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import load_accountant, settings_of_pool
 from fairq.steps.evaluation.budget import evaluation_budget
-from fairq.steps.pool.claimed_ads import with_claim, with_claims
-from fairq.steps.pool.dynamic_slots import carved_rows, lay_out
 from fairq.steps.pool.imported_parts import imported_parts
+from fairq.steps.pool.standing import load_standing
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -109,31 +108,15 @@ class LoadedPool:
 def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
     """Load all that a cycle at *now* looks at; leases that are over have ended."""
     held = {claim.slot_id: claim for claim in claims.load_all(state)}
-    dynamic = dynamic_slots.load_all(state)
-    families = {number for one in dynamic for number in (one.slot_id, one.parent_id)}
-    # A claim of somebody else's job is in the slot's ad already.
-    own = {number: claim for number, claim in held.items() if claim.cluster is not None}
-    alone = {number for number, claim in own.items() if claim.advertised is not None} | families
-    stored = slots.load_table(state, alone)
-    keys, apart = stored.ids, stored.apart
-    if dynamic:
-        lay_out(keys, apart, dynamic)
-    for row, ad in apart.items():
-        claim = held.get(keys[row])
-        if claim is not None:
-            apart[row] = with_claim(ad, claim, now)
-    ads = stored.ads
-    if own:
-        in_columns = ((row, own[number]) for row, number in enumerate(keys) if number in own and number not in alone)
-        ads = with_claims(ads, dict(in_columns), now)
-    ads.put(list(apart), list(apart.values()))
+    stored = load_standing(state, held, now)
+    keys, ads, carved = stored.ids, stored.ads, stored.carved
     draining = frozenset(row for row, drained in enumerate(stored.draining) if drained)
     accountant = load_accountant(state, accounting_policy(settings_of_pool(settings, state)), held.values())
     standing = _standing(state, accountant)
     expired = expire_leases(accountant.records.values(), now)
     if load_group_names(state) != accountant.policy.group_names:
         accountant.recount()
-    carved, parts = carved_rows(dynamic, keys), {}
+    parts: dict[int, Carved] = {}
     if settings["negotiator.allow_pslot_preemption"]:
         parts = imported_parts(stored.names, ads, carved)
     columns = AdColumns(ads, now, evaluation_budget(settings))

@@ -40,14 +40,14 @@ def end_unknown(path: Path, settings: Settings, launchers: Launchers) -> list[st
 
 def _unknown(path: Path, settings: Settings, launchers: Launchers) -> list[str]:
     """Have the runs ended that the state does not know; return those that are still there."""
-    from fairq.launch.interface import Condition
-
     running = []
     for name in launchers.in_use(settings["launch.kind"]):
         launcher = launchers[name]
         found = launcher.runs()
         if not found:
             continue
+        from fairq.launch.interface import Condition
+
         with reading(path) as state:
             unknown = sorted(found - launches.names(state))
         for run, look in launcher.look(dict.fromkeys(unknown)).items():

@@ -17,9 +17,11 @@ from fairq.records import Actor, Ad, Change, Claim, JobStatus, SlotRecord
 from fairq.state import claims, dynamic_slots, history, jobs, slot_columns, slots, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
+from fairq.state.rows import without_collection
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.pool.claimed_ads import with_claim
 from fairq.steps.pool.dynamic_slots import load_slots
+from fairq.steps.pool.standing import load_standing
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -101,20 +103,25 @@ def look(path: Path, names: Sequence[str], now: int) -> list[Ad]:
 
     Raises UnknownSlotError.
     """
-    with reading(path) as state:
-        chosen = {slot.id for name in dict.fromkeys(names) for slot in named(state, name)}
+    with without_collection(), reading(path) as state:
         held = {claim.slot_id: claim for claim in claims.load_all(state)}
-        every = load_slots(state)
-    return [standing(slot, held.get(slot.id), now) for slot in every if not names or slot.id in chosen]
+        if not names:
+            every = load_standing(state, held, now)
+            standing = zip(every.ids, every.ads, every.draining, strict=True)
+            return [_draining(ad, number in held) if drained else ad for number, ad, drained in standing]
+        chosen = {slot.id for name in dict.fromkeys(names) for slot in named(state, name)}
+        slots_chosen = [slot for slot in load_slots(state) if slot.id in chosen]
+    return [standing_ad(slot, held.get(slot.id), now) for slot in slots_chosen]
 
 
-def standing(slot: SlotRecord, claim: Claim | None, now: int) -> Ad:
+def standing_ad(slot: SlotRecord, claim: Claim | None, now: int) -> Ad:
     """Return the ad of *slot* as it stands: advertised, claimed, draining."""
     ad = slot.ad if claim is None else with_claim(slot.ad, claim, now)
-    if not slot.draining:
-        return ad
-    # As of a startd that drains: what runs retires, then the slot is drained.
-    busy = claim is not None
+    return _draining(ad, claim is not None) if slot.draining else ad
+
+
+def _draining(ad: Ad, busy: bool) -> Ad:
+    """As of a startd that drains: what runs retires, then the slot is drained."""
     state = {"Draining": True, "Activity": "Retiring"} if busy else {"Draining": True, "State": "Drained"}
     return {name: value for name, value in ad.items() if name not in state} | state
 
